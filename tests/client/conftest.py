@@ -14,13 +14,13 @@ from typing import Any
 import httpx2
 import pytest
 from tests.client.stand_in import Asked, Say, Script, StandIn
-from tests.client.variants import AsyncWorld, OpenWorld, SyncWorld, World
+from tests.client.variants import AsyncVariant, OpenVariant, SyncVariant, Variant
 from tests.client.wire import Wire, certified, served_with
 
 from adanalytics_client import AsyncClient, Client, RetryPolicy
 from adanalytics_server.local import LocalServer, Sample
 
-__all__ = ["Asked", "MovedClock", "OpenWorld", "Say", "Script", "StandIn", "World"]
+__all__ = ["Asked", "MovedClock", "OpenVariant", "Say", "Script", "StandIn", "Variant"]
 
 
 class MovedClock:
@@ -75,14 +75,14 @@ def library(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(params=["sync", "async"])
-def open_world(
+def open_variant(
     request: pytest.FixtureRequest, stand_in: StandIn, clock: MovedClock, library: str
-) -> Iterator[OpenWorld]:
+) -> Iterator[OpenVariant]:
     """Open a client on the stand-in, in both variants, with a moved clock and no jitter."""
-    opened: list[World] = []
-    senders: list[tuple[World, Any]] = []
+    opened: list[Variant] = []
+    senders: list[tuple[Variant, Any]] = []
 
-    def open_one(base_url: str | None = None, **options: Any) -> World:
+    def open_one(base_url: str | None = None, **options: Any) -> Variant:
         if not {"api_key", "token", "email"} & options.keys():
             options["api_key"] = "secret-key"
         settings: dict[str, Any] = {
@@ -97,26 +97,26 @@ def open_world(
             kind = httpx2.Client if request.param == "sync" else httpx2.AsyncClient
             settings.setdefault("http", kind(timeout=10.0))
         url = base_url or stand_in.url
-        world: World = (
-            SyncWorld(Client(url, **settings))
+        variant: Variant = (
+            SyncVariant(Client(url, **settings))
             if request.param == "sync"
-            else AsyncWorld(AsyncClient(url, **settings))
+            else AsyncVariant(AsyncClient(url, **settings))
         )
-        opened.append(world)
+        opened.append(variant)
         if library == "httpx2":
-            senders.append((world, settings["http"]))
-        return world
+            senders.append((variant, settings["http"]))
+        return variant
 
     yield open_one
-    for world, http in senders:
-        world.on(http, "close" if request.param == "sync" else "aclose")
-    for world in opened:
-        world.close()
+    for variant, http in senders:
+        variant.on(http, "close" if request.param == "sync" else "aclose")
+    for variant in opened:
+        variant.close()
 
 
 @pytest.fixture
-def world(open_world: OpenWorld) -> World:
-    return open_world()
+def variant(open_variant: OpenVariant) -> Variant:
+    return open_variant()
 
 
 @pytest.fixture(scope="session")
@@ -128,16 +128,16 @@ def reference() -> Iterator[LocalServer]:
 
 
 @pytest.fixture(params=["sync", "async"])
-def reference_world(request: pytest.FixtureRequest, reference: LocalServer) -> Iterator[World]:
+def reference_variant(request: pytest.FixtureRequest, reference: LocalServer) -> Iterator[Variant]:
     """A client with real time on the reference server, in both variants."""
     options: dict[str, Any] = {"api_key": reference.api_key, "partner": reference.partner}
-    world: World = (
-        SyncWorld(Client(reference.url, **options))
+    variant: Variant = (
+        SyncVariant(Client(reference.url, **options))
         if request.param == "sync"
-        else AsyncWorld(AsyncClient(reference.url, **options))
+        else AsyncVariant(AsyncClient(reference.url, **options))
     )
-    yield world
-    world.close()
+    yield variant
+    variant.close()
 
 
 @pytest.fixture(scope="session")

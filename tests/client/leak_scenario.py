@@ -78,13 +78,13 @@ def sockets() -> list[str]:
 
 
 def main() -> None:
-    url, world, way = sys.argv[1:]
+    url, variant, way = sys.argv[1:]
     options: dict[str, Any] = {"api_key": "k", "partner": "acme", "quota_log": "memory"}
     if way == "waiting":
         options |= {"limit": 1, "observer": Waiting()}
     before, tasks = len(sockets()), 0
     try:
-        if world == "sync":
+        if variant == "sync":
             pull(url, way, options)
         else:
             tasks = asyncio.run(pull_async(url, way, options))

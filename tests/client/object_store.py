@@ -13,7 +13,7 @@ from tests.client.stand_in import Say
 from adanalytics_client import RetryPolicy, errors
 
 if TYPE_CHECKING:
-    from tests.client.conftest import Asked, StandIn, World
+    from tests.client.conftest import Asked, StandIn, Variant
 
 FILE = b"event_id,revenue\r\n1,0.5\r\n"
 ONCE = RetryPolicy(attempts=1)
@@ -55,10 +55,10 @@ def ranges(stand_in: StandIn) -> list[str | None]:
     return [each.headers.get("range") for each in stand_in.asked if each.method == "GET"]
 
 
-def break_off(world: World, store: Store, path: Path, cut: int = 12) -> errors.DownloadError:
+def break_off(variant: Variant, store: Store, path: Path, cut: int = 12) -> errors.DownloadError:
     """End a run with `cut` bytes: a second try that gets no further is the last one."""
     store.cuts = [cut, cut]
     with pytest.raises(errors.DownloadError) as caught:
-        world.call("export", *DAYS, to=path)
+        variant.call("export", *DAYS, to=path)
     store.cuts = []
     return caught.value

@@ -10,16 +10,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.client.stand_in import StandIn
-    from tests.client.variants import World
+    from tests.client.variants import Variant
 
 FILE = b"a,b\r\n" + b"1,2\r\n" * 2000
 PATH = "/api/partners/acme/ad-analytics/bulk-export"
 CSV = {"Content-Type": "text/csv"}
 
 
-def fetch(world: World, path: Path) -> Path:
+def fetch(variant: Variant, path: Path) -> Path:
     """Order the export and download it."""
-    result: Path = world.call("export", "2026-01-01", "2026-01-31", to=path)
+    result: Path = variant.call("export", "2026-01-01", "2026-01-31", to=path)
     return result
 
 

@@ -27,7 +27,7 @@ from adanalytics_client.tables import event_schema
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.client.conftest import Say, StandIn, World
+    from tests.client.conftest import Say, StandIn, Variant
 
 DAY = "2026-01-15"
 LARGE = "1000000000.5"
@@ -43,8 +43,8 @@ def pages(say: type[Say], *found: list[dict[str, Any]]) -> list[Say]:
     return [say({"events": rows, "has_more": at < last}) for at, rows in enumerate(found)]
 
 
-def table(world: World, **options: Any) -> Any:
-    return world.on(world.client.events(DAY, split="none", per_page=2), "to_arrow", **options)
+def table(variant: Variant, **options: Any) -> Any:
+    return variant.on(variant.client.events(DAY, split="none", per_page=2), "to_arrow", **options)
 
 
 def as_sent(row: dict[str, Any]) -> dict[str, Any]:
@@ -63,14 +63,14 @@ def as_sent(row: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def test_all_ways_out_hold_the_same_events(reference_world: World, tmp_path: Path) -> None:
-    query = reference_world.client.events("2026-01-15", "2026-01-16", split="daily", per_page=700)
-    rows = reference_world.rows("2026-01-15", "2026-01-16", split="daily", per_page=700)
-    whole = reference_world.on(query, "to_arrow")
+def test_all_ways_out_hold_the_same_events(reference_variant: Variant, tmp_path: Path) -> None:
+    query = reference_variant.client.events("2026-01-15", "2026-01-16", split="daily", per_page=700)
+    rows = reference_variant.rows("2026-01-15", "2026-01-16", split="daily", per_page=700)
+    whole = reference_variant.on(query, "to_arrow")
     assert whole.schema.equals(SCHEMA)
     assert [as_sent(row) for row in whole.to_pylist()] == rows
     for name in ("x.jsonl", "x.csv", "x.parquet", "x.arrow"):
-        assert reference_world.on(query, "write", tmp_path / name) == len(rows) == 3_000
+        assert reference_variant.on(query, "write", tmp_path / name) == len(rows) == 3_000
     lines = (tmp_path / "x.jsonl").read_text().splitlines()
     assert [json.loads(line) for line in lines] == rows
     assert pq.read_table(tmp_path / "x.parquet").equals(whole)
@@ -78,12 +78,12 @@ def test_all_ways_out_hold_the_same_events(reference_world: World, tmp_path: Pat
     with (tmp_path / "x.csv").open(newline="") as file:
         cells = [list(row.values()) for row in csv.DictReader(file)]
     assert [[cell(each) for each in row.values()] for row in rows] == cells
-    frame = reference_world.on(query, "to_pandas")
+    frame = reference_variant.on(query, "to_pandas")
     texts = frame.pop("key_values")
     assert [json.loads(each) for each in texts] == [row["key_values"] for row in rows]
     frame_columns = pa.Table.from_pandas(frame, preserve_index=False)
     assert frame_columns.equals(whole.drop_columns(["key_values"]))
-    polars = reference_world.on(query, "to_polars")
+    polars = reference_variant.on(query, "to_polars")
     assert polars["revenue"].sum() == sum(Decimal(row["revenue"]) for row in rows)
     assert polars["cost"].to_list() == whole["cost"].to_pylist()
     assert polars.schema["event_time"] == pl.Datetime("ms", "UTC")
@@ -97,23 +97,23 @@ def cell(value: Any) -> str:
 
 
 def test_no_events_have_the_schema_of_any(
-    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+    variant: Variant, stand_in: StandIn, say: type[Say], tmp_path: Path
 ) -> None:
     stand_in.says(*pages(say, []))
-    query = world.client.events(DAY, split="none")
-    assert table(world).schema.equals(SCHEMA)
-    (batch,) = batches(world)
+    query = variant.client.events(DAY, split="none")
+    assert table(variant).schema.equals(SCHEMA)
+    (batch,) = batches(variant)
     assert (batch.num_rows, batch.schema) == (0, SCHEMA)
     for name, read in (("x.parquet", pq.read_table), ("x.arrow", read_arrow)):
-        assert world.on(query, "write", tmp_path / name) == 0
+        assert variant.on(query, "write", tmp_path / name) == 0
         assert read(tmp_path / name).schema.equals(SCHEMA)
-    assert world.on(query, "to_pandas").shape == (0, 26)
-    assert world.on(query, "to_polars").schema["revenue"] == pl.Decimal(18, 9)
+    assert variant.on(query, "to_pandas").shape == (0, 26)
+    assert variant.on(query, "to_polars").schema["revenue"] == pl.Decimal(18, 9)
 
 
-def batches(world: World, **options: Any) -> list[Any]:
-    query = world.client.events(DAY, split="none", per_page=2, **options)
-    found: list[Any] = world.all_of(query.to_arrow_batches())
+def batches(variant: Variant, **options: Any) -> list[Any]:
+    query = variant.client.events(DAY, split="none", per_page=2, **options)
+    found: list[Any] = variant.all_of(query.to_arrow_batches())
     return found
 
 
@@ -122,11 +122,11 @@ def read_arrow(path: Path) -> Any:
 
 
 def test_unknown_columns_are_text_and_come_behind(
-    world: World, stand_in: StandIn, say: type[Say]
+    variant: Variant, stand_in: StandIn, say: type[Say]
 ) -> None:
     rows = b'{"new": "a", "revenue": "1"}, {"new": 1.50}, {"new": {"x": [1]}}'
     stand_in.says(say(b'{"events": [%b], "total": 3}' % rows))
-    found = table(world)
+    found = table(variant)
     assert found.schema.names == [*EVENT_COLUMNS, "new"]
     assert found["new"].to_pylist() == ["a", "1.50", '{"x":[1]}']
 
@@ -177,13 +177,15 @@ def test_a_stream_cannot_take_late_columns(stand_in: StandIn, late: None) -> Non
         write_large(stand_in, io.BytesIO(), format="parquet")
 
 
-def test_batches_have_the_columns_so_far(world: World, stand_in: StandIn, say: type[Say]) -> None:
+def test_batches_have_the_columns_so_far(
+    variant: Variant, stand_in: StandIn, say: type[Say]
+) -> None:
     found: list[list[dict[str, Any]]]
     found = [[{"event_id": "1"}, {"event_id": "2"}], [{"b": 3}, {"c": "x"}], [{"a": 4}]]
     stand_in.says(*pages(say, *found))
-    assert [len(each.schema) for each in batches(world)] == [26, 28, 29]
+    assert [len(each.schema) for each in batches(variant)] == [26, 28, 29]
     stand_in.says(*pages(say, *found))
-    assert table(world).select(["event_id", "b", "c", "a"]).to_pylist() == [
+    assert table(variant).select(["event_id", "b", "c", "a"]).to_pylist() == [
         {name: None if name not in row else str(row[name]) for name in ("event_id", "b", "c", "a")}
         for page in found
         for row in page
@@ -191,20 +193,20 @@ def test_batches_have_the_columns_so_far(world: World, stand_in: StandIn, say: t
 
 
 def test_chosen_columns_fix_the_schema(
-    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+    variant: Variant, stand_in: StandIn, say: type[Say], tmp_path: Path
 ) -> None:
     stand_in.says(*pages(say, [{"new": 1}, {"revenue": "2"}], [{"late": 3}]))
-    found = table(world, columns=["revenue", "new"])
+    found = table(variant, columns=["revenue", "new"])
     assert found.schema.equals(pa.schema([SCHEMA.field("revenue"), ("new", pa.string())]))
     assert found["revenue"].to_pylist() == [None, Decimal(2), None]
 
 
 def test_a_batch_is_at_most_a_page_and_comes_before_the_rest_is_asked_for(
-    world: World, stand_in: StandIn, say: type[Say]
+    variant: Variant, stand_in: StandIn, say: type[Say]
 ) -> None:
     rows = [[{"event_id": f"{at}-{each}"} for each in range(2)] for at in range(30)]
     stand_in.says(*pages(say, *rows))
-    assert [each.num_rows for each in batches(world, max_events=5)] == [2, 2, 1]
+    assert [each.num_rows for each in batches(variant, max_events=5)] == [2, 2, 1]
     assert len(stand_in.asked) == 3
 
 
@@ -245,7 +247,7 @@ for module, extra, make in (
 
 
 def test_pages_are_read_by_arrow_itself(
-    reference_world: World, monkeypatch: pytest.MonkeyPatch
+    reference_variant: Variant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Reading them value by value takes many times as long, and is for odd values only."""
     values_of = RawRows.rows
@@ -255,13 +257,13 @@ def test_pages_are_read_by_arrow_itself(
         return values_of(events)
 
     monkeypatch.setattr(RawRows, "rows", of_one_event)
-    query = reference_world.client.events("2026-01-15", split="daily", per_page=700)
-    assert reference_world.on(query, "to_arrow").num_rows == 1_500
-    some = reference_world.on(query, "to_arrow", columns=["cost", "event_id"])
+    query = reference_variant.client.events("2026-01-15", split="daily", per_page=700)
+    assert reference_variant.on(query, "to_arrow").num_rows == 1_500
+    some = reference_variant.on(query, "to_arrow", columns=["cost", "event_id"])
     assert some.column_names == ["cost", "event_id"]
 
 
-def test_values_of_every_type_and_none(world: World, stand_in: StandIn, say: type[Say]) -> None:
+def test_values_of_every_type_and_none(variant: Variant, stand_in: StandIn, say: type[Say]) -> None:
     exact = "12345678901234567890123456789.123456789"
     body = (
         b'{"events": [{"revenue": 0.000000001, "cost": 5, "campaign_id": "7", "country": 12,'
@@ -271,7 +273,9 @@ def test_values_of_every_type_and_none(world: World, stand_in: StandIn, say: typ
         b' "event_id": "\\u00e9"}, {}], "has_more": false}' % exact.encode()
     )
     stand_in.says(say(body))
-    first, second, third = world.on(world.client.events(DAY, split="none"), "to_arrow").to_pylist()
+    first, second, third = variant.on(
+        variant.client.events(DAY, split="none"), "to_arrow"
+    ).to_pylist()
     assert {name: value for name, value in first.items() if value is not None} == {
         "revenue": Decimal("0.000000001"),
         "cost": Decimal(5),
@@ -312,7 +316,7 @@ def test_values_of_every_type_and_none(world: World, stand_in: StandIn, say: typ
     ],
 )
 def test_what_does_not_fit_is_an_error_that_names_it(
-    world: World,
+    variant: Variant,
     stand_in: StandIn,
     say: type[Say],
     tmp_path: Path,
@@ -324,29 +328,29 @@ def test_what_does_not_fit_is_an_error_that_names_it(
     found = [{"event_id": "e-1"}, {"event_id": "e-2", name: value}, {"event_id": "e-3"}]
     stand_in.says(say({"events": found}))
     with pytest.raises(errors.ProtocolError, match=rf"^{name} of event e-2 is .*{told}.*jsonl"):
-        world.on(world.client.events(DAY, split="none"), "write", tmp_path / "x.parquet")
+        variant.on(variant.client.events(DAY, split="none"), "write", tmp_path / "x.parquet")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_money_is_wide_from_the_first_amount_that_needs_it(
-    world: World, stand_in: StandIn, say: type[Say]
+    variant: Variant, stand_in: StandIn, say: type[Say]
 ) -> None:
     amounts = [("1.5", "2"), (LARGE,), ("-3",)]
     found = [[{"event_id": each, "revenue": each} for each in page] for page in amounts]
     stand_in.says(*pages(say, *found))
     types = [
-        [each.schema.field(name).type for name in ("revenue", "cost")] for each in batches(world)
+        [each.schema.field(name).type for name in ("revenue", "cost")] for each in batches(variant)
     ]
     assert types == [[NARROW, NARROW], *[[WIDE, NARROW]] * 2]
     stand_in.says(*pages(say, *found))
-    whole = table(world)
+    whole = table(variant)
     assert [whole.schema.field(name).type for name in ("revenue", "cost")] == [WIDE, NARROW]
     assert whole["revenue"].to_pylist() == [*map(Decimal, ("1.5", "2", LARGE, "-3"))]
 
 
 @pytest.mark.filterwarnings("ignore:The default formatting of datetime")
-def test_what_is_done_with_money_in_pandas(reference_world: World) -> None:
-    frame = reference_world.on(reference_world.client.events(DAY), "to_pandas")
+def test_what_is_done_with_money_in_pandas(reference_variant: Variant) -> None:
+    frame = reference_variant.on(reference_variant.client.events(DAY), "to_pandas")
     money = frame[["revenue", "cost"]].fillna(Decimal(0))
     revenue, cost = money["revenue"], money["cost"]
     exact = [*map(Decimal, revenue)]

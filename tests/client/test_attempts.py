@@ -18,7 +18,7 @@ from adanalytics_client._exports.transfer import validator_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.client.conftest import Asked, MovedClock, OpenWorld, StandIn, World
+    from tests.client.conftest import Asked, MovedClock, OpenVariant, StandIn, Variant
 
 DATES = {"dates": ["2026-01-15"]}
 DAY = "2026-01-15"
@@ -26,64 +26,64 @@ DAY = "2026-01-15"
 
 @pytest.mark.parametrize(("timeout", "polls"), [(60, 10), (3600, 70)])
 def test_the_pause_of_the_service_is_only_the_shortest(
-    world: World, stand_in: StandIn, clock: MovedClock, timeout: int, polls: int
+    variant: Variant, stand_in: StandIn, clock: MovedClock, timeout: int, polls: int
 ) -> None:
     working = Say({"status": "working", "status_url": "/st"}, 202, {"Retry-After": "1"})
     stand_in.says(working)
-    job = world.call("start_export", DAY)
+    job = variant.call("start_export", DAY)
     with pytest.raises(errors.ExportTimeout):
-        world.on(job, "wait", timeout=timeout)
+        variant.on(job, "wait", timeout=timeout)
     assert polls - 3 <= len(stand_in.asked) - 1 <= polls
     assert max(clock.sleeps) <= 60
 
 
 def test_a_pause_of_the_service_is_never_cut_short(
-    world: World, stand_in: StandIn, clock: MovedClock
+    variant: Variant, stand_in: StandIn, clock: MovedClock
 ) -> None:
     working = Say({"status": "working", "status_url": "/st"}, 202, {"Retry-After": "90"})
     stand_in.says(working, working, Say({"status": "done", "url": "/f.csv"}))
-    world.on(world.call("start_export", DAY), "wait")
+    variant.on(variant.call("start_export", DAY), "wait")
     assert clock.sleeps == [90.0, 90.0]
 
 
 def test_a_wait_for_quota_postpones_the_deadline(
-    open_world: OpenWorld, stand_in: StandIn, clock: MovedClock
+    open_variant: OpenVariant, stand_in: StandIn, clock: MovedClock
 ) -> None:
     """Each request here waits an hour for quota, and the budget is ten seconds."""
     stand_in.says(Say(DATES), Say(status=503), Say(DATES))
-    world = open_world(limit=1, retry=RetryPolicy(attempts=2, budget=10), max_wait=10_000)
+    variant = open_variant(limit=1, retry=RetryPolicy(attempts=2, budget=10), max_wait=10_000)
     for _ in range(2):
-        assert len(world.call("dates")) == 1
+        assert len(variant.call("dates")) == 1
     assert sum(clock.sleeps) > 7000
 
 
 def test_a_wait_that_the_service_asks_for_postpones_the_deadline(
-    open_world: OpenWorld, stand_in: StandIn, clock: MovedClock
+    open_variant: OpenVariant, stand_in: StandIn, clock: MovedClock
 ) -> None:
     stand_in.says(Say(status=429, headers={"Retry-After": "90"}), Say(status=503), Say(DATES))
-    world = open_world(retry=RetryPolicy(attempts=3, budget=10))
-    assert len(world.call("dates")) == 1
+    variant = open_variant(retry=RetryPolicy(attempts=3, budget=10))
+    assert len(variant.call("dates")) == 1
     assert clock.sleeps[0] == 90
 
 
 def test_a_file_that_waits_for_quota_has_time_left_for_a_retry(
-    open_world: OpenWorld, stand_in: StandIn, clock: MovedClock, tmp_path: Path
+    open_variant: OpenVariant, stand_in: StandIn, clock: MovedClock, tmp_path: Path
 ) -> None:
     stand_in.says_by_name(
         bulk_export=[Say({"download_url": "/api/partners/acme/f.csv"})],
         f_csv=[Say(status=503), Say(FILE, headers=CSV)],
     )
-    world = open_world(limit=1, retry=RetryPolicy(attempts=2, budget=10), max_wait=10_000)
-    assert fetch(world, tmp_path / "out.csv").read_bytes() == FILE
+    variant = open_variant(limit=1, retry=RetryPolicy(attempts=2, budget=10), max_wait=10_000)
+    assert fetch(variant, tmp_path / "out.csv").read_bytes() == FILE
     assert sum(clock.sleeps) > 7000
 
 
 def test_a_file_that_appears_late_has_time_left_for_a_retry(
-    open_world: OpenWorld, stand_in: StandIn, tmp_path: Path
+    open_variant: OpenVariant, stand_in: StandIn, tmp_path: Path
 ) -> None:
     offer(stand_in, *[Say(status=404)] * 9, Say(status=503), Say(FILE, headers=CSV))
-    world = open_world(retry=RetryPolicy(attempts=2, budget=10))
-    assert fetch(world, tmp_path / "out.csv").read_bytes() == FILE
+    variant = open_variant(retry=RetryPolicy(attempts=2, budget=10))
+    assert fetch(variant, tmp_path / "out.csv").read_bytes() == FILE
 
 
 @pytest.mark.parametrize(("age", "strong"), [(-1, False), (0, False), (1, True)])
@@ -95,21 +95,21 @@ def test_a_date_of_change_is_strong_only_a_second_later(age: int, strong: bool) 
 
 
 def test_a_date_to_wait_for_counts_from_the_answer(
-    world: World, stand_in: StandIn, clock: MovedClock
+    variant: Variant, stand_in: StandIn, clock: MovedClock
 ) -> None:
     dates = {"Date": formatdate(5000, usegmt=True), "Retry-After": formatdate(5040, usegmt=True)}
     stand_in.says(Say(status=503, headers=dates), Say(DATES))
-    world.call("dates")
+    variant.call("dates")
     assert clock.sleeps == [40.0]
 
 
 def test_a_locked_account_is_told_at_once(
-    open_world: OpenWorld, stand_in: StandIn, clock: MovedClock
+    open_variant: OpenVariant, stand_in: StandIn, clock: MovedClock
 ) -> None:
     stand_in.says(Say(status=429, headers={"Retry-After": "900"}))
-    world = open_world(email="ada@example.org", password="correct horse")
+    variant = open_variant(email="ada@example.org", password="correct horse")
     with pytest.raises(errors.RateLimited, match=r"429\), until 20\d\d-.* Try again in 900 s"):
-        world.call("dates")
+        variant.call("dates")
     assert clock.sleeps == []
 
 
@@ -127,57 +127,57 @@ def _two_pages(stand_in: StandIn, clock: MovedClock, down_until: float) -> None:
 
 
 def test_a_pull_with_pages_survives_a_deployment(
-    world: World, stand_in: StandIn, clock: MovedClock
+    variant: Variant, stand_in: StandIn, clock: MovedClock
 ) -> None:
     _two_pages(stand_in, clock, clock.now + 110)
-    assert len(world.rows(DAY, split="none")) == 2
+    assert len(variant.rows(DAY, split="none")) == 2
 
 
 def test_a_service_that_stays_down_ends_the_pull_with_advice(
-    world: World, stand_in: StandIn, clock: MovedClock
+    variant: Variant, stand_in: StandIn, clock: MovedClock
 ) -> None:
     started = clock.now
     _two_pages(stand_in, clock, started + 10_000)
     with pytest.raises(errors.ServerError, match="been down for 120 s") as caught:
-        world.rows(DAY, split="none")
+        variant.rows(DAY, split="none")
     assert "sync" in caught.value.remedy
     assert 120 <= clock.now - started < 180
 
 
 def test_a_pull_without_a_page_is_not_patient(
-    world: World, stand_in: StandIn, clock: MovedClock
+    variant: Variant, stand_in: StandIn, clock: MovedClock
 ) -> None:
     stand_in.says(Say(status=503))
     with pytest.raises(errors.ServerError):
-        world.rows(DAY, split="none")
+        variant.rows(DAY, split="none")
     assert len(stand_in.asked) == 3
 
 
 def test_an_order_that_never_appeared_is_gone_an_hour_later(
-    world: World, stand_in: StandIn, clock: MovedClock
+    variant: Variant, stand_in: StandIn, clock: MovedClock
 ) -> None:
     stand_in.says_by_name(
         bulk_export=[Say({"status": "queued", "status_url": "/st"}, 202)], st=[Say(status=404)]
     )
-    job = world.call("start_export", DAY)
+    job = variant.call("start_export", DAY)
     clock.now += 3600
     with pytest.raises(errors.ExportExpired):
-        world.on(job, "wait", timeout=3600)
+        variant.on(job, "wait", timeout=3600)
     assert len(clock.sleeps) == 1
 
 
 def test_a_file_that_is_not_there_is_told_once(
-    world: World, stand_in: StandIn, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    variant: Variant, stand_in: StandIn, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     offer(stand_in, *[Say(status=404)] * 9, Say(FILE, headers=CSV))
-    fetch(world, tmp_path / "out.csv")
+    fetch(variant, tmp_path / "out.csv")
     assert [each.getMessage()[:26] for each in caplog.records if each.levelname == "WARNING"] == [
         "The file is not ready yet;"
     ]
 
 
 def test_a_file_system_without_locks_is_told_once(
-    world: World,
+    variant: Variant,
     stand_in: StandIn,
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
@@ -188,6 +188,6 @@ def test_a_file_system_without_locks_is_told_once(
 
     monkeypatch.setattr(fcntl, "flock", no_locks)
     offer(stand_in, Say(FILE, headers=CSV))
-    assert fetch(world, tmp_path / "out.csv").read_bytes() == FILE
+    assert fetch(variant, tmp_path / "out.csv").read_bytes() == FILE
     assert [each.name for each in tmp_path.iterdir()] == ["out.csv"]
     assert caplog.text.count(f"{tmp_path} has no locks") == 1

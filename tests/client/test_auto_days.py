@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from tests.client.conftest import Asked, OpenWorld, Say, StandIn
+    from tests.client.conftest import Asked, OpenVariant, Say, StandIn
 
 DAYS = [f"2026-01-{day}" for day in range(15, 20)]
 LARGE = {"2026-01-15", "2026-01-17", "2026-01-19"}
@@ -41,11 +41,11 @@ def serve(stand_in: StandIn, say: type[Say], between: int) -> None:
 
 @pytest.mark.parametrize("between", [0, 1, 7, 30])
 def test_days_that_a_total_counts_are_asked_for(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say], between: int
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], between: int
 ) -> None:
     serve(stand_in, say, between)
-    world = open_world(limit=None)
-    rows = world.rows(DAYS[0], DAYS[-1], split="auto", per_page=10)
+    variant = open_variant(limit=None)
+    rows = variant.rows(DAYS[0], DAYS[-1], split="auto", per_page=10)
     days = Counter(row["event_id"].split()[0] for row in rows)
     assert days == Counter({day: 480 if day in LARGE else between for day in DAYS})
     # Where the figures agree, days without data are not asked for.

@@ -9,7 +9,7 @@ import pytest
 from tests.client.stand_in import Say
 
 if TYPE_CHECKING:
-    from tests.client.conftest import MovedClock, StandIn, World
+    from tests.client.conftest import MovedClock, StandIn, Variant
 
 HOUR = 3600
 YEAR = 365 * 24 * HOUR
@@ -23,7 +23,7 @@ def dated(seconds: float) -> Say:
     ("away", "message"), [(YEAR, "365 days, 0:00:00 behind"), (-YEAR, "365 days, 0:00:00 ahead of")]
 )
 def test_a_clock_a_year_off_is_a_warning_once(
-    world: World,
+    variant: Variant,
     stand_in: StandIn,
     clock: MovedClock,
     caplog: pytest.LogCaptureFixture,
@@ -31,9 +31,9 @@ def test_a_clock_a_year_off_is_a_warning_once(
     message: str,
 ) -> None:
     stand_in.says(dated(clock.now + away))
-    world.call("dates")
-    world.call("dates")
-    world.on(world.client.with_options(timeout=5), "dates")
+    variant.call("dates")
+    variant.call("dates")
+    variant.on(variant.client.with_options(timeout=5), "dates")
     (record,) = caplog.records
     assert record.levelname == "WARNING"
     assert f"is {message} the service's" in record.message
@@ -41,20 +41,20 @@ def test_a_clock_a_year_off_is_a_warning_once(
 
 @pytest.mark.parametrize("date", [0, HOUR, -HOUR, None])
 def test_an_hour_is_nothing_to_tell(
-    world: World,
+    variant: Variant,
     stand_in: StandIn,
     clock: MovedClock,
     caplog: pytest.LogCaptureFixture,
     date: int | None,
 ) -> None:
     stand_in.says(Say({"dates": []}) if date is None else dated(clock.now + date))
-    world.call("dates")
+    variant.call("dates")
     assert not caplog.records
 
 
 def test_a_date_that_is_none_is_no_date(
-    world: World, stand_in: StandIn, caplog: pytest.LogCaptureFixture
+    variant: Variant, stand_in: StandIn, caplog: pytest.LogCaptureFixture
 ) -> None:
     stand_in.says(Say({"dates": []}, headers={"Date": "yesterday"}))
-    world.call("dates")
+    variant.call("dates")
     assert not caplog.records

@@ -17,67 +17,67 @@ from tests.client.wire import CHUNKED, END, OK, Wire, sized
 from adanalytics_client import Client, ConfigurationError, TransportError
 
 if TYPE_CHECKING:
-    from tests.client.conftest import Asked, OpenWorld, Say, StandIn
+    from tests.client.conftest import Asked, OpenVariant, Say, StandIn
 
 BODY = b'{"dates": ["2026-01-15"]}'
 DATES = sized(BODY)
 
 
-def test_a_connection_is_used_again(open_world: OpenWorld, wire: Callable[..., Wire]) -> None:
+def test_a_connection_is_used_again(open_variant: OpenVariant, wire: Callable[..., Wire]) -> None:
     server = wire([DATES, CHUNKED.replace(b"3\r\nabc\r\n2\r\nde", b"19\r\n" + BODY), DATES])
-    world = open_world(server.url)
-    assert [len(world.call("dates")) for _ in range(3)] == [1, 1, 1]
+    variant = open_variant(server.url)
+    assert [len(variant.call("dates")) for _ in range(3)] == [1, 1, 1]
     assert [len(each) for each in server.heads] == [3]
 
 
 def test_a_connection_that_was_closed_meanwhile_costs_no_request(
-    open_world: OpenWorld, wire: Callable[..., Wire]
+    open_variant: OpenVariant, wire: Callable[..., Wire]
 ) -> None:
     server = wire([DATES], [DATES])
-    world = open_world(server.url)
-    world.call("dates")
+    variant = open_variant(server.url)
+    variant.call("dates")
     assert server.closed.wait(10)
-    world.call("dates")
+    variant.call("dates")
     assert [len(each) for each in server.heads] == [1, 1]
-    assert world.client.quota.remaining == 998
+    assert variant.client.quota.remaining == 998
 
 
 @BOTH_LIBRARIES
 def test_a_connection_that_closes_under_a_request(
-    open_world: OpenWorld, wire: Callable[..., Wire]
+    open_variant: OpenVariant, wire: Callable[..., Wire]
 ) -> None:
     """A GET is sent again; a POST may have begun an export, so it is not."""
     server = wire([DATES, b""], [DATES, b""], [DATES])
-    world = open_world(server.url)
-    assert [len(world.call("dates")) for _ in range(2)] == [1, 1]
+    variant = open_variant(server.url)
+    assert [len(variant.call("dates")) for _ in range(2)] == [1, 1]
     with pytest.raises(TransportError, match="broke before an answer"):
-        world.call("start_export", "2026-01-15")
+        variant.call("start_export", "2026-01-15")
     methods = [head.split()[0] for heads in server.heads for head in heads]
     assert methods == [b"GET", b"GET", b"GET", b"POST"]
 
 
 def test_secured_connections(
-    open_world: OpenWorld, wire: Callable[..., Wire], trusted: ssl.SSLContext
+    open_variant: OpenVariant, wire: Callable[..., Wire], trusted: ssl.SSLContext
 ) -> None:
     """Also one whose end is that of the body."""
     large = b'{"dates": ["2026-01-15"], "pad": "' + b"x" * 1_000_000 + b'"}'
     server = wire([sized(large), OK + b"X: y" + END + BODY], [DATES], context=trusted)
-    world = open_world(server.url)
-    assert [len(world.call("dates")) for _ in range(3)] == [1, 1, 1]
+    variant = open_variant(server.url)
+    assert [len(variant.call("dates")) for _ in range(3)] == [1, 1, 1]
     assert [len(each) for each in server.heads] == [2, 1]
 
 
 @pytest.mark.parametrize("proxy", ["", "http://127.0.0.1:9"])
 def test_certificates_that_cannot_be_read(
-    open_world: OpenWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, proxy: str
+    open_variant: OpenVariant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, proxy: str
 ) -> None:
     empty = tmp_path / "empty.pem"
     empty.touch()
     monkeypatch.setenv("SSL_CERT_FILE", str(empty))
     monkeypatch.setenv("HTTPS_PROXY", proxy)
-    world = open_world("https://127.0.0.1:9")
+    variant = open_variant("https://127.0.0.1:9")
     with pytest.raises(ConfigurationError, match="SSL_CERT_FILE or SSL_CERT_DIR"):
-        world.call("dates")
+        variant.call("dates")
 
 
 @pytest.mark.parametrize(

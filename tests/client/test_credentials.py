@@ -14,7 +14,7 @@ from tests.client.variants import BOTH_LIBRARIES
 from adanalytics_client import Client, Observer, errors
 
 if TYPE_CHECKING:
-    from tests.client.conftest import Asked, OpenWorld, Say, Script, StandIn, World
+    from tests.client.conftest import Asked, OpenVariant, Say, Script, StandIn, Variant
 
 DATES = {"dates": ["2026-01-15"]}
 LOGIN: dict[str, Any] = {"email": "a@b.example", "password": "pass-word-1"}
@@ -41,118 +41,118 @@ def paths(stand_in: StandIn) -> list[str]:
 
 @BOTH_LIBRARIES
 def test_a_login_happens_when_first_needed_and_once(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
 ) -> None:
     stand_in.script = service(say, good="t1", logins=["t1"])
-    world = open_world(**LOGIN)
-    world.call("dates")
-    world.call("dates")
+    variant = open_variant(**LOGIN)
+    variant.call("dates")
+    variant.call("dates")
     assert paths(stand_in) == ["login", "dates", "dates"]
     assert json.loads(stand_in.asked[0].body) == LOGIN
     assert "authorization" not in stand_in.asked[0].headers
 
 
 def test_the_token_of_a_login_can_be_kept(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
 ) -> None:
     stand_in.script = service(say, good="t1", logins=["t1"])
-    world = open_world(**LOGIN)
-    assert world.call("log_in") == "t1"
-    world.call("dates")
-    assert world.call("log_in") == "t1"
+    variant = open_variant(**LOGIN)
+    assert variant.call("log_in") == "t1"
+    variant.call("dates")
+    assert variant.call("log_in") == "t1"
     assert paths(stand_in) == ["login", "dates"]
-    assert open_world(token="t1").call("dates")
+    assert open_variant(token="t1").call("dates")
 
 
-def test_only_an_account_logs_in(world: World, stand_in: StandIn) -> None:
+def test_only_an_account_logs_in(variant: Variant, stand_in: StandIn) -> None:
     with pytest.raises(errors.ConfigurationError, match="email= and password="):
-        world.call("log_in")
+        variant.call("log_in")
     assert stand_in.asked == []
 
 
 def test_any_number_of_refusals_share_one_login(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
 ) -> None:
     stand_in.script = service(say, good="t2", logins=["t1", "t2"])
-    results = open_world(**LOGIN).together(*["dates"] * 8)
+    results = open_variant(**LOGIN).together(*["dates"] * 8)
     assert all(len(result) == 1 for result in results)
     assert paths(stand_in).count("login") == 2
     assert paths(stand_in).count("dates") <= 16
 
 
 def test_a_wrong_password_is_tried_once_for_all(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
 ) -> None:
     stand_in.script = service(say, good="t1", logins=[])
-    results = open_world(**LOGIN).together(*["dates"] * 8)
+    results = open_variant(**LOGIN).together(*["dates"] * 8)
     assert all(isinstance(result, errors.AuthenticationError) for result in results)
     assert 1 <= paths(stand_in).count("login") < 8
     assert "dates" not in paths(stand_in)
 
 
 def test_a_token_that_is_refused_again_is_an_error(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
 ) -> None:
     stand_in.script = service(say, good="never", logins=["t1", "t2", "t3"])
     with pytest.raises(errors.AuthenticationError, match="Check the e-mail and password"):
-        open_world(**LOGIN).call("dates")
+        open_variant(**LOGIN).call("dates")
     assert paths(stand_in) == ["login", "dates", "login", "dates"]
 
 
 @BOTH_LIBRARIES
 def test_a_login_is_repeated_when_the_service_stumbles(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
 ) -> None:
     stand_in.says(say(status=503), say({"token": "t1"}), say(DATES))
-    assert len(open_world(**LOGIN).call("dates")) == 1
+    assert len(open_variant(**LOGIN).call("dates")) == 1
 
 
 @pytest.mark.parametrize("body", [{}, {"token": 5}, {"token": "a\nb"}, [], {"tok": "s3cr3t"}])
 def test_a_login_without_a_usable_token_is_a_protocol_error(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say], body: Any
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], body: Any
 ) -> None:
     stand_in.says(say(body))
     with pytest.raises(errors.ProtocolError, match="token") as caught:
-        open_world(**LOGIN).call("dates")
+        open_variant(**LOGIN).call("dates")
     # It may hold a token under another name.
     assert caught.value.body == ""
 
 
 def test_a_given_token_is_sent_and_not_replaced(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
 ) -> None:
     stand_in.says(say({"error": "Unauthorized"}, status=401))
     with pytest.raises(errors.AuthenticationError, match="Log in again"):
-        open_world(token="tok").call("dates")
+        open_variant(token="tok").call("dates")
     assert [asked.headers["authorization"] for asked in stand_in.asked] == ["Bearer tok"]
 
 
 @BOTH_LIBRARIES
 def test_a_redirect_on_the_same_origin_keeps_the_credential(
-    world: World, stand_in: StandIn, say: type[Say]
+    variant: Variant, stand_in: StandIn, say: type[Say]
 ) -> None:
     stand_in.says(say(status=307, headers={"Location": "/elsewhere"}), say(DATES))
-    assert len(world.call("dates")) == 1
+    assert len(variant.call("dates")) == 1
     assert stand_in.asked[1].target == "/elsewhere"
     assert stand_in.asked[1].headers["authorization"] == "Bearer secret-key"
 
 
 @BOTH_LIBRARIES
 def test_a_redirect_to_another_origin_loses_the_credential_for_good(
-    world: World, stand_in: StandIn, other_origin: StandIn, say: type[Say]
+    variant: Variant, stand_in: StandIn, other_origin: StandIn, say: type[Say]
 ) -> None:
     away = {"Location": f"{other_origin.url}/x"}
     back = {"Location": f"{stand_in.url}/back"}
     stand_in.says(say(status=302, headers=away), say(DATES))
     other_origin.says(say(status=302, headers=back))
-    assert len(world.call("dates")) == 1
+    assert len(variant.call("dates")) == 1
     assert "authorization" not in other_origin.asked[0].headers
     assert "authorization" not in stand_in.asked[1].headers
 
 
 @pytest.mark.parametrize("user", ["user:pass@", "user@", "a%40b:@"])
 def test_a_user_in_a_redirect_is_not_used(
-    world: World, stand_in: StandIn, other_origin: StandIn, say: type[Say], user: str
+    variant: Variant, stand_in: StandIn, other_origin: StandIn, say: type[Say], user: str
 ) -> None:
     """Neither in place of the credential nor beside it; the rest of the address stays as it is."""
     at_home = stand_in.url.replace("//", f"//{user}") + "/back?a=%7e@b"
@@ -161,52 +161,52 @@ def test_a_user_in_a_redirect_is_not_used(
         say(status=302, headers={"Location": at_home}), say(status=302, headers={"Location": away})
     )
     other_origin.says(say(DATES))
-    assert len(world.call("dates")) == 1
+    assert len(variant.call("dates")) == 1
     assert stand_in.asked[1].headers["authorization"] == "Bearer secret-key"
     assert "authorization" not in other_origin.asked[0].headers
     assert [stand_in.asked[1].target, other_origin.asked[0].target] == ["/back?a=%7e@b", "/x@y"]
 
 
 def test_a_user_in_a_status_address_is_not_used_in_place_of_the_credential(
-    world: World, stand_in: StandIn, say: type[Say]
+    variant: Variant, stand_in: StandIn, say: type[Say]
 ) -> None:
     poll = stand_in.url.replace("//", "//user:pass@") + "/job"
     stand_in.says_by_name(
         bulk_export=[say({"status": "working", "status_url": poll}, status=202)],
         job=[say({"status": "done", "url": "/f"})],
     )
-    job = world.call("start_export", "2026-01-15")
-    world.on(job, "wait")
+    job = variant.call("start_export", "2026-01-15")
+    variant.on(job, "wait")
     assert stand_in.asked[-1].headers["authorization"] == "Bearer secret-key"
 
 
 @pytest.mark.parametrize("status", [401, 403])
 def test_a_service_that_has_moved_is_told(
-    world: World, stand_in: StandIn, other_origin: StandIn, say: type[Say], status: int
+    variant: Variant, stand_in: StandIn, other_origin: StandIn, say: type[Say], status: int
 ) -> None:
     stand_in.says(say(status=301, headers={"Location": f"{other_origin.url}/x"}))
     other_origin.says(say({"error": "No"}, status=status))
     with pytest.raises(errors.StatusError, match="set base_url to its new address") as caught:
-        world.call("dates")
+        variant.call("dates")
     assert "partner" not in caught.value.message
 
 
 def test_a_login_is_never_redirected_to_another_origin(
-    open_world: OpenWorld, stand_in: StandIn, other_origin: StandIn, say: type[Say]
+    open_variant: OpenVariant, stand_in: StandIn, other_origin: StandIn, say: type[Say]
 ) -> None:
     stand_in.says(say(status=307, headers={"Location": f"{other_origin.url}/login"}))
     with pytest.raises(errors.ProtocolError, match="set base_url to it"):
-        open_world(**LOGIN).call("dates")
+        open_variant(**LOGIN).call("dates")
     assert other_origin.asked == []
 
 
 @pytest.mark.parametrize("location", ["/loop", "ftp://x/y"])
 def test_a_redirect_to_nowhere_is_an_error(
-    world: World, stand_in: StandIn, say: type[Say], location: str
+    variant: Variant, stand_in: StandIn, say: type[Say], location: str
 ) -> None:
     stand_in.says(say(status=302, headers={"Location": location}))
     with pytest.raises(errors.ProtocolError, match="redirect"):
-        world.call("dates")
+        variant.call("dates")
 
 
 @pytest.mark.parametrize(
@@ -219,10 +219,15 @@ def test_a_redirect_to_nowhere_is_an_error(
     ],
 )
 def test_addresses_are_joined_and_quoted(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say], suffix: str, partner: str, path: str
+    open_variant: OpenVariant,
+    stand_in: StandIn,
+    say: type[Say],
+    suffix: str,
+    partner: str,
+    path: str,
 ) -> None:
     stand_in.says(say(DATES))
-    open_world(stand_in.url + suffix, partner=partner).call("dates")
+    open_variant(stand_in.url + suffix, partner=partner).call("dates")
     assert stand_in.asked[0].target == path
 
 
@@ -275,14 +280,14 @@ def test_from_env_reads_what_is_documented() -> None:
 
 
 @pytest.mark.parametrize("partner", [None, "", ".", ".."])
-def test_a_partner_that_cannot_be_is_told(open_world: OpenWorld, partner: str | None) -> None:
+def test_a_partner_that_cannot_be_is_told(open_variant: OpenVariant, partner: str | None) -> None:
     with pytest.raises(errors.ConfigurationError, match="partner"):
-        open_world(partner=partner).call("dates")
+        open_variant(partner=partner).call("dates")
 
 
 @BOTH_LIBRARIES
 def test_no_secret_reaches_a_log_a_repr_or_a_traceback(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
 ) -> None:
     signed = {"Location": f"{stand_in.url}/f.csv?X-Signature=sig-secret", "Set-Cookie": "sid=cook"}
     stand_in.says(
@@ -291,11 +296,11 @@ def test_no_secret_reaches_a_log_a_repr_or_a_traceback(
         say({"error": "tok-secret pass-word-1"}, status=400),
     )
     caplog.set_level(logging.DEBUG)
-    world = open_world(**LOGIN)
+    variant = open_variant(**LOGIN)
     with pytest.raises(errors.InvalidRequest) as caught:
-        world.call("dates")
+        variant.call("dates")
     shown = [each.getMessage() + repr(each.__dict__) for each in caplog.records]
-    shown += [repr(world.client), repr(caught.value), repr(vars(caught.value))]
+    shown += [repr(variant.client), repr(caught.value), repr(vars(caught.value))]
     shown += traceback.format_exception(caught.value)
     assert len(caplog.records) > 2
     for secret in ("tok-secret", "pass-word-1", "sig-secret", "sid=cook"):
@@ -304,10 +309,10 @@ def test_no_secret_reaches_a_log_a_repr_or_a_traceback(
 
 
 def test_other_users_of_httpx_keep_their_log_lines(
-    world: World, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
+    variant: Variant, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
 ) -> None:
     stand_in.says(say(DATES))
-    world.call("dates")
+    variant.call("dates")
     caplog.set_level(logging.INFO)
     httpx.get(f"{stand_in.url}/mine?q=1", trust_env=False)
     assert any("/mine?q=1" in message for message in caplog.messages)

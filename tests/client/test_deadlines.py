@@ -16,9 +16,9 @@ import pytest
 from adanalytics_client import AsyncExportJob, Client, ExportJob, RetryPolicy, errors
 
 if TYPE_CHECKING:
-    from tests.client.conftest import Asked, MovedClock, OpenWorld, Say, StandIn, World
+    from tests.client.conftest import Asked, MovedClock, OpenVariant, Say, StandIn, Variant
 
-Silent = Callable[..., "tuple[World, list[float]]"]
+Silent = Callable[..., "tuple[Variant, list[float]]"]
 Work = Callable[[], Any]
 
 
@@ -30,24 +30,24 @@ SAVED = (
 )
 
 
-def job_of(world: World) -> Any:
+def job_of(variant: Variant) -> Any:
     """A job that waits for an export which was ordered elsewhere."""
-    base = world.client.connection.session.config.base.text
-    kind = ExportJob if isinstance(world.client, Client) else AsyncExportJob
-    return kind.from_json(world.client, SAVED % (base, base))
+    base = variant.client.connection.session.config.base.text
+    kind = ExportJob if isinstance(variant.client, Client) else AsyncExportJob
+    return kind.from_json(variant.client, SAVED % (base, base))
 
 
 @pytest.fixture
 def silent(
-    open_world: OpenWorld, clock: MovedClock, request: pytest.FixtureRequest
+    open_variant: OpenVariant, clock: MovedClock, request: pytest.FixtureRequest
 ) -> Iterator[Silent]:
     """A service that never answers: each try lasts as long as the client lets it."""
-    asynchronous = request.node.callspec.params["open_world"] == "async"
-    opened: list[tuple[World, Any]] = []
+    asynchronous = request.node.callspec.params["open_variant"] == "async"
+    opened: list[tuple[Variant, Any]] = []
 
     def open_one(
         *, own: float | None, budget: float, timeout: float | None = None
-    ) -> tuple[World, list[float]]:
+    ) -> tuple[Variant, list[float]]:
         lasted: list[float] = []
 
         def wait_out(asked: httpx.Request) -> httpx.Response:
@@ -59,12 +59,12 @@ def silent(
         settings: dict[str, Any] = {"transport": transport, "timeout": own}
         http = httpx.AsyncClient(**settings) if asynchronous else httpx.Client(**settings)
         policy = RetryPolicy(attempts=9, first_wait=1.0, budget=budget)
-        opened.append((open_world(http=http, timeout=timeout, retry=policy), http))
+        opened.append((open_variant(http=http, timeout=timeout, retry=policy), http))
         return opened[-1][0], lasted
 
     yield open_one
-    for world, http in opened:
-        world.on(http, "aclose" if asynchronous else "close")
+    for variant, http in opened:
+        variant.on(http, "aclose" if asynchronous else "close")
 
 
 @pytest.mark.parametrize(
@@ -80,9 +80,9 @@ def test_timeouts_do_not_multiply(
     silent: Silent, clock: MovedClock, own: float | None, budget: float, lasted: list[float]
 ) -> None:
     began = clock.now
-    world, seen = silent(own=own, budget=budget)
+    variant, seen = silent(own=own, budget=budget)
     with pytest.raises(errors.RequestTimeout):
-        world.call("dates")
+        variant.call("dates")
     assert seen == lasted
     assert clock.now - began == budget
 
@@ -91,11 +91,11 @@ def test_the_last_wait_of_an_export_is_within_its_timeout(
     silent: Silent, clock: MovedClock
 ) -> None:
     """Asking for the status may be slow as well; the timeout of the wait holds for all of it."""
-    world, _ = silent(own=60.0, budget=300.0)
-    job = job_of(world)
+    variant, _ = silent(own=60.0, budget=300.0)
+    job = job_of(variant)
     began = clock.now
     with pytest.raises(errors.RequestTimeout):
-        world.on(job, "wait", timeout=45)
+        variant.on(job, "wait", timeout=45)
     assert clock.now - began == 45
 
 
@@ -104,7 +104,7 @@ DATES = {"dates": ["2026-01-15"]}
 
 
 def test_no_redirect_is_followed_once_the_budget_is_over(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say], clock: MovedClock
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], clock: MovedClock
 ) -> None:
     def slow(asked: Asked) -> Say:
         clock.now += 0.8
@@ -112,7 +112,7 @@ def test_no_redirect_is_followed_once_the_budget_is_over(
 
     stand_in.script = slow
     with pytest.raises(errors.RequestTimeout) as caught:
-        open_world(retry=TWO_SECONDS).call("dates")
+        open_variant(retry=TWO_SECONDS).call("dates")
     assert "RetryPolicy(budget=2) passed before the request" in str(caught.value)
     assert (len(stand_in.asked), caught.value.attempts) == (3, 1)
 
@@ -121,7 +121,7 @@ def test_no_redirect_is_followed_once_the_budget_is_over(
     ("login", "sent", "attempts"), [(2.0, ["login"], 0), (0.9, ["login", "dates", "login"], 1)]
 )
 def test_a_login_counts_and_its_request_is_not_sent_too_late(
-    open_world: OpenWorld,
+    open_variant: OpenVariant,
     stand_in: StandIn,
     say: type[Say],
     clock: MovedClock,
@@ -137,16 +137,16 @@ def test_a_login_counts_and_its_request_is_not_sent_too_late(
         return say({"error": "Unauthorized"}, status=401)
 
     stand_in.script = slow
-    world = open_world(email="a@b.example", password="pass-word", retry=TWO_SECONDS)
+    variant = open_variant(email="a@b.example", password="pass-word", retry=TWO_SECONDS)
     with pytest.raises(errors.RequestTimeout, match=r"RetryPolicy\(budget=2\) passed") as caught:
-        world.call("dates")
+        variant.call("dates")
     assert caught.value.attempts == attempts
     assert [asked.path.rpartition("/")[2] for asked in stand_in.asked] == sent
-    assert world.client.quota.remaining == 1000 - sent.count("dates")
+    assert variant.client.quota.remaining == 1000 - sent.count("dates")
 
 
 def test_what_is_sent_in_time_has_a_second(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say], clock: MovedClock
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], clock: MovedClock
 ) -> None:
     """An answer that comes then is taken, and not thrown away for being a little late."""
 
@@ -156,7 +156,7 @@ def test_what_is_sent_in_time_has_a_second(
         return say(status=302, headers={"Location": f"{asked.path}a"}) if first else say(DATES)
 
     stand_in.script = slow
-    assert len(open_world(retry=TWO_SECONDS).call("dates")) == 1
+    assert len(open_variant(retry=TWO_SECONDS).call("dates")) == 1
 
 
 @pytest.mark.parametrize(
@@ -169,19 +169,19 @@ def test_what_is_sent_in_time_has_a_second(
 def test_the_setting_that_ended_it_is_told(
     silent: Silent, own: float | None, budget: float, told: str
 ) -> None:
-    world, _ = silent(own=None, budget=budget, timeout=own)
+    variant, _ = silent(own=None, budget=budget, timeout=own)
     with pytest.raises(errors.RequestTimeout) as caught:
-        world.call("dates")
+        variant.call("dates")
     assert told in str(caught.value)
 
 
 def test_a_wait_that_the_service_asks_for_is_told(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say], clock: MovedClock
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], clock: MovedClock
 ) -> None:
     clock.now = 1_768_478_400.0
     stand_in.says(say(status=503, headers={"Retry-After": "30"}))
     with pytest.raises(errors.ServerError) as caught:
-        open_world(retry=TWO_SECONDS).call("dates")
+        open_variant(retry=TWO_SECONDS).call("dates")
     told = (
         "The service asks to wait 30 s, until 2026-01-15 12:00:30 UTC; "
         "RetryPolicy(budget=2) leaves less."
@@ -191,7 +191,7 @@ def test_a_wait_that_the_service_asks_for_is_told(
 
 
 def one_amid_another(
-    world: World, stand_in: StandIn, outer: Work, inner: Work, held: threading.Event
+    variant: Variant, stand_in: StandIn, outer: Work, inner: Work, held: threading.Event
 ) -> tuple[object, object]:
     """What comes of work while the login of other work is held, and of that; errors as values."""
 
@@ -211,21 +211,21 @@ def one_amid_another(
         held.set()
         return found[0], (await asyncio.gather(begun, return_exceptions=True))[0]
 
-    both = with_threads if isinstance(world.client, Client) else with_tasks
-    done: tuple[object, object] = world.on(SimpleNamespace(both=both), "both")
+    both = with_threads if isinstance(variant.client, Client) else with_tasks
+    done: tuple[object, object] = variant.on(SimpleNamespace(both=both), "both")
     return done
 
 
 def test_a_wait_does_not_outlast_its_timeout_for_the_login_of_another(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
 ) -> None:
     """The login of the other then ends as it would have, and is its own business."""
     held = threading.Event()
     stand_in.says_by_name(login=[say({"token": "t1"}, gate=held)], dates=[say(DATES)])
-    world = open_world(email="a@b.example", password="pass-word")
-    job = job_of(world)
+    variant = open_variant(email="a@b.example", password="pass-word")
+    job = job_of(variant)
     found, dates = one_amid_another(
-        world, stand_in, world.client.dates, lambda: job.wait(timeout=0.2), held
+        variant, stand_in, variant.client.dates, lambda: job.wait(timeout=0.2), held
     )
     assert isinstance(found, errors.RequestTimeout)
     assert "another call started did not finish within wait(timeout=0.2)" in found.message
@@ -233,14 +233,14 @@ def test_a_wait_does_not_outlast_its_timeout_for_the_login_of_another(
 
 
 def test_a_login_that_lacked_time_fails_for_nobody_else(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
 ) -> None:
     held = threading.Event()
     stand_in.says_by_name(login=[say(gate=held), say({"token": "t1"})], dates=[say(DATES)])
-    world = open_world(email="a@b.example", password="pass-word", retry=RetryPolicy(attempts=1))
-    job = job_of(world)
+    variant = open_variant(email="a@b.example", password="pass-word", retry=RetryPolicy(attempts=1))
+    job = job_of(variant)
     dates, waited = one_amid_another(
-        world, stand_in, lambda: job.wait(timeout=0.2), world.client.dates, held
+        variant, stand_in, lambda: job.wait(timeout=0.2), variant.client.dates, held
     )
     assert isinstance(dates, list)
     assert isinstance(waited, errors.RequestTimeout)

@@ -19,7 +19,7 @@ from tests.client.variants import BOTH_LIBRARIES
 from adanalytics_client import Observer, RetryPlanned, RetryPolicy, WaitStarted, errors
 
 if TYPE_CHECKING:
-    from tests.client.conftest import Asked, MovedClock, OpenWorld, StandIn, World
+    from tests.client.conftest import Asked, MovedClock, OpenVariant, StandIn, Variant
 
 
 class Planned(Observer):
@@ -35,20 +35,20 @@ class Planned(Observer):
 @BOTH_LIBRARIES
 @pytest.mark.parametrize("cut", [0, 1, 5, 500, len(FILE) - 1])
 def test_a_broken_download_goes_on_where_it_broke_off(
-    world: World, stand_in: StandIn, tmp_path: Path, cut: int
+    variant: Variant, stand_in: StandIn, tmp_path: Path, cut: int
 ) -> None:
     whole = {**CSV, "ETag": '"v1"'}
     rest = {**whole, "Content-Range": f"bytes {cut}-{len(FILE) - 1}/{len(FILE)}"}
     again = Say(FILE[cut:], status=206, headers=rest) if cut else Say(FILE, headers=whole)
     offer(stand_in, Say(FILE, headers=whole, cut=cut), again)
-    assert fetch(world, tmp_path / "out.csv").read_bytes() == FILE
+    assert fetch(variant, tmp_path / "out.csv").read_bytes() == FILE
     asked = stand_in.asked[2].headers
     assert asked.get("range") == (f"bytes={cut}-" if cut else None)
     assert asked.get("if-range") == ('"v1"' if cut else None)
 
 
 def test_a_file_that_was_replaced_meanwhile_is_fetched_afresh(
-    world: World, stand_in: StandIn, tmp_path: Path
+    variant: Variant, stand_in: StandIn, tmp_path: Path
 ) -> None:
     offer(
         stand_in,
@@ -56,14 +56,14 @@ def test_a_file_that_was_replaced_meanwhile_is_fetched_afresh(
         Say(b"x", status=206, headers={"ETag": '"v2"', "Content-Range": "bytes 100-100/101"}),
         Say(FILE, headers={**CSV, "ETag": '"v2"'}),
     )
-    assert fetch(world, tmp_path / "out.csv").read_bytes() == FILE
+    assert fetch(variant, tmp_path / "out.csv").read_bytes() == FILE
 
 
 @pytest.mark.parametrize(
     "name", ["x" * 251 + ".csv", "x" * 239, "€" * 85], ids=["longest", "long", "euros"]
 )
 def test_a_file_with_the_longest_name_arrives(
-    open_world: OpenWorld, stand_in: StandIn, tmp_path: Path, name: str
+    open_variant: OpenVariant, stand_in: StandIn, tmp_path: Path, name: str
 ) -> None:
     """Also in two runs, the second of which finds what the first one left."""
     whole = {**CSV, "ETag": '"v1"'}
@@ -74,26 +74,26 @@ def test_a_file_with_the_longest_name_arrives(
         Say(FILE[500:], status=206, headers=rest, cut=0),
         Say(FILE[500:], status=206, headers=rest),
     )
-    first = open_world(retry=RetryPolicy(attempts=1))
+    first = open_variant(retry=RetryPolicy(attempts=1))
     with pytest.raises(errors.DownloadError) as caught:
         fetch(first, tmp_path / name)
     assert caught.value.part is not None
     assert Path(caught.value.part).read_bytes() == FILE[:500]
-    assert fetch(open_world(), tmp_path / name).read_bytes() == FILE
+    assert fetch(open_variant(), tmp_path / name).read_bytes() == FILE
     assert stand_in.asked[-1].headers["range"] == "bytes=500-"
     assert [each.name for each in tmp_path.iterdir()] == [name]
 
 
 def test_without_a_validator_a_download_starts_afresh(
-    world: World, stand_in: StandIn, tmp_path: Path
+    variant: Variant, stand_in: StandIn, tmp_path: Path
 ) -> None:
     offer(stand_in, Say(FILE, headers=CSV, cut=100), Say(FILE, headers=CSV))
-    assert fetch(world, tmp_path / "out.csv").read_bytes() == FILE
+    assert fetch(variant, tmp_path / "out.csv").read_bytes() == FILE
     assert "range" not in stand_in.asked[2].headers
 
 
 def test_a_download_that_never_gets_further_ends_and_leaves_the_old_file(
-    world: World, stand_in: StandIn, tmp_path: Path
+    variant: Variant, stand_in: StandIn, tmp_path: Path
 ) -> None:
     stand_in.says_by_name(
         bulk_export=[Say({"download_url": "/f.csv?sig=secret"})],
@@ -101,14 +101,14 @@ def test_a_download_that_never_gets_further_ends_and_leaves_the_old_file(
     )
     (tmp_path / "out.csv").write_text("old")
     with pytest.raises(errors.DownloadError, match="after 100 of 10005 bytes") as caught:
-        fetch(world, tmp_path / "out.csv")
+        fetch(variant, tmp_path / "out.csv")
     assert "secret" not in str(caught.value)
     assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [("out.csv", "old")]
     assert len(stand_in.asked) == 5
 
 
 def test_the_attempts_of_a_download_are_counted_as_they_were_sent(
-    open_world: OpenWorld, stand_in: StandIn, clock: MovedClock, tmp_path: Path
+    open_variant: OpenVariant, stand_in: StandIn, clock: MovedClock, tmp_path: Path
 ) -> None:
     """A new byte resets the waits; the number of the attempt counts on."""
     whole = {**CSV, "ETag": '"v1"'}
@@ -116,7 +116,7 @@ def test_the_attempts_of_a_download_are_counted_as_they_were_sent(
     offer(stand_in, gone, gone, Say(FILE, headers=whole, cut=100), gone)
     planned = Planned()
     with pytest.raises(errors.DownloadError) as caught:
-        fetch(open_world(observer=planned), tmp_path / "out.csv")
+        fetch(open_variant(observer=planned), tmp_path / "out.csv")
     assert isinstance(caught.value.__cause__, errors.ServerError)
     assert caught.value.attempts == len(stand_in.asked) - 1 == 6
     assert planned.attempts == [1, 2, 3, 4, 5]
@@ -124,56 +124,56 @@ def test_the_attempts_of_a_download_are_counted_as_they_were_sent(
 
 
 def test_a_gzip_file_without_its_end_is_found(
-    world: World, stand_in: StandIn, tmp_path: Path
+    variant: Variant, stand_in: StandIn, tmp_path: Path
 ) -> None:
     packed = gzip.compress(FILE) + gzip.compress(FILE)
     stand_in.says_by_name(
         bulk_export=[Say({"download_url": "/f.gz"})], f_gz=[Say(packed[:-3]), Say(packed)]
     )
-    assert fetch(world, tmp_path / "out.csv.gz").read_bytes() == packed
+    assert fetch(variant, tmp_path / "out.csv.gz").read_bytes() == packed
 
 
-def test_a_content_encoding_is_undone(world: World, stand_in: StandIn, tmp_path: Path) -> None:
+def test_a_content_encoding_is_undone(variant: Variant, stand_in: StandIn, tmp_path: Path) -> None:
     packed, headers = gzip.compress(FILE), {"Content-Encoding": "gzip", **CSV}
     offer(stand_in, Say(packed[:-3], headers=headers), Say(packed, headers=headers))
-    assert fetch(world, tmp_path / "out.csv").read_bytes() == FILE
+    assert fetch(variant, tmp_path / "out.csv").read_bytes() == FILE
     assert stand_in.asked[1].headers["accept-encoding"] == "identity"
 
 
 @BOTH_LIBRARIES
 def test_a_file_on_another_origin_never_gets_the_credential(
-    world: World, stand_in: StandIn, other_origin: StandIn, tmp_path: Path
+    variant: Variant, stand_in: StandIn, other_origin: StandIn, tmp_path: Path
 ) -> None:
     stand_in.says(Say({"download_url": f"{other_origin.url}/d/../f{{1}}.csv?a=%2f&b='|<'"}))
     other_origin.says(Say(FILE, headers=CSV))
-    assert fetch(world, tmp_path / "out.csv").read_bytes() == FILE
+    assert fetch(variant, tmp_path / "out.csv").read_bytes() == FILE
     (asked,) = other_origin.asked
     assert asked.target == "/d/../f{1}.csv?a=%2f&b='|<'"
     assert not {"authorization", "cookie"} & asked.headers.keys()
 
 
 def test_a_401_elsewhere_is_not_answered_with_the_credential(
-    world: World, stand_in: StandIn, other_origin: StandIn, tmp_path: Path
+    variant: Variant, stand_in: StandIn, other_origin: StandIn, tmp_path: Path
 ) -> None:
     stand_in.says(Say({"download_url": f"{other_origin.url}/f.csv"}))
     other_origin.says(Say(status=401))
     with pytest.raises(errors.AuthenticationError):
-        fetch(world, tmp_path / "out.csv")
+        fetch(variant, tmp_path / "out.csv")
     assert "authorization" not in other_origin.asked[0].headers
     assert len(other_origin.asked) == 1
 
 
 def test_a_file_at_home_gets_the_credential_after_a_401(
-    world: World, stand_in: StandIn, tmp_path: Path
+    variant: Variant, stand_in: StandIn, tmp_path: Path
 ) -> None:
     offer(stand_in, Say(status=401), Say(FILE, headers=CSV))
-    assert fetch(world, tmp_path / "out.csv").read_bytes() == FILE
+    assert fetch(variant, tmp_path / "out.csv").read_bytes() == FILE
     assert ["authorization" in asked.headers for asked in stand_in.asked] == [True, False, True]
 
 
 @BOTH_LIBRARIES
 def test_a_redirect_at_home_is_followed_without_the_credential(
-    world: World, stand_in: StandIn, tmp_path: Path
+    variant: Variant, stand_in: StandIn, tmp_path: Path
 ) -> None:
     def script(asked: Asked) -> Say:
         with_it = "authorization" in asked.headers
@@ -184,11 +184,11 @@ def test_a_redirect_at_home_is_followed_without_the_credential(
         return Say(status=400) if with_it else Say(FILE, headers=CSV)
 
     stand_in.script = script
-    assert fetch(world, tmp_path / "out.csv").read_bytes() == FILE
+    assert fetch(variant, tmp_path / "out.csv").read_bytes() == FILE
 
 
 def test_an_empty_file_of_an_export_with_events_is_a_download_error(
-    world: World, stand_in: StandIn, tmp_path: Path
+    variant: Variant, stand_in: StandIn, tmp_path: Path
 ) -> None:
     (tmp_path / "out.csv").write_text("old")
     for rows in (20, 0, None):
@@ -198,66 +198,68 @@ def test_an_empty_file_of_an_export_with_events_is_a_download_error(
         )
         if rows:
             with pytest.raises(errors.DownloadError, match="empty, but the export has 20 events"):
-                fetch(world, tmp_path / "out.csv")
+                fetch(variant, tmp_path / "out.csv")
             assert [each.read_text() for each in tmp_path.iterdir()] == ["old"]
         else:
-            assert fetch(world, tmp_path / "out.csv").read_bytes() == b""
+            assert fetch(variant, tmp_path / "out.csv").read_bytes() == b""
 
 
 @pytest.mark.parametrize("status", [204, 302])
 def test_an_answer_without_a_file_is_asked_for_again(
-    world: World, stand_in: StandIn, tmp_path: Path, status: int
+    variant: Variant, stand_in: StandIn, tmp_path: Path, status: int
 ) -> None:
     """A redirect without an address is none, too."""
     offer(stand_in, Say(status=status), Say(FILE, headers=CSV))
-    assert fetch(world, tmp_path / "out.csv").read_bytes() == FILE
+    assert fetch(variant, tmp_path / "out.csv").read_bytes() == FILE
     offer(stand_in, Say(status=status))
     with pytest.raises(errors.DownloadError, match=rf"\(status {status}\), not the csv file"):
-        fetch(world, tmp_path / "out.csv")
+        fetch(variant, tmp_path / "out.csv")
 
 
 def test_an_encoding_that_cannot_be_undone_says_what_to_do(
-    world: World, stand_in: StandIn, tmp_path: Path
+    variant: Variant, stand_in: StandIn, tmp_path: Path
 ) -> None:
     offer(stand_in, Say(FILE, headers={"Content-Encoding": "br", **CSV}))
     with pytest.raises(
         errors.DownloadError, match=r"'br', which was not requested\. Configure the"
     ):
-        fetch(world, tmp_path / "out.csv")
+        fetch(variant, tmp_path / "out.csv")
 
 
-def test_several_files_all_arrive_or_none(world: World, stand_in: StandIn, tmp_path: Path) -> None:
+def test_several_files_all_arrive_or_none(
+    variant: Variant, stand_in: StandIn, tmp_path: Path
+) -> None:
     files = [{"url": "/a.csv", "name": "../a.csv"}, {"url": "/b.csv"}]
     stand_in.says_by_name(
         bulk_export=[Say({"files": files})],
         a_csv=[Say(FILE, headers=CSV)],
         b_csv=[Say(status=410), Say(FILE, headers=CSV)],
     )
-    job = world.call("start_export", "2026-01-01")
+    job = variant.call("start_export", "2026-01-01")
     with pytest.raises(errors.ConfigurationError, match=r"2 files\. Name a folder"):
-        world.on(job, "download", tmp_path / "out.csv")
+        variant.on(job, "download", tmp_path / "out.csv")
     with pytest.raises(errors.ExportExpired):
-        world.on(job, "download", tmp_path)
+        variant.on(job, "download", tmp_path)
     assert list(tmp_path.iterdir()) == []
-    world.on(job, "download", tmp_path)
+    variant.on(job, "download", tmp_path)
     assert sorted(each.name for each in tmp_path.iterdir()) == ["a.csv", "b.csv"]
 
 
 def test_an_impossible_path_is_an_error_before_anything_is_sent(
-    open_world: OpenWorld, stand_in: StandIn, tmp_path: Path
+    open_variant: OpenVariant, stand_in: StandIn, tmp_path: Path
 ) -> None:
     with pytest.raises(errors.ConfigurationError, match="does not exist"):
-        fetch(open_world(), tmp_path / "nowhere" / "out.csv")
+        fetch(open_variant(), tmp_path / "nowhere" / "out.csv")
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(errors.ConfigurationError, match="is a device or a pipe"):
-        fetch(open_world(), tmp_path / "pipe")
+        fetch(open_variant(), tmp_path / "pipe")
     with pytest.raises(errors.ConfigurationError, match="NUL character"):
-        fetch(open_world(), tmp_path / "a\0b.csv")
+        fetch(open_variant(), tmp_path / "a\0b.csv")
     assert stand_in.asked == []
 
 
 def test_two_downloads_to_one_path_do_not_mix(
-    world: World, stand_in: StandIn, tmp_path: Path
+    variant: Variant, stand_in: StandIn, tmp_path: Path
 ) -> None:
     import fcntl
 
@@ -265,18 +267,18 @@ def test_two_downloads_to_one_path_do_not_mix(
     with (tmp_path / "out.csv.part").open("wb") as other:
         fcntl.flock(other, fcntl.LOCK_EX)
         with pytest.raises(errors.DownloadError, match="Another process"):
-            fetch(world, tmp_path / "out.csv")
+            fetch(variant, tmp_path / "out.csv")
 
 
 def test_a_file_that_outgrows_what_was_announced_is_not_read_on(
-    world: World, stand_in: StandIn, tmp_path: Path
+    variant: Variant, stand_in: StandIn, tmp_path: Path
 ) -> None:
     stand_in.says_by_name(
         bulk_export=[Say({"download_url": "/f.csv", "size_bytes": 1000})],
         f_csv=[Say(bytes(8_000_000), headers=CSV, chunked=True)],
     )
     with pytest.raises(errors.DownloadError, match="more than the 1000 bytes"):
-        fetch(world, tmp_path / "out.csv")
+        fetch(variant, tmp_path / "out.csv")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -290,7 +292,7 @@ def test_a_file_that_outgrows_what_was_announced_is_not_read_on(
     ],
 )
 def test_a_file_that_is_not_there_yet_is_waited_for(
-    open_world: OpenWorld,
+    open_variant: OpenVariant,
     stand_in: StandIn,
     tmp_path: Path,
     clock: MovedClock,
@@ -302,8 +304,8 @@ def test_a_file_that_is_not_there_yet_is_waited_for(
     stand_in.says_by_name(
         bulk_export=[Say(answer)], f_csv=[Say(status=status)] * 5 + [Say(FILE, headers=CSV)]
     )
-    world = open_world(observer=waits, retry=RetryPolicy(attempts=2))
-    assert fetch(world, tmp_path / "out.csv").read_bytes() == FILE
+    variant = open_variant(observer=waits, retry=RetryPolicy(attempts=2))
+    assert fetch(variant, tmp_path / "out.csv").read_bytes() == FILE
     assert clock.sleeps == [1.0, 1.5, 2.25, 3.375, 5.0625]
     assert waits.reasons == ["the file is not ready yet"] * 5
 
@@ -312,7 +314,7 @@ def test_a_file_that_is_not_there_yet_is_waited_for(
     ("status", "kind"), [(404, errors.ExportExpired), (202, errors.DownloadError)]
 )
 def test_a_file_that_never_appears_is_waited_for_until_the_timeout(
-    open_world: OpenWorld,
+    open_variant: OpenVariant,
     stand_in: StandIn,
     tmp_path: Path,
     clock: MovedClock,
@@ -320,9 +322,9 @@ def test_a_file_that_never_appears_is_waited_for_until_the_timeout(
     kind: type[errors.AdAnalyticsError],
 ) -> None:
     offer(stand_in, Say(status=status))
-    world = open_world(retry=RetryPolicy(attempts=2))
+    variant = open_variant(retry=RetryPolicy(attempts=2))
     with pytest.raises(kind):
-        world.call("export", "2026-01-01", to=tmp_path / "out.csv", timeout=60)
+        variant.call("export", "2026-01-01", to=tmp_path / "out.csv", timeout=60)
     assert sum(clock.sleeps) == 60
 
 
@@ -336,7 +338,7 @@ def test_a_file_that_never_appears_is_waited_for_until_the_timeout(
     ],
 )
 def test_a_file_that_was_there_or_is_refused_has_expired_at_once(
-    world: World,
+    variant: Variant,
     stand_in: StandIn,
     tmp_path: Path,
     answer: dict[str, Any],
@@ -345,18 +347,18 @@ def test_a_file_that_was_there_or_is_refused_has_expired_at_once(
 ) -> None:
     stand_in.says_by_name(bulk_export=[Say(answer)], f_csv=[Say(**first), Say(status=status)])
     with pytest.raises(errors.ExportExpired, match=f"no longer offered \\({status}\\)"):
-        fetch(world, tmp_path / "out.csv")
+        fetch(variant, tmp_path / "out.csv")
     assert len(stand_in.asked) <= 3
 
 
 def test_a_file_that_an_old_job_does_not_find_has_expired_at_once(
-    world: World, stand_in: StandIn, tmp_path: Path, clock: MovedClock
+    variant: Variant, stand_in: StandIn, tmp_path: Path, clock: MovedClock
 ) -> None:
     offer(stand_in, Say(status=404))
-    job = world.call("start_export", "2026-01-01")
+    job = variant.call("start_export", "2026-01-01")
     clock.now += 86_400
     with pytest.raises(errors.ExportExpired):
-        world.on(job, "download", tmp_path / "out.csv")
+        variant.on(job, "download", tmp_path / "out.csv")
     assert clock.sleeps == []
 
 
@@ -386,7 +388,7 @@ ERROR = b'{"error": "gone"}'
     ],
 )
 def test_an_answer_in_place_of_a_file_is_an_error_that_names_it(
-    world: World,
+    variant: Variant,
     stand_in: StandIn,
     tmp_path: Path,
     form: str,
@@ -400,7 +402,7 @@ def test_an_answer_in_place_of_a_file_is_an_error_that_names_it(
     )
     (tmp_path / "out").write_text("old")
     with pytest.raises(errors.DownloadError, match=expected) as caught:
-        world.call("export", "2026-01-01", to=tmp_path / "out", format=form)
+        variant.call("export", "2026-01-01", to=tmp_path / "out", format=form)
     assert form in str(caught.value)
     assert caught.value.part is None
     assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [("out", "old")]
@@ -420,28 +422,28 @@ def test_an_answer_in_place_of_a_file_is_an_error_that_names_it(
     ],
 )
 def test_a_file_is_not_refused_for_its_looks(
-    world: World, stand_in: StandIn, tmp_path: Path, form: str, body: bytes, kind: str
+    variant: Variant, stand_in: StandIn, tmp_path: Path, form: str, body: bytes, kind: str
 ) -> None:
     stand_in.says_by_name(
         bulk_export=[Say({"url": "/f"})], f=[Say(body, headers={"Content-Type": kind})]
     )
-    path = world.call("export", "2026-01-01", to=tmp_path / "out", format=form)
+    path = variant.call("export", "2026-01-01", to=tmp_path / "out", format=form)
     assert path.read_bytes() == body
 
 
 @pytest.mark.parametrize("status", [202, 503])
 def test_a_wait_beyond_the_timeout_does_not_start(
-    world: World, stand_in: StandIn, tmp_path: Path, clock: MovedClock, status: int
+    variant: Variant, stand_in: StandIn, tmp_path: Path, clock: MovedClock, status: int
 ) -> None:
     offer(stand_in, Say(status=status, headers={"Retry-After": "1000"}))
     with pytest.raises((errors.DownloadError, errors.ServerError)):
-        world.call("export", "2026-01-01", to=tmp_path / "out.csv", timeout=60)
+        variant.call("export", "2026-01-01", to=tmp_path / "out.csv", timeout=60)
     assert clock.sleeps == []
 
 
 @pytest.mark.parametrize("bound", [{"on_limit": "raise"}, {"max_wait": 60}])
 def test_a_limit_of_downloads_is_raised_where_waiting_is_not_wanted(
-    open_world: OpenWorld,
+    open_variant: OpenVariant,
     stand_in: StandIn,
     tmp_path: Path,
     clock: MovedClock,
@@ -449,16 +451,16 @@ def test_a_limit_of_downloads_is_raised_where_waiting_is_not_wanted(
 ) -> None:
     offer(stand_in, Say(status=429, headers={"Retry-After": "1000"}))
     with pytest.raises(errors.RateLimited):
-        open_world(**bound).call("export", "2026-01-01", to=tmp_path / "out.csv")
+        open_variant(**bound).call("export", "2026-01-01", to=tmp_path / "out.csv")
     assert clock.sleeps == []
 
 
 def test_a_limit_of_downloads_is_waited_for_and_announced(
-    open_world: OpenWorld, stand_in: StandIn, tmp_path: Path, clock: MovedClock
+    open_variant: OpenVariant, stand_in: StandIn, tmp_path: Path, clock: MovedClock
 ) -> None:
     waits = Waits()
     offer(stand_in, Say(status=429, headers={"Retry-After": "1000"}), Say(FILE, headers=CSV))
-    open_world(observer=waits).call("export", "2026-01-01", to=tmp_path / "out.csv")
+    open_variant(observer=waits).call("export", "2026-01-01", to=tmp_path / "out.csv")
     assert clock.sleeps == [1000.0]
     assert waits.reasons == ["the service asked to slow down"]
 
@@ -481,7 +483,7 @@ ENDS: list[tuple[dict[str, Any], type[errors.AdAnalyticsError], str]] = [
 
 @pytest.mark.parametrize(("then", "kind", "expected"), ENDS)
 def test_the_error_names_the_kept_part_whatever_ended_the_download(
-    open_world: OpenWorld,
+    open_variant: OpenVariant,
     stand_in: StandIn,
     tmp_path: Path,
     then: dict[str, Any],
@@ -491,7 +493,7 @@ def test_the_error_names_the_kept_part_whatever_ended_the_download(
     _breaks_off(stand_in, then, KEEPING)
     part = tmp_path / "out.csv.part"
     with pytest.raises(errors.DownloadError) as caught:
-        open_world().call("export", "2026-01-01", to=tmp_path / "out.csv")
+        open_variant().call("export", "2026-01-01", to=tmp_path / "out.csv")
     error = caught.value
     assert (error.part, part.stat().st_size) == (str(part), 100)
     assert isinstance(error.__cause__, kind)
@@ -501,13 +503,13 @@ def test_the_error_names_the_kept_part_whatever_ended_the_download(
     assert "s3cret" not in str(error)
     # Nothing arrives this time, and what is there stays.
     with pytest.raises(errors.DownloadError) as caught:
-        open_world().call("export", "2026-01-01", to=tmp_path / "out.csv")
+        open_variant().call("export", "2026-01-01", to=tmp_path / "out.csv")
     assert (caught.value.part, part.stat().st_size) == (str(part), 100)
 
 
 @pytest.mark.parametrize("ending", ["hangs", "is gone"])
 def test_a_service_that_does_not_answer_any_more(
-    open_world: OpenWorld, stand_in: StandIn, other_origin: StandIn, tmp_path: Path, ending: str
+    open_variant: OpenVariant, stand_in: StandIn, other_origin: StandIn, tmp_path: Path, ending: str
 ) -> None:
     stand_in.says(Say({"id": "e1", "url": f"{other_origin.url}/f.csv"}))
     gate = threading.Event()
@@ -521,25 +523,25 @@ def test_a_service_that_does_not_answer_any_more(
     other_origin.script = script
     try:
         with pytest.raises(errors.DownloadError) as caught:
-            open_world(timeout=0.2).call("export", "2026-01-01", to=tmp_path / "out.csv")
+            open_variant(timeout=0.2).call("export", "2026-01-01", to=tmp_path / "out.csv")
     finally:
         gate.set()
     assert caught.value.part == str(tmp_path / "out.csv.part")
 
 
 def test_an_error_that_the_caller_asked_for_stays_itself(
-    open_world: OpenWorld, stand_in: StandIn, tmp_path: Path
+    open_variant: OpenVariant, stand_in: StandIn, tmp_path: Path
 ) -> None:
     _breaks_off(stand_in, ENDS[1][0], KEEPING)
     with pytest.raises(errors.RateLimited) as caught:
-        open_world(on_limit="raise").call("export", "2026-01-01", to=tmp_path / "out.csv")
+        open_variant(on_limit="raise").call("export", "2026-01-01", to=tmp_path / "out.csv")
     assert caught.value.retry_after == 9999
     assert (tmp_path / "out.csv.part").stat().st_size == 100
 
 
 @pytest.mark.parametrize(("then", "kind", "expected"), ENDS)
 def test_where_nothing_is_kept_the_error_is_the_services(
-    world: World,
+    variant: Variant,
     stand_in: StandIn,
     tmp_path: Path,
     then: dict[str, Any],
@@ -548,13 +550,13 @@ def test_where_nothing_is_kept_the_error_is_the_services(
 ) -> None:
     _breaks_off(stand_in, then, {"Content-Type": "text/csv"})
     with pytest.raises(kind) as caught:
-        world.call("export", "2026-01-01", to=tmp_path / "out.csv")
+        variant.call("export", "2026-01-01", to=tmp_path / "out.csv")
     assert expected in str(caught.value)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_file_that_is_whole_is_kept_when_the_next_one_fails(
-    world: World, stand_in: StandIn, tmp_path: Path
+    variant: Variant, stand_in: StandIn, tmp_path: Path
 ) -> None:
     stand_in.says_by_name(
         bulk_export=[Say({"id": "e1", "files": ["/a.csv", "/b.csv"]})],
@@ -562,7 +564,7 @@ def test_a_file_that_is_whole_is_kept_when_the_next_one_fails(
         b_csv=[Say(status=503)],
     )
     with pytest.raises(errors.DownloadError, match="after 10005 bytes") as caught:
-        world.call("export", "2026-01-01", to=tmp_path)
+        variant.call("export", "2026-01-01", to=tmp_path)
     assert caught.value.part == str(tmp_path / "a.csv.part")
 
 
@@ -587,7 +589,7 @@ def _announced(content: bytes) -> dict[str, Any]:
     ],
 )
 def test_a_file_that_is_stored_packed_arrives_as_it_was_ordered(
-    world: World,
+    variant: Variant,
     stand_in: StandIn,
     tmp_path: Path,
     announced: bytes | None,
@@ -598,26 +600,26 @@ def test_a_file_that_is_stored_packed_arrives_as_it_was_ordered(
     """What is announced may be about the stored bytes or about those in them."""
     said = _announced(announced) if announced is not None else {}
     offer(stand_in, Say(PACKED, headers=ENCODED, chunked=True), **said)
-    world.call("export", "2026-01-01", to=tmp_path / name, compression=compression)
+    variant.call("export", "2026-01-01", to=tmp_path / name, compression=compression)
     assert (tmp_path / name).read_bytes() == arrived
 
 
 @pytest.mark.parametrize("announced", [{}, _announced(PACKED), _announced(TWICE)])
 def test_a_packed_file_that_was_packed_again_on_its_way(
-    world: World, stand_in: StandIn, tmp_path: Path, announced: dict[str, Any]
+    variant: Variant, stand_in: StandIn, tmp_path: Path, announced: dict[str, Any]
 ) -> None:
     offer(stand_in, Say(TWICE, headers=ENCODED), **announced)
-    world.call("export", "2026-01-01", to=tmp_path / "out.csv.gz")
+    variant.call("export", "2026-01-01", to=tmp_path / "out.csv.gz")
     assert (tmp_path / "out.csv.gz").read_bytes() == PACKED
 
 
 @pytest.mark.parametrize("content", [b"", b"x"])
 def test_a_packed_file_of_next_to_nothing_stays_packed(
-    world: World, stand_in: StandIn, tmp_path: Path, content: bytes
+    variant: Variant, stand_in: StandIn, tmp_path: Path, content: bytes
 ) -> None:
     packed = gzip.compress(content, mtime=0)
     offer(stand_in, Say(packed, headers=ENCODED))
-    world.call("export", "2026-01-01", to=tmp_path / "out.csv.gz")
+    variant.call("export", "2026-01-01", to=tmp_path / "out.csv.gz")
     assert (tmp_path / "out.csv.gz").read_bytes() == packed
 
 
@@ -632,7 +634,7 @@ def test_a_packed_file_of_next_to_nothing_stays_packed(
     ],
 )
 def test_a_body_that_is_not_the_announced_file_is_refused(
-    world: World,
+    variant: Variant,
     stand_in: StandIn,
     tmp_path: Path,
     sent: bytes,
@@ -641,26 +643,26 @@ def test_a_body_that_is_not_the_announced_file_is_refused(
 ) -> None:
     offer(stand_in, Say(sent, headers=ENCODED), **announced)
     with pytest.raises(kind):
-        world.call("export", "2026-01-01", to=tmp_path / "out.csv.gz")
+        variant.call("export", "2026-01-01", to=tmp_path / "out.csv.gz")
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("headers", [{}, ENCODED])
 def test_zeros_behind_the_last_member_are_no_damage(
-    world: World, stand_in: StandIn, tmp_path: Path, headers: dict[str, str]
+    variant: Variant, stand_in: StandIn, tmp_path: Path, headers: dict[str, str]
 ) -> None:
     padded = PACKED + bytes(512) + PACKED + bytes(100_000)
     stand_in.says_by_name(
         bulk_export=[Say({"download_url": "/f.gz"})], f_gz=[Say(padded, headers=headers)]
     )
-    world.call("export", "2026-01-01", to=tmp_path / "out.csv.gz")
+    variant.call("export", "2026-01-01", to=tmp_path / "out.csv.gz")
     assert (tmp_path / "out.csv.gz").read_bytes() == padded
-    world.call("export", "2026-01-01", to=tmp_path / "out.csv")
+    variant.call("export", "2026-01-01", to=tmp_path / "out.csv")
     assert (tmp_path / "out.csv").read_bytes() == (FILE * 2 if headers else padded)
 
 
 def test_a_rest_in_another_encoding_is_no_rest(
-    world: World, stand_in: StandIn, tmp_path: Path
+    variant: Variant, stand_in: StandIn, tmp_path: Path
 ) -> None:
     """Though a service may forget that each encoding needs an ETag of its own."""
     headers = {"ETag": '"v1"'}
@@ -671,7 +673,7 @@ def test_a_rest_in_another_encoding_is_no_rest(
         Say(PACKED[12:21], status=206, headers=rest),
         Say(FILE, headers=headers),
     )
-    world.call("export", "2026-01-01", to=tmp_path / "out.csv")
+    variant.call("export", "2026-01-01", to=tmp_path / "out.csv")
     assert (tmp_path / "out.csv").read_bytes() == FILE
     assert stand_in.asked[-1].headers.get("range") is None
 
@@ -683,7 +685,7 @@ def _zeros(size: int) -> bytes:
 
 @pytest.mark.parametrize("name", ["out.csv", "out.csv.gz"])
 def test_a_file_that_is_packed_a_thousandfold_is_never_in_memory(
-    world: World, stand_in: StandIn, tmp_path: Path, name: str
+    variant: Variant, stand_in: StandIn, tmp_path: Path, name: str
 ) -> None:
     """Neither what comes so, nor what is a packed file inside."""
     size = 128 * MIB
@@ -692,7 +694,7 @@ def test_a_file_that_is_packed_a_thousandfold_is_never_in_memory(
     offer(stand_in, Say(sent, headers=ENCODED))
     tracemalloc.start()
     try:
-        world.call("export", "2026-01-01", to=tmp_path / name)
+        variant.call("export", "2026-01-01", to=tmp_path / name)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -717,7 +719,7 @@ def test_a_file_that_is_packed_a_thousandfold_is_never_in_memory(
     ],
 )
 def test_each_file_arrives_under_a_name_of_its_own(
-    world: World, stand_in: StandIn, tmp_path: Path, given: list[str], made: list[str]
+    variant: Variant, stand_in: StandIn, tmp_path: Path, given: list[str], made: list[str]
 ) -> None:
     files = [{"url": f"/{number}", "name": name} for number, name in enumerate(given)]
 
@@ -727,7 +729,7 @@ def test_each_file_arrives_under_a_name_of_its_own(
         return Say(asked.path.encode(), headers={"Content-Type": "text/csv"})
 
     stand_in.script = script
-    job = world.call("start_export", "2026-01-01")
-    world.on(job, "download", tmp_path)
+    job = variant.call("start_export", "2026-01-01")
+    variant.on(job, "download", tmp_path)
     content = {each.name: each.read_text() for each in tmp_path.iterdir()}
     assert content == {name: f"/{number}" for number, name in enumerate(made)}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tests.client.conftest import Asked, OpenWorld, Say, StandIn
+    from tests.client.conftest import Asked, OpenVariant, Say, StandIn
 
 KEY = "aak_S3CRET-key"
 DATES = {"dates": ["2026-01-15"]}
@@ -37,67 +37,69 @@ class Notes(Observer):
 
 
 def test_a_request_id_that_echoes_it(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
 ) -> None:
     notes = Notes()
     stand_in.says(say(DATES, headers={"X-Request-Id": f"Bearer {KEY}"}))
-    open_world(api_key=KEY, observer=notes).call("dates")
+    open_variant(api_key=KEY, observer=notes).call("dates")
     assert notes.told[-1].request_id == "Bearer ***"
 
 
 def test_a_redirect_that_echoes_it_in_its_path(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
 ) -> None:
     notes = Notes()
     moved = say(status=307, headers={"Location": f"/{KEY}/dates"})
     stand_in.says(moved, say(status=503), moved, say(DATES))
     with caplog.at_level(logging.DEBUG):
-        assert len(open_world(api_key=KEY, observer=notes).call("dates")) == 1
+        assert len(open_variant(api_key=KEY, observer=notes).call("dates")) == 1
     assert stand_in.asked[-1].target == f"/{KEY}/dates"
     assert "/***/dates" in caplog.text
     assert KEY not in f"{notes.told}{caplog.text}"
 
 
 def test_a_content_encoding_that_echoes_it(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
 ) -> None:
     stand_in.says(say(DATES, headers={"Content-Encoding": KEY}))
     with pytest.raises(errors.ProtocolError, match=r"\*\*\*") as caught:
-        open_world(api_key=KEY).call("dates")
+        open_variant(api_key=KEY).call("dates")
     assert "s3cret" not in str(caught.value).lower()
 
 
-def test_an_export_that_echoes_it(open_world: OpenWorld, stand_in: StandIn, say: type[Say]) -> None:
+def test_an_export_that_echoes_it(
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
+) -> None:
     file = {"url": "/f.csv", "name": f"{KEY}.csv"}
     stand_in.says(say({"export_id": KEY, "status": KEY, "files": [file], KEY: 1}))
-    job = open_world(api_key=KEY).call("start_export", "2026-01-15")
+    job = open_variant(api_key=KEY).call("start_export", "2026-01-15")
     assert job.export_id == job.last_status.status_text == "***"
     assert KEY not in repr(job)
     assert KEY not in repr(job.last_status.files)
 
 
 def test_a_request_id_of_a_refused_export_that_echoes_it(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
 ) -> None:
     stand_in.says(say({"error": "no"}, headers={"X-Request-Id": f"r-{KEY}"}))
     with pytest.raises(errors.ExportFailed) as caught:
-        open_world(api_key=KEY).call("start_export", "2026-01-15")
+        open_variant(api_key=KEY).call("start_export", "2026-01-15")
     assert caught.value.request_id == "r-***"
 
 
 def test_a_text_that_cannot_be_encoded(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
 ) -> None:
     """JSON may hold half a surrogate pair; a log or a terminal may not."""
-    world = open_world()
+    variant = open_variant()
     stand_in.says(say({"error": "no \ud800 here"}, status=400))
     with pytest.raises(errors.InvalidRequest) as caught:
-        world.call("dates")
+        variant.call("dates")
     assert r"no \ud800 here" in str(caught.value).encode().decode()
     assert caught.value.reason == r"no \ud800 here"
     stand_in.says(say({"status": "failed", "error": "\ud800"}))
     with pytest.raises(errors.ExportFailed) as failed:
-        world.on(world.call("start_export", "2026-01-15"), "wait")
+        variant.on(variant.call("start_export", "2026-01-15"), "wait")
     assert str(failed.value).encode()
 
 
@@ -118,7 +120,7 @@ SIGNED = "/f.csv?X-Sign=s1gnature&format=csv"
     ],
 )
 def test_an_error_that_echoes_a_signed_address(
-    open_world: OpenWorld,
+    open_variant: OpenVariant,
     stand_in: StandIn,
     say: type[Say],
     tmp_path: Path,
@@ -133,7 +135,7 @@ def test_an_error_that_echoes_a_signed_address(
         bulk_export=[say({"status": "done", "url": SIGNED, "format": "csv"})], f_csv=[failing]
     )
     with caplog.at_level(logging.DEBUG), pytest.raises(errors.AdAnalyticsError) as caught:
-        open_world(observer=notes).call("export", "2026-01-15", to=tmp_path / "out.csv")
+        open_variant(observer=notes).call("export", "2026-01-15", to=tmp_path / "out.csv")
     kept = f"{caught.value}{caught.value!r}{vars(caught.value)}{notes.told}{caplog.text}"
     assert "s1gnature" not in kept
     assert "***" in kept
@@ -151,17 +153,17 @@ def filled(value: Any, address: str) -> Any:
 
 
 def test_words_beside_data_and_of_an_export_that_echo_a_signed_address(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
 ) -> None:
     notes = Notes()
     stand_in.says_by_name(
         dates=[say({**DATES, "error": f"stale: {SIGNED}"})],
         bulk_export=[say({"status": "failed", "error": f"not written to {SIGNED}"})],
     )
-    world = open_world(observer=notes)
-    world.call("dates")
+    variant = open_variant(observer=notes)
+    variant.call("dates")
     with pytest.raises(errors.ExportFailed) as caught:
-        world.on(world.call("start_export", "2026-01-15"), "wait")
+        variant.on(variant.call("start_export", "2026-01-15"), "wait")
     assert "f.csv?format=csv&***" in caught.value.message
     assert "f.csv?format=csv&***" in caplog.text
     assert "s1gnature" not in f"{caught.value!r}{notes.told}{caplog.text}"
@@ -179,7 +181,7 @@ def test_words_beside_data_and_of_an_export_that_echo_a_signed_address(
     ids=["lower case", "twice", "of JSON", "of HTML", "numbers of HTML"],
 )
 def test_a_credential_that_is_echoed_in_another_spelling(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say], spelling: Callable[[str], str]
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], spelling: Callable[[str], str]
 ) -> None:
     key = "s3cr+t/k<y=="
     notes = Notes()
@@ -189,14 +191,14 @@ def test_a_credential_that_is_echoed_in_another_spelling(
         say({"error": f"no {echoed}!"}, status=400, headers={"X-Request-Id": echoed}),
     )
     with pytest.raises(errors.InvalidRequest) as caught:
-        open_world(api_key=key, observer=notes).call("dates")
+        open_variant(api_key=key, observer=notes).call("dates")
     assert caught.value.reason == "no ***!"
     assert caught.value.request_id == "***"
     assert "s3cr" not in f"{vars(caught.value)}{notes.told}"
 
 
 def test_a_token_that_was_replaced_is_still_one(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
 ) -> None:
     """A slow request may still have been sent with it."""
     notes = Notes()
@@ -211,12 +213,12 @@ def test_a_token_that_was_replaced_is_still_one(
         return say({"error": f"no {echo}"}, status=403, headers={"X-Request-Id": echo})
 
     stand_in.script = script
-    world = open_world(email="a@b.example", password="pass-word-1", observer=notes)
+    variant = open_variant(email="a@b.example", password="pass-word-1", observer=notes)
     for _ in range(2):
         with pytest.raises(errors.AuthenticationError):
-            world.call("dates")
+            variant.call("dates")
     with pytest.raises(errors.PermissionDenied) as caught:
-        world.call("dates")
+        variant.call("dates")
     assert caught.value.reason == "no Bearer ***"
     assert caught.value.request_id == "Bearer ***"
     assert "s3cret" not in f"{vars(caught.value)}{notes.told}"
@@ -247,7 +249,7 @@ FIRST, SECOND = b'{"data":[%b]}' % UNREADABLE, b'{"data":[{},%b]}' % UNREADABLE
     ],
 )
 def test_an_event_that_echoes_it(
-    open_world: OpenWorld,
+    open_variant: OpenVariant,
     stand_in: StandIn,
     say: type[Say],
     tmp_path: Path,
@@ -256,16 +258,16 @@ def test_an_event_that_echoes_it(
     columns: list[str] | None,
 ) -> None:
     stand_in.says(say(event if isinstance(event, bytes) else {"data": [event], "total": 1}))
-    world = open_world(api_key=KEY)
-    query = world.client.events("2026-01-15", split="none")
+    variant = open_variant(api_key=KEY)
+    query = variant.client.events("2026-01-15", split="none")
     options = {} if columns is None else {"columns": columns}
     if way.startswith("k."):
-        read = partial(world.on, query, "write", tmp_path / way, **options)
+        read = partial(variant.on, query, "write", tmp_path / way, **options)
     elif way in {"to_arrow", "to_pandas"}:
-        read = partial(world.on, query, way, **options)
+        read = partial(variant.on, query, way, **options)
     else:
         iterated = query if way == "events" else getattr(query, way)(**options)
-        read = partial(world.all_of, iterated)
+        read = partial(variant.all_of, iterated)
     with pytest.raises(errors.AdAnalyticsError) as caught:
         read()
     assert "event" in str(caught.value)

@@ -14,7 +14,7 @@ from adanalytics_client import errors
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.client.conftest import StandIn, World
+    from tests.client.conftest import StandIn, Variant
 
 PACKED = {"Content-Encoding": "gzip"}
 GOOD = Say({"dates": ["2026-01-15"]})
@@ -33,7 +33,7 @@ GOOD = Say({"dates": ["2026-01-15"]})
     ],
 )
 def test_an_error_is_a_typed_one(
-    world: World,
+    variant: Variant,
     stand_in: StandIn,
     status: int,
     error: type[errors.AdAnalyticsError],
@@ -42,21 +42,21 @@ def test_an_error_is_a_typed_one(
 ) -> None:
     stand_in.says(Say(status=status, headers=PACKED, chunked=chunked and status != 204))
     with pytest.raises(error) as caught:
-        world.call("dates")
+        variant.call("dates")
     assert type(caught.value) is error
     assert len(stand_in.asked) == requests
 
 
 @pytest.mark.parametrize("status", [302, 429, 503])
-def test_the_next_request_is_sent(world: World, stand_in: StandIn, status: int) -> None:
+def test_the_next_request_is_sent(variant: Variant, stand_in: StandIn, status: int) -> None:
     headers = {**PACKED, "Location": "/there"} if status == 302 else PACKED
     stand_in.says(Say(status=status, headers=headers), GOOD)
-    assert world.call("dates") == [date(2026, 1, 15)]
+    assert variant.call("dates") == [date(2026, 1, 15)]
 
 
-def test_an_order_is_accepted(world: World, stand_in: StandIn, tmp_path: Path) -> None:
+def test_an_order_is_accepted(variant: Variant, stand_in: StandIn, tmp_path: Path) -> None:
     stand_in.says_by_name(
         bulk_export=[Say(status=202, headers={**PACKED, "Location": "/f.csv"})],
         f_csv=[Say(FILE, headers=CSV)],
     )
-    assert fetch(world, tmp_path / "out.csv").read_bytes() == FILE
+    assert fetch(variant, tmp_path / "out.csv").read_bytes() == FILE

@@ -13,7 +13,7 @@ from adanalytics_client import Event
 from adanalytics_client.errors import ConfigurationError, ProtocolError, ServerError
 
 if TYPE_CHECKING:
-    from tests.client.conftest import Asked, OpenWorld, Say, Script, StandIn, World
+    from tests.client.conftest import Asked, OpenVariant, Say, Script, StandIn, Variant
 
     from adanalytics_server.local import LocalServer
 
@@ -40,14 +40,14 @@ def paged(say: type[Say], total: int, size: int) -> Script:
 
 @BOTH_LIBRARIES
 def test_a_day_is_24_hourly_requests_in_order(
-    world: World, stand_in: StandIn, say: type[Say]
+    variant: Variant, stand_in: StandIn, say: type[Say]
 ) -> None:
     def script(asked: Asked) -> Say:
         hour = int(asked.query["hour"])
         return say({"events": rows(hour * 10, hour * 10 + 2), "has_more": False})
 
     stand_in.script = script
-    found = ids(world.rows(DAY))
+    found = ids(variant.rows(DAY))
     assert found == [f"e{hour * 10 + each}" for hour in range(24) for each in (0, 1)]
     assert len(stand_in.asked) == 24
     assert all(asked.query["per_page"] == "10000" for asked in stand_in.asked)
@@ -61,12 +61,12 @@ def test_a_day_is_24_hourly_requests_in_order(
     [("daily", None, 2), ("none", None, 1), ("hourly", 3, 2), ("none", 3, 1)],
 )
 def test_split_decides_the_requests(
-    world: World, stand_in: StandIn, say: type[Say], split: str, hour: int | None, requests: int
+    variant: Variant, stand_in: StandIn, say: type[Say], split: str, hour: int | None, requests: int
 ) -> None:
     stand_in.says(say({"events": rows(0, 1), "total": 1}))
-    query = world.client.events(DAY, "2026-01-16", split=split, hour=hour)
+    query = variant.client.events(DAY, "2026-01-16", split=split, hour=hour)
     assert query.plan.least_requests == requests
-    world.rows(DAY, "2026-01-16", split=split, hour=hour)
+    variant.rows(DAY, "2026-01-16", split=split, hour=hour)
     assert len(stand_in.asked) == requests
     assert all(("hour" in asked.query) == (hour is not None) for asked in stand_in.asked)
 
@@ -86,7 +86,7 @@ def test_split_decides_the_requests(
     ],
 )
 def test_pages_end_by_any_metadata(
-    world: World, stand_in: StandIn, say: type[Say], wrap: Any
+    variant: Variant, stand_in: StandIn, say: type[Say], wrap: Any
 ) -> None:
     def script(asked: Asked) -> Say:
         page = int(asked.query["page"])
@@ -94,31 +94,31 @@ def test_pages_end_by_any_metadata(
         return say(wrap(found, page == 3))
 
     stand_in.script = script
-    assert ids(world.rows(DAY, split="none")) == ids(rows(0, 25))
+    assert ids(variant.rows(DAY, split="none")) == ids(rows(0, 25))
     assert len(stand_in.asked) == 3
 
 
 def test_totals_in_headers_end_a_bare_array(
-    world: World, stand_in: StandIn, say: type[Say]
+    variant: Variant, stand_in: StandIn, say: type[Say]
 ) -> None:
     stand_in.script = lambda asked: say(
         rows(0, 4) if asked.query["page"] == "1" else rows(4, 6), headers={"X-Total-Count": "6"}
     )
-    assert len(world.rows(DAY, split="none")) == 6
+    assert len(variant.rows(DAY, split="none")) == 6
     assert len(stand_in.asked) == 2
 
 
 @pytest.mark.parametrize(("total", "requests"), [(25, 3), (20, 3), (5, 2), (0, 1)])
 def test_a_quietly_capped_page_size_loses_nothing(
-    world: World, stand_in: StandIn, say: type[Say], total: int, requests: int
+    variant: Variant, stand_in: StandIn, say: type[Say], total: int, requests: int
 ) -> None:
     stand_in.script = paged(say, total, 10)
-    assert ids(world.rows(DAY, split="none")) == ids(rows(0, total))
+    assert ids(variant.rows(DAY, split="none")) == ids(rows(0, total))
     assert len(stand_in.asked) == requests
 
 
 def test_a_flag_beats_a_total_that_is_capped(
-    world: World, stand_in: StandIn, say: type[Say]
+    variant: Variant, stand_in: StandIn, say: type[Say]
 ) -> None:
     stand_in.script = lambda asked: say(
         {
@@ -127,15 +127,15 @@ def test_a_flag_beats_a_total_that_is_capped(
             "has_more": asked.query["page"] != "3",
         }
     )
-    assert len(world.rows(DAY, split="none")) == 6
+    assert len(variant.rows(DAY, split="none")) == 6
 
 
 def test_a_repeated_page_is_an_error_and_not_a_loop(
-    world: World, stand_in: StandIn, say: type[Say]
+    variant: Variant, stand_in: StandIn, say: type[Say]
 ) -> None:
     stand_in.says(say({"events": rows(0, 3)}))
     with pytest.raises(ProtocolError, match=r"Pages 1 and 2 of 2026-01-15 are the same"):
-        world.rows(DAY, split="none")
+        variant.rows(DAY, split="none")
     assert len(stand_in.asked) == 2
 
 
@@ -152,74 +152,76 @@ def test_a_repeated_page_is_an_error_and_not_a_loop(
     ],
 )
 def test_a_shape_that_fits_nothing_is_named(
-    world: World, stand_in: StandIn, say: type[Say], body: Any, words: str
+    variant: Variant, stand_in: StandIn, say: type[Say], body: Any, words: str
 ) -> None:
     stand_in.says(say(body, headers={"X-Request-Id": "r-17"}))
     with pytest.raises(ProtocolError, match=words) as caught:
-        world.rows(DAY)
+        variant.rows(DAY)
     assert caught.value.request_id == "r-17"
 
 
 @pytest.mark.parametrize("error", [None, "", False, {}, []])
 def test_an_empty_error_is_none(
-    world: World, stand_in: StandIn, say: type[Say], error: Any
+    variant: Variant, stand_in: StandIn, say: type[Say], error: Any
 ) -> None:
     stand_in.says(say({"events": [], "error": error}))
-    assert world.rows(DAY, split="none") == []
+    assert variant.rows(DAY, split="none") == []
     stand_in.says(say({"events": rows(0, 2), "errors": [{"a": 1}], "total": 2}))
-    assert ids(world.rows(DAY, split="none")) == ["e0", "e1"]
+    assert ids(variant.rows(DAY, split="none")) == ["e0", "e1"]
 
 
-def test_rows_key_names_the_list(world: World, stand_in: StandIn, say: type[Say]) -> None:
+def test_rows_key_names_the_list(variant: Variant, stand_in: StandIn, say: type[Say]) -> None:
     stand_in.says(say({"stuff": rows(0, 2), "events": rows(5, 6), "total": 2}))
-    assert ids(world.rows(DAY, split="none", rows_key="stuff")) == ["e0", "e1"]
+    assert ids(variant.rows(DAY, split="none", rows_key="stuff")) == ["e0", "e1"]
     stand_in.says(say({"report": {"stuff": rows(0, 2), "total": 2}}))
-    assert ids(world.rows(DAY, split="none", rows_key="stuff")) == ["e0", "e1"]
+    assert ids(variant.rows(DAY, split="none", rows_key="stuff")) == ["e0", "e1"]
     with pytest.raises(ProtocolError, match=r"named 'lines'.*Keys seen: report, report\.stuff"):
-        world.rows(DAY, rows_key="lines")
+        variant.rows(DAY, rows_key="lines")
 
 
 @pytest.mark.parametrize("unknown", [{"total": 0}, {"total": -1}, {"total_pages": 0}])
 def test_a_total_that_cannot_be_loses_nothing(
-    world: World, stand_in: StandIn, say: type[Say], unknown: dict[str, int]
+    variant: Variant, stand_in: StandIn, say: type[Say], unknown: dict[str, int]
 ) -> None:
     def script(asked: Asked) -> Say:
         page = int(asked.query["page"])
         return say({"events": rows(page * 10 - 10, min(page * 10, 25)), **unknown})
 
     stand_in.script = script
-    assert ids(world.rows(DAY, split="none")) == ids(rows(0, 25))
+    assert ids(variant.rows(DAY, split="none")) == ids(rows(0, 25))
 
 
-def test_pages_name_their_slice(world: World, stand_in: StandIn, say: type[Say]) -> None:
+def test_pages_name_their_slice(variant: Variant, stand_in: StandIn, say: type[Say]) -> None:
     stand_in.script = paged(say, 3, 2)
-    first, second = world.pages(DAY, split="none")
+    first, second = variant.pages(DAY, split="none")
     assert (first.number, len(first), first.last) == (1, 2, False)
     assert (second.number, len(second), second.last) == (2, 1, True)
     assert str(first.slice) == DAY
 
 
 def test_max_events_fetches_no_page_in_vain(
-    world: World, stand_in: StandIn, say: type[Say]
+    variant: Variant, stand_in: StandIn, say: type[Say]
 ) -> None:
     def script(asked: Asked) -> Say:
         hour = int(asked.query["hour"])
         return say({"events": rows(hour * 10, hour * 10 + 2), "has_more": True})
 
     stand_in.script = script
-    assert ids(world.rows(DAY, max_events=2)) == ["e0", "e1"]
+    assert ids(variant.rows(DAY, max_events=2)) == ["e0", "e1"]
     assert [asked.query["per_page"] for asked in stand_in.asked] == ["2"]
 
 
-def test_unordered_gives_the_same_events(world: World, stand_in: StandIn, say: type[Say]) -> None:
+def test_unordered_gives_the_same_events(
+    variant: Variant, stand_in: StandIn, say: type[Say]
+) -> None:
     stand_in.script = lambda asked: say(
         {"events": rows(int(asked.query["hour"]), int(asked.query["hour"]) + 1), "total": 1}
     )
-    assert sorted(ids(world.rows(DAY, ordered=False))) == sorted(ids(rows(0, 24)))
+    assert sorted(ids(variant.rows(DAY, ordered=False))) == sorted(ids(rows(0, 24)))
 
 
 def test_events_before_a_broken_page_are_given_and_nothing_behind_is_asked(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
 ) -> None:
     def script(asked: Asked) -> Say:
         hour = int(asked.query["hour"])
@@ -228,10 +230,10 @@ def test_events_before_a_broken_page_are_given_and_nothing_behind_is_asked(
         return say({"events": rows(hour, hour + 1), "total": 1})
 
     stand_in.script = script
-    world = open_world()
+    variant = open_variant()
     seen: list[int] = []
     with pytest.raises(ServerError) as caught:
-        world.events(DAY, concurrency=1, model=_recording(seen))
+        variant.events(DAY, concurrency=1, model=_recording(seen))
     assert seen == [0, 1]
     assert caught.value.attempts == 3
     assert max(int(asked.query["hour"]) for asked in stand_in.asked) == 2
@@ -248,13 +250,13 @@ def _recording(seen: list[int]) -> type[BaseModel]:
 
 
 def test_a_look_at_an_event_sends_one_request(
-    reference_world: World, reference: LocalServer
+    reference_variant: Variant, reference: LocalServer
 ) -> None:
-    query = reference_world.client.events(DAY)
+    query = reference_variant.client.events(DAY)
     reference.journal.clear()
-    first = reference_world.first(query)
+    first = reference_variant.first(query)
     assert len(reference.journal.entries()) == 1
-    assert ids(reference_world.all_of(query.rows()))[0] == first["event_id"]
+    assert ids(reference_variant.all_of(query.rows()))[0] == first["event_id"]
     assert len(reference.journal.entries()) == 1 + query.plan.least_requests
 
 
@@ -286,29 +288,29 @@ def test_a_look_at_an_event_sends_one_request(
     ],
 )
 def test_a_wrong_argument_is_refused_before_anything_is_sent(
-    world: World, stand_in: StandIn, options: dict[str, Any], words: str
+    variant: Variant, stand_in: StandIn, options: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(ConfigurationError, match=words):
-        world.client.events(DAY, **options)
+        variant.client.events(DAY, **options)
     assert stand_in.asked == []
 
 
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="pydantic works with every TypedDict")
-def test_a_typed_dict_that_pydantic_cannot_work_with(world: World) -> None:
+def test_a_typed_dict_that_pydantic_cannot_work_with(variant: Variant) -> None:
     class Mine(TypedDict):
         event_id: str
 
     with pytest.raises(
         ConfigurationError, match=r"model=Mine is not valid\..*the TypedDict of typing_extensions"
     ):
-        world.client.events(DAY, model=Mine)
+        variant.client.events(DAY, model=Mine)
 
 
 def test_a_partner_is_read_without_what_stands_around_it(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
 ) -> None:
     stand_in.says(say({"dates": []}))
-    open_world(partner=" acme\n").call("dates")
+    open_variant(partner=" acme\n").call("dates")
     assert stand_in.asked[0].path == "/api/partners/acme/ad-analytics/dates"
     with pytest.raises(ConfigurationError, match="No partner is set"):
-        open_world(partner=" ").call("dates")
+        open_variant(partner=" ").call("dates")

@@ -16,7 +16,7 @@ from tests.client.stand_in import Say
 from adanalytics_client import Observer, PartialAnswer, errors
 
 if TYPE_CHECKING:
-    from tests.client.conftest import OpenWorld, StandIn, World
+    from tests.client.conftest import OpenVariant, StandIn, Variant
 
 
 NAMES = [
@@ -47,10 +47,10 @@ def addresses(job: Any) -> list[str]:
     ],
 )
 def test_the_first_answer_may_name_the_file(
-    world: World, stand_in: StandIn, tmp_path: Path, body: Any
+    variant: Variant, stand_in: StandIn, tmp_path: Path, body: Any
 ) -> None:
     stand_in.says_by_name(bulk_export=[Say(body)], f_csv=[Say(FILE, headers=CSV)])
-    assert fetch(world, tmp_path / "out.csv").read_bytes() == FILE
+    assert fetch(variant, tmp_path / "out.csv").read_bytes() == FILE
     assert [asked.path for asked in stand_in.asked] == [PATH, "/f.csv"]
     assert json.loads(stand_in.asked[0].body) == {
         "start_date": "2026-01-01",
@@ -60,20 +60,20 @@ def test_the_first_answer_may_name_the_file(
     assert [each.name for each in tmp_path.iterdir()] == ["out.csv"]
 
 
-def test_specific_names_come_before_generic_ones(world: World, stand_in: StandIn) -> None:
+def test_specific_names_come_before_generic_ones(variant: Variant, stand_in: StandIn) -> None:
     for name in NAMES[:7]:
         stand_in.says(Say({"url": "/job", "link": "/job", name: "/f.csv"}))
-        assert addresses(world.call("start_export", "2026-01-01")) == ["f.csv"]
+        assert addresses(variant.call("start_export", "2026-01-01")) == ["f.csv"]
 
 
 def test_a_location_header_may_name_the_file(
-    world: World, stand_in: StandIn, tmp_path: Path
+    variant: Variant, stand_in: StandIn, tmp_path: Path
 ) -> None:
     stand_in.says_by_name(
         bulk_export=[Say(status=201, headers={"Location": "/f.csv"})],
         f_csv=[Say(FILE, headers=CSV)],
     )
-    assert fetch(world, tmp_path / "out.csv").read_bytes() == FILE
+    assert fetch(variant, tmp_path / "out.csv").read_bytes() == FILE
 
 
 @pytest.mark.parametrize(
@@ -86,9 +86,9 @@ def test_a_location_header_may_name_the_file(
         {"status": "done", "download_url": ["/f.csv", "/g.csv"], "url": "/job"},
     ],
 )
-def test_a_list_gives_all_of_its_files(world: World, stand_in: StandIn, answer: Any) -> None:
+def test_a_list_gives_all_of_its_files(variant: Variant, stand_in: StandIn, answer: Any) -> None:
     stand_in.says(Say(answer))
-    assert addresses(world.call("start_export", "2026-01-01")) == ["f.csv", "g.csv"]
+    assert addresses(variant.call("start_export", "2026-01-01")) == ["f.csv", "g.csv"]
 
 
 @pytest.mark.parametrize(
@@ -102,11 +102,11 @@ def test_a_list_gives_all_of_its_files(world: World, stand_in: StandIn, answer: 
     ],
 )
 def test_names_that_disagree_are_an_error(
-    world: World, stand_in: StandIn, named: dict[str, Any]
+    variant: Variant, stand_in: StandIn, named: dict[str, Any]
 ) -> None:
     stand_in.says(Say({"status": "done", **named}, headers={"X-Request-Id": "r1"}))
     with pytest.raises(errors.ProtocolError, match="name different files") as caught:
-        world.call("start_export", "2026-01-01")
+        variant.call("start_export", "2026-01-01")
     assert all(name.replace("_", "") in str(caught.value) for name in named)
     assert "sig=abc" not in str(caught.value)
     assert caught.value.request_id == "r1"
@@ -122,19 +122,19 @@ def test_names_that_disagree_are_an_error(
     ],
 )
 def test_a_file_without_an_address_is_an_error(
-    world: World, stand_in: StandIn, tmp_path: Path, answer: Any
+    variant: Variant, stand_in: StandIn, tmp_path: Path, answer: Any
 ) -> None:
     stand_in.says(Say(answer))
     with pytest.raises(errors.ProtocolError, match="2 files, but 1 of them"):
-        fetch(world, tmp_path / "out.csv")
+        fetch(variant, tmp_path / "out.csv")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_done_without_a_file_names_the_keys(world: World, stand_in: StandIn) -> None:
+def test_done_without_a_file_names_the_keys(variant: Variant, stand_in: StandIn) -> None:
     stand_in.says(Say({"status": "done", "thing": 1}))
-    job = world.call("start_export", "2026-01-01")
+    job = variant.call("start_export", "2026-01-01")
     with pytest.raises(errors.ProtocolError, match=r"status, thing.* last_status\.answer of"):
-        world.on(job, "wait")
+        variant.on(job, "wait")
     assert job.last_status.answer["thing"] == 1
 
 
@@ -151,7 +151,7 @@ def test_done_without_a_file_names_the_keys(world: World, stand_in: StandIn) -> 
     ],
 )
 def test_the_address_of_a_job_is_asked_until_it_is_done(
-    world: World, stand_in: StandIn, tmp_path: Path, first: dict[str, Any]
+    variant: Variant, stand_in: StandIn, tmp_path: Path, first: dict[str, Any]
 ) -> None:
     done = {"status": "success", "data": {"status": "success", "download_url": "/f.csv"}}
     stand_in.says_by_name(
@@ -159,7 +159,7 @@ def test_the_address_of_a_job_is_asked_until_it_is_done(
         st=[Say({"status": "processing"}), Say(done)],
         f_csv=[Say(FILE, headers=CSV)],
     )
-    assert fetch(world, tmp_path / "out.csv").read_bytes() == FILE
+    assert fetch(variant, tmp_path / "out.csv").read_bytes() == FILE
     assert [asked.path for asked in stand_in.asked[1:]] == ["/st", "/st", "/f.csv"]
 
 
@@ -174,10 +174,10 @@ def test_the_address_of_a_job_is_asked_until_it_is_done(
         *((word, "working") for word in ("pending", "In-Progress", "cancelled", "baking", "ok")),
     ],
 )
-def test_words_for_a_state(world: World, stand_in: StandIn, word: str, phase: str) -> None:
+def test_words_for_a_state(variant: Variant, stand_in: StandIn, word: str, phase: str) -> None:
     for name in ("status", "state", "exportStatus"):
         stand_in.says(Say({name: word, "status_url": "/st", "download_url": "/f"}))
-        status = world.call("start_export", "2026-01-01").last_status
+        status = variant.call("start_export", "2026-01-01").last_status
         assert (status.status_text, status.phase.value) == (word, phase)
 
 
@@ -195,7 +195,7 @@ def test_words_for_a_state(world: World, stand_in: StandIn, word: str, phase: st
     ],
 )
 def test_word_and_status_code_say_whether_an_address_is_of_the_file(
-    world: World,
+    variant: Variant,
     stand_in: StandIn,
     content: Any,
     code: int,
@@ -204,7 +204,7 @@ def test_word_and_status_code_say_whether_an_address_is_of_the_file(
     poll: str | None,
 ) -> None:
     stand_in.says(Say(content, code) if content else Say(status=code))
-    job = world.call("start_export", "2026-01-01")
+    job = variant.call("start_export", "2026-01-01")
     status = job.last_status
     assert (status.phase.value, addresses(job)) == (phase, files)
     assert (status.poll_url or "").rpartition("/")[2] == (poll or "")
@@ -214,12 +214,12 @@ def test_word_and_status_code_say_whether_an_address_is_of_the_file(
 @pytest.mark.parametrize("error", ["disk full", {"code": 7, "message": "disk full"}])
 @pytest.mark.parametrize("envelope", [False, True])
 def test_a_success_that_carries_an_error_gives_the_reason(
-    world: World, stand_in: StandIn, error: Any, *, envelope: bool
+    variant: Variant, stand_in: StandIn, error: Any, *, envelope: bool
 ) -> None:
     answer = {"data": {"error": error}} if envelope else {"error": error}
     stand_in.says(Say(answer, headers={"X-Request-Id": "r1"}))
     with pytest.raises(errors.ExportFailed, match="refused the export: disk full") as caught:
-        world.call("start_export", "2026-01-01")
+        variant.call("start_export", "2026-01-01")
     assert caught.value.request_id == "r1"
     assert caught.value.url is not None
     assert len(stand_in.asked) == 1
@@ -237,24 +237,24 @@ def test_a_success_that_carries_an_error_gives_the_reason(
     ],
 )
 def test_a_failure_carries_the_services_reason(
-    world: World, stand_in: StandIn, beside: dict[str, Any], expected: str
+    variant: Variant, stand_in: StandIn, beside: dict[str, Any], expected: str
 ) -> None:
     answer = {"status": "FAILED", "id": "x1", "status_url": "/st", "secret-key": 1, **beside}
     stand_in.says(Say(answer, headers={"X-Request-Id": "r1"}))
-    job = world.call("start_export", "2026-01-01")
+    job = variant.call("start_export", "2026-01-01")
     with pytest.raises(errors.ExportFailed, match=expected) as caught:
-        world.on(job, "wait", timeout=60)
+        variant.on(job, "wait", timeout=60)
     assert (caught.value.export_id, caught.value.status) == ("x1", "FAILED")
     assert caught.value.request_id == "r1"
     assert "secret-key" not in repr(job.last_status) + repr(job.last_status.keys)
     assert len(stand_in.asked) == 1
 
 
-def test_an_expired_export_is_typed(world: World, stand_in: StandIn) -> None:
+def test_an_expired_export_is_typed(variant: Variant, stand_in: StandIn) -> None:
     stand_in.says(Say({"status": "expired", "message": "kept for a day."}))
-    job = world.call("start_export", "2026-01-01")
+    job = variant.call("start_export", "2026-01-01")
     with pytest.raises(errors.ExportExpired, match=r"expired: kept for a day\. Start it again"):
-        world.on(job, "wait", timeout=600)
+        variant.on(job, "wait", timeout=600)
 
 
 class Partials(Observer):
@@ -266,7 +266,7 @@ class Partials(Observer):
 
 
 def test_an_error_beside_the_file_goes_to_the_observer_and_the_log(
-    open_world: OpenWorld, stand_in: StandIn, caplog: pytest.LogCaptureFixture
+    open_variant: OpenVariant, stand_in: StandIn, caplog: pytest.LogCaptureFixture
 ) -> None:
     done = {"status": "completed", "download_url": "/f.csv", "message": "hello"}
     stand_in.says(
@@ -275,10 +275,10 @@ def test_an_error_beside_the_file_goes_to_the_observer_and_the_log(
         Say({**done, "error": None}),
     )
     observer = Partials()
-    world = open_world(observer=observer)
+    variant = open_variant(observer=observer)
     with caplog.at_level(logging.WARNING, "adanalytics_client"):
-        status = world.on(world.call("start_export", "2026-01-01"), "wait", timeout=60)
-        assert world.call("start_export", "2026-01-01").last_status.reason is None
+        status = variant.on(variant.call("start_export", "2026-01-01"), "wait", timeout=60)
+        assert variant.call("start_export", "2026-01-01").last_status.reason is None
     assert (status.done, status.reason) == (True, "shard 3 timed out for ***")
     (partial,) = observer.heard
     assert (partial.reason, partial.request_id) == ("shard 3 timed out for ***", "r1")
@@ -295,7 +295,7 @@ def test_an_error_beside_the_file_goes_to_the_observer_and_the_log(
     ],
 )
 def test_size_and_checksum_are_verified(
-    world: World, stand_in: StandIn, tmp_path: Path, measures: dict[str, Any], expected: str
+    variant: Variant, stand_in: StandIn, tmp_path: Path, measures: dict[str, Any], expected: str
 ) -> None:
     for where in (
         {"download_url": "/f.csv", **measures},
@@ -306,14 +306,14 @@ def test_size_and_checksum_are_verified(
             f_csv=[Say(FILE, headers=CSV, chunked=True)],
         )
         with pytest.raises(errors.DownloadError, match=expected) as caught:
-            fetch(world, tmp_path / "out.csv")
+            fetch(variant, tmp_path / "out.csv")
         assert isinstance(caught.value, errors.ChecksumMismatch) == ("sha256" in measures)
         assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("prefix", ["", "sha256:"])
 def test_right_size_and_checksum_pass(
-    world: World, stand_in: StandIn, tmp_path: Path, prefix: str
+    variant: Variant, stand_in: StandIn, tmp_path: Path, prefix: str
 ) -> None:
     digest = prefix + sha256(FILE).hexdigest().upper()
     measures = {"size_bytes": len(FILE), "sha256": digest, "row_count": 2000}
@@ -321,38 +321,42 @@ def test_right_size_and_checksum_pass(
         bulk_export=[Say({"status": "done", "download_url": "/f.csv", **measures})],
         f_csv=[Say(FILE, headers=CSV)],
     )
-    assert fetch(world, tmp_path / "out.csv").read_bytes() == FILE
+    assert fetch(variant, tmp_path / "out.csv").read_bytes() == FILE
 
 
 @pytest.mark.parametrize("size", [-1, "many", "", True, []])
-def test_a_size_that_is_not_a_number_is_ignored(world: World, stand_in: StandIn, size: Any) -> None:
+def test_a_size_that_is_not_a_number_is_ignored(
+    variant: Variant, stand_in: StandIn, size: Any
+) -> None:
     measures = {"size_bytes": size, "row_count": size, "sha256": "none"}
     stand_in.says(Say({"status": "done", "download_url": "/f.csv", **measures}))
-    status = world.call("start_export", "2026-01-01").last_status
+    status = variant.call("start_export", "2026-01-01").last_status
     assert (status.row_count, status.files[0].size_bytes, status.files[0].sha256) == (None,) * 3
 
 
-def test_an_order_that_may_have_arrived_is_not_repeated(world: World, stand_in: StandIn) -> None:
+def test_an_order_that_may_have_arrived_is_not_repeated(
+    variant: Variant, stand_in: StandIn
+) -> None:
     stand_in.says(Say(hang_up=True))
     with pytest.raises(errors.TransportError):
-        world.call("start_export", "2026-01-01")
+        variant.call("start_export", "2026-01-01")
     assert len(stand_in.asked) == 1
 
 
 def test_an_order_that_was_refused_for_its_rate_is_repeated(
-    world: World, stand_in: StandIn
+    variant: Variant, stand_in: StandIn
 ) -> None:
     stand_in.says(Say(status=429, headers={"Retry-After": "2"}), Say({"url": "/f"}))
-    assert world.call("start_export", "2026-01-01").last_status.done
+    assert variant.call("start_export", "2026-01-01").last_status.done
 
 
 @pytest.mark.parametrize("wrong", [{"timeout": -1}, {"to": 5}, {"format": ""}, {"format": 5}])
 def test_a_wrong_argument_is_an_error_before_anything_is_sent(
-    world: World, stand_in: StandIn, tmp_path: Path, wrong: dict[str, Any]
+    variant: Variant, stand_in: StandIn, tmp_path: Path, wrong: dict[str, Any]
 ) -> None:
     (name,) = wrong
     with pytest.raises(errors.ConfigurationError, match=name):
-        world.call("export", "2026-01-01", **{"to": tmp_path / "x", **wrong})
+        variant.call("export", "2026-01-01", **{"to": tmp_path / "x", **wrong})
     assert stand_in.asked == []
 
 
@@ -376,7 +380,7 @@ BODIES = {"csv": b"a,b\r\n1,2\r\n", "jsonl": b'{"event_id": "1"}\n', "parquet": 
     ],
 )
 def test_the_order_follows_the_suffix(
-    world: World,
+    variant: Variant,
     stand_in: StandIn,
     tmp_path: Path,
     name: str,
@@ -388,7 +392,7 @@ def test_the_order_follows_the_suffix(
     if ordered.get("compression") == "gzip" and form != "parquet":
         body = gzip.compress(body)
     stand_in.says_by_name(bulk_export=[Say({"download_url": "/f"})], f=[Say(body)])
-    world.call("export", "2026-01-01", to=tmp_path / name, **given)
+    variant.call("export", "2026-01-01", to=tmp_path / name, **given)
     said = json.loads(stand_in.asked[0].body)
     days = {"start_date": "2026-01-01", "end_date": "2026-01-01"}
     assert said == {"format": "csv", **days, **ordered}
@@ -407,16 +411,21 @@ def test_the_order_follows_the_suffix(
     ],
 )
 def test_a_contradiction_is_an_error_before_anything_is_sent(
-    world: World, stand_in: StandIn, tmp_path: Path, name: str, given: dict[str, str], expected: str
+    variant: Variant,
+    stand_in: StandIn,
+    tmp_path: Path,
+    name: str,
+    given: dict[str, str],
+    expected: str,
 ) -> None:
     with pytest.raises(errors.ConfigurationError, match=expected):
-        world.call("export", "2026-01-01", to=tmp_path / name, **given)
+        variant.call("export", "2026-01-01", to=tmp_path / name, **given)
     assert (stand_in.asked, list(tmp_path.iterdir())) == ([], [])
 
 
 def test_the_reference_server_writes_what_the_suffix_says(
-    reference_world: World, tmp_path: Path
+    reference_variant: Variant, tmp_path: Path
 ) -> None:
-    reference_world.call("export", "2026-01-15", to=tmp_path / "x.jsonl.gz")
+    reference_variant.call("export", "2026-01-15", to=tmp_path / "x.jsonl.gz")
     lines = gzip.decompress((tmp_path / "x.jsonl.gz").read_bytes()).splitlines()
     assert len([json.loads(line) for line in lines]) == 1500

@@ -17,7 +17,7 @@ from adanalytics_server.local import LocalServer, Sample
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.client.conftest import Asked, MovedClock, OpenWorld, StandIn, World
+    from tests.client.conftest import Asked, MovedClock, OpenVariant, StandIn, Variant
 
 
 @pytest.fixture(scope="module")
@@ -41,45 +41,45 @@ def operations(server: LocalServer) -> list[str | None]:
     ids=["the status address", "the order again", "the file address"],
 )
 def test_the_reference_server_can_be_asked_in_each_way(
-    open_world: OpenWorld,
+    open_variant: OpenVariant,
     server: LocalServer,
     tmp_path: Path,
     changes: dict[str, Any],
     operation: str,
 ) -> None:
     server.reset()
-    world = open_world(server.url, api_key=server.api_key, partner=server.partner)
+    variant = open_variant(server.url, api_key=server.api_key, partner=server.partner)
 
     def known_only_by(job: Any) -> Any:
         saved = json.loads(job.to_json())
         saved["status"] |= changes
         server.journal.clear()
-        return type(job).from_json(world.client, json.dumps(saved))
+        return type(job).from_json(variant.client, json.dumps(saved))
 
     server.faults.add("stuck export once")
-    stuck = known_only_by(world.call("start_export", "2026-01-15"))
+    stuck = known_only_by(variant.call("start_export", "2026-01-15"))
     with pytest.raises(errors.ExportTimeout):
-        world.on(stuck, "wait", timeout=5)
+        variant.on(stuck, "wait", timeout=5)
     assert operations(server)[0] == operation
     server.faults.clear()
-    job = known_only_by(world.call("start_export", "2026-01-15", format="jsonl"))
-    assert world.on(job, "wait", timeout=50_000).done
+    job = known_only_by(variant.call("start_export", "2026-01-15", format="jsonl"))
+    assert variant.on(job, "wait", timeout=50_000).done
     assert operations(server)[0] == operation
-    path = world.on(job, "download", tmp_path / "out.jsonl")
+    path = variant.on(job, "download", tmp_path / "out.jsonl")
     assert len(path.read_bytes().splitlines()) == 60
 
 
 def test_the_reference_server_may_name_the_file_in_its_first_answer(
-    open_world: OpenWorld, server: LocalServer, tmp_path: Path
+    open_variant: OpenVariant, server: LocalServer, tmp_path: Path
 ) -> None:
     server.reset()
-    world = open_world(server.url, api_key=server.api_key, partner=server.partner)
-    world.call("export", "2025-01-01", to=tmp_path / "out.csv")
+    variant = open_variant(server.url, api_key=server.api_key, partner=server.partner)
+    variant.call("export", "2025-01-01", to=tmp_path / "out.csv")
     assert operations(server) == ["start_export", "download"]
 
 
 def test_a_status_address_is_asked_until_done(
-    world: World, stand_in: StandIn, tmp_path: Path, clock: MovedClock
+    variant: Variant, stand_in: StandIn, tmp_path: Path, clock: MovedClock
 ) -> None:
     working = {"status": "Queued", "status_url": "/st", "url": "/st"}
     stand_in.says_by_name(
@@ -87,36 +87,36 @@ def test_a_status_address_is_asked_until_done(
         st=[Say({"status": "in_progress"}), Say({"status": "COMPLETE", "url": "/f.csv"})],
         f_csv=[Say(FILE, headers=CSV)],
     )
-    assert fetch(world, tmp_path / "out.csv").read_bytes() == FILE
+    assert fetch(variant, tmp_path / "out.csv").read_bytes() == FILE
     assert clock.sleeps == [9.0, 1.5]
     assert stand_in.asked[1].headers["authorization"] == "Bearer secret-key"
 
 
 def test_a_location_header_is_asked_until_the_file_is_there(
-    world: World, stand_in: StandIn, tmp_path: Path
+    variant: Variant, stand_in: StandIn, tmp_path: Path
 ) -> None:
     stand_in.says_by_name(
         bulk_export=[Say(status=202, headers={"Location": "/f.csv"})],
         f_csv=[Say(status=202), Say(FILE, headers=CSV)],
     )
-    assert fetch(world, tmp_path / "out.csv").read_bytes() == FILE
+    assert fetch(variant, tmp_path / "out.csv").read_bytes() == FILE
 
 
 def test_a_file_address_is_asked_until_ready_without_fetching_twice(
-    world: World, stand_in: StandIn, tmp_path: Path
+    variant: Variant, stand_in: StandIn, tmp_path: Path
 ) -> None:
     stand_in.says_by_name(
         bulk_export=[Say({"status": "weird", "download_url": "/f.csv"}, status=202)],
         f_csv=[Say(status=202, headers={"Retry-After": "3"}), Say(FILE, headers=CSV)],
     )
-    assert fetch(world, tmp_path / "out.csv").read_bytes() == FILE
+    assert fetch(variant, tmp_path / "out.csv").read_bytes() == FILE
     assert [asked.path for asked in stand_in.asked] == [PATH] + ["/f.csv"] * 3
     assert not any("authorization" in asked.headers for asked in stand_in.asked[1:])
 
 
 @pytest.mark.parametrize("name", ["files", "urls", "download_urls"])
 def test_several_files_are_never_taken_for_one_by_the_first_that_is_there(
-    world: World, stand_in: StandIn, tmp_path: Path, name: str
+    variant: Variant, stand_in: StandIn, tmp_path: Path, name: str
 ) -> None:
     """One address may be asked whether its file is there; of several, more may be to come."""
     early = {"status": "chunking", name: ["/f.csv", "/g.csv"]}
@@ -125,24 +125,26 @@ def test_several_files_are_never_taken_for_one_by_the_first_that_is_there(
         bulk_export=[Say(early), Say(early), Say(whole)],
         **{f"{each}_csv": [Say(FILE, headers=CSV)] for each in "fgh"},
     )
-    job = world.call("start_export", "2026-01-01")
+    job = variant.call("start_export", "2026-01-01")
     with pytest.raises(errors.ExportTimeout, match="chunking"):
-        world.on(job, "wait", timeout=0)
-    world.on(job, "download", tmp_path)
+        variant.on(job, "wait", timeout=0)
+    variant.on(job, "download", tmp_path)
     assert sorted(each.name for each in tmp_path.iterdir()) == ["f.csv", "g.csv", "h.csv"]
     assert [asked.path for asked in stand_in.asked[:3]] == [PATH] * 3
 
 
-def test_a_status_that_echoes_the_credential_is_redacted(world: World, stand_in: StandIn) -> None:
+def test_a_status_that_echoes_the_credential_is_redacted(
+    variant: Variant, stand_in: StandIn
+) -> None:
     stand_in.says(Say({"status": "waiting for secret-key"}, status=202))
-    job = world.call("start_export", "2026-01-01")
+    job = variant.call("start_export", "2026-01-01")
     with pytest.raises(errors.ExportTimeout) as caught:
-        world.on(job, "wait", timeout=60)
+        variant.on(job, "wait", timeout=60)
     assert "secret-key" not in str(caught.value) + str(caught.value.status)
 
 
 def test_files_may_get_their_addresses_one_after_the_other(
-    world: World, stand_in: StandIn, tmp_path: Path
+    variant: Variant, stand_in: StandIn, tmp_path: Path
 ) -> None:
     early = {"status": "running", "status_url": "/st", "files": [{"url": "/f.csv"}, {"url": None}]}
     whole = {"status": "done", "files": [{"url": "/f.csv"}, {"url": "/g.csv"}]}
@@ -152,25 +154,25 @@ def test_files_may_get_their_addresses_one_after_the_other(
         f_csv=[Say(FILE, headers=CSV)],
         g_csv=[Say(FILE, headers=CSV)],
     )
-    job = world.call("start_export", "2026-01-01")
-    world.on(job, "download", tmp_path)
+    job = variant.call("start_export", "2026-01-01")
+    variant.on(job, "download", tmp_path)
     assert sorted(each.name for each in tmp_path.iterdir()) == ["f.csv", "g.csv"]
 
 
 def test_a_repeated_order_that_starts_another_export_ends_the_wait(
-    world: World, stand_in: StandIn
+    variant: Variant, stand_in: StandIn
 ) -> None:
     stand_in.script = lambda _: Say(
         {"export_id": len(stand_in.asked), "status": "queued"}, status=202
     )
-    job = world.call("start_export", "2026-01-01")
+    job = variant.call("start_export", "2026-01-01")
     with pytest.raises(errors.ProtocolError, match=r"another export \(2 beside 1\)"):
-        world.on(job, "wait", timeout=600)
+        variant.on(job, "wait", timeout=600)
     assert len(stand_in.asked) == 2
 
 
 def test_a_repeated_order_that_is_done_at_once_is_good_whatever_its_id(
-    world: World, stand_in: StandIn, tmp_path: Path
+    variant: Variant, stand_in: StandIn, tmp_path: Path
 ) -> None:
     stand_in.says_by_name(
         bulk_export=[
@@ -179,36 +181,36 @@ def test_a_repeated_order_that_is_done_at_once_is_good_whatever_its_id(
         ],
         f_csv=[Say(FILE, headers=CSV)],
     )
-    assert fetch(world, tmp_path / "out.csv").read_bytes() == FILE
+    assert fetch(variant, tmp_path / "out.csv").read_bytes() == FILE
 
 
 def test_a_wait_of_nothing_is_not_a_busy_loop(
-    world: World, stand_in: StandIn, clock: MovedClock
+    variant: Variant, stand_in: StandIn, clock: MovedClock
 ) -> None:
     stand_in.says(Say({"status": "pending"}, status=202, headers={"Retry-After": "0"}))
-    job = world.call("start_export", "2026-01-01")
+    job = variant.call("start_export", "2026-01-01")
     with pytest.raises(errors.ExportTimeout):
-        world.on(job, "wait", timeout=6)
+        variant.on(job, "wait", timeout=6)
     assert clock.sleeps == [1.0, 1.5, 2.25, 1.25]
 
 
 def test_a_used_up_quota_does_not_outlast_the_deadline(
-    open_world: OpenWorld, stand_in: StandIn, clock: MovedClock
+    open_variant: OpenVariant, stand_in: StandIn, clock: MovedClock
 ) -> None:
     stand_in.says(Say({"status": "pending"}, status=202))
-    world = open_world(limit=1)
-    job = world.call("start_export", "2026-01-01")
+    variant = open_variant(limit=1)
+    job = variant.call("start_export", "2026-01-01")
     with pytest.raises(errors.QuotaExceeded):
-        world.on(job, "wait", timeout=60)
+        variant.on(job, "wait", timeout=60)
     assert sum(clock.sleeps) <= 60
 
 
 @pytest.mark.parametrize("timeout", [-1, float("nan"), "5", None])
-def test_a_wrong_deadline_is_an_error(world: World, stand_in: StandIn, timeout: Any) -> None:
+def test_a_wrong_deadline_is_an_error(variant: Variant, stand_in: StandIn, timeout: Any) -> None:
     stand_in.says(Say({"url": "/f"}))
-    job = world.call("start_export", "2026-01-01")
+    job = variant.call("start_export", "2026-01-01")
     with pytest.raises(errors.ConfigurationError, match="timeout="):
-        world.on(job, "wait", timeout=timeout)
+        variant.on(job, "wait", timeout=timeout)
 
 
 HTML: dict[str, Any] = {
@@ -220,45 +222,45 @@ HTML: dict[str, Any] = {
 @pytest.mark.parametrize("outage", [{"status": 503}, {"hang_up": True}, HTML])
 @pytest.mark.parametrize("name", ["status_url", "download_url", "export_id"])
 def test_an_outage_does_not_end_a_wait_that_has_time_left(
-    world: World, stand_in: StandIn, name: str, outage: dict[str, Any]
+    variant: Variant, stand_in: StandIn, name: str, outage: dict[str, Any]
 ) -> None:
     answers = [Say({"status": "running", name: "/st"}, status=202)]
     answers += [Say(**outage)] * 10
     answers += [Say({"status": "done", "export_id": "/st", "url": "/f"})]
     stand_in.says(*answers)
-    job = world.call("start_export", "2026-01-01")
-    assert world.on(job, "wait", timeout=600).done
+    job = variant.call("start_export", "2026-01-01")
+    assert variant.on(job, "wait", timeout=600).done
 
 
 def test_an_outage_that_lasts_is_raised_at_the_end_of_the_wait(
-    world: World, stand_in: StandIn, clock: MovedClock
+    variant: Variant, stand_in: StandIn, clock: MovedClock
 ) -> None:
     stand_in.says_by_name(
         bulk_export=[Say({"status": "running", "status_url": "/st"}, status=202)],
         st=[Say({"error": "deploying"}, status=503)],
     )
-    job = world.call("start_export", "2026-01-01")
+    job = variant.call("start_export", "2026-01-01")
     with pytest.raises(errors.ServerError, match=r"\(503: deploying\)"):
-        world.on(job, "wait", timeout=60)
+        variant.on(job, "wait", timeout=60)
     assert sum(clock.sleeps) <= 61
 
 
 def test_a_page_that_stays_is_raised_at_the_end_of_the_wait(
-    world: World, stand_in: StandIn, clock: MovedClock
+    variant: Variant, stand_in: StandIn, clock: MovedClock
 ) -> None:
     stand_in.says_by_name(
         bulk_export=[Say({"status": "running", "status_url": "/st"}, status=202)], st=[Say(**HTML)]
     )
-    job = world.call("start_export", "2026-01-01")
+    job = variant.call("start_export", "2026-01-01")
     started = clock.now
     with pytest.raises(errors.ProtocolError, match="is an HTML page"):
-        world.on(job, "wait", timeout=60)
+        variant.on(job, "wait", timeout=60)
     assert 59 < clock.now - started < 62
     assert job.last_status.status_text == "running"
 
 
 def test_a_pause_that_was_asked_for_is_over_when_its_time_has_passed(
-    world: World, stand_in: StandIn, clock: MovedClock
+    variant: Variant, stand_in: StandIn, clock: MovedClock
 ) -> None:
     stand_in.says_by_name(
         bulk_export=[
@@ -266,34 +268,34 @@ def test_a_pause_that_was_asked_for_is_over_when_its_time_has_passed(
         ],
         st=[Say({"status": "done", "url": "/f"})],
     )
-    job = world.call("start_export", "2026-01-01")
+    job = variant.call("start_export", "2026-01-01")
     with pytest.raises(errors.ExportTimeout, match="ask again in 120 s"):
-        world.on(job, "wait", timeout=60)
+        variant.on(job, "wait", timeout=60)
     clock.now += 50
     with pytest.raises(errors.ExportTimeout, match="ask again in 70 s"):
-        world.on(job, "wait", timeout=60)
+        variant.on(job, "wait", timeout=60)
     clock.now += 40
-    assert world.on(job, "wait", timeout=60).done
+    assert variant.on(job, "wait", timeout=60).done
     assert clock.sleeps == [30.0]
     assert len(stand_in.asked) == 2
 
 
 def test_a_pause_that_was_over_long_ago_is_not_waited_for_again(
-    world: World, stand_in: StandIn, clock: MovedClock
+    variant: Variant, stand_in: StandIn, clock: MovedClock
 ) -> None:
     stand_in.says(
         Say({"status": "queued", "status_url": "/st"}, 202, headers={"Retry-After": "120"}),
         Say({"status": "done", "url": "/f"}),
     )
-    job = world.call("start_export", "2026-01-01")
+    job = variant.call("start_export", "2026-01-01")
     clock.now += 600
-    assert world.on(job, "wait", timeout=60).done
+    assert variant.on(job, "wait", timeout=60).done
     assert clock.sleeps == [1.0]
 
 
 @pytest.mark.parametrize("way", ["wait", "download"])
 def test_the_last_status_of_a_wait_is_kept(
-    world: World, stand_in: StandIn, clock: MovedClock, tmp_path: Path, way: str
+    variant: Variant, stand_in: StandIn, clock: MovedClock, tmp_path: Path, way: str
 ) -> None:
     """The order is not repeated once an answer gave the status address, and the text keeps it."""
     stand_in.says_by_name(
@@ -303,42 +305,42 @@ def test_the_last_status_of_a_wait_is_kept(
         ],
         st=[Say({"status": "rendering"})],
     )
-    job = world.call("start_export", "2026-01-01")
+    job = variant.call("start_export", "2026-01-01")
     arguments = [tmp_path / "out.csv"] if way == "download" else []
     with pytest.raises(errors.ExportTimeout):
-        world.on(job, way, *arguments)
+        variant.on(job, way, *arguments)
     assert (job.last_status.status_text, job.export_id) == ("rendering", "e1")
     assert f"{stand_in.url}/st" in job.to_json()
     with pytest.raises(errors.ExportTimeout):
-        world.on(job, "wait", timeout=10)
+        variant.on(job, "wait", timeout=10)
     assert [asked.method for asked in stand_in.asked].count("POST") == 2
 
 
-def test_a_failure_during_a_wait_is_kept(world: World, stand_in: StandIn) -> None:
+def test_a_failure_during_a_wait_is_kept(variant: Variant, stand_in: StandIn) -> None:
     stand_in.says(
         Say({"status": "queued", "status_url": "/st"}, 202),
         Say({"status": "failed", "error": "disk full"}),
     )
-    job = world.call("start_export", "2026-01-01")
+    job = variant.call("start_export", "2026-01-01")
     for _ in range(2):
         with pytest.raises(errors.ExportFailed, match="disk full"):
-            world.on(job, "wait", timeout=10)
+            variant.on(job, "wait", timeout=10)
     assert len(stand_in.asked) == 2
     assert job.last_status.reason == "disk full"
 
 
 def test_a_status_address_is_asked_for_the_file_of_what_is_done(
-    world: World, stand_in: StandIn, clock: MovedClock
+    variant: Variant, stand_in: StandIn, clock: MovedClock
 ) -> None:
     """Some services say "done" a moment before they name the file."""
     early = {"status": "done", "status_url": "/st"}
     stand_in.says_by_name(
         bulk_export=[Say(early)], st=[Say(early), Say({**early, "download_url": "/f.csv"})]
     )
-    job = world.call("start_export", "2026-01-01")
+    job = variant.call("start_export", "2026-01-01")
     with pytest.raises(errors.ProtocolError, match="names no file"):
-        world.on(job, "wait", timeout=60)
-    assert len(world.on(job, "wait", timeout=60).files) == 1
+        variant.on(job, "wait", timeout=60)
+    assert len(variant.on(job, "wait", timeout=60).files) == 1
     assert clock.sleeps == [1.0, 1.0]
     assert [asked.method for asked in stand_in.asked] == ["POST", "GET", "GET"]
 
@@ -355,7 +357,7 @@ def test_a_status_address_is_asked_for_the_file_of_what_is_done(
     ],
 )
 def test_an_address_may_be_absent_until_the_object_exists(
-    world: World,
+    variant: Variant,
     stand_in: StandIn,
     tmp_path: Path,
     clock: MovedClock,
@@ -367,45 +369,45 @@ def test_an_address_may_be_absent_until_the_object_exists(
         bulk_export=[Say({"id": "e7", **first}, 202)],
         st=[*[Say({"error": "not yet"}, status)] * 5, Say(FILE, headers=CSV)],
     )
-    job = world.call("start_export", "2026-01-01")
-    known = world.on(job, "status")
+    job = variant.call("start_export", "2026-01-01")
+    known = variant.on(job, "status")
     assert (known.done, known.export_id) == (False, "e7")
     assert known.reason == f"its address answers {status} (not yet)"
-    assert world.on(job, "wait", timeout=600).reason is None
+    assert variant.on(job, "wait", timeout=600).reason is None
     assert clock.sleeps == [1.0, 1.5, 2.25, 3.375, 5.0625]
-    assert world.on(job, "download", tmp_path / "out.csv").read_bytes() == FILE
+    assert variant.on(job, "download", tmp_path / "out.csv").read_bytes() == FILE
 
 
 @pytest.mark.parametrize("name", ["status_url", "download_url"])
 def test_an_address_where_nothing_ever_appears_has_expired_at_the_end_of_the_wait(
-    world: World, stand_in: StandIn, clock: MovedClock, name: str
+    variant: Variant, stand_in: StandIn, clock: MovedClock, name: str
 ) -> None:
     stand_in.says_by_name(
         bulk_export=[Say({"id": "e7", "status": "queued", name: "/st"}, 202)], st=[Say(status=404)]
     )
-    job = world.call("start_export", "2026-01-01")
+    job = variant.call("start_export", "2026-01-01")
     for _ in range(2):
         with pytest.raises(errors.ExportExpired, match="within 60 s: its address answers 404"):
-            world.on(job, "wait", timeout=60)
+            variant.on(job, "wait", timeout=60)
     assert sum(clock.sleeps) == 120
 
 
 @pytest.mark.parametrize("name", ["status_url", "download_url"])
 @pytest.mark.parametrize("status", [404, 410])
 def test_an_address_that_has_answered_is_gone_at_once(
-    world: World, stand_in: StandIn, clock: MovedClock, name: str, status: int
+    variant: Variant, stand_in: StandIn, clock: MovedClock, name: str, status: int
 ) -> None:
     """Also in another process."""
     stand_in.says_by_name(
         bulk_export=[Say({"id": "e7", "status": "queued", name: "/st"}, 202)],
         st=[Say({"status": "running"}, 202), Say(status=status)],
     )
-    job = world.call("start_export", "2026-01-01")
-    assert world.on(job, "status").status_text == "running"
-    later = type(job).from_json(world.client, job.to_json())
+    job = variant.call("start_export", "2026-01-01")
+    assert variant.on(job, "status").status_text == "running"
+    later = type(job).from_json(variant.client, job.to_json())
     for each in (job, later):
         with pytest.raises(errors.ExportExpired, match=r"no export e7 .*Start it again") as caught:
-            world.on(each, "wait", timeout=600)
+            variant.on(each, "wait", timeout=600)
         assert (caught.value.export_id, caught.value.url) == ("e7", f"{stand_in.url}/st")
     assert clock.sleeps == [1.0, 1.0]
 
@@ -420,14 +422,14 @@ def test_an_address_that_has_answered_is_gone_at_once(
     ],
 )
 def test_a_refusal_that_does_not_mean_not_yet_ends_the_wait(
-    world: World, stand_in: StandIn, name: str, status: int, kind: type[errors.AdAnalyticsError]
+    variant: Variant, stand_in: StandIn, name: str, status: int, kind: type[errors.AdAnalyticsError]
 ) -> None:
     stand_in.says_by_name(
         bulk_export=[Say({"status": "queued", name: "/st"}, 202)], st=[Say(status=status)]
     )
-    job = world.call("start_export", "2026-01-01")
+    job = variant.call("start_export", "2026-01-01")
     with pytest.raises(kind):
-        world.on(job, "wait", timeout=600)
+        variant.on(job, "wait", timeout=600)
     assert len(stand_in.asked) == 2
 
 
@@ -441,7 +443,7 @@ def typed(kind: str | None) -> dict[str, str]:
 @pytest.mark.parametrize("kind", [None, "text/plain; charset=utf-8", "application/problem+json"])
 @pytest.mark.parametrize("name", ["status_url", "download_url"])
 def test_a_status_is_read_however_it_is_sent(
-    world: World, stand_in: StandIn, tmp_path: Path, name: str, kind: str | None
+    variant: Variant, stand_in: StandIn, tmp_path: Path, name: str, kind: str | None
 ) -> None:
     done = {"status": "completed", "download_url": "/f.csv"}
     stand_in.says_by_name(
@@ -449,10 +451,10 @@ def test_a_status_is_read_however_it_is_sent(
         st=[Say(each, headers=typed(kind), chunked=True) for each in (WORKING, WORKING, done)],
         f_csv=[Say(FILE, headers=CSV)],
     )
-    job = world.call("start_export", "2026-01-01")
-    assert world.on(job, "status").status_text == "processing"
-    assert world.on(job, "wait", timeout=600).status_text == "completed"
-    assert world.on(job, "download", tmp_path / "out.csv").read_bytes() == FILE
+    job = variant.call("start_export", "2026-01-01")
+    assert variant.on(job, "status").status_text == "processing"
+    assert variant.on(job, "wait", timeout=600).status_text == "completed"
+    assert variant.on(job, "download", tmp_path / "out.csv").read_bytes() == FILE
     assert [asked.path for asked in stand_in.asked] == [PATH, "/st", "/st", "/st", "/f.csv"]
 
 
@@ -472,7 +474,7 @@ def test_a_status_is_read_however_it_is_sent(
     ],
 )
 def test_the_file_may_come_in_place_of_a_status(
-    world: World,
+    variant: Variant,
     stand_in: StandIn,
     tmp_path: Path,
     name: str,
@@ -484,7 +486,7 @@ def test_the_file_may_come_in_place_of_a_status(
         bulk_export=[Say({"status": "pending", name: "/f"}, status=202)],
         f=[Say(status=202), Say(body, headers=headers, chunked=True)],
     )
-    world.call("export", "2026-01-01", to=tmp_path / "out", format=form)
+    variant.call("export", "2026-01-01", to=tmp_path / "out", format=form)
     assert (tmp_path / "out").read_bytes() == body
     assert len(stand_in.asked) == 4
 
@@ -503,46 +505,46 @@ def test_the_file_may_come_in_place_of_a_status(
     ],
 )
 def test_an_answer_that_says_nothing_leaves_the_status_as_it_is(
-    world: World, stand_in: StandIn, tmp_path: Path, early: dict[str, Any]
+    variant: Variant, stand_in: StandIn, tmp_path: Path, early: dict[str, Any]
 ) -> None:
     stand_in.says_by_name(
         bulk_export=[Say({"id": "e1", "status": "queued", "status_url": "/st"}, status=202)],
         st=[*[Say(**early)] * 9, Say({"status": "done", "download_url": "/f.csv"})],
         f_csv=[Say(FILE, headers=CSV)],
     )
-    job = world.call("start_export", "2026-01-01")
+    job = variant.call("start_export", "2026-01-01")
     with pytest.raises((errors.ExportTimeout, errors.ProtocolError)):
-        world.on(job, "wait", timeout=2)
+        variant.on(job, "wait", timeout=2)
     assert (job.last_status.status_text, job.export_id) == ("queued", "e1")
-    assert world.on(job, "download", tmp_path / "out.csv").read_bytes() == FILE
+    assert variant.on(job, "download", tmp_path / "out.csv").read_bytes() == FILE
 
 
-def test_a_packed_status_is_read(world: World, stand_in: StandIn) -> None:
+def test_a_packed_status_is_read(variant: Variant, stand_in: StandIn) -> None:
     packed = gzip.compress(b"\xef\xbb\xbf \n" + json.dumps(WORKING).encode())
     stand_in.says_by_name(
         bulk_export=[Say({"status": "pending", "status_url": "/st"}, status=202)],
         st=[Say(packed, headers={"Content-Encoding": "gzip"}, chunked=True)],
     )
-    job = world.call("start_export", "2026-01-01")
-    assert world.on(job, "status").status_text == "processing"
+    job = variant.call("start_export", "2026-01-01")
+    assert variant.on(job, "status").status_text == "processing"
 
 
 def test_a_file_is_not_read_while_it_is_waited_for(
-    world: World, stand_in: StandIn, tmp_path: Path
+    variant: Variant, stand_in: StandIn, tmp_path: Path
 ) -> None:
     """The body of the first answer never ends: whoever reads it whole would fail."""
     stand_in.says_by_name(
         bulk_export=[Say({"status": "pending", "download_url": "/f"}, status=202)],
         f=[Say(FILE, headers=CSV, chunked=True, cut=100), Say(FILE, headers=CSV)],
     )
-    assert fetch(world, tmp_path / "out.csv").read_bytes() == FILE
+    assert fetch(variant, tmp_path / "out.csv").read_bytes() == FILE
     assert len(stand_in.asked) == 3
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/json", None])
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
 def test_a_status_that_is_cut_short_is_asked_for_again(
-    world: World, stand_in: StandIn, tmp_path: Path, form: str, kind: str | None
+    variant: Variant, stand_in: StandIn, tmp_path: Path, form: str, kind: str | None
 ) -> None:
     """Not every way of sending a body tells that its end is missing."""
     cut = Say(b'{"status": "processing", "no', headers=typed(kind))
@@ -551,20 +553,20 @@ def test_a_status_that_is_cut_short_is_asked_for_again(
         st=[*[cut] * 9, Say({"status": "done", "download_url": "/f"})],
         f=[Say(b'{"a": 1}\n' if form == "jsonl" else FILE)],
     )
-    world.call("export", "2026-01-01", to=tmp_path / "out", format=form)
+    variant.call("export", "2026-01-01", to=tmp_path / "out", format=form)
     assert [asked.path for asked in stand_in.asked[1:]] == [*["/st"] * 10, "/f"]
 
 
 def test_an_answer_that_stays_cut_short_is_raised_with_its_length(
-    world: World, stand_in: StandIn
+    variant: Variant, stand_in: StandIn
 ) -> None:
     stand_in.says_by_name(
         bulk_export=[Say({"status": "pending", "status_url": "/st"}, status=202)],
         st=[Say(b'{"status": "proc', headers=typed("text/plain"))],
     )
-    job = world.call("start_export", "2026-01-01")
+    job = variant.call("start_export", "2026-01-01")
     with pytest.raises(errors.ProtocolError, match="16 bytes of text/plain are not JSON"):
-        world.on(job, "status")
+        variant.on(job, "status")
 
 
 @pytest.mark.parametrize(
@@ -572,7 +574,7 @@ def test_an_answer_that_stays_cut_short_is_raised_with_its_length(
     [("download_url", 401, [True, False, True]), ("url", 400, [True, True, False])],
 )
 def test_an_address_at_home_is_asked_both_ways(
-    world: World, stand_in: StandIn, name: str, refusal: int, kept: list[bool]
+    variant: Variant, stand_in: StandIn, name: str, refusal: int, kept: list[bool]
 ) -> None:
     """Which address wants the credential and which refuses it cannot be known beforehand."""
 
@@ -583,15 +585,15 @@ def test_an_address_at_home_is_asked_both_ways(
         return Say({"status": "running"}) if wanted == (refusal == 401) else Say(status=refusal)
 
     stand_in.script = script
-    job = world.call("start_export", "2026-01-01")
-    assert world.on(job, "status").status_text == "running"
+    job = variant.call("start_export", "2026-01-01")
+    assert variant.on(job, "status").status_text == "running"
     assert ["authorization" in asked.headers for asked in stand_in.asked] == kept
 
 
 @pytest.mark.parametrize("status", [302, 303, 307])
 @pytest.mark.parametrize("name", ["status_url", "url", "download_url"])
 def test_an_address_that_wants_the_credential_may_lead_to_one_that_refuses_it(
-    world: World, stand_in: StandIn, tmp_path: Path, name: str, status: int
+    variant: Variant, stand_in: StandIn, tmp_path: Path, name: str, status: int
 ) -> None:
     """Once it is done, a job may redirect to its file, which is signed and on the same origin."""
     states = [Say({"status": "running"}), Say(status=status, headers={"Location": "/f.csv?sig=1"})]
@@ -607,4 +609,4 @@ def test_an_address_that_wants_the_credential_may_lead_to_one_that_refuses_it(
         return states.pop(0) if len(states) > 1 else states[0]
 
     stand_in.script = script
-    assert fetch(world, tmp_path / "out.csv").read_bytes() == FILE
+    assert fetch(variant, tmp_path / "out.csv").read_bytes() == FILE

@@ -15,7 +15,7 @@ from tests.client.variants import BOTH_LIBRARIES
 from adanalytics_client import RetryPolicy, errors
 
 if TYPE_CHECKING:
-    from tests.client.conftest import MovedClock, OpenWorld, Say, StandIn, World
+    from tests.client.conftest import MovedClock, OpenVariant, Say, StandIn, Variant
 
 DATES = {"dates": ["2026-01-15"]}
 
@@ -23,10 +23,10 @@ DATES = {"dates": ["2026-01-15"]}
 @BOTH_LIBRARIES
 @pytest.mark.parametrize("status", [408, 425, 500, 502, 503, 504])
 def test_a_passing_error_is_tried_again(
-    world: World, stand_in: StandIn, say: type[Say], clock: MovedClock, status: int
+    variant: Variant, stand_in: StandIn, say: type[Say], clock: MovedClock, status: int
 ) -> None:
     stand_in.says(say(status=status), say(DATES))
-    assert len(world.call("dates")) == 1
+    assert len(variant.call("dates")) == 1
     assert (len(stand_in.asked), clock.sleeps) == (2, [0.5])
 
 
@@ -41,41 +41,41 @@ def test_a_passing_error_is_tried_again(
     ],
 )
 def test_a_damaged_answer_is_tried_again(
-    world: World, stand_in: StandIn, say: type[Say], broken: dict[str, Any]
+    variant: Variant, stand_in: StandIn, say: type[Say], broken: dict[str, Any]
 ) -> None:
     stand_in.says(say(**broken), say(DATES))
-    assert len(world.call("dates")) == 1
+    assert len(variant.call("dates")) == 1
     assert len(stand_in.asked) == 2
 
 
 @BOTH_LIBRARIES
 @pytest.mark.parametrize("lost", [1, 4, 8, 12, 20])
 def test_a_gzip_body_without_its_end_is_found(
-    world: World, stand_in: StandIn, say: type[Say], lost: int
+    variant: Variant, stand_in: StandIn, say: type[Say], lost: int
 ) -> None:
     """The length agrees with the cut body, so only gzip's own structure can tell."""
     packed = gzip.compress(b'{"dates": ["2026-01-15"]}')
     headers = {"Content-Encoding": "gzip"}
     stand_in.says(say(packed[:-lost], headers=headers), say(packed, headers=headers))
-    assert len(world.call("dates")) == 1
+    assert len(variant.call("dates")) == 1
     assert len(stand_in.asked) == 2
 
 
 @BOTH_LIBRARIES
 def test_gzip_in_several_members_is_one_body(
-    world: World, stand_in: StandIn, say: type[Say]
+    variant: Variant, stand_in: StandIn, say: type[Say]
 ) -> None:
     packed = gzip.compress(b'{"dates": ["2026-') + gzip.compress(b'01-15"]}')
     stand_in.says(say(packed, headers={"Content-Encoding": "gzip"}))
-    assert len(world.call("dates")) == 1
+    assert len(variant.call("dates")) == 1
 
 
 def test_an_encoding_that_was_not_asked_for_is_an_error(
-    world: World, stand_in: StandIn, say: type[Say]
+    variant: Variant, stand_in: StandIn, say: type[Say]
 ) -> None:
     stand_in.says(say(DATES, headers={"Content-Encoding": "br"}))
     with pytest.raises(errors.ProtocolError, match="'br' was not asked for"):
-        world.call("dates")
+        variant.call("dates")
     assert stand_in.asked[0].headers["accept-encoding"] == "gzip"
 
 
@@ -90,12 +90,12 @@ def test_an_encoding_that_was_not_asked_for_is_an_error(
     ],
 )
 def test_a_final_error_is_typed_and_not_repeated(
-    world: World, stand_in: StandIn, say: type[Say], status: int, kind: type[errors.StatusError]
+    variant: Variant, stand_in: StandIn, say: type[Say], status: int, kind: type[errors.StatusError]
 ) -> None:
     body = {"error": "no secret-key", "details": [{"field": "hour", "message": "too late"}]}
     stand_in.says(say(body, status=status, headers={"X-Request-Id": "r-9"}))
     with pytest.raises(kind) as caught:
-        world.call("summary", "2026-01-15")
+        variant.call("summary", "2026-01-15")
     error = caught.value
     assert (error.status, error.request_id, error.attempts) == (status, "r-9", 1)
     assert "no ***; hour too late" in str(error)
@@ -110,14 +110,14 @@ def test_a_final_error_is_typed_and_not_repeated(
 
 
 def test_an_error_carries_what_the_service_answered(
-    world: World, stand_in: StandIn, say: type[Say]
+    variant: Variant, stand_in: StandIn, say: type[Say]
 ) -> None:
     body = {"errors": [{"field": "hour", "message": "no secret-key"}, "late"], "code": 7}
     headers = {"Set-Cookie": "session=s3cr3t", "Authorization": "Bearer s3cr3t"}
     headers |= {"X-Echo": "secret-key", "X-Cost": "3"}
     stand_in.says(say(body, status=422, headers=headers))
     with pytest.raises(errors.InvalidRequest) as caught:
-        world.call("dates")
+        variant.call("dates")
     error = caught.value
     assert error.errors == (errors.FieldError("hour", "no ***"), errors.FieldError("", "late"))
     assert error.message == "The service refused the request (422: hour no ***; late)."
@@ -129,12 +129,12 @@ def test_an_error_carries_what_the_service_answered(
 
 @pytest.mark.parametrize("size", [65_000, 131_000, 131_072, 131_080, 200_000])
 def test_a_long_body_is_cut_without_half_a_secret(
-    world: World, stand_in: StandIn, say: type[Say], size: int
+    variant: Variant, stand_in: StandIn, say: type[Say], size: int
 ) -> None:
     body = b"secret-key" * 4000 + b"x" * (size - 40_005) + b"secret-key" + b"y" * 200_000
     stand_in.says(say(body, status=400))
     with pytest.raises(errors.InvalidRequest) as caught:
-        world.call("dates")
+        variant.call("dates")
     assert caught.value.body.startswith("*" * 12_000)
     assert "sec" not in caught.value.body
     assert len(caught.value.body) <= 65_536
@@ -142,12 +142,12 @@ def test_a_long_body_is_cut_without_half_a_secret(
 
 @pytest.mark.parametrize("text", ["é", "日", "\\xff"])
 def test_the_first_64_kib_of_a_body_are_kept_in_any_alphabet(
-    world: World, stand_in: StandIn, say: type[Say], text: str
+    variant: Variant, stand_in: StandIn, say: type[Say], text: str
 ) -> None:
     body = text.encode() if text.isprintable() else b"\xff"
     stand_in.says(say(body * 100_000, status=400))
     with pytest.raises(errors.InvalidRequest) as caught:
-        world.call("dates")
+        variant.call("dates")
     assert 65_500 < len(caught.value.body.encode()) <= 65_536
 
 
@@ -156,39 +156,39 @@ def test_the_first_64_kib_of_a_body_are_kept_in_any_alphabet(
     [(400, True), (409, True), (422, True), (402, False), (413, False), (451, False), (304, False)],
 )
 def test_only_some_refusals_say_to_change_the_parameters(
-    world: World, stand_in: StandIn, say: type[Say], status: int, change: bool
+    variant: Variant, stand_in: StandIn, say: type[Say], status: int, change: bool
 ) -> None:
     stand_in.says(say(status=status))
     with pytest.raises(errors.InvalidRequest) as caught:
-        world.call("dates")
+        variant.call("dates")
     assert ("parameters" in caught.value.remedy) is change
 
 
 def test_an_error_about_a_huge_answer_is_short(
-    world: World, stand_in: StandIn, say: type[Say]
+    variant: Variant, stand_in: StandIn, say: type[Say]
 ) -> None:
     huge = {"k" * 100_000: 1}
     stand_in.says(say({"status": "done", **huge}))
     with pytest.raises(errors.ProtocolError, match="names no file") as caught:
-        world.call("export", "2026-01-15", to="day.csv")
+        variant.call("export", "2026-01-15", to="day.csv")
     assert len(str(caught.value)) < 3000
 
 
-def test_both_limits_have_one_base(world: World, stand_in: StandIn, say: type[Say]) -> None:
+def test_both_limits_have_one_base(variant: Variant, stand_in: StandIn, say: type[Say]) -> None:
     limits = (errors.QuotaExceeded, errors.RateLimited)
     assert all(issubclass(each, errors.RequestLimitReached) for each in limits)
     stand_in.says(say(status=403, headers={"Retry-After": "99999"}))
     with pytest.raises(errors.RequestLimitReached) as caught:
-        world.call("dates")
+        variant.call("dates")
     assert caught.value.resumes_at is not None
 
 
 def test_an_error_does_not_say_the_same_twice(
-    world: World, stand_in: StandIn, say: type[Say]
+    variant: Variant, stand_in: StandIn, say: type[Say]
 ) -> None:
     stand_in.says(say({"error": "Not Found"}, status=404))
     with pytest.raises(errors.NotFound) as caught:
-        world.call("dates")
+        variant.call("dates")
     assert caught.value.message == "Not found (404)."
     assert caught.value.remedy == "Check the partner and base_url."
 
@@ -209,35 +209,35 @@ def test_an_error_does_not_say_the_same_twice(
     ],
 )
 def test_what_stays_wrong_is_told_in_plain_words(
-    world: World, stand_in: StandIn, say: type[Say], answer: dict[str, Any], message: str
+    variant: Variant, stand_in: StandIn, say: type[Say], answer: dict[str, Any], message: str
 ) -> None:
     stand_in.says(say(**answer))
     with pytest.raises((errors.TransportError, errors.ProtocolError), match=message):
-        world.call("dates")
+        variant.call("dates")
 
 
 @pytest.mark.parametrize("lead", [0, 485, 495])
 def test_no_part_of_an_echoed_credential_is_left(
-    world: World, stand_in: StandIn, say: type[Say], lead: int
+    variant: Variant, stand_in: StandIn, say: type[Say], lead: int
 ) -> None:
     """Long texts are cut; what is cut must not be half a secret."""
     stand_in.says(say({"error": "x" * lead + "secret-key"}, status=400))
     with pytest.raises(errors.InvalidRequest) as caught:
-        world.call("dates")
+        variant.call("dates")
     assert "sec" not in str(caught.value) + caught.value.reason
 
 
 def test_a_password_is_known_in_the_spelling_of_json_and_of_addresses(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
 ) -> None:
     """Services that refuse a login may repeat what they were sent, as it was sent."""
     password = 'r\u00e4tsel "5%'
-    world = open_world(email="a@b.example", password=password)
+    variant = open_variant(email="a@b.example", password=password)
     spelled = [json.dumps(password), json.dumps(password, ensure_ascii=False)]
     told = " ".join([*spelled, quote(password), quote_plus(password), password])
     stand_in.script = lambda asked: say({"error": f"{asked.body.decode()} {told}"}, status=400)
     with pytest.raises(errors.InvalidRequest, match=r"\*{3}") as caught:
-        world.call("dates")
+        variant.call("dates")
     assert "tsel" not in str(caught.value) + repr(vars(caught.value))
 
 
@@ -251,38 +251,40 @@ def test_a_password_is_known_in_the_spelling_of_json_and_of_addresses(
     ],
 )
 def test_no_place_of_an_answer_brings_the_credential_into_an_error(
-    world: World, stand_in: StandIn, say: type[Say], answer: dict[str, Any]
+    variant: Variant, stand_in: StandIn, say: type[Say], answer: dict[str, Any]
 ) -> None:
     stand_in.says(say(**answer))
     with pytest.raises(errors.AdAnalyticsError) as caught:
-        world.call("summary", "2026-01-15")
+        variant.call("summary", "2026-01-15")
     assert "secret-key" not in str(caught.value) + repr(vars(caught.value))
 
 
-def test_attempts_end(world: World, stand_in: StandIn, say: type[Say], clock: MovedClock) -> None:
+def test_attempts_end(
+    variant: Variant, stand_in: StandIn, say: type[Say], clock: MovedClock
+) -> None:
     stand_in.says(say({"error": "broken"}, status=503))
     with pytest.raises(errors.ServerError, match="broken") as caught:
-        world.call("dates")
+        variant.call("dates")
     assert (caught.value.attempts, clock.sleeps) == (3, [0.5, 1.0])
 
 
 def test_the_budget_ends_before_the_attempts(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say], clock: MovedClock
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], clock: MovedClock
 ) -> None:
     stand_in.says(say(status=503, headers={"Retry-After": "40"}))
-    world = open_world(retry=RetryPolicy(attempts=9, budget=100))
+    variant = open_variant(retry=RetryPolicy(attempts=9, budget=100))
     with pytest.raises(errors.ServerError):
-        world.call("dates")
+        variant.call("dates")
     assert clock.sleeps == [40.0, 40.0]
 
 
 @BOTH_LIBRARIES
-def test_nobody_listening_is_a_transport_error(open_world: OpenWorld) -> None:
+def test_nobody_listening_is_a_transport_error(open_variant: OpenVariant) -> None:
     with socket.create_server(("127.0.0.1", 0)) as gone:
         url = f"http://127.0.0.1:{gone.getsockname()[1]}"
-    world = open_world(url)
+    variant = open_variant(url)
     with pytest.raises(errors.TransportError) as caught:
-        world.call("dates")
+        variant.call("dates")
     assert caught.value.attempts == 3
     assert caught.value.message == (
         f"The client could not connect to {url[7:]}: Connection refused."
@@ -291,36 +293,36 @@ def test_nobody_listening_is_a_transport_error(open_world: OpenWorld) -> None:
 
 
 @BOTH_LIBRARIES
-def test_silence_is_a_timeout(open_world: OpenWorld) -> None:
+def test_silence_is_a_timeout(open_variant: OpenVariant) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
-        world = open_world(url, timeout=0.05, retry=RetryPolicy(attempts=1))
+        variant = open_variant(url, timeout=0.05, retry=RetryPolicy(attempts=1))
         with pytest.raises(errors.RequestTimeout):
-            world.call("dates")
+            variant.call("dates")
 
 
 def test_what_is_not_a_date_is_a_protocol_error(
-    world: World, stand_in: StandIn, say: type[Say]
+    variant: Variant, stand_in: StandIn, say: type[Say]
 ) -> None:
     stand_in.says(say({"dates": ["2026-01-15", 5]}))
     with pytest.raises(errors.ProtocolError, match="invalid entry"):
-        world.call("dates")
+        variant.call("dates")
 
 
 def test_a_summary_without_rows_names_its_keys(
-    world: World, stand_in: StandIn, say: type[Say]
+    variant: Variant, stand_in: StandIn, say: type[Say]
 ) -> None:
     stand_in.says(say({"summary": {"revenue": "1"}}))
     with pytest.raises(errors.ProtocolError) as caught:
-        world.call("summary", "2026-01-15")
+        variant.call("summary", "2026-01-15")
     assert caught.value.message == (
         "No list of records was found: summary is an object, not a list of objects. "
         "Keys seen: summary, summary.revenue."
     )
 
 
-def test_a_closed_client_says_so(open_world: OpenWorld) -> None:
-    world = open_world()
-    world.on(world.client, "close")
+def test_a_closed_client_says_so(open_variant: OpenVariant) -> None:
+    variant = open_variant()
+    variant.on(variant.client, "close")
     with pytest.raises(errors.ConfigurationError, match="closed"):
-        world.call("dates")
+        variant.call("dates")

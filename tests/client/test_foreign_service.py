@@ -18,7 +18,7 @@ import pytest
 from adanalytics_client import RetryPolicy, errors
 
 if TYPE_CHECKING:
-    from tests.client.conftest import OpenWorld
+    from tests.client.conftest import OpenVariant
 
 SCRIPT = Path(__file__).parent / "foreign_service.py"
 DAYS = ("2026-01-31", "2026-02-01")
@@ -48,26 +48,26 @@ def truth(foreign: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("credential", CREDENTIALS, ids=["key", "login"])
 def test_everything_is_pulled_to_the_last_digit(
-    open_world: OpenWorld,
+    open_variant: OpenVariant,
     foreign: str,
     truth: list[dict[str, Any]],
     tmp_path: Path,
     credential: dict[str, Any],
 ) -> None:
-    world = open_world(foreign, retry=PATIENT, quota_log="memory", **credential)
-    assert [str(day) for day in world.call("dates")] == list(DAYS)
+    variant = open_variant(foreign, retry=PATIENT, quota_log="memory", **credential)
+    assert [str(day) for day in variant.call("dates")] == list(DAYS)
     for split in ("none", "daily", "hourly"):
-        assert world.rows(*DAYS, split=split) == truth
-    query = world.client.events(*DAYS)
-    assert world.on(query, "write", tmp_path / "all.jsonl") == len(truth)
+        assert variant.rows(*DAYS, split=split) == truth
+    query = variant.client.events(*DAYS)
+    assert variant.on(query, "write", tmp_path / "all.jsonl") == len(truth)
     lines = (tmp_path / "all.jsonl").read_text().splitlines()
     assert [json.loads(line, parse_float=Decimal) for line in lines] == truth
 
     total = sum(row["revenue"] for row in truth)
-    summary = world.call("summary", *DAYS)
+    summary = variant.call("summary", *DAYS)
     assert (summary.rows[0].revenue, summary.rows[0]["loudness"]) == (total, 11)
 
-    world.call("export", *DAYS, to=tmp_path / "all.csv.gz")
+    variant.call("export", *DAYS, to=tmp_path / "all.csv.gz")
     with gzip.open(tmp_path / "all.csv.gz", "rt", newline="") as text:
         rows = list(csv.DictReader(text))
     assert [row["eventId"] for row in rows] == [row["eventId"] for row in truth]
@@ -78,8 +78,8 @@ def test_everything_is_pulled_to_the_last_digit(
     "credential", [{"api_key": "wrong-key"}, {"email": "a@b.example", "password": "wrong-word"}]
 )
 def test_a_wrong_credential_is_refused_and_not_tried_forever(
-    open_world: OpenWorld, foreign: str, credential: dict[str, Any]
+    open_variant: OpenVariant, foreign: str, credential: dict[str, Any]
 ) -> None:
-    world = open_world(foreign, retry=PATIENT, quota_log="memory", **credential)
+    variant = open_variant(foreign, retry=PATIENT, quota_log="memory", **credential)
     with pytest.raises(errors.AuthenticationError, match="Unauthorized"):
-        world.call("dates")
+        variant.call("dates")

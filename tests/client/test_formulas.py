@@ -20,7 +20,7 @@ from adanalytics_client import Summary
 from adanalytics_client.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from tests.client.conftest import World
+    from tests.client.conftest import Variant
 
     from adanalytics_client._outputs.frames import Amounts
 
@@ -163,17 +163,17 @@ def test_floats_are_the_nearest_ones() -> None:
 
 @pytest.mark.parametrize("amounts", ["exact", "float"])
 def test_frames_of_events_are_stored_without_options(
-    reference_world: World, tmp_path: Path, amounts: str
+    reference_variant: Variant, tmp_path: Path, amounts: str
 ) -> None:
-    query = reference_world.client.events("2026-01-15", hour=13)
-    rows = reference_world.all_of(query.rows())
-    frame = reference_world.on(query, "to_pandas", amounts=amounts)
+    query = reference_variant.client.events("2026-01-15", hour=13)
+    rows = reference_variant.all_of(query.rows())
+    frame = reference_variant.on(query, "to_pandas", amounts=amounts)
     frame.to_parquet(tmp_path / "day.parquet")
     stored = pd.read_parquet(tmp_path / "day.parquet")
     assert [json.loads(each) for each in stored["key_values"]] == [r["key_values"] for r in rows]
     assert [float(each) for each in stored["revenue"]] == [float(row["revenue"]) for row in rows]
     assert len(frame.drop_duplicates()) == len(rows)
-    polars = reference_world.on(query, "to_polars", amounts=amounts)
+    polars = reference_variant.on(query, "to_polars", amounts=amounts)
     text = pl.read_csv(io.StringIO(polars.write_csv()))
     assert text["key_values"].to_list() == frame["key_values"].to_list()
 
@@ -192,10 +192,10 @@ def test_a_summary_is_a_collection_of_rows() -> None:
     assert len(SUMMARY) == 3
 
 
-def test_another_kind_of_amounts_is_refused_before_a_request(reference_world: World) -> None:
+def test_another_kind_of_amounts_is_refused_before_a_request(reference_variant: Variant) -> None:
     with pytest.raises(
         ConfigurationError, match=r"^amounts='double' is not valid\. Pass one of exact"
     ):
-        reference_world.on(
-            reference_world.client.events("2026-01-15"), "to_pandas", amounts="double"
+        reference_variant.on(
+            reference_variant.client.events("2026-01-15"), "to_pandas", amounts="double"
         )

@@ -97,7 +97,7 @@ class Requests(Observer):
             self.sent += 1
 
 
-class World(Protocol):
+class Variant(Protocol):
     """One way to call the client, with threads or with tasks."""
 
     def client(self, url: str, **options: Any) -> Any:
@@ -167,7 +167,7 @@ class Tasks:
         self._runner.close()
 
 
-WORLDS: dict[str, Callable[[], World]] = {"sync": Threads, "async": Tasks}
+VARIANTS: dict[str, Callable[[], Variant]] = {"sync": Threads, "async": Tasks}
 
 
 class Servers:
@@ -199,19 +199,19 @@ class Servers:
 
 
 class Bench:
-    """Where a case runs: one world, one server, one folder."""
+    """Where a case runs: one variant, one server, one folder."""
 
-    def __init__(self, world: World, servers: Servers, dialect: str, folder: Path) -> None:
-        self.done, self.taken = world.done, world.taken
+    def __init__(self, variant: Variant, servers: Servers, dialect: str, folder: Path) -> None:
+        self.done, self.taken = variant.done, variant.taken
         self.folder = folder
-        self._world = world
+        self._variant = variant
         self._server, self._clock = servers.fresh(dialect)
         self.open()
 
     def open(self) -> None:
         """Go on with a new client, whose requests are counted from 0."""
         self.requests = Requests()
-        self.client = self._world.client(
+        self.client = self._variant.client(
             self._server.url,
             api_key=self._server.api_key,
             partner=self._server.partner,
@@ -243,9 +243,9 @@ class Case:
     dialect: str = "reference"
     counted: bool = True
 
-    def measured(self, world: str, servers: Servers, folder: Path) -> str:
+    def measured(self, variant: str, servers: Servers, folder: Path) -> str:
         """Run the case and return the text that `golden.json` holds of it."""
-        with closing(WORLDS[world]()) as opened:
+        with closing(VARIANTS[variant]()) as opened:
             bench = Bench(opened, servers, self.dialect, folder)
             digest = hashlib.sha256(self.run(bench)).hexdigest()[:16]
             return f"{digest}, {bench.requests.sent} requests" if self.counted else digest
@@ -523,14 +523,14 @@ def golden() -> dict[str, str]:
     return recorded
 
 
-@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("name", CASES)
 def test_output_is_as_recorded(
-    name: str, world: str, servers: Servers, golden: dict[str, str], tmp_path: Path
+    name: str, variant: str, servers: Servers, golden: dict[str, str], tmp_path: Path
 ) -> None:
-    found = CASES[name].measured(world, servers, tmp_path)
+    found = CASES[name].measured(variant, servers, tmp_path)
     recorded = golden.get(name, "nothing")
-    assert found == recorded, f"{name} ({world}): recorded {recorded}; found {found}"
+    assert found == recorded, f"{name} ({variant}): recorded {recorded}; found {found}"
 
 
 def test_recorded_cases_are_those_of_the_table(golden: dict[str, str]) -> None:
@@ -543,9 +543,9 @@ def record() -> None:
     with closing(Servers()) as servers:
         for name, case in CASES.items():
             found = {}
-            for world in WORLDS:
+            for variant in VARIANTS:
                 with tempfile.TemporaryDirectory() as folder:
-                    found[world] = case.measured(world, servers, Path(folder))
+                    found[variant] = case.measured(variant, servers, Path(folder))
             if len(set(found.values())) != 1:
                 raise SystemExit(f"{name}: the variants differ: {found}")
             recorded[name] = found["sync"]

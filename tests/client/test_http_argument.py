@@ -15,10 +15,10 @@ import pytest
 from adanalytics_client import AsyncClient, Client, Observer, RetryPlanned, errors
 
 if TYPE_CHECKING:
-    from tests.client.conftest import OpenWorld, Say, StandIn, World
+    from tests.client.conftest import OpenVariant, Say, StandIn, Variant
 
 DATES = {"dates": ["2026-01-15"]}
-OpenWith = Callable[..., "tuple[World, Any]"]
+OpenWith = Callable[..., "tuple[Variant, Any]"]
 
 
 @pytest.fixture(params=[httpx, httpx2])
@@ -29,32 +29,32 @@ def sender(request: pytest.FixtureRequest) -> Any:
 
 @pytest.fixture
 def open_with(
-    open_world: OpenWorld, sender: Any, request: pytest.FixtureRequest
+    open_variant: OpenVariant, sender: Any, request: pytest.FixtureRequest
 ) -> Iterator[OpenWith]:
     """Open a client that sends with an HTTP client of these settings."""
-    asynchronous = request.node.callspec.params["open_world"] == "async"
-    opened: list[tuple[World, Any]] = []
+    asynchronous = request.node.callspec.params["open_variant"] == "async"
+    opened: list[tuple[Variant, Any]] = []
 
-    def open_one(*, client: dict[str, Any] | None = None, **settings: Any) -> tuple[World, Any]:
+    def open_one(*, client: dict[str, Any] | None = None, **settings: Any) -> tuple[Variant, Any]:
         kind = sender.AsyncClient if asynchronous else sender.Client
         http = kind(**settings)
-        opened.append((open_world(http=http, **(client or {})), http))
+        opened.append((open_variant(http=http, **(client or {})), http))
         return opened[-1]
 
     yield open_one
-    for world, http in opened:
-        world.on(http, "aclose" if asynchronous else "close")
+    for variant, http in opened:
+        variant.on(http, "aclose" if asynchronous else "close")
 
 
 def test_it_is_neither_changed_nor_closed(
     open_with: OpenWith, stand_in: StandIn, say: type[Say]
 ) -> None:
     stand_in.says(say(DATES, headers={"Set-Cookie": "a=b"}))
-    world, http = open_with(headers={"X-Mine": "1"}, cookies={"c": "d"}, auth=("u", "p"))
+    variant, http = open_with(headers={"X-Mine": "1"}, cookies={"c": "d"}, auth=("u", "p"))
     before = (dict(http.headers), dict(http.cookies), http.timeout, http.auth)
-    world.call("dates")
-    world.call("dates")
-    world.on(world.client, "close")
+    variant.call("dates")
+    variant.call("dates")
+    variant.on(variant.client, "close")
     assert (dict(http.headers), dict(http.cookies), http.timeout, http.auth) == before
     assert not http.is_closed
     assert all("cookie" not in asked.headers for asked in stand_in.asked)
@@ -62,11 +62,11 @@ def test_it_is_neither_changed_nor_closed(
 
 
 def test_what_a_service_sets_as_cookies_is_not_sent(
-    world: World, stand_in: StandIn, say: type[Say]
+    variant: Variant, stand_in: StandIn, say: type[Say]
 ) -> None:
     stand_in.says(say(DATES, headers={"Set-Cookie": "id=x; Path=/"}))
     for _ in range(2):
-        world.call("dates")
+        variant.call("dates")
     assert all("cookie" not in asked.headers for asked in stand_in.asked)
 
 
@@ -82,8 +82,8 @@ def test_its_headers_go_to_the_service_only(
     }
     stand_in.says(say({"download_url": f"{other_origin.url}/f.csv"}))
     other_origin.says(say(b"a,b\r\n"))
-    world, _ = open_with(headers=headers)
-    world.call("export", "2026-01-15", to=tmp_path / "f.csv")
+    variant, _ = open_with(headers=headers)
+    variant.call("export", "2026-01-15", to=tmp_path / "f.csv")
     home, away = stand_in.asked[0].headers, other_origin.asked[0].headers
     assert (home["x-gateway"], home["user-agent"]) == ("g", "mine/1")
     assert home["authorization"] == "Bearer secret-key"
@@ -97,10 +97,10 @@ def test_a_login_goes_without_its_authorization(
     open_with: OpenWith, stand_in: StandIn, say: type[Say]
 ) -> None:
     stand_in.says(say({"token": "tok-1"}), say(DATES))
-    world, _ = open_with(
+    variant, _ = open_with(
         headers={"Authorization": "Basic eA=="}, client={"email": "a@b", "password": "pass-word"}
     )
-    world.call("dates")
+    variant.call("dates")
     assert "authorization" not in stand_in.asked[0].headers
     assert stand_in.asked[1].headers["authorization"] == "Bearer tok-1"
 
@@ -121,12 +121,12 @@ def test_its_timeouts_count_unless_the_client_has_its_own(
         seen.append(request.extensions["timeout"])
         return sender.Response(200, json=DATES)
 
-    world, _ = open_with(
+    variant, _ = open_with(
         client=client,
         transport=sender.MockTransport(answer),
         timeout=sender.Timeout(connect=1.0, read=2.0, write=3.0, pool=4.0),
     )
-    world.call("dates")
+    variant.call("dates")
     assert seen == [waits]
 
 
@@ -143,8 +143,8 @@ def test_a_transport_may_answer_with_a_whole_response(
             )
         return sender.Response(200, content=plain)
 
-    world, _ = open_with(transport=sender.MockTransport(answer))
-    assert len(world.call("dates")) == 1
+    variant, _ = open_with(transport=sender.MockTransport(answer))
+    assert len(variant.call("dates")) == 1
 
 
 @pytest.mark.parametrize("packed", [False, True])
@@ -154,7 +154,7 @@ def test_a_hook_may_have_read_the_response(
     plain = b'{"dates": ["2026-01-15"]}'
     headers = {"Content-Encoding": "gzip"} if packed else {}
     stand_in.says(say(gzip.compress(plain) if packed else plain, headers=headers))
-    world, http = open_with()
+    variant, http = open_with()
     seen: list[bytes] = []
 
     def read(response: httpx.Response) -> None:
@@ -164,7 +164,7 @@ def test_a_hook_may_have_read_the_response(
         seen.append(await response.aread())
 
     http.event_hooks["response"].append(aread if hasattr(http, "aclose") else read)
-    assert len(world.call("dates")) == 1
+    assert len(variant.call("dates")) == 1
     assert seen == [plain]
 
 
@@ -189,14 +189,14 @@ def test_one_that_its_owner_has_closed_is_not_used(
 ) -> None:
     """httpx would open a connection in it that nobody closes."""
     stand_in.says(say(DATES))
-    world, http = open_with()
-    world.call("dates")
-    world.on(http, "aclose" if hasattr(http, "aclose") else "close")
-    before = world.client.quota
-    for call in (lambda: world.call("dates"), lambda: world.rows("2026-01-15")):
+    variant, http = open_with()
+    variant.call("dates")
+    variant.on(http, "aclose" if hasattr(http, "aclose") else "close")
+    before = variant.client.quota
+    for call in (lambda: variant.call("dates"), lambda: variant.rows("2026-01-15")):
         with pytest.raises(errors.ConfigurationError, match="http= is already closed"):
             call()
-    assert (len(stand_in.asked), world.client.quota) == (1, before)
+    assert (len(stand_in.asked), variant.client.quota) == (1, before)
 
 
 def test_one_that_its_owner_closes_amid_a_call_is_not_used_again(
@@ -218,7 +218,7 @@ def test_one_that_its_owner_closes_amid_a_call_is_not_used_again(
                     http.aclose().send(None)
 
     transport = sender.MockTransport(answer)
-    world, http = open_with(transport=transport, client={"observer": Closing()})
+    variant, http = open_with(transport=transport, client={"observer": Closing()})
     with pytest.raises(errors.ConfigurationError, match="http= is already closed"):
-        world.call("dates")
+        variant.call("dates")
     assert len(asked) == 1

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from tests.client.conftest import OpenWorld, Say, StandIn
+    from tests.client.conftest import OpenVariant, Say, StandIn
 
 MIB = 1024 * 1024
 READ_ONE_PAGE = """
@@ -52,8 +52,8 @@ def test_a_body_is_refused_before_it_is_unpacked_beyond_the_bound(
 
 
 def test_a_page_of_many_reads_is_whole(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
 ) -> None:
     rows = [{"event_id": f"e{at}", "pad": "x" * 1000} for at in range(4_000)]
     stand_in.says(say({"events": rows, "total": len(rows)}))
-    assert open_world().rows("2026-01-15", hour=3) == rows
+    assert open_variant().rows("2026-01-15", hour=3) == rows

@@ -36,14 +36,14 @@ def slow(stand_in: StandIn, say: type[Say]) -> Iterator[StandIn]:
 
 
 @pytest.mark.parametrize(
-    ("world", "way"),
+    ("variant", "way"),
     [
         *(("sync", way) for way in ("break", "exception", "interrupt", "waiting")),
         *(("async", way) for way in ("break", "exception", "interrupt", "waiting", "cancel")),
     ],
 )
-def test_nothing_is_left(slow: StandIn, world: str, way: str) -> None:
-    command = [sys.executable, str(SCRIPT), slow.url, world, way]
+def test_nothing_is_left(slow: StandIn, variant: str, way: str) -> None:
+    command = [sys.executable, str(SCRIPT), slow.url, variant, way]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "pulling\n"

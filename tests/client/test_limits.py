@@ -12,14 +12,14 @@ import pytest
 from adanalytics_client import RetryPolicy, errors
 
 if TYPE_CHECKING:
-    from tests.client.conftest import MovedClock, OpenWorld, Say, StandIn, World
+    from tests.client.conftest import MovedClock, OpenVariant, Say, StandIn, Variant
 
 DATES = {"dates": ["2026-01-15"]}
 
 
 @pytest.mark.parametrize("form", ["seconds", "date", "ratelimit", "reset", "epoch"])
 def test_429_waits_as_long_as_the_service_says(
-    world: World, stand_in: StandIn, say: type[Say], clock: MovedClock, form: str
+    variant: Variant, stand_in: StandIn, say: type[Say], clock: MovedClock, form: str
 ) -> None:
     until = clock.now + 120
     headers = {
@@ -30,49 +30,49 @@ def test_429_waits_as_long_as_the_service_says(
         "epoch": {"X-RateLimit-Reset": str(int(until))},
     }[form]
     stand_in.says(say({"error": "Too Many Requests"}, status=429, headers=headers), say(DATES))
-    assert len(world.call("dates")) == 1
+    assert len(variant.call("dates")) == 1
     assert clock.sleeps == [120.0]
 
 
 def test_403_with_retry_after_is_a_limit_too(
-    world: World, stand_in: StandIn, say: type[Say], clock: MovedClock
+    variant: Variant, stand_in: StandIn, say: type[Say], clock: MovedClock
 ) -> None:
     stand_in.says(say(status=403, headers={"Retry-After": "5"}), say(DATES))
-    world.call("dates")
+    variant.call("dates")
     assert clock.sleeps == [5.0]
 
 
 @pytest.mark.parametrize("options", [{"on_limit": "raise"}, {"max_wait": 60}])
 def test_429_raises_where_waiting_is_not_allowed(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say], options: dict[str, Any]
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], options: dict[str, Any]
 ) -> None:
     stand_in.says(say(status=429, headers={"Retry-After": "120"}))
     with pytest.raises(errors.RateLimited) as caught:
-        open_world(**options).call("dates")
+        open_variant(**options).call("dates")
     assert caught.value.retry_after == 120.0
     assert pickle.loads(pickle.dumps(caught.value)).retry_after == 120.0
     assert len(stand_in.asked) == 1
 
 
 def test_the_own_window_holds_without_any_header(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say], clock: MovedClock
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], clock: MovedClock
 ) -> None:
     stand_in.says(say(DATES))
-    world = open_world(limit=3)
+    variant = open_variant(limit=3)
     for _ in range(4):
-        world.call("dates")
+        variant.call("dates")
     assert clock.sleeps == [3600.0]
-    assert world.client.quota.remaining == 2
+    assert variant.client.quota.remaining == 2
 
 
 def test_a_used_up_quota_raises_where_waiting_is_not_allowed(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say], clock: MovedClock
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], clock: MovedClock
 ) -> None:
     stand_in.says(say(DATES))
-    world = open_world(limit=1, on_limit="raise")
-    world.call("dates")
+    variant = open_variant(limit=1, on_limit="raise")
+    variant.call("dates")
     with pytest.raises(errors.QuotaExceeded) as caught:
-        world.call("dates")
+        variant.call("dates")
     resumes_at = datetime.fromtimestamp(clock.now + 3600, tz=UTC)
     assert caught.value.resumes_at == resumes_at
     assert pickle.loads(pickle.dumps(caught.value)).resumes_at == resumes_at
@@ -80,35 +80,35 @@ def test_a_used_up_quota_raises_where_waiting_is_not_allowed(
 
 
 def test_a_hold_of_the_service_is_not_called_a_used_up_quota(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
 ) -> None:
     stand_in.says(say(status=429, headers={"Retry-After": "30", "RateLimit": '"hour";r=998;t=9'}))
-    world = open_world(on_limit="raise")
+    variant = open_variant(on_limit="raise")
     with pytest.raises(errors.RateLimited):
-        world.call("dates")
+        variant.call("dates")
     with pytest.raises(
         errors.QuotaExceeded,
         match=r"The service asked to slow down; resuming at \d\d:\d\d:\d\d UTC \(in",
     ):
-        world.call("dates")
+        variant.call("dates")
 
 
 def test_the_service_knows_better_how_much_is_left(
-    world: World, stand_in: StandIn, say: type[Say]
+    variant: Variant, stand_in: StandIn, say: type[Say]
 ) -> None:
     stand_in.says(say(DATES, headers={"RateLimit": '"hour";r=7;t=1800'}))
-    assert world.client.quota.remaining == 1000
-    world.call("dates")
-    assert world.client.quota.remaining == 7
+    assert variant.client.quota.remaining == 1000
+    variant.call("dates")
+    assert variant.client.quota.remaining == 7
 
 
 def test_a_waiting_pull_says_so_once(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
 ) -> None:
     stand_in.script = lambda asked: say({"events": [{"h": asked.query["hour"]}], "total": 1})
     # All threads share the moved clock, so one thread's wait would use up the budget of another.
-    world = open_world(limit=20, retry=RetryPolicy(budget=1e9))
-    assert len(world.rows("2026-01-15", concurrency=4)) == 24
+    variant = open_variant(limit=20, retry=RetryPolicy(budget=1e9))
+    assert len(variant.rows("2026-01-15", concurrency=4)) == 24
     assert caplog.messages == ["Quota used up; resuming at 09:00:00 UTC (in 60 min)"]
     assert [each.levelname for each in caplog.records] == ["WARNING"]
 
@@ -117,7 +117,7 @@ def test_a_waiting_pull_says_so_once(
     ("seconds", "message"), [(5, []), (30, ["(in 30 s)"]), (300, ["(in 5 min)"])]
 )
 def test_a_wait_of_more_than_five_seconds_is_a_warning(
-    world: World,
+    variant: Variant,
     stand_in: StandIn,
     say: type[Say],
     caplog: pytest.LogCaptureFixture,
@@ -125,7 +125,7 @@ def test_a_wait_of_more_than_five_seconds_is_a_warning(
     message: list[str],
 ) -> None:
     stand_in.says(say(status=429, headers={"Retry-After": str(seconds)}), say(DATES))
-    world.call("dates")
+    variant.call("dates")
     assert [each.rpartition(" UTC ")[2] for each in caplog.messages] == message
     assert all(each.startswith("The service asked to slow down;") for each in caplog.messages)
 
@@ -150,14 +150,14 @@ class CoarseClock:
 
 
 def test_a_clock_that_moves_too_little_makes_no_endless_wait(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
 ) -> None:
     stand_in.says(say(status=429), say(DATES))
     clock = CoarseClock()
-    assert len(open_world(clock=clock, jitter=lambda: 0.8).call("dates")) == 1
+    assert len(open_variant(clock=clock, jitter=lambda: 0.8).call("dates")) == 1
     stand_in.says(say({"status": "running", "status_url": "/st"}))
-    world = open_world(clock=clock)
-    job = world.call("start_export", "2026-01-15")
+    variant = open_variant(clock=clock)
+    job = variant.call("start_export", "2026-01-15")
     with pytest.raises(errors.ExportTimeout):
-        world.on(job, "wait", timeout=3.4)
+        variant.on(job, "wait", timeout=3.4)
     assert len(stand_in.asked) < 10

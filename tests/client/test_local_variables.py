@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tests.client.conftest import Asked, OpenWorld, Say, StandIn
+    from tests.client.conftest import Asked, OpenVariant, Say, StandIn
 
 KEY = "aak_s3cret-key"
 SIGNED = "/f.csv?X-Signature=s3cret-sign&format=csv"
@@ -40,7 +40,7 @@ def shown_locals(error: BaseException) -> str:
 @pytest.mark.parametrize("refusal", [{"status": 500}, {"hang_up": True}, {"status": 404}])
 @pytest.mark.parametrize("name", ["url", "status_url"])
 def test_no_frame_of_an_export_shows_a_signature(
-    open_world: OpenWorld,
+    open_variant: OpenVariant,
     stand_in: StandIn,
     say: type[Say],
     tmp_path: Path,
@@ -53,14 +53,14 @@ def test_no_frame_of_an_export_shows_a_signature(
         f_csv=[say(status=302, headers={"Location": f"{SIGNED}&more=1"}), say(**refusal)],
     )
     with pytest.raises(errors.AdAnalyticsError) as caught:
-        open_world(api_key=KEY).call("export", "2026-01-15", to=tmp_path / "out.csv")
+        open_variant(api_key=KEY).call("export", "2026-01-15", to=tmp_path / "out.csv")
     shown = shown_locals(caught.value)
     assert "f.csv?format=csv&***" in shown
     assert "s3cret" not in shown
 
 
 def test_no_frame_of_an_error_amid_a_file_shows_its_signature(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say], tmp_path: Path
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], tmp_path: Path
 ) -> None:
     """A full disk, for one, is an error of neither ours nor httpx's."""
 
@@ -72,17 +72,19 @@ def test_no_frame_of_an_error_amid_a_file_shows_its_signature(
         bulk_export=[say({"status": "done", "url": SIGNED})], f_csv=[say(b"a,b\r\n")]
     )
     with pytest.raises(OSError, match="No space left") as caught:
-        open_world(api_key=KEY, observer=Full()).call("export", "2026-01-15", to=tmp_path / "x.csv")
+        open_variant(api_key=KEY, observer=Full()).call(
+            "export", "2026-01-15", to=tmp_path / "x.csv"
+        )
     assert "s3cret" not in shown_locals(caught.value)
 
 
 def test_no_frame_shows_an_answer_that_echoes_the_credential(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
 ) -> None:
     stand_in.says(say({"error": None, "echo": KEY, "days": [KEY]}))
     for name, arguments in {"dates": [], "summary": ["2026-01-15"]}.items():
         with pytest.raises(errors.ProtocolError) as caught:
-            open_world(api_key=KEY).call(name, *arguments)
+            open_variant(api_key=KEY).call(name, *arguments)
         assert "s3cret" not in shown_locals(caught.value)
 
 
@@ -95,7 +97,7 @@ def test_no_frame_shows_an_answer_that_echoes_the_credential(
     ],
 )
 def test_no_frame_shows_an_answer_in_place_of_a_file(
-    open_world: OpenWorld,
+    open_variant: OpenVariant,
     stand_in: StandIn,
     say: type[Say],
     tmp_path: Path,
@@ -108,13 +110,13 @@ def test_no_frame_shows_an_answer_in_place_of_a_file(
         f_csv=[say({"error": f"cannot serve {echo}"}, headers=headers)],
     )
     with pytest.raises(errors.DownloadError, match=message) as caught:
-        open_world(api_key=KEY).call("export", "2026-01-15", to=tmp_path / "out.csv")
+        open_variant(api_key=KEY).call("export", "2026-01-15", to=tmp_path / "out.csv")
     assert "s3cret" not in shown_locals(caught.value)
 
 
 @pytest.mark.parametrize("way", ["direct", "proxy", "http="])
 def test_no_frame_of_an_interrupted_wait_shows_a_secret(
-    open_world: OpenWorld,
+    open_variant: OpenVariant,
     stand_in: StandIn,
     say: type[Say],
     tmp_path: Path,
@@ -130,9 +132,9 @@ def test_no_frame_of_an_interrupted_wait_shows_a_secret(
         monkeypatch.delenv("NO_PROXY", raising=False)
         options["base_url"] = "http://stats.example"
     elif way == "http=":
-        asynchronous = request.node.callspec.params["open_world"] == "async"
+        asynchronous = request.node.callspec.params["open_variant"] == "async"
         options["http"] = httpx.AsyncClient() if asynchronous else httpx.Client()
-    world = open_world(api_key=KEY, **options)
+    variant = open_variant(api_key=KEY, **options)
     tasks: list[asyncio.Task[Any]] = []
 
     def interrupting(asked: Asked) -> Say:
@@ -145,19 +147,21 @@ def test_no_frame_of_an_interrupted_wait_shows_a_secret(
         return say(gate=held)
 
     async def with_tasks() -> None:
-        tasks.append(asyncio.create_task(world.client.export("2026-01-15", to=tmp_path / "o.csv")))
+        tasks.append(
+            asyncio.create_task(variant.client.export("2026-01-15", to=tmp_path / "o.csv"))
+        )
         await tasks[0]
 
     def with_threads() -> None:
-        world.client.export("2026-01-15", to=tmp_path / "o.csv")
+        variant.client.export("2026-01-15", to=tmp_path / "o.csv")
 
     stand_in.script = interrupting
-    work = with_threads if isinstance(world.client, Client) else with_tasks
+    work = with_threads if isinstance(variant.client, Client) else with_tasks
     with pytest.raises((KeyboardInterrupt, asyncio.CancelledError)) as caught:
-        world.on(SimpleNamespace(work=work), "work")
+        variant.on(SimpleNamespace(work=work), "work")
     held.set()
     if "http" in options:
-        world.on(
+        variant.on(
             options["http"], "close" if isinstance(options["http"], httpx.Client) else "aclose"
         )
     told = traceback.TracebackException.from_exception(caught.value, capture_locals=True)
@@ -169,21 +173,26 @@ def test_no_frame_of_an_interrupted_wait_shows_a_secret(
 @pytest.mark.parametrize("name", ["url", "status_url"])
 @pytest.mark.parametrize("path", ["/f\ud800.csv", "/f.csv?a=\udfff"])
 def test_an_address_that_no_request_can_hold_is_none(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say], tmp_path: Path, name: str, path: str
+    open_variant: OpenVariant,
+    stand_in: StandIn,
+    say: type[Say],
+    tmp_path: Path,
+    name: str,
+    path: str,
 ) -> None:
     stand_in.says(say({"status": "done", name: path}))
     with pytest.raises(errors.ProtocolError, match="names no file") as caught:
-        open_world(api_key=KEY).call("export", "2026-01-15", to=tmp_path / "out.csv")
+        open_variant(api_key=KEY).call("export", "2026-01-15", to=tmp_path / "out.csv")
     assert "s3cret" not in shown_locals(caught.value)
 
 
 @pytest.mark.parametrize("location", [f"ftp://s3cret-sign@x{SIGNED}", f"http://[{SIGNED}"])
 def test_no_frame_shows_where_a_bad_redirect_leads(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say], location: str
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], location: str
 ) -> None:
     stand_in.says(say(status=302, headers={"Location": location}))
     with pytest.raises(errors.ProtocolError) as caught:
-        open_world(api_key=KEY).call("dates")
+        open_variant(api_key=KEY).call("dates")
     assert "s3cret" not in shown_locals(caught.value)
 
 
@@ -251,11 +260,11 @@ def test_no_frame_of_reading_a_profile_shows_a_secret(
 
 @pytest.mark.parametrize("answer", [{"token": "s3cret\ntoken"}, {"access_token": "s3cret"}, []])
 def test_no_frame_of_a_login_shows_a_secret(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say], answer: Any
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], answer: Any
 ) -> None:
     stand_in.says(say(answer))
     with pytest.raises(errors.ProtocolError) as caught:
-        open_world(email="a@b.example", password="s3cret-word").call("dates")
+        open_variant(email="a@b.example", password="s3cret-word").call("dates")
     assert "s3cret" not in shown_locals(caught.value)
 
 

@@ -20,7 +20,7 @@ from adanalytics_client import Client, errors
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.client.conftest import OpenWorld, Say, StandIn, World
+    from tests.client.conftest import OpenVariant, Say, StandIn, Variant
 
     from adanalytics_server.local import LocalServer
 
@@ -70,12 +70,12 @@ def _answers(say: type[Say], other: str) -> dict[str, list[Say]]:
     }
 
 
-def _calls(world: World, folder: Path) -> list[Callable[[], object]]:
+def _calls(variant: Variant, folder: Path) -> list[Callable[[], object]]:
     return [
-        lambda: world.call("dates"),
-        lambda: world.rows(DAY, hour=3),
-        lambda: world.call("export", DAY, to=folder / "out.csv"),
-        lambda: world.on(world.call("start_export", DAY), "status"),
+        lambda: variant.call("dates"),
+        lambda: variant.rows(DAY, hour=3),
+        lambda: variant.call("export", DAY, to=folder / "out.csv"),
+        lambda: variant.on(variant.call("start_export", DAY), "status"),
     ]
 
 
@@ -92,7 +92,7 @@ def _calls(world: World, folder: Path) -> list[Callable[[], object]]:
     ids=["key", "login"],
 )
 def test_no_record_tells_a_secret(
-    open_world: OpenWorld,
+    open_variant: OpenVariant,
     library: str,
     stand_in: StandIn,
     other_origin: StandIn,
@@ -121,11 +121,11 @@ def test_no_record_tells_a_secret(
                 f_csv=[say(b"a,b\r\n1,2\r\n", headers=ETAG, cut=4), bad],
                 st=[bad],
             )
-            for call in _calls(open_world(quota_log="memory", **credential), tmp_path):
+            for call in _calls(open_variant(quota_log="memory", **credential), tmp_path):
                 attempt(call)
     with socket.create_server(("127.0.0.1", 0)) as gone:
         url = f"http://127.0.0.1:{gone.getsockname()[1]}"
-    attempt(lambda: open_world(url, quota_log="memory", **credential).call("dates"))
+    attempt(lambda: open_variant(url, quota_log="memory", **credential).call("dates"))
 
     assert len(told) > 25
     assert {library, library.replace("httpx", "httpcore")} <= records.names
@@ -135,11 +135,11 @@ def test_no_record_tells_a_secret(
 
 
 def test_each_request_is_told_at_debug(
-    world: World, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
+    variant: Variant, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG, "adanalytics_client")
     stand_in.says(say(status=503), say({"events": [], "has_more": False}))
-    world.rows(DAY, hour=3)
+    variant.rows(DAY, hour=3)
     query = "start_date=2026-01-15&end_date=2026-01-15&hour=3&page=1&per_page=10000"
     address = f"GET {stand_in.url}/api/partners/acme/ad-analytics/events?{query}"
     told = [each.message.rpartition(" after ")[0] for each in caplog.records if each.levelno < 20]

@@ -15,7 +15,7 @@ from adanalytics_client._json.columns import count_events
 from adanalytics_client.errors import AuthenticationError, ProtocolError
 
 if TYPE_CHECKING:
-    from tests.client.conftest import Asked, Say, StandIn, World
+    from tests.client.conftest import Asked, Say, StandIn, Variant
 
 FIRST = date(2026, 1, 15)
 DAYS = (FIRST, FIRST + timedelta(days=1))
@@ -103,10 +103,10 @@ def key(split: str) -> str:
 @pytest.mark.parametrize("split", SPLITS)
 @pytest.mark.parametrize("status", [204, 200])
 def test_events_behind_an_answer_without_a_body_are_requested_again(
-    world: World, service: Service, caplog: pytest.LogCaptureFixture, split: str, status: int
+    variant: Variant, service: Service, caplog: pytest.LogCaptureFixture, split: str, status: int
 ) -> None:
     service.hidden[key(split)], service.status = 2, status
-    rows = world.rows(*DAYS, split=split)
+    rows = variant.rows(*DAYS, split=split)
     assert Counter(ids(rows)) == Counter(service.ids(*DAYS))
     days = (str(DAYS[0] if split == "none" else DAYS[1]), str(DAYS[1]), "day")
     assert service.summaries() == [days]
@@ -118,33 +118,33 @@ def test_events_behind_an_answer_without_a_body_are_requested_again(
 
 @pytest.mark.parametrize("split", SPLITS)
 def test_events_that_stay_behind_it_are_an_error(
-    world: World, service: Service, tmp_path: Path, split: str
+    variant: Variant, service: Service, tmp_path: Path, split: str
 ) -> None:
     service.hidden[key(split)] = 99
-    query = world.client.events(*DAYS, split=split)
+    query = variant.client.events(*DAYS, split=split)
     words = "The summary counts 24 events on 2026-01-1[56], but (0|23) arrived"
     with pytest.raises(ProtocolError, match=words) as caught:
-        world.on(query, "write", tmp_path / "days.jsonl")
+        variant.on(query, "write", tmp_path / "days.jsonl")
     assert 'on_drift="warn"' in str(caught.value)
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(ProtocolError, match=words):
-        world.on(query, "to_arrow")
+        variant.on(query, "to_arrow")
     assert len(service.summaries()) == 2
 
 
 @pytest.mark.parametrize("split", SPLITS)
-def test_on_drift_warn_takes_what_arrived(world: World, service: Service, split: str) -> None:
+def test_on_drift_warn_takes_what_arrived(variant: Variant, service: Service, split: str) -> None:
     service.hidden[key(split)] = 99
-    rows = world.rows(*DAYS, split=split, on_drift="warn")
+    rows = variant.rows(*DAYS, split=split, on_drift="warn")
     assert len(rows) == {"hourly": 47, "daily": 24, "none": 0}[split]
     assert service.summaries() == []
 
 
 def test_hours_without_events_cost_one_summary(
-    world: World, service: Service, caplog: pytest.LogCaptureFixture
+    variant: Variant, service: Service, caplog: pytest.LogCaptureFixture
 ) -> None:
     service.empty = frozenset(range(7))
-    assert ids(world.rows(*DAYS, concurrency=1)) == service.ids(*DAYS)
+    assert ids(variant.rows(*DAYS, concurrency=1)) == service.ids(*DAYS)
     assert service.summaries() == [(str(DAYS[0]), str(DAYS[1]), "day")]
     assert len(service.asked) == 48 + 14 + 1
     assert caplog.messages == []
@@ -152,55 +152,55 @@ def test_hours_without_events_cost_one_summary(
 
 @pytest.mark.parametrize("counts", ["none", "foreign", "no rows"])
 def test_a_summary_without_counts_is_a_warning(
-    world: World, service: Service, caplog: pytest.LogCaptureFixture, counts: str
+    variant: Variant, service: Service, caplog: pytest.LogCaptureFixture, counts: str
 ) -> None:
     service.empty, service.counts = frozenset(range(7)), counts
-    assert len(world.rows(*DAYS)) == 34
+    assert len(variant.rows(*DAYS)) == 34
     assert len(service.summaries()) == 1
     assert caplog.messages == [
         f"The answer to {FIRST} hour 0 had no body, and no summary tells whether it has events."
     ]
 
 
-def test_a_refused_credential_is_no_missing_summary(world: World, service: Service) -> None:
+def test_a_refused_credential_is_no_missing_summary(variant: Variant, service: Service) -> None:
     def script(asked: Asked) -> Say:
         if asked.path.endswith("summary"):
             return service.say({"error": "Unauthorized"}, status=401)
         return service.say(status=204)
 
     service.hidden[f"{FIRST}"] = 99
-    world.rows(FIRST, hour=3)
+    variant.rows(FIRST, hour=3)
     service.asked.clear()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Service, "__call__", lambda _, asked: script(asked))
         with pytest.raises(AuthenticationError):
-            world.rows(FIRST, split="none")
+            variant.rows(FIRST, split="none")
 
 
 def test_no_summary_counts_one_hour(
-    world: World, service: Service, caplog: pytest.LogCaptureFixture
+    variant: Variant, service: Service, caplog: pytest.LogCaptureFixture
 ) -> None:
     service.empty = frozenset({3})
-    assert world.rows(*DAYS, hour=3) == []
+    assert variant.rows(*DAYS, hour=3) == []
     assert service.summaries() == []
     assert len(caplog.messages) == 1
 
 
-def test_a_pull_that_has_enough_events_is_not_checked(world: World, service: Service) -> None:
+def test_a_pull_that_has_enough_events_is_not_checked(variant: Variant, service: Service) -> None:
     service.hidden[f"{FIRST} 0"] = 99
-    assert ids(world.rows(FIRST, max_events=5)) == service.ids(*DAYS)[1:6]
+    assert ids(variant.rows(FIRST, max_events=5)) == service.ids(*DAYS)[1:6]
     assert service.summaries() == []
 
 
 @pytest.mark.parametrize("split", SPLITS)
-def test_a_resumed_pull_checks_all_its_runs(world: World, service: Service, split: str) -> None:
+def test_a_resumed_pull_checks_all_its_runs(variant: Variant, service: Service, split: str) -> None:
     """Also the queries that an earlier run made, and their days."""
     service.hidden[f"{FIRST} 2" if split == "hourly" else f"{FIRST}"] = 2
     service.empty = frozenset({20})
-    pages = world.pages(*DAYS, split=split, per_page=8, on_drift="warn")
+    pages = variant.pages(*DAYS, split=split, per_page=8, on_drift="warn")
     for at in range(0, len(pages), 9 if split == "hourly" else 1):
         service.asked.clear()
-        rest = world.pages(*DAYS, split=split, per_page=8, resume=pages[at].token)
+        rest = variant.pages(*DAYS, split=split, per_page=8, resume=pages[at].token)
         found = [each for one in (*pages[: at + 1], *rest) for each in ids(one.rows)]
         assert Counter(found) == Counter(service.ids(*DAYS))
         assert len(service.summaries()) == 1
@@ -213,9 +213,11 @@ def open_auto(service: Service, **options: Any) -> dict[str, Any]:
     return {"split": "auto", "per_page": 1, **options}
 
 
-def test_auto_asks_again_for_what_its_first_answer_counted(world: World, service: Service) -> None:
+def test_auto_asks_again_for_what_its_first_answer_counted(
+    variant: Variant, service: Service
+) -> None:
     service.hidden[f"{DAYS[1]} 13"] = 2
-    rows = world.rows(*DAYS, **open_auto(service))
+    rows = variant.rows(*DAYS, **open_auto(service))
     assert Counter(ids(rows)) == Counter(service.ids(*DAYS))
     # Two days are divided by one summary, and their total needs no second one.
     assert len(service.summaries()) == 1
@@ -223,46 +225,46 @@ def test_auto_asks_again_for_what_its_first_answer_counted(world: World, service
 
 @pytest.mark.parametrize("counts", ["right", "none"])
 def test_auto_accepts_no_less_than_its_first_answer_counted(
-    world: World, service: Service, tmp_path: Path, counts: str
+    variant: Variant, service: Service, tmp_path: Path, counts: str
 ) -> None:
     service.hidden[f"{DAYS[1]} 13"], service.counts = 99, counts
-    query = world.client.events(*DAYS, **open_auto(service))
+    query = variant.client.events(*DAYS, **open_auto(service))
     with pytest.raises(ProtocolError, match="first answer counts 48 events, but 47 arrived"):
-        world.on(query, "write", tmp_path / "days.jsonl")
+        variant.on(query, "write", tmp_path / "days.jsonl")
     assert list(tmp_path.iterdir()) == []
-    assert len(world.rows(*DAYS, **open_auto(service, on_drift="warn"))) == 47
+    assert len(variant.rows(*DAYS, **open_auto(service, on_drift="warn"))) == 47
 
 
-def test_auto_without_a_total_asks_the_summary(world: World, service: Service) -> None:
+def test_auto_without_a_total_asks_the_summary(variant: Variant, service: Service) -> None:
     service.hidden[f"{DAYS[1]} 13"], service.totals = 99, False
     with pytest.raises(ProtocolError, match="counts 24 events on 2026-01-16, but 23 arrived"):
-        world.rows(*DAYS, **open_auto(service))
+        variant.rows(*DAYS, **open_auto(service))
     service.hidden.clear()
-    assert len(world.rows(*DAYS, **open_auto(service))) == 48
+    assert len(variant.rows(*DAYS, **open_auto(service))) == 48
 
 
-def test_auto_resumed_still_knows_the_total(world: World, service: Service) -> None:
-    pages = world.pages(*DAYS, **open_auto(service))
+def test_auto_resumed_still_knows_the_total(variant: Variant, service: Service) -> None:
+    pages = variant.pages(*DAYS, **open_auto(service))
     for page in pages[:-1:9]:
         service.hidden[f"{DAYS[1]} 23"] = 99
         with pytest.raises(ProtocolError, match="first answer counts 48 events, but 47 arrived"):
-            world.rows(*DAYS, **open_auto(service, resume=page.token))
+            variant.rows(*DAYS, **open_auto(service, resume=page.token))
         service.hidden[f"{DAYS[1]} 23"] = 0
-        assert world.rows(*DAYS, **open_auto(service, resume=page.token))
+        assert variant.rows(*DAYS, **open_auto(service, resume=page.token))
 
 
-def test_only_some_days_of_an_auto_pull_have_no_total(world: World, service: Service) -> None:
+def test_only_some_days_of_an_auto_pull_have_no_total(variant: Variant, service: Service) -> None:
     """The first answer also counts the events of the days between them."""
     last = FIRST + timedelta(days=2)
-    query = world.client.events(FIRST, last, **open_auto(service)).only_days([FIRST, last])
-    assert len(world.all_of(query.rows())) == 48
+    query = variant.client.events(FIRST, last, **open_auto(service)).only_days([FIRST, last])
+    assert len(variant.all_of(query.rows())) == 48
 
 
-def test_events_that_seen_left_out_have_arrived(world: World, service: Service) -> None:
+def test_events_that_seen_left_out_have_arrived(variant: Variant, service: Service) -> None:
     service.empty = frozenset({3})
     seen = SeenEvents(service.ids(*DAYS)[:9])
     for options in ({}, open_auto(service)):
-        assert len(world.rows(*DAYS, seen=seen, **options)) == 46 - 9
+        assert len(variant.rows(*DAYS, seen=seen, **options)) == 46 - 9
         seen = SeenEvents(service.ids(*DAYS)[:9])
 
 

@@ -20,7 +20,7 @@ import httpx2
 import pytest
 import respx
 import vcr
-from tests.client.variants import AsyncWorld, SyncWorld, World
+from tests.client.variants import AsyncVariant, SyncVariant, Variant
 
 from adanalytics_client import AsyncClient, Client, RetryPolicy, TransportError
 
@@ -54,7 +54,7 @@ version: 1
 """
 
 Mock = Callable[[], AbstractContextManager[None]]
-Make = Callable[[type[Client | AsyncClient]], World]
+Make = Callable[[type[Client | AsyncClient]], Variant]
 
 
 @pytest.fixture
@@ -97,16 +97,16 @@ def make(request: pytest.FixtureRequest, url: str, monkeypatch: pytest.MonkeyPat
         monkeypatch.setenv(f"ADANALYTICS_{name}", value)
     if request.param == "arguments":
         return partial(opened, base_url=url)
-    return lambda kind: world_of(kind.from_env())
+    return lambda kind: variant_of(kind.from_env())
 
 
-def opened(kind: type[Client | AsyncClient], base_url: str, **options: Any) -> World:
+def opened(kind: type[Client | AsyncClient], base_url: str, **options: Any) -> Variant:
     settings: dict[str, Any] = {"api_key": "secret-key", "partner": "acme", "quota_log": "memory"}
-    return world_of(kind(base_url, **settings, **options))
+    return variant_of(kind(base_url, **settings, **options))
 
 
-def world_of(client: Client | AsyncClient) -> World:
-    return SyncWorld(client) if isinstance(client, Client) else AsyncWorld(client)
+def variant_of(client: Client | AsyncClient) -> Variant:
+    return SyncVariant(client) if isinstance(client, Client) else AsyncVariant(client)
 
 
 @pytest.mark.parametrize("kind", [Client, AsyncClient])
@@ -118,11 +118,11 @@ def test_pytest_httpx2_answers_for_a_client_of_httpx2(
     headers = {"Authorization": "Bearer secret-key"}
     httpx2_mock.get(f"{url}{PATH}/events", headers=headers).respond(json=EVENTS)
     http = httpx2.Client() if kind is Client else httpx2.AsyncClient()
-    world = opened(kind, url, http=http, retry=RetryPolicy(first_wait=0))
-    assert world.call("dates") == [date(2026, 1, 15)]
-    assert world.rows(DAY, hour=3) == ROWS
-    world.on(http, "close" if kind is Client else "aclose")
-    world.close()
+    variant = opened(kind, url, http=http, retry=RetryPolicy(first_wait=0))
+    assert variant.call("dates") == [date(2026, 1, 15)]
+    assert variant.rows(DAY, hour=3) == ROWS
+    variant.on(http, "close" if kind is Client else "aclose")
+    variant.close()
 
 
 @pytest.mark.parametrize("kind", [Client, AsyncClient])
@@ -130,27 +130,27 @@ def test_pytest_httpx2_answers_for_a_client_of_httpx2(
 def test_a_mock_answers_every_request(
     mock: Mock, make: Make, kind: type[Client | AsyncClient], made: str
 ) -> None:
-    world = make(kind) if made == "before" else None
+    variant = make(kind) if made == "before" else None
     with mock():
-        world = world or make(kind)
+        variant = variant or make(kind)
         try:
-            assert world.call("dates") == [date(2026, 1, 15)]
-            assert world.rows(DAY, hour=3) == ROWS
+            assert variant.call("dates") == [date(2026, 1, 15)]
+            assert variant.rows(DAY, hour=3) == ROWS
         finally:
-            world.close()
+            variant.close()
 
 
 @pytest.mark.parametrize("kind", [Client, AsyncClient])
 def test_a_client_that_has_sent_before_is_mocked_too(
     mock: Mock, url: str, kind: type[Client | AsyncClient]
 ) -> None:
-    world = opened(kind, url, retry=RetryPolicy(attempts=1))
+    variant = opened(kind, url, retry=RetryPolicy(attempts=1))
     with pytest.raises(TransportError, match="could not connect"):
-        world.call("dates")
+        variant.call("dates")
     with mock():
-        assert world.call("dates") == [date(2026, 1, 15)]
-        assert world.rows(DAY, hour=3) == ROWS
-    world.close()
+        assert variant.call("dates") == [date(2026, 1, 15)]
+        assert variant.rows(DAY, hour=3) == ROWS
+    variant.close()
 
 
 @pytest.mark.parametrize("kind", [Client, AsyncClient])
@@ -161,8 +161,8 @@ def test_what_vcrpy_recorded_it_replays(
     stand_in.says(say(gzip.compress(json.dumps(EVENTS).encode()), headers=PACKED))
     cassette = str(tmp_path / "cassette.yaml")
     for mode in ("once", "none"):
-        world = opened(kind, stand_in.url)
+        variant = opened(kind, stand_in.url)
         with vcr.use_cassette(cassette, record_mode=mode):
-            assert world.rows(DAY, hour=3) == ROWS
-        world.close()
+            assert variant.rows(DAY, hour=3) == ROWS
+        variant.close()
     assert len(stand_in.asked) == 1

@@ -265,11 +265,11 @@ def test_a_plan_in_a_notebook_is_a_small_table() -> None:
     assert "744" in text
 
 
-def test_a_summary_row_joins_with_the_days(reference_world: Any) -> None:
-    days = reference_world.call("dates")
-    summary = reference_world.call("summary", days[0], days[-1], group_by="day")
+def test_a_summary_row_joins_with_the_days(reference_variant: Any) -> None:
+    days = reference_variant.call("dates")
+    summary = reference_variant.call("summary", days[0], days[-1], group_by="day")
     assert [row.date for row in summary] == days
     assert summary.request_id not in repr(summary)
-    event = next(iter(reference_world.events(days[0], max_events=1)))
+    event = next(iter(reference_variant.events(days[0], max_events=1)))
     assert event.event_date == days[0]
     assert event.time.date() == days[0]

@@ -24,7 +24,7 @@ from adanalytics_client.errors import ConfigurationError, ProtocolError
 from adanalytics_server.local import LocalServer, Sample
 
 if TYPE_CHECKING:
-    from tests.client.conftest import Asked, OpenWorld, Say, StandIn, World
+    from tests.client.conftest import Asked, OpenVariant, Say, StandIn, Variant
 
 DAY = "2026-01-15"
 PAGED: dict[str, Any] = {"split": "daily", "per_page": 500}
@@ -47,47 +47,47 @@ def large() -> Iterator[LocalServer]:
         yield server
 
 
-def open_on(server: LocalServer, open_world: OpenWorld, **options: Any) -> World:
+def open_on(server: LocalServer, open_variant: OpenVariant, **options: Any) -> Variant:
     server.reset()
-    return open_world(server.url, api_key=server.api_key, limit=None, **options)
+    return open_variant(server.url, api_key=server.api_key, limit=None, **options)
 
 
 @pytest.mark.parametrize("fault", ["204 once after 3", "page drift 700 twice after 2"])
 def test_a_file_is_whole_although_pages_were_missing(
-    large: LocalServer, open_world: OpenWorld, tmp_path: Path, fault: str
+    large: LocalServer, open_variant: OpenVariant, tmp_path: Path, fault: str
 ) -> None:
-    world = open_on(large, open_world)
+    variant = open_on(large, open_variant)
     large.faults.add(fault)
-    query = world.client.events(DAY, **PAGED)
-    assert world.on(query, "write", tmp_path / "day.jsonl") == 12_000
+    query = variant.client.events(DAY, **PAGED)
+    assert variant.on(query, "write", tmp_path / "day.jsonl") == 12_000
     lines = (tmp_path / "day.jsonl").read_bytes().splitlines()
     assert len(set(lines)) == 12_000
 
 
 @pytest.mark.parametrize("fault", ["204 always on events after 3", "page drift 700 always"])
 def test_a_file_that_would_be_short_is_not_written(
-    large: LocalServer, open_world: OpenWorld, tmp_path: Path, fault: str
+    large: LocalServer, open_variant: OpenVariant, tmp_path: Path, fault: str
 ) -> None:
-    world = open_on(large, open_world)
+    variant = open_on(large, open_variant)
     large.faults.add(fault)
-    query = world.client.events(DAY, **PAGED)
+    query = variant.client.events(DAY, **PAGED)
     with pytest.raises(ProtocolError):
-        world.on(query, "write", tmp_path / "day.jsonl")
+        variant.on(query, "write", tmp_path / "day.jsonl")
     large.reset()
     large.faults.add(fault)
     with pytest.raises(ProtocolError):
-        world.on(query, "to_arrow")
+        variant.on(query, "to_arrow")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_on_drift_warn_takes_what_came(
-    large: LocalServer, open_world: OpenWorld, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    large: LocalServer, open_variant: OpenVariant, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     drifts = Drifts()
-    world = open_on(large, open_world, observer=drifts)
+    variant = open_on(large, open_variant, observer=drifts)
     large.faults.add("page drift 700 twice after 2")
-    query = world.client.events(DAY, **PAGED, on_drift="warn")
-    assert world.on(query, "write", tmp_path / "day.jsonl") == 11_300
+    query = variant.client.events(DAY, **PAGED, on_drift="warn")
+    assert variant.on(query, "write", tmp_path / "day.jsonl") == 11_300
     assert (drifts.found[-1].distinct, drifts.found[-1].total) == (11_300, 12_700)
     assert "the service counts 12,700 events, but 11,300 arrived" in caplog.text
     assert len(large.journal.entries()) == 24
@@ -109,18 +109,18 @@ def pages_of(stand_in: StandIn, say: type[Say], *pages: Any, beside: Any = None)
 
 @pytest.mark.parametrize("beside", [{}, {"total": 20}, {"has_more": True}])
 def test_two_pages_in_turn_are_an_error(
-    world: World, stand_in: StandIn, say: type[Say], beside: dict[str, Any]
+    variant: Variant, stand_in: StandIn, say: type[Say], beside: dict[str, Any]
 ) -> None:
     pages_of(stand_in, say, rows(*"abc"), rows(*"def"), beside=beside)
     with pytest.raises(ProtocolError, match="Pages 1 and 3 of 2026-01-15 are the same"):
-        world.rows(DAY, split="none")
+        variant.rows(DAY, split="none")
     assert len(stand_in.asked) == 3
 
 
 @pytest.mark.parametrize("on_drift", ["raise", "warn"])
 @pytest.mark.parametrize("event_id", ["text", 7])
 def test_pages_without_a_new_event_are_an_error(
-    world: World, stand_in: StandIn, say: type[Say], on_drift: str, event_id: str | int
+    variant: Variant, stand_in: StandIn, say: type[Say], on_drift: str, event_id: str | int
 ) -> None:
     """The same ids in another order, or with other bytes, on every page."""
 
@@ -133,12 +133,12 @@ def test_pages_without_a_new_event_are_an_error(
 
     stand_in.script = script
     with pytest.raises(ProtocolError, match=r"(contain no new event|are the same)"):
-        world.rows(DAY, split="none", on_drift=on_drift)
+        variant.rows(DAY, split="none", on_drift=on_drift)
     assert len(stand_in.asked) <= 5
 
 
 def test_events_without_an_id_that_come_in_another_order_end_a_slice(
-    world: World, stand_in: StandIn, say: type[Say]
+    variant: Variant, stand_in: StandIn, say: type[Say]
 ) -> None:
     def script(asked: Asked) -> Say:
         page = int(asked.query["page"])
@@ -149,20 +149,20 @@ def test_events_without_an_id_that_come_in_another_order_end_a_slice(
 
     stand_in.script = script
     with pytest.raises(ProtocolError, match="Pages 2 to 4 of 2026-01-15 contain no new event"):
-        world.rows(DAY, split="none")
+        variant.rows(DAY, split="none")
     assert len(stand_in.asked) == 4
 
 
 def test_events_that_come_twice_are_handed_out_once(
-    world: World, stand_in: StandIn, say: type[Say]
+    variant: Variant, stand_in: StandIn, say: type[Say]
 ) -> None:
     pages_of(stand_in, say, rows(*"abc"), rows(*"cde"), rows(*"ea"), beside={"total": 5})
-    assert world.rows(DAY, split="none", per_page=3) == rows(*"abcde")
+    assert variant.rows(DAY, split="none", per_page=3) == rows(*"abcde")
 
 
 @pytest.mark.parametrize(("on_drift", "found"), [("raise", "abcdefg"), ("warn", "abcdeafg")])
 def test_few_ids_are_kept_of_a_slice_that_is_not_asked_again(
-    world: World,
+    variant: Variant,
     stand_in: StandIn,
     say: type[Say],
     monkeypatch: pytest.MonkeyPatch,
@@ -171,7 +171,7 @@ def test_few_ids_are_kept_of_a_slice_that_is_not_asked_again(
 ) -> None:
     monkeypatch.setattr("adanalytics_client._events.drift.MOST_IDS", {"raise": 100, "warn": 4})
     pages_of(stand_in, say, rows(*"abc"), rows(*"cde"), rows(*"afg"), beside={"total": 7})
-    assert world.rows(DAY, split="none", per_page=3, on_drift=on_drift) == rows(*found)
+    assert variant.rows(DAY, split="none", per_page=3, on_drift=on_drift) == rows(*found)
 
 
 class Lagging:
@@ -219,10 +219,10 @@ def late_pages() -> dict[str, bytes]:
 
 
 def test_a_late_answer_is_asked_for_again_on_a_new_connection(
-    open_world: OpenWorld, late_pages: dict[str, bytes]
+    open_variant: OpenVariant, late_pages: dict[str, bytes]
 ) -> None:
     with closing(Lagging(late_pages)) as proxy:
-        found = open_world(proxy.url, limit=None).rows(DAY, concurrency=1)
+        found = open_variant(proxy.url, limit=None).rows(DAY, concurrency=1)
         assert [row["event_hour"] for row in found] == [*range(24)]
         assert proxy.connections == 2
 
@@ -241,11 +241,11 @@ def test_a_late_answer_is_asked_for_again_on_a_new_connection(
     ],
 )
 def test_a_page_that_was_not_asked_for_is_an_error(
-    world: World, stand_in: StandIn, say: type[Say], body: dict[str, Any], other: str
+    variant: Variant, stand_in: StandIn, say: type[Say], body: dict[str, Any], other: str
 ) -> None:
     stand_in.says(say(body))
     with pytest.raises(ProtocolError, match=f"hold {other}: they belong to another request"):
-        world.rows(DAY, hour=3)
+        variant.rows(DAY, hour=3)
     assert len(stand_in.asked) == 3
 
 
@@ -258,14 +258,16 @@ def test_a_page_that_was_not_asked_for_is_an_error(
     ],
 )
 def test_a_page_that_states_nothing_else_is_taken(
-    world: World, stand_in: StandIn, say: type[Say], body: dict[str, Any]
+    variant: Variant, stand_in: StandIn, say: type[Say], body: dict[str, Any]
 ) -> None:
     stand_in.says(say(body))
-    assert len(world.rows(DAY, hour=3)) == 1
+    assert len(variant.rows(DAY, hour=3)) == 1
     assert len(stand_in.asked) == 1
 
 
-def test_the_page_before_is_asked_again(world: World, stand_in: StandIn, say: type[Say]) -> None:
+def test_the_page_before_is_asked_again(
+    variant: Variant, stand_in: StandIn, say: type[Say]
+) -> None:
     """A proxy sends the answer for page 1 once more."""
 
     def script(asked: Asked) -> Say:
@@ -274,17 +276,17 @@ def test_the_page_before_is_asked_again(world: World, stand_in: StandIn, say: ty
         return say({"events": rows(f"e{page}"), "page": page, "total": 2})
 
     stand_in.script = script
-    assert world.rows(DAY, split="none") == rows("e1", "e2")
+    assert variant.rows(DAY, split="none") == rows("e1", "e2")
     assert [each.query["page"] for each in stand_in.asked] == ["1", "2", "2"]
 
 
 def test_a_number_that_python_cannot_hold_does_not_keep_a_page_from_a_file(
-    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+    variant: Variant, stand_in: StandIn, say: type[Say], tmp_path: Path
 ) -> None:
     event = b'{"event_hour":%b,"n":%b}' % (b"9" * 5000, b"9" * 5000)
     stand_in.says(say(b'{"events":[%b],"total":1}' % event))
-    query = world.client.events(DAY, hour=3)
-    assert world.on(query, "write", tmp_path / "hour.jsonl") == 1
+    query = variant.client.events(DAY, hour=3)
+    assert variant.on(query, "write", tmp_path / "hour.jsonl") == 1
 
 
 EMPTY: list[dict[str, Any]] = [{"status": 204}, {"status": 200}]
@@ -293,7 +295,7 @@ EMPTY: list[dict[str, Any]] = [{"status": 204}, {"status": 200}]
 @pytest.mark.parametrize("empty", EMPTY)
 @pytest.mark.parametrize("total", [0, 20])
 def test_a_total_beside_no_body_counts(
-    world: World,
+    variant: Variant,
     stand_in: StandIn,
     say: type[Say],
     tmp_path: Path,
@@ -301,44 +303,48 @@ def test_a_total_beside_no_body_counts(
     total: int,
 ) -> None:
     stand_in.says(say(**empty, headers={"X-Total-Count": f"{total}"}))
-    query = world.client.events(DAY, split="none")
+    query = variant.client.events(DAY, split="none")
     if total:
         with pytest.raises(ProtocolError, match="page 1 of 2026-01-15 was empty twice"):
-            world.on(query, "write", tmp_path / "day.jsonl")
+            variant.on(query, "write", tmp_path / "day.jsonl")
         assert list(tmp_path.iterdir()) == []
     else:
-        assert world.on(query, "write", tmp_path / "day.jsonl") == 0
+        assert variant.on(query, "write", tmp_path / "day.jsonl") == 0
     assert [each.path.rpartition("/")[2] for each in stand_in.asked[:2]] == ["events"] * 2
 
 
 @pytest.mark.parametrize("empty", EMPTY)
 @pytest.mark.parametrize("beside", [{}, {"total": 5}, {"has_more": True}])
 def test_a_later_page_without_a_body_is_an_error(
-    world: World, stand_in: StandIn, say: type[Say], empty: dict[str, Any], beside: dict[str, Any]
+    variant: Variant,
+    stand_in: StandIn,
+    say: type[Say],
+    empty: dict[str, Any],
+    beside: dict[str, Any],
 ) -> None:
     first = {"events": rows(*"abc"), **beside}
     stand_in.script = lambda asked: say(first) if asked.query["page"] == "1" else say(**empty)
     with pytest.raises(ProtocolError, match="page 2 of 2026-01-15 was empty twice"):
-        world.rows(DAY, split="none")
+        variant.rows(DAY, split="none")
     assert len(stand_in.asked) == 3
 
 
 def test_a_slice_is_asked_three_times_at_most(
-    world: World, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
+    variant: Variant, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
 ) -> None:
     stand_in.says(say({"events": rows("a"), "total": 2, "has_more": False}))
     with pytest.raises(
         ProtocolError, match="counts 2 events in 2026-01-15, but 1 arrived"
     ) as caught:
-        world.rows(DAY, split="none")
+        variant.rows(DAY, split="none")
     assert 'on_drift="warn"' in str(caught.value)
     assert len(stand_in.asked) == 3
-    assert world.rows(DAY, split="none", on_drift="warn") == rows("a")
+    assert variant.rows(DAY, split="none", on_drift="warn") == rows("a")
     assert len(stand_in.asked) == 4
 
 
 def test_no_advice_to_pull_again_while_that_happens(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
 ) -> None:
     def script(_: Asked) -> Say:
         found = rows("a") if len(stand_in.asked) == 1 else rows(*"ab")
@@ -346,23 +352,23 @@ def test_no_advice_to_pull_again_while_that_happens(
 
     stand_in.script = script
     drifts = Drifts()
-    assert open_world(observer=drifts).rows(DAY, split="none") == rows(*"ab")
+    assert open_variant(observer=drifts).rows(DAY, split="none") == rows(*"ab")
     assert [each.split(":")[0] for each in caplog.messages] == ["Requesting 2026-01-15 again"]
     assert drifts.found == []
 
 
 def test_a_slice_without_ids_is_not_asked_again(
-    world: World, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
+    variant: Variant, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
 ) -> None:
     stand_in.says(say({"events": [{"n": 1}], "total": 2, "has_more": False}))
     with pytest.raises(ProtocolError, match="not known which are missing"):
-        world.rows(DAY, split="none")
+        variant.rows(DAY, split="none")
     assert len(stand_in.asked) == 1
     assert "Page 1 of 2026-01-15 is the last;" in caplog.text
 
 
 def test_pages_of_a_slice_that_is_asked_again_go_on_from_their_tokens(
-    world: World, stand_in: StandIn, say: type[Say]
+    variant: Variant, stand_in: StandIn, say: type[Say]
 ) -> None:
     """No token behind a missing event leads to an output that is silently short."""
     attempts: list[int] = []
@@ -374,26 +380,26 @@ def test_pages_of_a_slice_that_is_asked_again_go_on_from_their_tokens(
         return say({"events": stored[page * 2 - 2 : page * 2], "total": 6, "has_more": page < 3})
 
     stand_in.script = script
-    pages = world.pages(DAY, split="none", per_page=2)
+    pages = variant.pages(DAY, split="none", per_page=2)
     assert [row["event_id"] for page in pages for row in page.rows] == [*"abcfde"]
     assert [page.last for page in pages] == [False] * 5 + [True]
     for page in pages[2:-1]:
         with pytest.raises(ProtocolError, match="counts 6 events"):
-            world.rows(DAY, split="none", per_page=2, resume=page.token)
-    assert world.rows(DAY, split="none", per_page=2, resume=pages[-1].token) == []
+            variant.rows(DAY, split="none", per_page=2, resume=page.token)
+    assert variant.rows(DAY, split="none", per_page=2, resume=pages[-1].token) == []
 
 
 def test_max_events_is_reached_before_anything_is_missing(
-    world: World, stand_in: StandIn, say: type[Say]
+    variant: Variant, stand_in: StandIn, say: type[Say]
 ) -> None:
     stand_in.says(say({"events": rows("a"), "total": 2, "has_more": False}))
-    assert world.rows(DAY, split="none", max_events=1) == rows("a")
+    assert variant.rows(DAY, split="none", max_events=1) == rows("a")
     assert len(stand_in.asked) == 1
 
 
-def test_on_drift_is_checked(world: World, stand_in: StandIn) -> None:
+def test_on_drift_is_checked(variant: Variant, stand_in: StandIn) -> None:
     with pytest.raises(ConfigurationError, match=r"on_drift='stop' is not valid\. Choose"):
-        world.client.events(DAY, on_drift="stop")
+        variant.client.events(DAY, on_drift="stop")
     assert stand_in.asked == []
 
 
@@ -472,15 +478,15 @@ def numbered(say: type[Say], counts: list[int]) -> Any:
 
 
 def test_events_that_come_at_the_end_are_no_drift(
-    world: World, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
+    variant: Variant, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
 ) -> None:
     stand_in.script = numbered(say, [4, 5, 5])
-    assert world.rows(DAY, split="none") == rows("e0", "e1", "e2", "e3", "e4")
+    assert variant.rows(DAY, split="none") == rows("e0", "e1", "e2", "e3", "e4")
     assert caplog.messages == []
 
 
 def test_events_that_go_while_they_are_read_move_others(
-    world: World, stand_in: StandIn, say: type[Say]
+    variant: Variant, stand_in: StandIn, say: type[Say]
 ) -> None:
     """An hour that is replaced by less: what moved up to pages that were read is asked again."""
     stored = [f"e{at}" for at in range(6)]
@@ -491,24 +497,24 @@ def test_events_that_go_while_they_are_read_move_others(
         return say({"events": rows(*stored[page * 2 - 2 : page * 2]), "total": len(stored)})
 
     stand_in.script = script
-    assert world.rows(DAY, split="none") == rows("e0", "e1", "e4", "e5", "e2", "e3")
+    assert variant.rows(DAY, split="none") == rows("e0", "e1", "e4", "e5", "e2", "e3")
     assert len(stand_in.asked) == 4
 
 
 def test_events_without_an_id_are_never_left_out(
-    world: World, stand_in: StandIn, say: type[Say]
+    variant: Variant, stand_in: StandIn, say: type[Say]
 ) -> None:
     def script(asked: Asked) -> Say:
         page = int(asked.query["page"])
         return say({"events": [{"n": 1}, {"n": page}, {"n": 1}], "has_more": page < 3})
 
     stand_in.script = script
-    assert len(world.rows(DAY, split="none")) == 9
+    assert len(variant.rows(DAY, split="none")) == 9
 
 
 @pytest.mark.parametrize("form", [str, int])
 def test_ids_that_are_numbers_are_ids(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say], form: Any
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], form: Any
 ) -> None:
     stored = [*range(6)]
 
@@ -520,7 +526,7 @@ def test_ids_that_are_numbers_are_ids(
 
     stand_in.script = script
     drifts = Drifts()
-    assert open_world(observer=drifts).rows(DAY, split="none") == rows(*map(form, range(6)))
+    assert open_variant(observer=drifts).rows(DAY, split="none") == rows(*map(form, range(6)))
     assert [(each.number, each.repeated) for each in drifts.found] == [(2, 1)]
 
 
@@ -536,24 +542,24 @@ def with_long_texts(number: int, at: int) -> dict[str, str]:
 
 @pytest.mark.parametrize("event", [without_ids, with_long_texts])
 def test_pages_that_differ_in_little_are_two(
-    world: World, stand_in: StandIn, say: type[Say], event: Any
+    variant: Variant, stand_in: StandIn, say: type[Say], event: Any
 ) -> None:
     def script(asked: Asked) -> Say:
         number = int(asked.query["page"])
         return say({"events": [event(number, at) for at in range(1000)], "has_more": number < 3})
 
     stand_in.script = script
-    assert len(world.rows(DAY, split="none", per_page=1000)) == 3000
+    assert len(variant.rows(DAY, split="none", per_page=1000)) == 3000
 
 
 @pytest.mark.parametrize("split", ["none", "auto"])
 def test_a_repeated_page_is_an_error_behind_the_first_one(
-    world: World, stand_in: StandIn, say: type[Say], split: str
+    variant: Variant, stand_in: StandIn, say: type[Say], split: str
 ) -> None:
     stand_in.says(say({"events": rows(*"abc")}, headers={"X-Request-Id": "r-2"}))
     seen = SeenEvents()
     with pytest.raises(ProtocolError, match=r"Pages 1 and 2 of .* are the same") as raised:
-        world.rows(DAY, split=split, seen=seen)
+        variant.rows(DAY, split=split, seen=seen)
     assert len(seen) == 3
     assert raised.value.request_id == "r-2"
     assert raised.value.url

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tests.client.conftest import OpenWorld, Say, StandIn, World
+    from tests.client.conftest import OpenVariant, Say, StandIn, Variant
 
 DAY = "2026-01-15"
 DATES = {"dates": [DAY]}
@@ -34,7 +34,7 @@ def raising(method: str, error: Exception) -> Observer:
 @pytest.mark.parametrize("error", ENDS, ids=["sync end", "async end"])
 @pytest.mark.parametrize("method", ["due", "request", "retry", "wait", "page", "drift", "bytes"])
 def test_the_end_of_an_iterator_is_no_end_of_the_work(
-    open_world: OpenWorld,
+    open_variant: OpenVariant,
     stand_in: StandIn,
     say: type[Say],
     tmp_path: Path,
@@ -49,28 +49,28 @@ def test_the_end_of_an_iterator_is_no_end_of_the_work(
         bulk_export=[say({"status": "done", "url": "/f.csv"})],
         f_csv=[say(b"a\r\n")],
     )
-    world = open_world(observer=raising(method, error))
-    works: list[Callable[[World], object]] = [
-        lambda world: world.call("dates"),
-        lambda world: world.rows(DAY, hour=3),
-        lambda world: world.call("export", DAY, to=tmp_path / "out.csv"),
+    variant = open_variant(observer=raising(method, error))
+    works: list[Callable[[Variant], object]] = [
+        lambda variant: variant.call("dates"),
+        lambda variant: variant.rows(DAY, hour=3),
+        lambda variant: variant.call("export", DAY, to=tmp_path / "out.csv"),
     ]
     work = {"page": works[1], "drift": works[1], "bytes": works[2]}.get(method, works[0])
     with pytest.raises(RuntimeError, match="The observer raised Stop") as caught:
-        work(world)
+        work(variant)
     assert caught.value.__cause__ is error
 
 
 def test_any_other_error_comes_as_it_is(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
 ) -> None:
     stand_in.says(say(DATES))
     with pytest.raises(LookupError, match="mine"):
-        open_world(observer=raising("due", LookupError("mine"))).call("dates")
+        open_variant(observer=raising("due", LookupError("mine"))).call("dates")
 
 
 def test_an_error_of_httpx_is_no_trouble_of_the_service(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say], tmp_path: Path
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], tmp_path: Path
 ) -> None:
     """An observer may send what it is told to somewhere, by httpx, too."""
     stand_in.says_by_name(
@@ -79,9 +79,9 @@ def test_an_error_of_httpx_is_no_trouble_of_the_service(
     cause = OSError("cause")
     theirs = httpx.ConnectError("metrics are down")
     theirs.__cause__ = cause
-    world = open_world(observer=raising("bytes", theirs))
+    variant = open_variant(observer=raising("bytes", theirs))
     with pytest.raises(httpx.ConnectError) as caught:
-        world.call("export", DAY, to=tmp_path / "out.csv")
+        variant.call("export", DAY, to=tmp_path / "out.csv")
     assert caught.value is theirs
     assert (theirs.__cause__, theirs.__context__) == (cause, None)
     assert len(stand_in.asked) == 2
@@ -93,7 +93,7 @@ def test_an_error_of_httpx_is_no_trouble_of_the_service(
     ids=["announced", "not announced", "announced of what is packed"],
 )
 def test_the_size_announced_is_expected_of_a_body_without_a_length(
-    open_world: OpenWorld,
+    open_variant: OpenVariant,
     stand_in: StandIn,
     say: type[Say],
     tmp_path: Path,
@@ -114,6 +114,6 @@ def test_the_size_announced_is_expected_of_a_body_without_a_length(
         bulk_export=[say({"status": "done", "url": "/f.csv", **announced})],
         f_csv=[say(body, headers=headers, chunked=True)],
     )
-    open_world(observer=Progress()).call("export", DAY, to=tmp_path / "out.csv")
+    open_variant(observer=Progress()).call("export", DAY, to=tmp_path / "out.csv")
     assert {info.expected for info in told} == {expected}
     assert told[-1].received == len(body)

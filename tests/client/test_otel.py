@@ -20,7 +20,7 @@ from adanalytics_client.otel import TracingObserver
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.client.conftest import OpenWorld, Say, StandIn
+    from tests.client.conftest import OpenVariant, Say, StandIn
 
     from adanalytics_server.local import LocalServer
 
@@ -56,10 +56,10 @@ def facts(span: ReadableSpan) -> dict[str, Any]:
 
 
 def test_a_request_becomes_a_span_of_the_conventions(
-    open_world: OpenWorld, traces: Traces, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, traces: Traces, stand_in: StandIn, say: type[Say]
 ) -> None:
     stand_in.says(say({"summary": []}, headers={"X-Request-Id": "r-1"}))
-    open_world(observer=traces.observer()).call("summary", "2026-01-15")
+    open_variant(observer=traces.observer()).call("summary", "2026-01-15")
     (span,) = traces.requests()
     port = int(stand_in.url.rpartition(":")[2])
     path = "/api/partners/acme/ad-analytics/summary?start_date=2026-01-15&end_date=2026-01-15"
@@ -76,11 +76,11 @@ def test_a_request_becomes_a_span_of_the_conventions(
 
 
 def test_repeats_count_and_failures_have_a_type(
-    open_world: OpenWorld, traces: Traces, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, traces: Traces, stand_in: StandIn, say: type[Say]
 ) -> None:
     stand_in.says(say(status=503), say(hang_up=True), say(DATES))
     with traces.tracer.start_as_current_span("work"):
-        open_world(observer=traces.observer()).call("dates")
+        open_variant(observer=traces.observer()).call("dates")
     first, second, third = map(facts, traces.requests())
     assert (first["error.type"], second["error.type"]) == ("503", "broken")
     assert "http.response.status_code" not in second
@@ -91,7 +91,7 @@ def test_repeats_count_and_failures_have_a_type(
 
 
 def test_no_secret_is_in_a_span(
-    open_world: OpenWorld, traces: Traces, stand_in: StandIn, say: type[Say], tmp_path: Path
+    open_variant: OpenVariant, traces: Traces, stand_in: StandIn, say: type[Say], tmp_path: Path
 ) -> None:
     stand_in.says_by_name(
         login=[say({"token": "tok-s3cret"})],
@@ -101,9 +101,9 @@ def test_no_secret_is_in_a_span(
         ],
         f_csv=[say(status=503), say(b"a,b\r\n")],
     )
-    world = open_world(observer=traces.observer(), email="a@b.example", password="pass-s3cret")
+    variant = open_variant(observer=traces.observer(), email="a@b.example", password="pass-s3cret")
     with traces.tracer.start_as_current_span("work"):
-        world.call("export", "2026-01-15", to=tmp_path / "out.csv")
+        variant.call("export", "2026-01-15", to=tmp_path / "out.csv")
     told = "".join(each.to_json() for each in traces.all())
     assert "s3cret" not in told
     assert "f.csv?format=csv&***" in told
@@ -169,21 +169,21 @@ def test_requests_of_tasks_belong_to_the_work_that_asked(
 
 
 def test_waits_and_repeats_are_events_of_the_work(
-    open_world: OpenWorld, traces: Traces, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, traces: Traces, stand_in: StandIn, say: type[Say]
 ) -> None:
     stand_in.says(say(status=429, headers={"Retry-After": "7"}), say(status=503), say(DATES))
     with traces.tracer.start_as_current_span("work"):
-        open_world(observer=traces.observer()).call("dates")
+        open_variant(observer=traces.observer()).call("dates")
     work = next(each for each in traces.all() if each.name == "work")
     told = [(each.name, dict(each.attributes or {})["adanalytics.seconds"]) for each in work.events]
     assert told == [("adanalytics.wait", 7.0), ("adanalytics.retry", 1.0)]
 
 
 def test_without_a_parent_waits_and_repeats_are_spans_of_their_own(
-    open_world: OpenWorld, traces: Traces, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, traces: Traces, stand_in: StandIn, say: type[Say]
 ) -> None:
     stand_in.says(say(status=429, headers={"Retry-After": "7"}), say(status=503), say(DATES))
-    open_world(observer=traces.observer()).call("dates")
+    open_variant(observer=traces.observer()).call("dates")
     told = [
         (each.name, facts(each)["adanalytics.seconds"])
         for each in traces.all()

@@ -18,14 +18,14 @@ import pytest
 from adanalytics_client import Event, errors
 
 if TYPE_CHECKING:
-    from tests.client.conftest import OpenWorld, Say, StandIn, World
+    from tests.client.conftest import OpenVariant, Say, StandIn, Variant
 
 DAY = "2026-01-15"
 
 
-def write(world: World, to: Any, **options: Any) -> int:
-    written: int = world.on(
-        world.client.events(DAY, split="none", per_page=2), "write", to, **options
+def write(variant: Variant, to: Any, **options: Any) -> int:
+    written: int = variant.on(
+        variant.client.events(DAY, split="none", per_page=2), "write", to, **options
     )
     return written
 
@@ -43,35 +43,35 @@ def pages(say: type[Say], *found: str) -> list[Say]:
 
 
 def test_jsonl_keeps_the_texts_of_the_service(
-    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+    variant: Variant, stand_in: StandIn, say: type[Say], tmp_path: Path
 ) -> None:
     stand_in.says(*pages(say, '{"b":1.50, "a":1e-7},{"x":"\\u00e9\\n"}', '{ "n":\n[null ,{}]\r\n}'))
     path = tmp_path / "out.jsonl"
-    assert write(world, path) == 3
+    assert write(variant, path) == 3
     assert path.read_bytes() == b'{"b":1.50, "a":1e-7}\n{"x":"\\u00e9\\n"}\n{ "n": [null ,{}]  }\n'
 
 
 def test_csv_follows_rfc_4180(
-    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+    variant: Variant, stand_in: StandIn, say: type[Say], tmp_path: Path
 ) -> None:
     text = '{"a": null, "b": true, "c": "x,\\"y\\"\\r\\nz", "d": 0.000000010'
     text += ', "e": {"z": "1", "y": 2.50}}'
     stand_in.says(*pages(say, text))
     path = tmp_path / "out.csv"
-    assert write(world, path) == 1
+    assert write(variant, path) == 1
     assert path.read_bytes() == (
         b'a,b,c,d,e\r\n,true,"x,""y""\r\nz",0.000000010,"{""y"":2.50,""z"":""1""}"\r\n'
     )
 
 
 def test_columns_that_come_late_are_not_lost(
-    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+    variant: Variant, stand_in: StandIn, say: type[Say], tmp_path: Path
 ) -> None:
     stand_in.says(
         *pages(say, '{"a": "1,\\r\\n"},{"b": 2}', '{"a": 3, "c": "x"}', '{"d": "", "a": null}')
     )
     path = tmp_path / "out.csv"
-    assert write(world, path) == 4
+    assert write(variant, path) == 4
     found = list(csv.DictReader(io.StringIO(path.read_bytes().decode(), newline="")))
     assert [list(row.values()) for row in found] == [
         ["1,\r\n", "", "", ""],
@@ -84,29 +84,29 @@ def test_columns_that_come_late_are_not_lost(
 
 
 def test_a_stream_cannot_take_late_columns_and_says_so(
-    world: World, stand_in: StandIn, say: type[Say]
+    variant: Variant, stand_in: StandIn, say: type[Say]
 ) -> None:
     stand_in.says(*pages(say, '{"a": 1}', '{"b": 2}'))
     with pytest.raises(errors.ProtocolError, match="Column b first appears"):
-        write(world, io.BytesIO(), format="csv")
+        write(variant, io.BytesIO(), format="csv")
 
 
 def test_no_events_leave_a_file_with_the_known_header(
-    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+    variant: Variant, stand_in: StandIn, say: type[Say], tmp_path: Path
 ) -> None:
     stand_in.says(*pages(say, ""))
-    assert write(world, tmp_path / "out.csv") == 0
-    assert write(world, tmp_path / "out.jsonl") == 0
+    assert write(variant, tmp_path / "out.csv") == 0
+    assert write(variant, tmp_path / "out.jsonl") == 0
     assert (tmp_path / "out.csv").read_text().strip().split(",") == list(Event.model_fields)
     assert (tmp_path / "out.jsonl").read_bytes() == b""
 
 
 def test_a_stream_gets_the_lines_and_stays_open(
-    world: World, stand_in: StandIn, say: type[Say]
+    variant: Variant, stand_in: StandIn, say: type[Say]
 ) -> None:
     stand_in.says(*pages(say, '{"a":1},{"a":2}'))
     stream = io.BytesIO()
-    assert write(world, stream, format="jsonl") == 2
+    assert write(variant, stream, format="jsonl") == 2
     assert stream.getvalue() == b'{"a":1}\n{"a":2}\n'
 
 
@@ -129,43 +129,43 @@ class Pieces(io.RawIOBase):
 
 @pytest.mark.parametrize("form", ["jsonl", "csv"])
 def test_an_unbuffered_stream_gets_every_byte(
-    world: World, stand_in: StandIn, say: type[Say], form: str
+    variant: Variant, stand_in: StandIn, say: type[Say], form: str
 ) -> None:
     stand_in.says(*pages(say, '{"a":1},{"a":2}'))
     stream = Pieces()
-    assert write(world, stream, format=form) == 2
+    assert write(variant, stream, format=form) == 2
     wanted = {"jsonl": b'{"a":1}\n{"a":2}\n', "csv": b"a\r\n1\r\n2\r\n"}
     assert stream.taken == wanted[form]
     assert not stream.closed
 
 
 def test_an_unbuffered_stream_that_is_full_is_an_error(
-    world: World, stand_in: StandIn, say: type[Say]
+    variant: Variant, stand_in: StandIn, say: type[Say]
 ) -> None:
     stand_in.says(*pages(say, '{"a":1},{"a":2}'))
     stream = Pieces()
     stream.room = 5
     with pytest.raises(BlockingIOError):
-        write(world, stream, format="jsonl")
+        write(variant, stream, format="jsonl")
 
 
 def test_a_failure_leaves_the_old_file_and_nothing_else(
-    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+    variant: Variant, stand_in: StandIn, say: type[Say], tmp_path: Path
 ) -> None:
     stand_in.says(*pages(say, '{"a":1}', '{"a":2}')[:1], say(status=400))
     path = tmp_path / "out.jsonl"
     path.write_text("old")
     with pytest.raises(errors.InvalidRequest):
-        write(world, path)
+        write(variant, path)
     assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [("out.jsonl", "old")]
 
 
 def test_max_events_holds_for_files(
-    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+    variant: Variant, stand_in: StandIn, say: type[Say], tmp_path: Path
 ) -> None:
     stand_in.says(*pages(say, '{"a":1},{"a":2},{"a":3}'))
-    query = world.client.events(DAY, split="none", max_events=2)
-    assert world.on(query, "write", tmp_path / "out.jsonl") == 2
+    query = variant.client.events(DAY, split="none", max_events=2)
+    assert variant.on(query, "write", tmp_path / "out.jsonl") == 2
     lines = (tmp_path / "out.jsonl").read_text().splitlines()
     assert [json.loads(line) for line in lines] == [{"a": 1}, {"a": 2}]
 
@@ -179,34 +179,34 @@ def test_max_events_holds_for_files(
     ],
 )
 def test_an_unknown_format_is_told_before_anything_is_sent(
-    open_world: OpenWorld, stand_in: StandIn, tmp_path: Path, name: str, message: str
+    open_variant: OpenVariant, stand_in: StandIn, tmp_path: Path, name: str, message: str
 ) -> None:
     with pytest.raises(errors.ConfigurationError, match=message):
-        write(open_world(), tmp_path / name)
+        write(open_variant(), tmp_path / name)
     with pytest.raises(errors.ConfigurationError, match=r"^format='xml': events are"):
-        write(open_world(), tmp_path / "out.csv", format="xml")
+        write(open_variant(), tmp_path / "out.csv", format="xml")
     with pytest.raises(errors.ConfigurationError, match=r"^format=None: .*[Pp]ass"):
-        write(open_world(), io.BytesIO())
+        write(open_variant(), io.BytesIO())
     with pytest.raises(errors.ConfigurationError, match="is a folder"):
-        write(open_world(), tmp_path, format="csv")
+        write(open_variant(), tmp_path, format="csv")
     for neither in (5, None, b"out.csv"):
         with pytest.raises(errors.ConfigurationError, match="Pass a path"):
-            write(open_world(), neither)
+            write(open_variant(), neither)
     with pytest.raises(errors.ConfigurationError, match="NUL character"):
-        write(open_world(), tmp_path / "a\0b.csv")
+        write(open_variant(), tmp_path / "a\0b.csv")
     with pytest.raises(errors.ConfigurationError, match="writing bytes"):
-        write(open_world(), io.StringIO(), format="csv")
+        write(open_variant(), io.StringIO(), format="csv")
     assert stand_in.asked == []
     assert list(tmp_path.iterdir()) == []
 
 
 def test_gzip_is_one_complete_member_and_the_same_bytes_each_time(
-    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+    variant: Variant, stand_in: StandIn, say: type[Say], tmp_path: Path
 ) -> None:
     packed = []
     for name in ("a.jsonl.gz", "b.jsonl.gz"):
         stand_in.says(*pages(say, '{"a":1.50},{"a":2}', '{"a":"é"}'))
-        assert write(world, tmp_path / name) == 3
+        assert write(variant, tmp_path / name) == 3
         packed.append((tmp_path / name).read_bytes())
     assert packed[0] == packed[1]
     unpacker = zlib.decompressobj(31)
@@ -216,21 +216,21 @@ def test_gzip_is_one_complete_member_and_the_same_bytes_each_time(
 
 
 def test_late_columns_in_a_packed_csv(
-    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+    variant: Variant, stand_in: StandIn, say: type[Say], tmp_path: Path
 ) -> None:
     stand_in.says(*pages(say, '{"a": 1},{"a": 2}', '{"b": 3}'))
-    assert write(world, tmp_path / "x.csv.gz") == 3
+    assert write(variant, tmp_path / "x.csv.gz") == 3
     assert gzip.decompress((tmp_path / "x.csv.gz").read_bytes()) == b"a,b\r\n1,\r\n2,\r\n,3\r\n"
 
 
 def test_a_failure_leaves_gzip_without_an_end(
-    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+    variant: Variant, stand_in: StandIn, say: type[Say], tmp_path: Path
 ) -> None:
     stand_in.says(*pages(say, '{"a":1}', '{"a":2}')[:1], say(status=400))
     path = tmp_path / "out.jsonl.gz"
     path.write_bytes(b"old")
     with pytest.raises(errors.InvalidRequest):
-        write(world, path)
+        write(variant, path)
     assert [(each.name, each.read_bytes()) for each in tmp_path.iterdir()] == [(path.name, b"old")]
 
 
@@ -242,16 +242,16 @@ def test_a_failure_leaves_gzip_without_an_end(
     ],
 )
 def test_chosen_columns(
-    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path, name: str, expected: bytes
+    variant: Variant, stand_in: StandIn, say: type[Say], tmp_path: Path, name: str, expected: bytes
 ) -> None:
     stand_in.says(*pages(say, '{"a": 1, "b": 1.50}', '{"a": 2, "late": 3}'))
-    assert write(world, tmp_path / name, columns=["cost", "b"]) == 2
+    assert write(variant, tmp_path / name, columns=["cost", "b"]) == 2
     assert (tmp_path / name).read_bytes() == expected
 
 
 @pytest.mark.parametrize("name", ["x.jsonl", "x.csv", "x.parquet", "x.arrow", "x.csv.gz"])
 def test_a_chosen_column_that_nobody_knows(
-    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path, name: str
+    variant: Variant, stand_in: StandIn, say: type[Say], tmp_path: Path, name: str
 ) -> None:
     """It is told after the first page where it is almost a known one, else at the end."""
     for column, told, requests in (
@@ -261,7 +261,7 @@ def test_a_chosen_column_that_nobody_knows(
         stand_in.says(*pages(say, '{"a": 1}', '{"a": 2}'))
         stand_in.asked.clear()
         with pytest.raises(errors.ConfigurationError, match=told):
-            write(world, tmp_path / name, columns=["a", column])
+            write(variant, tmp_path / name, columns=["a", column])
         assert list(tmp_path.iterdir()) == []
         assert len(stand_in.asked) >= requests
 
@@ -274,50 +274,50 @@ def test_a_chosen_column_that_nobody_knows(
     ],
 )
 def test_a_chosen_column_that_comes_late(
-    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path, name: str, expected: bytes
+    variant: Variant, stand_in: StandIn, say: type[Say], tmp_path: Path, name: str, expected: bytes
 ) -> None:
     found = pages(say, '{"a": 1}', '{"a": 2}', '{"late": [1]}')
     stand_in.says(*found)
-    write(world, tmp_path / name, columns=["late", "a"])
+    write(variant, tmp_path / name, columns=["late", "a"])
     assert (tmp_path / name).read_bytes() == expected
     stand_in.says(*found)
-    table = world.on(world.client.events(DAY, split="none"), "to_arrow", columns=["late"])
+    table = variant.on(variant.client.events(DAY, split="none"), "to_arrow", columns=["late"])
     assert table["late"].to_pylist() == [None, None, "[1]"]
 
 
 def test_batches_with_a_column_that_never_comes(
-    world: World, stand_in: StandIn, say: type[Say]
+    variant: Variant, stand_in: StandIn, say: type[Say]
 ) -> None:
     stand_in.says(*pages(say, '{"a": 1}', '{"a": 2}'))
-    query = world.client.events(DAY, split="none", per_page=2)
+    query = variant.client.events(DAY, split="none", per_page=2)
     with pytest.raises(errors.ConfigurationError, match="of this pull has 'late'"):
-        world.all_of(query.to_arrow_batches(columns=["late"]))
+        variant.all_of(query.to_arrow_batches(columns=["late"]))
     stand_in.says(*pages(say, '{"a": 1}', '{"a": 2}'))
     with pytest.raises(errors.ConfigurationError, match="of this pull has 'late'"):
-        world.on(query, "to_arrow", columns=["late"])
+        variant.on(query, "to_arrow", columns=["late"])
 
 
 @pytest.mark.parametrize("wrong", ["revenue", b"revenue", 5, ["revenue", 5]])
 def test_columns_that_are_no_list_of_names_are_told_before_anything_is_sent(
-    world: World, stand_in: StandIn, tmp_path: Path, wrong: Any
+    variant: Variant, stand_in: StandIn, tmp_path: Path, wrong: Any
 ) -> None:
     for name in ("x.jsonl", "x.csv", "x.parquet"):
         with pytest.raises(errors.ConfigurationError, match=r"columns=.* Pass a list of names"):
-            write(world, tmp_path / name, columns=wrong)
+            write(variant, tmp_path / name, columns=wrong)
     for way in ("to_arrow", "to_pandas", "to_polars"):
         with pytest.raises(errors.ConfigurationError, match=r"columns=.* Pass a list of names"):
-            world.on(world.client.events("2026-01-15"), way, columns=wrong)
+            variant.on(variant.client.events("2026-01-15"), way, columns=wrong)
     assert stand_in.asked == []
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("name", ["x.jsonl", "x.csv", "x.parquet", "x.arrow"])
 def test_columns_of_any_kind_are_read_once(
-    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path, name: str
+    variant: Variant, stand_in: StandIn, say: type[Say], tmp_path: Path, name: str
 ) -> None:
     def written(columns: Any) -> bytes:
         stand_in.says(*pages(say, '{"os": "x", "domain": "y"}', '{"os": "z"}'))
-        assert write(world, tmp_path / name, columns=columns) == 2
+        assert write(variant, tmp_path / name, columns=columns) == 2
         return (tmp_path / name).read_bytes()
 
     expected = written(["domain", "os"])
@@ -326,30 +326,30 @@ def test_columns_of_any_kind_are_read_once(
 
 
 def test_columns_of_a_table_may_come_from_a_generator(
-    world: World, stand_in: StandIn, say: type[Say]
+    variant: Variant, stand_in: StandIn, say: type[Say]
 ) -> None:
     for way in ("to_arrow", "to_pandas", "to_polars"):
         stand_in.says(*pages(say, '{"os": "x", "domain": "y"}'))
-        query = world.client.events(DAY, split="none")
-        table = world.on(query, way, columns=(each for each in ("domain", "os")))
+        query = variant.client.events(DAY, split="none")
+        table = variant.on(query, way, columns=(each for each in ("domain", "os")))
         assert list(getattr(table, "column_names", table.columns)) == ["domain", "os"]
 
 
 @pytest.mark.parametrize("none", [[], (), iter(())])
 def test_no_column_at_all_is_told_before_anything_is_sent(
-    world: World, stand_in: StandIn, tmp_path: Path, none: Any
+    variant: Variant, stand_in: StandIn, tmp_path: Path, none: Any
 ) -> None:
     for name in ("x.jsonl", "x.csv", "x.parquet"):
         with pytest.raises(errors.ConfigurationError, match="columns is empty"):
-            write(world, tmp_path / name, columns=none)
+            write(variant, tmp_path / name, columns=none)
     with pytest.raises(errors.ConfigurationError, match="or pass None for all"):
-        world.on(world.client.events(DAY), "to_arrow", columns=none)
+        variant.on(variant.client.events(DAY), "to_arrow", columns=none)
     assert stand_in.asked == []
 
 
 @pytest.mark.parametrize("form", ["jsonl", "csv", "parquet", "arrow"])
 def test_streams_that_take_nothing_are_told_before_anything_is_sent(
-    world: World, stand_in: StandIn, tmp_path: Path, form: str
+    variant: Variant, stand_in: StandIn, tmp_path: Path, form: str
 ) -> None:
     closed, path = io.BytesIO(), tmp_path / "there"
     closed.close()
@@ -357,33 +357,33 @@ def test_streams_that_take_nothing_are_told_before_anything_is_sent(
     with path.open("rb") as reading, path.open("r+") as text:
         for wrong, told in ((closed, "closed"), (reading, "writing bytes"), (text, "writing")):
             with pytest.raises(errors.ConfigurationError, match=told):
-                write(world, wrong, format=form)
+                write(variant, wrong, format=form)
     with pytest.raises(errors.ConfigurationError, match="path is empty"):
-        write(world, "", format=form)
+        write(variant, "", format=form)
     assert (stand_in.asked, path.read_bytes()) == ([], b"as it was")
 
 
 def test_links_devices_and_permissions_stay(
-    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+    variant: Variant, stand_in: StandIn, say: type[Say], tmp_path: Path
 ) -> None:
     stand_in.says(*pages(say, '{"a":1}'))
     (tmp_path / "real").touch(0o640)
     (tmp_path / "link.jsonl").symlink_to("real")
-    write(world, tmp_path / "link.jsonl")
+    write(variant, tmp_path / "link.jsonl")
     assert (tmp_path / "link.jsonl").is_symlink()
     assert (tmp_path / "real").read_bytes() == b'{"a":1}\n'
     assert (tmp_path / "real").stat().st_mode & 0o777 == 0o640
-    assert write(world, os.devnull, format="jsonl") == 1
+    assert write(variant, os.devnull, format="jsonl") == 1
     assert Path(os.devnull).is_char_device()
 
 
 def test_the_longest_name_that_the_system_takes_is_taken(
-    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+    variant: Variant, stand_in: StandIn, say: type[Say], tmp_path: Path
 ) -> None:
     stand_in.says(*pages(say, '{"a":1}'))
     path = tmp_path / ("ü" * 124 + "x.jsonl")
     assert len(path.name.encode()) == 255
-    write(world, path)
+    write(variant, path)
     assert path.read_bytes() == b'{"a":1}\n'
     assert list(tmp_path.iterdir()) == [path]
 
@@ -406,17 +406,17 @@ def test_text_is_written_without_libraries_of_tables(
 
 
 def test_no_zero_has_an_exponent(
-    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+    variant: Variant, stand_in: StandIn, say: type[Say], tmp_path: Path
 ) -> None:
     text = '{"event_id": "e", "revenue": 0E-9, "cost": "0E-9", "x": {"y": 0E-12}, "z": -0.0E-20}'
     for columns in (None, ["revenue", "x", "z"]):
         stand_in.says(*pages(say, text))
-        assert write(world, tmp_path / "x.csv", columns=columns) == 1
+        assert write(variant, tmp_path / "x.csv", columns=columns) == 1
         text_written = (tmp_path / "x.csv").read_bytes().decode()
         (row,) = csv.DictReader(io.StringIO(text_written, newline=""))
         assert (row["revenue"], row["x"]) == ("0.000000000", '{"y":0.000000000000}')
         assert row["z"] == "-0.000000000000000000000"
     stand_in.says(*pages(say, text))
-    assert write(world, tmp_path / "x.jsonl", columns=["revenue", "x"]) == 1
+    assert write(variant, tmp_path / "x.jsonl", columns=["revenue", "x"]) == 1
     line = (tmp_path / "x.jsonl").read_text()
     assert line == '{"revenue":0.000000000,"x":{"y":0.000000000000}}\n'

@@ -12,34 +12,34 @@ import pytest
 from adanalytics_client import AsyncClient, errors
 
 if TYPE_CHECKING:
-    from tests.client.conftest import Say, StandIn, World
+    from tests.client.conftest import Say, StandIn, Variant
 
 DATES = "/api/partners/acme/ad-analytics/dates"
 SUMMARY = "/api/partners/acme/ad-analytics/summary"
 
 
-def test_a_path_of_the_service(reference_world: World) -> None:
-    client = reference_world.client
+def test_a_path_of_the_service(reference_variant: Variant) -> None:
+    client = reference_variant.client
     before = client.quota.remaining
-    found = reference_world.call("request", "get", DATES)
+    found = reference_variant.call("request", "get", DATES)
     assert (found.status, found.data) == (200, {"dates": ["2026-01-15", "2026-01-16"]})
     assert found.headers["content-type"] == "application/json"
     assert found.request_id
     day = date(2026, 1, 15)
     params = {"start_date": day, "end_date": day}
-    (row,) = reference_world.call("request", "GET", SUMMARY, params=params).data["summary"]
+    (row,) = reference_variant.call("request", "GET", SUMMARY, params=params).data["summary"]
     assert isinstance(row["revenue"], Decimal | str)
     assert client.quota.remaining == before - 2
     with pytest.raises(errors.NotFound):
-        reference_world.call("request", "GET", "/api/nothing")
+        reference_variant.call("request", "GET", "/api/nothing")
 
 
 def test_a_body_keeps_its_digits_and_an_empty_answer_is_none(
-    world: World, stand_in: StandIn, say: type[Say]
+    variant: Variant, stand_in: StandIn, say: type[Say]
 ) -> None:
     stand_in.says(say(status=201))
     body = {"budget": Decimal("0.10"), "name": "Ä"}
-    found = world.call("request", "POST", "/api/campaigns/a b", json=body)
+    found = variant.call("request", "POST", "/api/campaigns/a b", json=body)
     assert (found.status, found.data) == (201, None)
     (asked,) = stand_in.asked
     assert (asked.method, asked.path) == ("POST", "/api/campaigns/a%20b")
@@ -50,14 +50,14 @@ def test_a_body_keeps_its_digits_and_an_empty_answer_is_none(
 
 @pytest.mark.parametrize(("method", "sent"), [("GET", 2), ("POST", 1)])
 def test_only_what_may_be_repeated_is_sent_again(
-    world: World, stand_in: StandIn, say: type[Say], method: str, sent: int
+    variant: Variant, stand_in: StandIn, say: type[Say], method: str, sent: int
 ) -> None:
     stand_in.says(say(status=503), say({"done": True}))
     if sent == 1:
         with pytest.raises(errors.ServerError):
-            world.call("request", method, "/api/jobs")
+            variant.call("request", method, "/api/jobs")
     else:
-        assert world.call("request", method, "/api/jobs").data == {"done": True}
+        assert variant.call("request", method, "/api/jobs").data == {"done": True}
     assert len(stand_in.asked) == sent
 
 
@@ -72,73 +72,73 @@ def test_only_what_may_be_repeated_is_sent_again(
     ],
 )
 def test_a_wrong_method_or_path_sends_nothing(
-    world: World, stand_in: StandIn, method: str, path: str
+    variant: Variant, stand_in: StandIn, method: str, path: str
 ) -> None:
     with pytest.raises(errors.ConfigurationError):
-        world.call("request", method, path)
+        variant.call("request", method, path)
     assert stand_in.asked == []
 
 
 def test_further_parameters_are_sent_and_belong_to_the_token(
-    world: World, stand_in: StandIn, say: type[Say]
+    variant: Variant, stand_in: StandIn, say: type[Say]
 ) -> None:
     stand_in.script = lambda _: say({"events": [{"event_id": "e-1"}], "has_more": False})
     query = {"split": "none", "params": {"campaign_id": 7, "since": date(2026, 1, 2), "q": "ä&b"}}
-    (page,) = world.pages("2026-01-15", **query)
+    (page,) = variant.pages("2026-01-15", **query)
     (asked,) = stand_in.asked
     assert asked.query["campaign_id"] == "7"
     assert (asked.query["since"], asked.query["q"]) == ("2026-01-02", "ä&b")
     assert asked.query["page"] == "1"
-    resumed = world.client.events("2026-01-15", resume=page.token, **query)
+    resumed = variant.client.events("2026-01-15", resume=page.token, **query)
     assert resumed.plan.params == (("campaign_id", "7"), ("since", "2026-01-02"), ("q", "ä&b"))
     assert "campaign_id=7" in str(resumed.plan)
     for other in ({"campaign_id": 8}, None):
         with pytest.raises(errors.ConfigurationError, match=r"page, campaign_id=7.*; this query"):
-            world.client.events("2026-01-15", resume=page.token, **{**query, "params": other})
+            variant.client.events("2026-01-15", resume=page.token, **{**query, "params": other})
 
 
 def test_a_summary_takes_further_parameters(
-    world: World, stand_in: StandIn, say: type[Say]
+    variant: Variant, stand_in: StandIn, say: type[Say]
 ) -> None:
     stand_in.script = lambda _: say({"summary": []}, headers={"X-Request-Id": "r-7"})
-    found = world.call("summary", "2026-01-15", params={"campaign_id": 7})
+    found = variant.call("summary", "2026-01-15", params={"campaign_id": 7})
     assert stand_in.asked[0].query["campaign_id"] == "7"
     assert found.request_id == "r-7"
 
 
 def test_a_pull_with_further_parameters_is_not_compared_with_the_summary(
-    world: World, stand_in: StandIn, say: type[Say]
+    variant: Variant, stand_in: StandIn, say: type[Say]
 ) -> None:
     stand_in.script = lambda _: say(status=204)
-    assert world.rows("2026-01-15", split="daily", params={"campaign_id": 7}) == []
+    assert variant.rows("2026-01-15", split="daily", params={"campaign_id": 7}) == []
     assert {asked.path.rpartition("/")[2] for asked in stand_in.asked} == {"events"}
 
 
 @pytest.mark.parametrize("method", ["events", "summary"])
 @pytest.mark.parametrize("params", [{"start_date": "2026-01-01"}, {"a": 1.5}, {"a": True}])
 def test_a_wrong_parameter_is_refused(
-    world: World, stand_in: StandIn, method: str, params: dict[str, Any]
+    variant: Variant, stand_in: StandIn, method: str, params: dict[str, Any]
 ) -> None:
     with pytest.raises(errors.ConfigurationError, match="no name that the client sets itself"):
-        world.call(method, "2026-01-15", params=params)
+        variant.call(method, "2026-01-15", params=params)
     assert stand_in.asked == []
 
 
-def test_the_request_id_of_a_success_is_no_part_of_the_data(reference_world: World) -> None:
-    first, second = (reference_world.call("summary", "2026-01-15") for _ in range(2))
+def test_the_request_id_of_a_success_is_no_part_of_the_data(reference_variant: Variant) -> None:
+    first, second = (reference_variant.call("summary", "2026-01-15") for _ in range(2))
     assert first.request_id
     assert first.request_id != second.request_id
     assert first == second
     assert "request_id" not in first.model_dump()
     assert "request_id" not in repr(first)
     assert pickle.loads(pickle.dumps(first)).request_id == first.request_id
-    pages = [reference_world.pages("2026-01-15", split="none") for _ in range(2)]
+    pages = [reference_variant.pages("2026-01-15", split="none") for _ in range(2)]
     assert pages[0] == pages[1]
     assert pages[0][0].request_id != pages[1][0].request_id
 
 
-def test_a_client_says_where_and_for_whom(world: World, stand_in: StandIn) -> None:
-    assert (world.client.base_url, world.client.partner) == (stand_in.url, "acme")
+def test_a_client_says_where_and_for_whom(variant: Variant, stand_in: StandIn) -> None:
+    assert (variant.client.base_url, variant.client.partner) == (stand_in.url, "acme")
 
 
 def test_without_asyncio_the_error_says_so() -> None:

@@ -15,7 +15,7 @@ from adanalytics_client import Observer, PageDrift, SeenEvents
 from adanalytics_client.errors import ConfigurationError, ProtocolError
 
 if TYPE_CHECKING:
-    from tests.client.conftest import Asked, OpenWorld, Say, StandIn, World
+    from tests.client.conftest import Asked, OpenVariant, Say, StandIn, Variant
 
     from adanalytics_server.local import LocalServer
 
@@ -44,44 +44,44 @@ def ids(found: list[Any]) -> list[str]:
 
 @pytest.mark.parametrize("ordered", [True, False])
 def test_every_page_can_be_the_last_of_a_run(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say], ordered: bool
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], ordered: bool
 ) -> None:
     stand_in.script = lambda asked: days(asked, say)
-    world, end = open_world(limit=None), "2026-01-19"
+    variant, end = open_variant(limit=None), "2026-01-19"
     options: dict[str, Any] = {"ordered": ordered, "per_page": 2, "split": "daily"}
-    pages = world.pages(DATE, end, **options)
+    pages = variant.pages(DATE, end, **options)
     assert len(ids(pages)) == 14
     for at, page in enumerate(pages):
-        resumed = world.pages(DATE, end, resume=page.token, **options)
+        resumed = variant.pages(DATE, end, resume=page.token, **options)
         assert sorted(ids(pages[: at + 1]) + ids(resumed)) == sorted(ids(pages))
         if ordered:
             assert ids(pages[: at + 1]) + ids(resumed) == ids(pages)
-    last = world.client.events(DATE, end, per_page=2, split="daily", resume=pages[-1].token)
+    last = variant.client.events(DATE, end, per_page=2, split="daily", resume=pages[-1].token)
     assert (last.plan.least_requests, last.plan.most_requests) == (0, 0)
 
 
-def test_a_token_is_a_word_and_short(world: World, stand_in: StandIn, say: type[Say]) -> None:
+def test_a_token_is_a_word_and_short(variant: Variant, stand_in: StandIn, say: type[Say]) -> None:
     stand_in.script = lambda asked: hours(asked, say)
-    page = world.pages("2026-01-15", per_page=2)[4]
+    page = variant.pages("2026-01-15", per_page=2)[4]
     assert page.token.isascii()
     assert page.token.isprintable()
     assert json.loads(json.dumps(page.token)) == page.token
     assert pickle.loads(pickle.dumps(page)).token == page.token
     assert len(page.token) < 600
-    query = world.client.events("2026-01-15", per_page=2, resume=page.token)
+    query = variant.client.events("2026-01-15", per_page=2, resume=page.token)
     assert query.plan.least_requests == 24 - page.slice.hour - page.last
 
 
 def test_max_events_counts_over_all_runs(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
 ) -> None:
     stand_in.script = lambda asked: days(asked, say)
-    world = open_world()
+    variant = open_variant()
     options: dict[str, Any] = {"per_page": 2, "max_events": 7, "split": "daily"}
-    pages = world.pages(DATE, "2026-01-19", **options)
+    pages = variant.pages(DATE, "2026-01-19", **options)
     assert len(ids(pages)) == 7
     for at, page in enumerate(pages):
-        resumed = world.pages(DATE, "2026-01-19", resume=page.token, **options)
+        resumed = variant.pages(DATE, "2026-01-19", resume=page.token, **options)
         assert ids(pages[: at + 1]) + ids(resumed) == ids(pages)
 
 
@@ -95,42 +95,42 @@ def test_max_events_counts_over_all_runs(
     ],
 )
 def test_a_token_of_another_query_is_refused(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say], other: dict[str, Any], words: str
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], other: dict[str, Any], words: str
 ) -> None:
     stand_in.script = lambda asked: hours(asked, say)
-    world = open_world()
-    token = world.pages("2026-01-15", per_page=2)[2].token
+    variant = open_variant()
+    token = variant.pages("2026-01-15", per_page=2)[2].token
     stand_in.asked.clear()
     with pytest.raises(ConfigurationError, match="resume: this token belongs to.*" + words):
-        world.client.events("2026-01-15", **{"per_page": 2, "resume": token, **other})
+        variant.client.events("2026-01-15", **{"per_page": 2, "resume": token, **other})
     with pytest.raises(ConfigurationError, match=r"partner acme.*partner other"):
-        open_world(partner="other").client.events("2026-01-15", per_page=2, resume=token)
+        open_variant(partner="other").client.events("2026-01-15", per_page=2, resume=token)
     with pytest.raises(ConfigurationError, match="Leave only_days out"):
-        world.client.events("2026-01-15", per_page=2, resume=token).only_days([DAY])
+        variant.client.events("2026-01-15", per_page=2, resume=token).only_days([DAY])
     assert stand_in.asked == []
 
 
 @pytest.mark.parametrize("damage", ["", "x", 5, "adanalytics-4.", "cut", "flipped", "earlier"])
 def test_a_damaged_token_is_refused(
-    world: World, stand_in: StandIn, say: type[Say], damage: Any
+    variant: Variant, stand_in: StandIn, say: type[Say], damage: Any
 ) -> None:
     stand_in.script = lambda asked: hours(asked, say)
-    token = world.pages("2026-01-15", per_page=2)[2].token
+    token = variant.pages("2026-01-15", per_page=2)[2].token
     damaged = {
         "cut": token[:-1],
         "flipped": token[:40] + ("A" if token[40] != "A" else "B") + token[41:],
         "earlier": token.replace("-4.", "-3."),
     }
     with pytest.raises(ConfigurationError, match="not a resume token of this version"):
-        world.client.events("2026-01-15", per_page=2, resume=damaged.get(damage, damage))
+        variant.client.events("2026-01-15", per_page=2, resume=damaged.get(damage, damage))
 
 
 def test_only_days_skips_days_and_a_token_remembers_them(
-    world: World, stand_in: StandIn, say: type[Say]
+    variant: Variant, stand_in: StandIn, say: type[Say]
 ) -> None:
     stand_in.says(say({"events": [{"event_id": "e"}], "total": 1}))
     for split, requests in (("hourly", 48), ("daily", 2), ("none", 1), ("auto", 1)):
-        query = world.client.events("2026-01-15", "2026-01-20", split=split)
+        query = variant.client.events("2026-01-15", "2026-01-20", split=split)
         some = query.only_days(["2026-01-19", date(2026, 1, 16), "2026-03-01"])
         assert some.plan.least_requests == requests
         assert some.plan.slices[0].start == date(2026, 1, 16)
@@ -142,12 +142,12 @@ def test_only_days_skips_days_and_a_token_remembers_them(
         for wrong in ("2026-01-16", date(2026, 1, 16), None):
             with pytest.raises(ConfigurationError, match=r"days=.* Pass several days, such as"):
                 query.only_days(wrong)
-    days = world.client.events("2026-01-15", "2026-01-20", split="daily").only_days(
+    days = variant.client.events("2026-01-15", "2026-01-20", split="daily").only_days(
         ["2026-01-16", "2026-01-18", "2026-01-20"]
     )
-    first = world.all_of(days.pages())[0]
+    first = variant.all_of(days.pages())[0]
     stand_in.asked.clear()
-    world.pages("2026-01-15", "2026-01-20", split="daily", resume=first.token)
+    variant.pages("2026-01-15", "2026-01-20", split="daily", resume=first.token)
     asked = sorted(each.query["start_date"] for each in stand_in.asked)
     assert asked == ["2026-01-18", "2026-01-20"]
 
@@ -163,17 +163,17 @@ def test_only_days_skips_days_and_a_token_remembers_them(
     ],
 )
 def test_only_before_leaves_out_hours_that_have_not_begun(
-    world: World, stand_in: StandIn, say: type[Say], split: str, hour: int | None, requests: int
+    variant: Variant, stand_in: StandIn, say: type[Say], split: str, hour: int | None, requests: int
 ) -> None:
     stand_in.says(say({"events": [{"event_id": "e"}], "total": 1}))
     days = ("2026-01-15", "2026-01-20")
-    query = world.client.events(*days, split=split, hour=hour)
+    query = variant.client.events(*days, split=split, hour=hour)
     now = datetime(2026, 1, 16, 15, 20, tzinfo=timezone(timedelta(hours=1)))
     some = query.only_before(now)
     assert some.plan.least_requests == requests
-    first = world.all_of(some.pages())[0]
+    first = variant.all_of(some.pages())[0]
     stand_in.asked.clear()
-    world.pages(*days, split=split, hour=hour, resume=first.token)
+    variant.pages(*days, split=split, hour=hour, resume=first.token)
     assert len(stand_in.asked) == requests - 1
     with pytest.raises(ConfigurationError, match="has no time zone"):
         query.only_before(datetime(2026, 1, 16))  # noqa: DTZ001  # that is the mistake
@@ -248,7 +248,7 @@ def rows_of(pages: list[Any]) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("then", [26, None])
 @pytest.mark.parametrize("totals", [True, False])
 def test_events_behind_max_events_come_later(
-    open_world: OpenWorld,
+    open_variant: OpenVariant,
     stand_in: StandIn,
     say: type[Say],
     first: int,
@@ -257,50 +257,52 @@ def test_events_behind_max_events_come_later(
 ) -> None:
     """A page that `max_events` cut comes again as a whole."""
     drifts = Drifts()
-    world = open_world(observer=drifts)
+    variant = open_variant(observer=drifts)
     serve(stand_in, say, numbered(25), totals=totals)
-    pages = world.pages(DATE, max_events=first, **HOUR)
+    pages = variant.pages(DATE, max_events=first, **HOUR)
     assert len(rows_of(pages)) == min(first, 25)
-    rest = world.pages(DATE, max_events=then, resume=pages[-1].token, **HOUR)
+    rest = variant.pages(DATE, max_events=then, resume=pages[-1].token, **HOUR)
     cut = first % 10 if first < 25 else 0
     assert rows_of(rest) == numbered(25)[min(first, 25) - cut :]
     assert drifts.found == []
 
 
-def test_pages_of_text_are_the_same(world: World, stand_in: StandIn, say: type[Say]) -> None:
+def test_pages_of_text_are_the_same(variant: Variant, stand_in: StandIn, say: type[Say]) -> None:
     serve(stand_in, say, numbered(25))
-    query = world.client.events(DATE, max_events=15, **HOUR)
-    pages = world.all_of(query.text_pages())
-    query = world.client.events(DATE, resume=pages[-1].token, **HOUR)
-    pages += world.all_of(query.text_pages())
+    query = variant.client.events(DATE, max_events=15, **HOUR)
+    pages = variant.all_of(query.text_pages())
+    query = variant.client.events(DATE, resume=pages[-1].token, **HOUR)
+    pages += variant.all_of(query.text_pages())
     assert [page.events for page in pages] == [10, 5, 10, 5]
     assert b"".join(page.jsonl for page in pages).count(b"\n") == 30
 
 
-def test_days_and_hours_behind_a_cut_page(world: World, stand_in: StandIn, say: type[Say]) -> None:
+def test_days_and_hours_behind_a_cut_page(
+    variant: Variant, stand_in: StandIn, say: type[Say]
+) -> None:
     def script(asked: Asked) -> Say:
         hour, page = int(asked.query["hour"]), int(asked.query["page"])
         names = [f"{hour}-{at}" for at in range(hour % 4)][page * 3 - 3 : page * 3]
         return say({"events": named(*names)})
 
     stand_in.script = script
-    whole = rows_of(world.pages(DATE, per_page=3))
+    whole = rows_of(variant.pages(DATE, per_page=3))
     assert len(whole) == 36
     for first in range(3, 36, 5):
-        pages = world.pages(DATE, per_page=3, max_events=first)
-        rest = world.pages(DATE, per_page=3, resume=pages[-1].token, ordered=False, concurrency=1)
+        pages = variant.pages(DATE, per_page=3, max_events=first)
+        rest = variant.pages(DATE, per_page=3, resume=pages[-1].token, ordered=False, concurrency=1)
         assert rows_of(rest) in (whole[first:], whole[first - len(pages[-1]) :])
 
 
 @pytest.mark.parametrize("first", [5, 9])
 def test_events_of_a_cut_page_that_are_known_come_once(
-    world: World, stand_in: StandIn, say: type[Say], first: int
+    variant: Variant, stand_in: StandIn, say: type[Say], first: int
 ) -> None:
     serve(stand_in, say, numbered(25))
     seen = SeenEvents(["e0", "e3", "e4", "e12"])
-    pages = world.pages(DATE, max_events=first, seen=seen, **HOUR)
+    pages = variant.pages(DATE, max_events=first, seen=seen, **HOUR)
     assert len(rows_of(pages)) == first
-    rest = world.pages(DATE, resume=pages[-1].token, seen=seen, **HOUR)
+    rest = variant.pages(DATE, resume=pages[-1].token, seen=seen, **HOUR)
     last = numbered(25).index(rows_of(pages)[-1])
     assert rows_of(rest) == [row for row in numbered(25)[last + 1 :] if row["event_id"] != "e12"]
 
@@ -308,18 +310,18 @@ def test_events_of_a_cut_page_that_are_known_come_once(
 @pytest.mark.parametrize("asked", [None, 10, 500])
 @pytest.mark.parametrize("then", [{}, {"max_events": 20}, {"max_events": 10}])
 def test_a_token_brings_the_size_of_its_pages(
-    world: World, stand_in: StandIn, say: type[Say], asked: int | None, then: dict[str, int]
+    variant: Variant, stand_in: StandIn, say: type[Say], asked: int | None, then: dict[str, int]
 ) -> None:
     """`max_events` alone makes pages smaller; where a size was given, it is that."""
     serve(stand_in, say, numbered(25))
-    pages = world.pages(DATE, hour=3, max_events=10, per_page=asked)
+    pages = variant.pages(DATE, hour=3, max_events=10, per_page=asked)
     size = asked or 10
     assert rows_of(pages) == numbered(10)
     for given in (None, size):
         stand_in.asked.clear()
-        query = world.client.events(DATE, hour=3, resume=pages[-1].token, per_page=given, **then)
+        query = variant.client.events(DATE, hour=3, resume=pages[-1].token, per_page=given, **then)
         assert query.plan.per_page == size
-        rest = world.all_of(query.pages())
+        rest = variant.all_of(query.pages())
         # Of 25 events on a page of 500, ten were asked for: the page comes again.
         assert rows_of(rest) == numbered(25)[0 if size == 500 else 10 : then.get("max_events")]
         assert {each.query["per_page"] for each in stand_in.asked} <= {str(size)}
@@ -327,27 +329,29 @@ def test_a_token_brings_the_size_of_its_pages(
         assert query.plan.least_requests <= len(stand_in.asked) <= (99 if most is None else most)
 
 
-def test_a_finished_pull_asks_for_nothing(world: World, stand_in: StandIn, say: type[Say]) -> None:
+def test_a_finished_pull_asks_for_nothing(
+    variant: Variant, stand_in: StandIn, say: type[Say]
+) -> None:
     serve(stand_in, say, numbered(25))
-    token = world.pages(DATE, max_events=5)[-1].token
-    query = world.client.events(DATE, max_events=5, resume=token)
+    token = variant.pages(DATE, max_events=5)[-1].token
+    query = variant.client.events(DATE, max_events=5, resume=token)
     assert (query.plan.least_requests, query.plan.most_requests) == (0, 0)
     assert query.plan.max_events == 0
     stand_in.asked.clear()
-    assert world.all_of(query.pages()) == []
+    assert variant.all_of(query.pages()) == []
     assert stand_in.asked == []
 
 
 def test_a_resumed_slice_that_is_short_is_an_error(
-    world: World, stand_in: StandIn, say: type[Say]
+    variant: Variant, stand_in: StandIn, say: type[Say]
 ) -> None:
     """Which events the earlier run handed out is not known, so they cannot be asked again."""
     stored = numbered(25)
     serve(stand_in, say, stored)
-    token = world.pages(DATE, **HOUR)[0].token
+    token = variant.pages(DATE, **HOUR)[0].token
     stored[0:0] = numbered(28)[25:]
     del stored[:6]
     stand_in.asked.clear()
     with pytest.raises(ProtocolError, match="not known which are missing"):
-        world.rows(DATE, resume=token, **HOUR)
+        variant.rows(DATE, resume=token, **HOUR)
     assert len(stand_in.asked) == 2

@@ -12,7 +12,7 @@ from adanalytics_client import Observer, PageDrift, PageReceived
 from adanalytics_client.errors import ProtocolError
 
 if TYPE_CHECKING:
-    from tests.client.conftest import Asked, OpenWorld, Say, StandIn, World
+    from tests.client.conftest import Asked, OpenVariant, Say, StandIn, Variant
 
 DAY = "2026-01-15"
 SIZES = (10, 8, 10)
@@ -49,11 +49,11 @@ def serve(stand_in: StandIn, say: type[Say], signs: Signs, sizes: tuple[int, ...
     ],
 )
 def test_metadata_ends_a_slice(
-    world: World, stand_in: StandIn, say: type[Say], signs: Signs
+    variant: Variant, stand_in: StandIn, say: type[Say], signs: Signs
 ) -> None:
     """Also behind a page that is shorter than the first one."""
     serve(stand_in, say, signs)
-    assert len(world.rows(DAY, hour=3)) == sum(SIZES)
+    assert len(variant.rows(DAY, hour=3)) == sum(SIZES)
     assert len(stand_in.asked) == 3
 
 
@@ -70,10 +70,10 @@ def test_metadata_ends_a_slice(
     ],
 )
 def test_one_page(
-    world: World, stand_in: StandIn, say: type[Say], beside: dict[str, Any], requests: int
+    variant: Variant, stand_in: StandIn, say: type[Say], beside: dict[str, Any], requests: int
 ) -> None:
     serve(stand_in, say, lambda *_: beside, (5,))
-    assert len(world.rows(DAY, hour=3)) == 5
+    assert len(variant.rows(DAY, hour=3)) == 5
     assert len(stand_in.asked) == requests
 
 
@@ -90,10 +90,10 @@ def test_one_page(
     ],
 )
 def test_names_that_only_sound_like_paging_cost_no_request(
-    world: World, stand_in: StandIn, say: type[Say], beside: dict[str, Any]
+    variant: Variant, stand_in: StandIn, say: type[Say], beside: dict[str, Any]
 ) -> None:
     serve(stand_in, say, lambda *_: beside, (10, 8))
-    assert len(world.rows(DAY, hour=3)) == 18
+    assert len(variant.rows(DAY, hour=3)) == 18
     assert len(stand_in.asked) == 2
 
 
@@ -106,21 +106,21 @@ def test_names_that_only_sound_like_paging_cost_no_request(
     ],
 )
 def test_headers_are_metadata(
-    world: World, stand_in: StandIn, say: type[Say], headers: dict[str, str]
+    variant: Variant, stand_in: StandIn, say: type[Say], headers: dict[str, str]
 ) -> None:
     serve(stand_in, say, lambda *_: {})
     script = stand_in.script
     stand_in.script = lambda asked: say(script(asked).body, headers=headers)
-    assert len(world.rows(DAY, hour=3)) == 28
+    assert len(variant.rows(DAY, hour=3)) == 28
     assert len(stand_in.asked) == 3
 
 
 def test_events_under_the_name_of_links_are_none(
-    world: World, stand_in: StandIn, say: type[Say]
+    variant: Variant, stand_in: StandIn, say: type[Say]
 ) -> None:
     rows = [{"event_id": str(at), "rel": "next", "href": "/x"} for at in range(3)]
     stand_in.script = lambda asked: say({"links": rows if asked.query["page"] == "1" else []})
-    assert len(world.rows(DAY, hour=3, rows_key="links")) == 3
+    assert len(variant.rows(DAY, hour=3, rows_key="links")) == 3
 
 
 def serve_hours(stand_in: StandIn, say: type[Say], sizes: dict[int, list[int]]) -> None:
@@ -149,7 +149,7 @@ def serve_hours(stand_in: StandIn, say: type[Say], sizes: dict[int, list[int]]) 
 )
 @pytest.mark.parametrize("per_page", [None, 10])
 def test_the_length_of_a_page_ends_a_slice_without_metadata(
-    world: World,
+    variant: Variant,
     stand_in: StandIn,
     say: type[Say],
     sizes: list[int],
@@ -157,18 +157,18 @@ def test_the_length_of_a_page_ends_a_slice_without_metadata(
     per_page: int | None,
 ) -> None:
     serve_hours(stand_in, say, {3: sizes})
-    assert len(world.rows(DAY, hour=3, per_page=per_page)) == sum(sizes)
+    assert len(variant.rows(DAY, hour=3, per_page=per_page)) == sum(sizes)
     assert len(stand_in.asked) == requests
 
 
 @pytest.mark.parametrize("ordered", [True, False])
 @pytest.mark.parametrize("concurrency", [1, 8])
 def test_the_first_size_of_a_slice_does_not_end_another(
-    world: World, stand_in: StandIn, say: type[Say], ordered: bool, concurrency: int
+    variant: Variant, stand_in: StandIn, say: type[Say], ordered: bool, concurrency: int
 ) -> None:
     sizes = {0: [10], 1: [8, 8, 4], 2: [3, 3, 3], 5: [1], 7: [12, 12]}
     serve_hours(stand_in, say, sizes)
-    rows = world.rows(DAY, ordered=ordered, concurrency=concurrency)
+    rows = variant.rows(DAY, ordered=ordered, concurrency=concurrency)
     assert Counter(int(row["event_id"].split("-")[0]) for row in rows) == {
         hour: sum(each) for hour, each in sizes.items()
     }
@@ -177,13 +177,13 @@ def test_the_first_size_of_a_slice_does_not_end_another(
 
 
 def test_a_token_remembers_the_size_of_the_first_page(
-    world: World, stand_in: StandIn, say: type[Say]
+    variant: Variant, stand_in: StandIn, say: type[Say]
 ) -> None:
     for sizes, requests in (([10, 10, 3], 1), ([5, 10, 7, 3], 2)):
         serve_hours(stand_in, say, {3: sizes})
-        pages = world.pages(DAY, hour=3)
+        pages = variant.pages(DAY, hour=3)
         stand_in.asked.clear()
-        rest = world.pages(DAY, hour=3, resume=pages[1].token)
+        rest = variant.pages(DAY, hour=3, resume=pages[1].token)
         assert [len(page) for page in rest] == [len(page) for page in pages[2:]]
         assert len(stand_in.asked) == requests
 
@@ -191,7 +191,7 @@ def test_a_token_remembers_the_size_of_the_first_page(
 @pytest.mark.parametrize("split", ["hourly", "daily", "none", "auto"])
 @pytest.mark.parametrize(("max_events", "per_page"), [(1, 5), (100, 10), (100, 100), (400, 7)])
 def test_the_most_requests_are_enough(
-    world: World, stand_in: StandIn, say: type[Say], split: str, max_events: int, per_page: int
+    variant: Variant, stand_in: StandIn, say: type[Say], split: str, max_events: int, per_page: int
 ) -> None:
     """Also where only another page tells that a slice has ended; an hour of n has n events."""
 
@@ -206,8 +206,8 @@ def test_the_most_requests_are_enough(
 
     stand_in.script = script
     options = {"split": split, "max_events": max_events, "per_page": per_page}
-    plan = world.client.events(DAY, **options).plan
-    assert len(world.rows(DAY, **options)) == min(max_events, 276)
+    plan = variant.client.events(DAY, **options).plan
+    assert len(variant.rows(DAY, **options)) == min(max_events, 276)
     assert plan.most_requests is not None
     assert len(stand_in.asked) <= plan.most_requests
 
@@ -236,11 +236,15 @@ class Pages(Observer):
     ],
 )
 def test_an_observer_is_told_how_many_pages_a_slice_has(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say], signs: Signs, pages: list[int | None]
+    open_variant: OpenVariant,
+    stand_in: StandIn,
+    say: type[Say],
+    signs: Signs,
+    pages: list[int | None],
 ) -> None:
     serve(stand_in, say, signs)
     seen = Pages()
-    open_world(observer=seen).rows(DAY, hour=3)
+    open_variant(observer=seen).rows(DAY, hour=3)
     assert seen.found == pages
 
 
@@ -278,16 +282,16 @@ def serve_pages(stand_in: StandIn, say: type[Say], *pages: tuple[int, dict[str, 
     ],
 )
 def test_a_last_page_that_says_that_others_follow_is_reported(
-    open_world: OpenWorld,
+    open_variant: OpenVariant,
     stand_in: StandIn,
     say: type[Say],
     caplog: pytest.LogCaptureFixture,
     pages: list[Any],
 ) -> None:
     drifts = Drifts()
-    world = open_world(observer=drifts)
+    variant = open_variant(observer=drifts)
     serve_pages(stand_in, say, *pages)
-    came = world.pages(DAY, split="none")
+    came = variant.pages(DAY, split="none")
     number, distinct = len(came), sum(map(len, came))
     drift = PageDrift(DAY, number, 0, distinct, None, last=True, contradicted=True)
     assert drifts.found == [drift] == [came[-1].drift]
@@ -310,26 +314,26 @@ def test_a_last_page_that_says_that_others_follow_is_reported(
     ],
 )
 def test_an_end_beside_another_page_is_an_error(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say], beside: dict[str, Any], words: str
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], beside: dict[str, Any], words: str
 ) -> None:
     drifts = Drifts()
-    world = open_world(observer=drifts)
+    variant = open_variant(observer=drifts)
     serve_pages(stand_in, say, (10, beside), (10, beside))
     for split in ("none", "auto"):
         with pytest.raises(ProtocolError, match=f"Page 1 of {DAY} states {words}") as caught:
-            world.rows(DAY, split=split)
+            variant.rows(DAY, split=split)
         assert "signature" not in str(caught.value)
-        assert len(world.rows(DAY, split=split, on_drift="warn")) in {10, 20}
+        assert len(variant.rows(DAY, split=split, on_drift="warn")) in {10, 20}
     assert [each.contradicted for each in drifts.found] == [True] * 2
 
 
 @pytest.mark.parametrize("name", ["total_pages", "pages", "lastPage"])
 def test_as_many_pages_as_events_on_the_first_are_still_pages(
-    world: World, stand_in: StandIn, say: type[Say], name: str
+    variant: Variant, stand_in: StandIn, say: type[Say], name: str
 ) -> None:
     serve_pages(stand_in, say, *[(3, END | {name: 3})] * 3)
     with pytest.raises(ProtocolError, match="has_more: false and 3 pages"):
-        world.rows(DAY, split="none")
+        variant.rows(DAY, split="none")
 
 
 @pytest.mark.parametrize(
@@ -342,10 +346,10 @@ def test_as_many_pages_as_events_on_the_first_are_still_pages(
     ],
 )
 def test_an_end_beside_no_other_page_is_none(
-    world: World, stand_in: StandIn, say: type[Say], beside: dict[str, Any]
+    variant: Variant, stand_in: StandIn, say: type[Say], beside: dict[str, Any]
 ) -> None:
     serve_pages(stand_in, say, (10, beside))
-    assert len(world.rows(DAY, split="none")) == 10
+    assert len(variant.rows(DAY, split="none")) == 10
 
 
 @pytest.mark.parametrize(
@@ -363,12 +367,12 @@ def test_an_end_beside_no_other_page_is_none(
     ],
 )
 def test_ends_that_agree_are_not_reported(
-    world: World,
+    variant: Variant,
     stand_in: StandIn,
     say: type[Say],
     caplog: pytest.LogCaptureFixture,
     pages: list[Any],
 ) -> None:
     serve_pages(stand_in, say, *pages)
-    assert len(world.rows(DAY, split="none")) == sum(size for size, _ in pages)
+    assert len(variant.rows(DAY, split="none")) == sum(size for size, _ in pages)
     assert caplog.messages == []

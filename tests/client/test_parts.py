@@ -21,7 +21,7 @@ from tests.client.stand_in import Say
 from adanalytics_client import errors
 
 if TYPE_CHECKING:
-    from tests.client.conftest import Asked, OpenWorld, StandIn, World
+    from tests.client.conftest import Asked, OpenVariant, StandIn, Variant
 
 
 NOTE = "out.csv.part.json"
@@ -58,41 +58,41 @@ def _spoil(**changes: Any) -> Callable[[Path], None]:
     ],
 )
 def test_a_damaged_note_means_a_fresh_start(
-    open_world: OpenWorld,
+    open_variant: OpenVariant,
     store: Store,
     stand_in: StandIn,
     tmp_path: Path,
     damage: Callable[[Path], None],
 ) -> None:
-    break_off(open_world(retry=ONCE), store, tmp_path / "out.csv")
+    break_off(open_variant(retry=ONCE), store, tmp_path / "out.csv")
     damage(tmp_path)
     stand_in.asked.clear()
-    open_world().call("export", *DAYS, to=tmp_path / "out.csv")
+    open_variant().call("export", *DAYS, to=tmp_path / "out.csv")
     assert (tmp_path / "out.csv").read_bytes() == FILE
     assert ranges(stand_in) == [None]
     assert [each.name for each in tmp_path.iterdir()] == ["out.csv"]
 
 
 def test_a_part_that_changed_on_the_disk_is_noticed_by_its_checksum(
-    open_world: OpenWorld, store: Store, stand_in: StandIn, tmp_path: Path
+    open_variant: OpenVariant, store: Store, stand_in: StandIn, tmp_path: Path
 ) -> None:
     store.answer = {"sha256": hashlib.sha256(FILE).hexdigest()}
-    break_off(open_world(retry=ONCE), store, tmp_path / "out.csv")
+    break_off(open_variant(retry=ONCE), store, tmp_path / "out.csv")
     (tmp_path / "out.csv.part").write_bytes(bytes(12))
     stand_in.asked.clear()
-    open_world().call("export", *DAYS, to=tmp_path / "out.csv")
+    open_variant().call("export", *DAYS, to=tmp_path / "out.csv")
     assert (tmp_path / "out.csv").read_bytes() == FILE
     assert ranges(stand_in) == ["bytes=12-", None]
 
 
 def test_a_part_that_is_whole_asks_for_its_last_byte(
-    open_world: OpenWorld, store: Store, stand_in: StandIn, tmp_path: Path
+    open_variant: OpenVariant, store: Store, stand_in: StandIn, tmp_path: Path
 ) -> None:
     """Killed between the last byte and the rename."""
-    break_off(open_world(retry=ONCE), store, tmp_path / "out.csv")
+    break_off(open_variant(retry=ONCE), store, tmp_path / "out.csv")
     (tmp_path / "out.csv.part").write_bytes(FILE)
     stand_in.asked.clear()
-    open_world().call("export", *DAYS, to=tmp_path / "out.csv")
+    open_variant().call("export", *DAYS, to=tmp_path / "out.csv")
     assert ranges(stand_in) == [f"bytes={len(FILE) - 1}-"]
     assert (tmp_path / "out.csv").read_bytes() == FILE
 
@@ -111,17 +111,17 @@ def small_disk(size: int) -> Iterator[None]:
 
 
 def test_a_full_disk_leaves_the_old_file_and_what_fits(
-    open_world: OpenWorld, store: Store, stand_in: StandIn, tmp_path: Path
+    open_variant: OpenVariant, store: Store, stand_in: StandIn, tmp_path: Path
 ) -> None:
     store.content = b"0123456789abcdef" * 16_384
     (tmp_path / "out.csv").write_bytes(b"old")
     with small_disk(100_000), pytest.raises(OSError, match="File too large"):
-        open_world().call("export", *DAYS, to=tmp_path / "out.csv")
+        open_variant().call("export", *DAYS, to=tmp_path / "out.csv")
     assert (tmp_path / "out.csv").read_bytes() == b"old"
     kept = (tmp_path / "out.csv.part").stat().st_size
     assert 0 < kept <= 100_000
     stand_in.asked.clear()
-    open_world().call("export", *DAYS, to=tmp_path / "out.csv")
+    open_variant().call("export", *DAYS, to=tmp_path / "out.csv")
     assert (tmp_path / "out.csv").read_bytes() == store.content
     assert ranges(stand_in) == [f"bytes={kept}-"]
 
@@ -129,7 +129,7 @@ def test_a_full_disk_leaves_the_old_file_and_what_fits(
 @pytest.mark.parametrize("name", ["out.csv.part", ".out.csv.part.json.tmp", "out.csv.part.json"])
 @pytest.mark.parametrize("planted_at", ["first", "between"])
 def test_nothing_behind_a_planted_link_is_written(
-    open_world: OpenWorld,
+    open_variant: OpenVariant,
     store: Store,
     stand_in: StandIn,
     tmp_path: Path,
@@ -140,30 +140,30 @@ def test_nothing_behind_a_planted_link_is_written(
     folder.mkdir()
     victim.write_bytes(b"precious")
     if planted_at == "between":
-        break_off(open_world(retry=ONCE), store, folder / "out.csv")
+        break_off(open_variant(retry=ONCE), store, folder / "out.csv")
         (folder / name).unlink(missing_ok=True)
     (folder / name).symlink_to(victim)
     stand_in.asked.clear()
     if name == "out.csv.part":
         with pytest.raises(errors.ConfigurationError, match=r"out\.csv\.part is a link"):
-            open_world().call("export", *DAYS, to=folder / "out.csv")
+            open_variant().call("export", *DAYS, to=folder / "out.csv")
         assert stand_in.asked == []
     else:
-        open_world().call("export", *DAYS, to=folder / "out.csv")
+        open_variant().call("export", *DAYS, to=folder / "out.csv")
         assert (folder / "out.csv").read_bytes() == FILE
         assert not (folder / "out.csv").is_symlink()
     assert victim.read_bytes() == b"precious"
 
 
 def test_a_pipe_in_the_place_of_a_part_or_its_note(
-    open_world: OpenWorld, store: Store, tmp_path: Path
+    open_variant: OpenVariant, store: Store, tmp_path: Path
 ) -> None:
     os.mkfifo(tmp_path / NOTE)
-    open_world().call("export", *DAYS, to=tmp_path / "out.csv")
+    open_variant().call("export", *DAYS, to=tmp_path / "out.csv")
     assert (tmp_path / "out.csv").read_bytes() == FILE
     os.mkfifo(tmp_path / "out.csv.part")
     with pytest.raises(errors.ConfigurationError, match="is a device or a pipe"):
-        open_world().call("export", *DAYS, to=tmp_path / "out.csv")
+        open_variant().call("export", *DAYS, to=tmp_path / "out.csv")
 
 
 def _permissions(path: Path) -> int:
@@ -172,19 +172,19 @@ def _permissions(path: Path) -> int:
 
 @pytest.mark.parametrize(("mode", "meanwhile"), [(0o600, 0o600), (0o444, 0o644), (0o666, 0o644)])
 def test_a_file_that_is_replaced_keeps_its_permissions(
-    open_world: OpenWorld, store: Store, tmp_path: Path, mode: int, meanwhile: int
+    open_variant: OpenVariant, store: Store, tmp_path: Path, mode: int, meanwhile: int
 ) -> None:
     """And nobody reads meanwhile who may not read it, also what an earlier run left."""
     target, part = tmp_path / "out.csv", tmp_path / "out.csv.part"
     before = os.umask(0o022)
     try:
-        break_off(open_world(retry=ONCE), store, target)
+        break_off(open_variant(retry=ONCE), store, target)
         assert _permissions(part) == 0o644
         target.touch()
         target.chmod(mode)
-        break_off(open_world(retry=ONCE), store, target, 14)
+        break_off(open_variant(retry=ONCE), store, target, 14)
         assert _permissions(part) == meanwhile
-        open_world().call("export", *DAYS, to=target)
+        open_variant().call("export", *DAYS, to=target)
     finally:
         os.umask(before)
     assert _permissions(target) == mode
@@ -192,43 +192,43 @@ def test_a_file_that_is_replaced_keeps_its_permissions(
 
 
 def test_an_unwritable_path_is_an_error_before_anything_is_ordered(
-    open_world: OpenWorld, stand_in: StandIn, tmp_path: Path
+    open_variant: OpenVariant, stand_in: StandIn, tmp_path: Path
 ) -> None:
     (tmp_path / "out.csv.part").mkdir()
     with pytest.raises(OSError, match="Is a directory"):
-        open_world().call("export", *DAYS, to=tmp_path / "out.csv")
+        open_variant().call("export", *DAYS, to=tmp_path / "out.csv")
     (tmp_path / "link.csv").symlink_to(tmp_path / "nowhere" / "real.csv")
     with pytest.raises(errors.ConfigurationError, match=r"folder .*nowhere does not exist"):
-        open_world().call("export", *DAYS, to=tmp_path / "link.csv")
+        open_variant().call("export", *DAYS, to=tmp_path / "link.csv")
     with pytest.raises(OSError, match=re.escape("/proc/")):
-        open_world().call("export", *DAYS, to="/proc/out.csv")
+        open_variant().call("export", *DAYS, to="/proc/out.csv")
     with pytest.raises(OSError, match=re.escape("/proc/")):
-        open_world().call("export", *DAYS, to="/proc")
+        open_variant().call("export", *DAYS, to="/proc")
     assert stand_in.asked == []
     assert sorted(each.name for each in tmp_path.iterdir()) == ["link.csv", "out.csv.part"]
 
 
 def test_a_download_checks_its_path_before_it_waits(
-    open_world: OpenWorld, stand_in: StandIn, tmp_path: Path
+    open_variant: OpenVariant, stand_in: StandIn, tmp_path: Path
 ) -> None:
     stand_in.says(Say({"status": "pending", "status_url": "/status"}, status=202))
-    world = open_world()
-    job = world.call("start_export", *DAYS)
+    variant = open_variant()
+    job = variant.call("start_export", *DAYS)
     (tmp_path / "out.csv.part").mkdir()
     with pytest.raises(OSError, match="Is a directory"):
-        world.on(job, "download", tmp_path / "out.csv")
+        variant.on(job, "download", tmp_path / "out.csv")
     assert len(stand_in.asked) == 1
 
 
 def test_checking_a_path_leaves_no_trace(
-    open_world: OpenWorld, store: Store, stand_in: StandIn, tmp_path: Path
+    open_variant: OpenVariant, store: Store, stand_in: StandIn, tmp_path: Path
 ) -> None:
-    break_off(open_world(retry=ONCE), store, tmp_path / "out.csv")
+    break_off(open_variant(retry=ONCE), store, tmp_path / "out.csv")
     left = sorted(tmp_path.iterdir())
     stand_in.script = lambda _: Say({"error": "not now"}, status=400)
     for target in (tmp_path / "out.csv", tmp_path / "new.csv", tmp_path):
         with pytest.raises(errors.InvalidRequest):
-            open_world().call("export", *DAYS, to=target)
+            open_variant().call("export", *DAYS, to=target)
     assert sorted(tmp_path.iterdir()) == left
     assert (tmp_path / "out.csv.part").read_bytes() == FILE[:12]
 
@@ -263,11 +263,11 @@ def _another_begins(folder: Path) -> None:
 
 
 def test_a_download_leaves_the_part_of_another_alone(
-    world: World, meanwhile: Meanwhile, tmp_path: Path
+    variant: Variant, meanwhile: Meanwhile, tmp_path: Path
 ) -> None:
     meanwhile(_another_begins)
     with pytest.raises(errors.DownloadError, match="was removed or replaced while") as caught:
-        world.call("export", *DAYS, to=tmp_path / "out.csv")
+        variant.call("export", *DAYS, to=tmp_path / "out.csv")
     assert caught.value.part is None
     assert {each.name: each.read_text() for each in tmp_path.iterdir()} == {
         "out.csv.part": "written by another",
@@ -276,7 +276,7 @@ def test_a_download_leaves_the_part_of_another_alone(
 
 
 def test_a_download_that_starts_afresh_leaves_the_note_of_another_alone(
-    world: World, meanwhile: Meanwhile, tmp_path: Path
+    variant: Variant, meanwhile: Meanwhile, tmp_path: Path
 ) -> None:
     def changes(folder: Path) -> None:
         _another_begins(folder)
@@ -284,7 +284,7 @@ def test_a_download_that_starts_afresh_leaves_the_note_of_another_alone(
 
     serving = meanwhile(changes)
     with pytest.raises(errors.DownloadError, match="was removed or replaced while"):
-        world.call("export", *DAYS, to=tmp_path / "out.csv")
+        variant.call("export", *DAYS, to=tmp_path / "out.csv")
     assert (tmp_path / "out.csv.part.json").read_text() == "the other's note"
 
 
@@ -295,42 +295,42 @@ def _link(folder: Path) -> None:
 
 @pytest.mark.parametrize("happens", [lambda folder: (folder / "out.csv.part").unlink(), _link])
 def test_a_part_that_is_gone_or_a_link_never_becomes_the_target(
-    world: World, meanwhile: Meanwhile, tmp_path: Path, happens: Callable[[Path], None]
+    variant: Variant, meanwhile: Meanwhile, tmp_path: Path, happens: Callable[[Path], None]
 ) -> None:
     meanwhile(happens)
     (tmp_path / "out.csv").write_bytes(b"old")
     with pytest.raises(errors.DownloadError, match="was removed or replaced while"):
-        world.call("export", *DAYS, to=tmp_path / "out.csv")
+        variant.call("export", *DAYS, to=tmp_path / "out.csv")
     assert (tmp_path / "out.csv").read_bytes() == b"old"
     assert not (tmp_path / "out.csv").is_symlink()
 
 
 def test_a_folder_that_is_gone_is_an_error(
-    world: World, meanwhile: Meanwhile, tmp_path: Path
+    variant: Variant, meanwhile: Meanwhile, tmp_path: Path
 ) -> None:
     meanwhile(shutil.rmtree)
     with pytest.raises(errors.DownloadError, match="was removed or replaced while"):
-        world.call("export", *DAYS, to=tmp_path / "out.csv")
+        variant.call("export", *DAYS, to=tmp_path / "out.csv")
 
 
 def test_a_file_that_cannot_get_its_name_is_kept(
-    open_world: OpenWorld, meanwhile: Meanwhile, stand_in: StandIn, tmp_path: Path
+    open_variant: OpenVariant, meanwhile: Meanwhile, stand_in: StandIn, tmp_path: Path
 ) -> None:
     target = tmp_path / "out.csv"
     meanwhile(lambda _: target.mkdir(mode=0o755))
     with pytest.raises(errors.DownloadError, match=r"could not be named .*directory") as caught:
-        open_world().call("export", *DAYS, to=target)
+        open_variant().call("export", *DAYS, to=target)
     assert caught.value.part == f"{target}.part"
     assert (tmp_path / "out.csv.part").read_bytes() == FILE
     target.rmdir()
     stand_in.asked.clear()
-    open_world().call("export", *DAYS, to=target)
+    open_variant().call("export", *DAYS, to=target)
     assert ranges(stand_in) == [f"bytes={len(FILE) - 1}-"]
     assert [each.name for each in tmp_path.iterdir()] == ["out.csv"]
 
 
 def test_of_several_files_the_error_names_the_one_in_the_way(
-    world: World, stand_in: StandIn, tmp_path: Path
+    variant: Variant, stand_in: StandIn, tmp_path: Path
 ) -> None:
     store = Store(answer={"files": ["/a.csv", "/b.csv"], "download_url": None})
 
@@ -341,13 +341,13 @@ def test_of_several_files_the_error_names_the_one_in_the_way(
 
     stand_in.script = script
     with pytest.raises(errors.DownloadError, match=r"could not be named .*a\.csv") as caught:
-        world.call("export", *DAYS, to=tmp_path)
+        variant.call("export", *DAYS, to=tmp_path)
     assert caught.value.part == str(tmp_path / "a.csv.part")
 
 
 @pytest.mark.parametrize("cuts", [[12, 12], []], ids=["broken off", "whole"])
 def test_a_child_that_was_forked_meanwhile_does_not_keep_the_lock(
-    open_world: OpenWorld, stand_in: StandIn, tmp_path: Path, cuts: list[int]
+    open_variant: OpenVariant, stand_in: StandIn, tmp_path: Path, cuts: list[int]
 ) -> None:
     """What a child has of an open file is what `dup` makes: one lock, until both are closed."""
     store, part, held = Store(cuts=[*cuts]), tmp_path / "out.csv.part", list[int]()
@@ -361,9 +361,9 @@ def test_a_child_that_was_forked_meanwhile_does_not_keep_the_lock(
     try:
         if cuts:
             with pytest.raises(errors.DownloadError, match="ended after"):
-                open_world(retry=ONCE).call("export", *DAYS, to=tmp_path / "out.csv")
-        open_world().call("export", *DAYS, to=tmp_path / "out.csv")
-        open_world().call("export", *DAYS, to=tmp_path / "out.csv")
+                open_variant(retry=ONCE).call("export", *DAYS, to=tmp_path / "out.csv")
+        open_variant().call("export", *DAYS, to=tmp_path / "out.csv")
+        open_variant().call("export", *DAYS, to=tmp_path / "out.csv")
     finally:
         for each in held:
             os.close(each)
@@ -392,20 +392,20 @@ def _few_descriptors(more: int) -> Iterator[None]:
 
 
 def test_more_files_than_can_be_open_are_an_error_before_a_fetch(
-    world: World, stand_in: StandIn, tmp_path: Path
+    variant: Variant, stand_in: StandIn, tmp_path: Path
 ) -> None:
     def ordered(files: int) -> Any:
         names = [f"/{n}.csv" for n in range(files)]
         stand_in.script = Store(answer={"files": names, "download_url": None})
-        return world.call("start_export", *DAYS)
+        return variant.call("start_export", *DAYS)
 
     job = ordered(2000)
     expected = r"2000 files, .* may open only \d+\. .*`ulimit -n \d+`"
     with _few_descriptors(50), pytest.raises(errors.ConfigurationError, match=expected):
-        world.on(job, "download", tmp_path)
+        variant.on(job, "download", tmp_path)
     assert len(stand_in.asked) == 1
     assert list(tmp_path.iterdir()) == []
     job = ordered(60)
     with _few_descriptors(150):
-        world.on(job, "download", tmp_path)
+        variant.on(job, "download", tmp_path)
     assert len(list(tmp_path.iterdir())) == 60

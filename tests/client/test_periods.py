@@ -12,7 +12,7 @@ import pytest
 from adanalytics_client import ConfigurationError
 
 if TYPE_CHECKING:
-    from tests.client.conftest import OpenWorld, Say, StandIn, World
+    from tests.client.conftest import OpenVariant, Say, StandIn, Variant
 
 PERIODS = [
     (("today",), ("2027-01-15", "2027-01-15")),
@@ -40,16 +40,20 @@ PERIODS = [
 
 @pytest.mark.parametrize(("words", "days"), PERIODS)
 def test_every_method_takes_the_same_words(
-    world: World, stand_in: StandIn, say: type[Say], words: tuple[str, ...], days: tuple[str, str]
+    variant: Variant,
+    stand_in: StandIn,
+    say: type[Say],
+    words: tuple[str, ...],
+    days: tuple[str, str],
 ) -> None:
     stand_in.says_by_name(
         events=[say({"events": []})],
         summary=[say({"summary": [{}]})],
         bulk_export=[say({"url": "/f.csv"})],
     )
-    world.rows(*words, split="none")
-    world.call("summary", *words)
-    job = world.call("start_export", *words)
+    variant.rows(*words, split="none")
+    variant.call("summary", *words)
+    job = variant.call("start_export", *words)
     for asked in stand_in.asked[:2]:
         assert (asked.query["start_date"], asked.query["end_date"]) == days
     assert (str(job.order.start), str(job.order.end)) == days
@@ -58,14 +62,14 @@ def test_every_method_takes_the_same_words(
 @pytest.mark.parametrize(
     "word", ["tomorrow", "2026-13", "-7", "7d", "2026115", "", None, 5, 20261301, True, pd.NaT]
 )
-def test_another_word_is_an_error_that_says_what_to_write(world: World, word: str) -> None:
+def test_another_word_is_an_error_that_says_what_to_write(variant: Variant, word: str) -> None:
     with pytest.raises(ConfigurationError, match=r"^start: .* YYYY-MM-DD, today, yesterday, -7d"):
-        world.client.events(word)
+        variant.client.events(word)
 
 
 def test_an_export_to_a_file_takes_them_too(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say], tmp_path: object
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], tmp_path: object
 ) -> None:
     stand_in.says_by_name(bulk_export=[say({"url": "/f.csv"})], f_csv=[say(b"a,b\n1,2\n")])
-    open_world().call("export", "2026-02", to=f"{tmp_path}/out.csv")
+    open_variant().call("export", "2026-02", to=f"{tmp_path}/out.csv")
     assert b'"end_date": "2026-02-28"' in stand_in.asked[0].body

@@ -13,7 +13,7 @@ import pytest
 from adanalytics_client import errors
 
 if TYPE_CHECKING:
-    from tests.client.conftest import Say, StandIn, World
+    from tests.client.conftest import Say, StandIn, Variant
 
 DAY = "2026-01-15"
 ROW = b'{"event_id":"a"}'
@@ -25,16 +25,16 @@ def day(stand_in: StandIn, say: type[Say]) -> StandIn:
     return stand_in
 
 
-def write(world: World, to: Any, **options: Any) -> Any:
-    return world.on(world.client.events(DAY, split="none"), "write", to, **options)
+def write(variant: Variant, to: Any, **options: Any) -> Any:
+    return variant.on(variant.client.events(DAY, split="none"), "write", to, **options)
 
 
-def test_a_pipe_waits_for_its_reader(world: World, day: StandIn, tmp_path: Path) -> None:
+def test_a_pipe_waits_for_its_reader(variant: Variant, day: StandIn, tmp_path: Path) -> None:
     path, read = tmp_path / "pipe", list[bytes]()
     os.mkfifo(path)
     reader = threading.Thread(target=lambda: read.append(path.read_bytes()))
     reader.start()
-    assert write(world, path, format="jsonl") == 1
+    assert write(variant, path, format="jsonl") == 1
     reader.join()
     assert read == [ROW + b"\n"]
 
@@ -49,11 +49,11 @@ class OnlyWrites:
 
 
 @pytest.mark.parametrize("form", ["jsonl", "csv", "parquet", "arrow"])
-def test_of_a_stream_only_writing_is_asked_for(world: World, day: StandIn, form: str) -> None:
+def test_of_a_stream_only_writing_is_asked_for(variant: Variant, day: StandIn, form: str) -> None:
     stream, whole = OnlyWrites(), io.BytesIO()
-    assert write(world, stream, format=form) == 1
+    assert write(variant, stream, format=form) == 1
     assert {type(each) for each in stream.pieces} == {bytes}
-    write(world, whole, format=form)
+    write(variant, whole, format=form)
     assert b"".join(stream.pieces) == whole.getvalue()
 
 
@@ -71,24 +71,24 @@ def test_of_a_stream_only_writing_is_asked_for(world: World, day: StandIn, form:
     ],
 )
 def test_names_that_cannot_be_a_file(
-    world: World, day: StandIn, tmp_path: Path, name: str, message: str
+    variant: Variant, day: StandIn, tmp_path: Path, name: str, message: str
 ) -> None:
     (tmp_path / "file.csv").write_bytes(b"old")
     (tmp_path / "circle.csv").symlink_to("circle.csv")
     with pytest.raises(errors.ConfigurationError, match=message):
-        write(world, f"{tmp_path}/{name}")
+        write(variant, f"{tmp_path}/{name}")
     assert day.asked == []
     assert sorted(each.name for each in tmp_path.iterdir()) == ["circle.csv", "file.csv"]
 
 
 def test_events_without_a_field_have_one_header(
-    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+    variant: Variant, stand_in: StandIn, say: type[Say], tmp_path: Path
 ) -> None:
     rows = [[{}, {}], [{}], [{"odd": 1}]]
     stand_in.script = lambda asked: say(
         {"events": rows[int(asked.query["page"]) - 1], "has_more": asked.query["page"] != "3"}
     )
-    assert write(world, tmp_path / "x.csv") == 4
+    assert write(variant, tmp_path / "x.csv") == 4
     header, *lines = (tmp_path / "x.csv").read_text().splitlines()
     assert header.startswith("event_id,event_time,")
     assert header.endswith(",key_values,odd")

@@ -16,7 +16,7 @@ from adanalytics_client import Observer
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.client.conftest import OpenWorld, Say, StandIn, World
+    from tests.client.conftest import OpenVariant, Say, StandIn, Variant
 
 DAY = "2026-01-15"
 PAGE = {"events": [{"event_id": "a"}, {"event_id": "b"}], "pagination": {"has_more": False}}
@@ -38,29 +38,29 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
 
 @pytest.mark.parametrize("method", ["to_arrow", "to_pandas", "to_polars"])
 def test_a_table_shows_how_many_events_came(
-    reference_world: World, terminal: Terminal, method: str
+    reference_variant: Variant, terminal: Terminal, method: str
 ) -> None:
-    query = reference_world.client.events(DAY, split="none")
+    query = reference_variant.client.events(DAY, split="none")
     with redirect_stderr(terminal):
-        assert len(reference_world.on(query, method, progress=True)) == 1500
+        assert len(reference_variant.on(query, method, progress=True)) == 1500
     assert "100%" in terminal.getvalue()
     assert "1,500 events" in terminal.getvalue()
 
 
 def test_a_file_shows_events_and_an_export_bytes(
-    reference_world: World, terminal: Terminal, tmp_path: Path
+    reference_variant: Variant, terminal: Terminal, tmp_path: Path
 ) -> None:
-    query = reference_world.client.events(DAY)
+    query = reference_variant.client.events(DAY)
     with redirect_stderr(terminal):
-        assert reference_world.on(query, "write", tmp_path / "x.jsonl", progress=True) == 1500
+        assert reference_variant.on(query, "write", tmp_path / "x.jsonl", progress=True) == 1500
         assert "1,500 events" in terminal.getvalue()
-        path = reference_world.call("export", DAY, to=tmp_path / "x.csv", progress=True)
+        path = reference_variant.call("export", DAY, to=tmp_path / "x.csv", progress=True)
     assert "kB of" in terminal.getvalue()
     assert path.exists()
 
 
 def test_the_rate_of_an_export_leaves_out_what_the_service_took(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say], terminal: Terminal, tmp_path: Path
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], terminal: Terminal, tmp_path: Path
 ) -> None:
     stand_in.says_by_name(
         bulk_export=[say({"status": "pending", "status_url": "/state"})],
@@ -68,21 +68,21 @@ def test_the_rate_of_an_export_leaves_out_what_the_service_took(
         f_csv=[say(b"a,b\r\n")],
     )
     with redirect_stderr(terminal):
-        open_world().call("export", DAY, to=tmp_path / "x.csv", progress=True)
+        open_variant().call("export", DAY, to=tmp_path / "x.csv", progress=True)
     assert "5 B of 5 B" in terminal.getvalue()
     assert "/s" not in terminal.getvalue()
 
 
 def test_nothing_is_shown_where_stderr_is_no_terminal(
-    reference_world: World, capsys: pytest.CaptureFixture[str]
+    reference_variant: Variant, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    query = reference_world.client.events(DAY, split="none")
-    reference_world.on(query, "to_arrow", progress=True)
+    query = reference_variant.client.events(DAY, split="none")
+    reference_variant.on(query, "to_arrow", progress=True)
     assert capsys.readouterr().err == ""
 
 
 def test_a_notebook_shows_it_in_the_output_of_the_cell(
-    reference_world: World, monkeypatch: pytest.MonkeyPatch
+    reference_variant: Variant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without ipywidgets; what was shown last is saved with the notebook."""
 
@@ -101,13 +101,13 @@ def test_a_notebook_shows_it_in_the_output_of_the_cell(
     monkeypatch.setattr(builtins, "get_ipython", ZMQInteractiveShell, raising=False)
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace())
     monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=display))
-    query = reference_world.client.events(DAY, split="none")
-    reference_world.on(query, "to_arrow", progress=True)
+    query = reference_variant.client.events(DAY, split="none")
+    reference_variant.on(query, "to_arrow", progress=True)
     assert "1,500 events" in drawn[-1]
 
 
 def test_the_observer_of_the_client_hears_everything(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say], terminal: Terminal, tmp_path: Path
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], terminal: Terminal, tmp_path: Path
 ) -> None:
     heard: list[str] = []
 
@@ -126,9 +126,9 @@ def test_the_observer_of_the_client_hears_everything(
         bulk_export=[say({"status": "done", "url": "/f.csv"})],
         f_csv=[say(b"a,b\r\n")],
     )
-    world = open_world(observer=Everything())
-    query = world.client.events(DAY, split="none", on_drift="warn")
+    variant = open_variant(observer=Everything())
+    query = variant.client.events(DAY, split="none", on_drift="warn")
     with redirect_stderr(terminal):
-        world.call("export", DAY, to=tmp_path / "x.csv", progress=True)
-        world.on(query, "write", tmp_path / "x.jsonl", progress=True)
+        variant.call("export", DAY, to=tmp_path / "x.csv", progress=True)
+        variant.on(query, "write", tmp_path / "x.jsonl", progress=True)
     assert {"due", "request", "retry", "wait", "page", "drift", "bytes"} <= set(heard)

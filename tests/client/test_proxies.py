@@ -18,7 +18,7 @@ from adanalytics_client import errors
 from adanalytics_client._io.proxies import Proxies
 
 if TYPE_CHECKING:
-    from tests.client.conftest import Asked, OpenWorld, Say, StandIn
+    from tests.client.conftest import Asked, OpenVariant, Say, StandIn
 
 DATES = {"dates": ["2026-01-15"]}
 REFUSING = b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n"
@@ -38,35 +38,38 @@ def closed_port() -> int:
 
 
 def test_a_proxy_that_is_not_there_is_told_without_its_password(
-    open_world: OpenWorld, monkeypatch: pytest.MonkeyPatch
+    open_variant: OpenVariant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address = f"127.0.0.1:{closed_port()}"
     monkeypatch.setenv("HTTP_PROXY", f"http://user:s3cret@{address}")
     with pytest.raises(errors.TransportError) as caught:
-        open_world("http://stats.example").call("dates")
+        open_variant("http://stats.example").call("dates")
     told = f"connect to stats.example through the proxy http://{address} from the environment: Conn"
     assert told in str(caught.value)
     assert "s3cret" not in f"{caught.value!r}{vars(caught.value)}"
 
 
 def test_a_request_past_the_proxies_tells_of_none(
-    open_world: OpenWorld, monkeypatch: pytest.MonkeyPatch
+    open_variant: OpenVariant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     monkeypatch.setenv("NO_PROXY", "other.example, 127.0.0.1")
     with pytest.raises(errors.TransportError) as caught:
-        open_world(f"http://127.0.0.1:{closed_port()}").call("dates")
+        open_variant(f"http://127.0.0.1:{closed_port()}").call("dates")
     assert "proxy" not in str(caught.value)
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
 def test_a_proxy_that_asks_for_a_login(
-    open_world: OpenWorld, wire: Callable[..., Wire], monkeypatch: pytest.MonkeyPatch, scheme: str
+    open_variant: OpenVariant,
+    wire: Callable[..., Wire],
+    monkeypatch: pytest.MonkeyPatch,
+    scheme: str,
 ) -> None:
     proxy = wire([REFUSING], [REFUSING])
     monkeypatch.setenv("ALL_PROXY", proxy.url)
     with pytest.raises(errors.AdAnalyticsError) as caught:
-        open_world(f"{scheme}://stats.example").call("dates")
+        open_variant(f"{scheme}://stats.example").call("dates")
     assert "A proxy asks for a login (407)" in str(caught.value)
     assert "HTTP_PROXY=http://USER:PASSWORD@HOST:PORT" in str(caught.value)
     assert (len(proxy.heads), caught.value.attempts) == (1, 1)
@@ -87,11 +90,11 @@ def test_a_proxy_that_asks_for_a_login(
     ],
 )
 def test_a_proxy_that_cannot_be_used_is_a_wrong_setting(
-    open_world: OpenWorld, monkeypatch: pytest.MonkeyPatch, proxy: str, message: str
+    open_variant: OpenVariant, monkeypatch: pytest.MonkeyPatch, proxy: str, message: str
 ) -> None:
     monkeypatch.setenv("ALL_PROXY", proxy)
     with pytest.raises(errors.ConfigurationError, match=message) as caught:
-        open_world("http://stats.example")
+        open_variant("http://stats.example")
     report = traceback.TracebackException.from_exception(caught.value, capture_locals=True)
     (home,) = adanalytics_client.__path__
     frames = [f"{each.locals}" for each in report.stack if each.filename.startswith(home)]
@@ -100,20 +103,20 @@ def test_a_proxy_that_cannot_be_used_is_a_wrong_setting(
 
 
 def test_exceptions_that_are_no_hosts_are_a_wrong_setting(
-    open_world: OpenWorld, monkeypatch: pytest.MonkeyPatch
+    open_variant: OpenVariant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NO_PROXY", "[::1")
     with pytest.raises(errors.ConfigurationError, match="NO_PROXY is not a list of hosts"):
-        open_world("http://stats.example")
+        open_variant("http://stats.example")
 
 
 def test_a_wrong_proxy_that_nothing_goes_through(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say], monkeypatch: pytest.MonkeyPatch
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:99999")
     monkeypatch.setenv("NO_PROXY", "*")
     stand_in.says(say(DATES))
-    assert len(open_world().call("dates")) == 1
+    assert len(open_variant().call("dates")) == 1
 
 
 @pytest.mark.parametrize(
@@ -126,7 +129,7 @@ def test_a_wrong_proxy_that_nothing_goes_through(
     ],
 )
 def test_what_echoes_the_login_of_a_proxy(
-    open_world: OpenWorld,
+    open_variant: OpenVariant,
     stand_in: StandIn,
     say: type[Say],
     monkeypatch: pytest.MonkeyPatch,
@@ -141,35 +144,35 @@ def test_what_echoes_the_login_of_a_proxy(
 
     stand_in.script = script
     with pytest.raises(errors.InvalidRequest) as caught:
-        open_world("http://stats.example").call("dates")
+        open_variant("http://stats.example").call("dates")
     assert caught.value.reason == shown
 
 
 def test_a_certificate_that_is_not_trusted_is_asked_for_once(
-    open_world: OpenWorld, wire: Callable[..., Wire], certificate: Path
+    open_variant: OpenVariant, wire: Callable[..., Wire], certificate: Path
 ) -> None:
     server = wire(*[[sized(b"")]] * 3, context=served_with(certificate))
     with pytest.raises(errors.TransportError, match="is not trusted: self-signed certificate") as e:
-        open_world(server.url).call("dates")
+        open_variant(server.url).call("dates")
     assert "SSL_CERT_FILE" in str(e.value)
     assert (len(server.heads), e.value.attempts) == (1, 1)
 
 
 def test_a_certificate_of_another_host_is_told(
-    open_world: OpenWorld, wire: Callable[..., Wire], trusted: ssl.SSLContext
+    open_variant: OpenVariant, wire: Callable[..., Wire], trusted: ssl.SSLContext
 ) -> None:
     server = wire([sized(b"")], context=trusted)
     with pytest.raises(errors.TransportError, match="not valid for 'localhost'") as caught:
-        open_world(server.url.replace("127.0.0.1", "localhost")).call("dates")
+        open_variant(server.url.replace("127.0.0.1", "localhost")).call("dates")
     assert caught.value.attempts == 1
 
 
 def test_a_proxy_that_works_is_used(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say], monkeypatch: pytest.MonkeyPatch
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", stand_in.url.removeprefix("http://"))
     stand_in.says(say(DATES))
-    assert len(open_world("http://stats.example").call("dates")) == 1
+    assert len(open_variant("http://stats.example").call("dates")) == 1
     assert stand_in.asked[0].target.startswith("http://stats.example/")
 
 

@@ -20,7 +20,7 @@ import pytest
 from adanalytics_client import AsyncClient, Client, errors
 
 if TYPE_CHECKING:
-    from tests.client.conftest import MovedClock, OpenWorld, Say, StandIn
+    from tests.client.conftest import MovedClock, OpenVariant, Say, StandIn
 
 DATES = {"dates": ["2026-01-15"]}
 
@@ -37,16 +37,16 @@ def counting(stand_in: StandIn, folder: Path, *, limit: int) -> Client:
 
 
 def test_the_file_is_private_named_by_a_hash_and_counts_in_the_next_run(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
 ) -> None:
     stand_in.says(say(DATES))
     for run in range(3):
-        world = open_world(limit=3, on_limit="raise", api_key="aak_secret")
-        assert world.client.quota.remaining == 3 - run
-        world.call("dates")
+        variant = open_variant(limit=3, on_limit="raise", api_key="aak_secret")
+        assert variant.client.quota.remaining == 3 - run
+        variant.call("dates")
     with pytest.raises(errors.QuotaExceeded):
-        open_world(limit=3, on_limit="raise", api_key="aak_secret").call("dates")
-    assert open_world(limit=3, api_key="aak_other").client.quota.remaining == 3
+        open_variant(limit=3, on_limit="raise", api_key="aak_secret").call("dates")
+    assert open_variant(limit=3, api_key="aak_other").client.quota.remaining == 3
     folder = Path(os.environ["XDG_STATE_HOME"]) / "adanalytics" / "quota"
     assert folder.stat().st_mode & 0o777 == 0o700
     assert len(list(folder.glob("*.sqlite3"))) == 2
@@ -72,29 +72,29 @@ def test_a_login_counts_by_its_email_and_a_partner_does_not_matter(
 
 
 def test_in_memory_nothing_is_written(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
 ) -> None:
     stand_in.says(say(DATES))
-    world = open_world(limit=3, quota_log="memory")
-    world.call("dates")
-    assert world.client.quota.remaining == 2
+    variant = open_variant(limit=3, quota_log="memory")
+    variant.call("dates")
+    assert variant.client.quota.remaining == 2
     assert not list(Path(os.environ["XDG_STATE_HOME"]).iterdir())
 
 
 def test_a_429_holds_the_others_too(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say], clock: MovedClock
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], clock: MovedClock
 ) -> None:
     stand_in.says(say(status=429, headers={"Retry-After": "120"}), say(DATES))
     with pytest.raises(errors.RateLimited):
-        open_world(on_limit="raise").call("dates")
+        open_variant(on_limit="raise").call("dates")
     until = datetime.fromtimestamp(clock.now + 120, tz=UTC)
-    other = open_world(on_limit="raise", reserve=10)
+    other = open_variant(on_limit="raise", reserve=10)
     assert other.client.quota.resumes_at == until
     with pytest.raises(errors.QuotaExceeded) as caught:
         other.call("dates")
     assert caught.value.resumes_at == until
     assert len(stand_in.asked) == 1
-    open_world().call("dates")
+    open_variant().call("dates")
     assert clock.sleeps == [120.0]
 
 
@@ -137,7 +137,7 @@ def _run_all(works: list[Any]) -> None:
 
 
 def test_without_a_folder_the_client_counts_alone_and_says_so_once(
-    open_world: OpenWorld,
+    open_variant: OpenVariant,
     stand_in: StandIn,
     say: type[Say],
     tmp_path: Path,
@@ -145,10 +145,10 @@ def test_without_a_folder_the_client_counts_alone_and_says_so_once(
 ) -> None:
     (tmp_path / "state").write_text("not a folder")
     stand_in.says(say(DATES))
-    world = open_world(limit=3, quota_log=tmp_path / "state" / "deeper")
-    world.call("dates")
-    world.call("dates")
-    assert world.client.quota.remaining == 1
+    variant = open_variant(limit=3, quota_log=tmp_path / "state" / "deeper")
+    variant.call("dates")
+    variant.call("dates")
+    assert variant.client.quota.remaining == 1
     (told,) = [each.message for each in caplog.records if each.levelno == logging.WARNING]
     assert "cannot be used" in told
     assert "client counts its requests alone" in told
@@ -194,7 +194,7 @@ def damaged(path: Path, how: str) -> None:
 
 @pytest.mark.parametrize("how", ["its head", "its last page", "cut", "something else", "emptied"])
 def test_a_damaged_file_counts_as_full_for_an_hour(
-    open_world: OpenWorld,
+    open_variant: OpenVariant,
     stand_in: StandIn,
     say: type[Say],
     clock: MovedClock,
@@ -208,15 +208,15 @@ def test_a_damaged_file_counts_as_full_for_an_hour(
             client.dates()
     damaged(only_file(tmp_path), how)
     first, second = (
-        open_world(api_key="k", limit=50, on_limit="raise", quota_log=tmp_path) for _ in range(2)
+        open_variant(api_key="k", limit=50, on_limit="raise", quota_log=tmp_path) for _ in range(2)
     )
-    for world in (first, second):
+    for variant in (first, second):
         with pytest.raises(errors.QuotaExceeded):
-            world.call("dates")
+            variant.call("dates")
     (message,) = caplog.messages
     assert "was damaged; all requests of this hour count as used up" in message
     clock.now += 3600
-    assert [world.client.quota.remaining for world in (first, second)] == [50, 50]
+    assert [variant.client.quota.remaining for variant in (first, second)] == [50, 50]
 
 
 def on_a_full_disk(script: str, *words: str) -> str:

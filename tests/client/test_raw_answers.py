@@ -22,7 +22,7 @@ from tests.client.variants import BOTH_LIBRARIES
 from adanalytics_client import RetryPolicy, errors
 
 if TYPE_CHECKING:
-    from tests.client.conftest import OpenWorld, Say, StandIn
+    from tests.client.conftest import OpenVariant, Say, StandIn
 
 BODY = b'{"dates":["2026-01-15"]}'
 PACKED = gzip.compress(BODY, mtime=0)
@@ -169,20 +169,20 @@ def raw() -> Iterator[Raw]:
 
 @BOTH_LIBRARIES
 @pytest.mark.parametrize("name", CASES)
-def test_what_is_made_of_it(raw: Raw, open_world: OpenWorld, name: str) -> None:
+def test_what_is_made_of_it(raw: Raw, open_variant: OpenVariant, name: str) -> None:
     sent, then, error = CASES[name]
     attempts = 1 if error is None else 3
     raw.answers = [(sent, then)] * attempts + [(GOOD, STAYS)]
-    world = open_world(raw.url)
+    variant = open_variant(raw.url)
     if error is None:
-        assert world.call("dates") == DAYS
+        assert variant.call("dates") == DAYS
     else:
         with pytest.raises(error) as caught:
-            world.call("dates")
+            variant.call("dates")
         assert type(caught.value) is error
         assert caught.value.attempts == attempts
     assert raw.requests == attempts
-    assert world.call("dates") == DAYS
+    assert variant.call("dates") == DAYS
 
 
 @pytest.mark.parametrize(
@@ -198,12 +198,12 @@ def test_what_is_made_of_it(raw: Raw, open_world: OpenWorld, name: str) -> None:
     ],
 )
 def test_the_error_says_what_is_wrong_without_the_answer(
-    raw: Raw, open_world: OpenWorld, name: str, message: str
+    raw: Raw, open_variant: OpenVariant, name: str, message: str
 ) -> None:
     raw.answers = [CASES[name][:2]]
-    world = open_world(raw.url, retry=RetryPolicy(attempts=1))
+    variant = open_variant(raw.url, retry=RetryPolicy(attempts=1))
     with pytest.raises(errors.TransportError) as caught:
-        world.call("dates")
+        variant.call("dates")
     assert message in str(caught.value)
     assert "bytearray" not in str(caught.value)
     assert "SSH" not in str(caught.value)
@@ -227,30 +227,30 @@ def drip(connection: socket.socket) -> None:
     ids=["size of a chunk", "trailers", "head"],
 )
 def test_an_answer_that_drips_is_given_up_in_time(
-    raw: Raw, open_world: OpenWorld, answer: bytes
+    raw: Raw, open_variant: OpenVariant, answer: bytes
 ) -> None:
     """Also where none of what comes is a byte of the body."""
     raw.answers = [(answer, CLOSES)]
-    world = open_world(raw.url, retry=RetryPolicy(attempts=1, budget=1.0))
+    variant = open_variant(raw.url, retry=RetryPolicy(attempts=1, budget=1.0))
     with pytest.raises(errors.RequestTimeout):
-        world.call("dates")
+        variant.call("dates")
 
 
 def test_the_head_of_a_file_may_not_drip(
-    raw: Raw, open_world: OpenWorld, stand_in: StandIn, say: type[Say], tmp_path: Path
+    raw: Raw, open_variant: OpenVariant, stand_in: StandIn, say: type[Say], tmp_path: Path
 ) -> None:
     """The file itself may take as long as it takes."""
     raw.answers = [(sized(b"a,b\r\n", b"X: a" + DRIPPING), CLOSES)]
     stand_in.says(say({"status": "done", "download_url": f"{raw.url}/f.csv"}))
-    world = open_world(timeout=0.3, retry=RetryPolicy(attempts=1))
+    variant = open_variant(timeout=0.3, retry=RetryPolicy(attempts=1))
     with pytest.raises(errors.RequestTimeout):
-        world.call("export", "2026-01-15", to=tmp_path / "f.csv")
+        variant.call("export", "2026-01-15", to=tmp_path / "f.csv")
 
 
-def test_a_head_without_end_is_given_up_in_time(raw: Raw, open_world: OpenWorld) -> None:
+def test_a_head_without_end_is_given_up_in_time(raw: Raw, open_variant: OpenVariant) -> None:
     """However steadily it comes: the deadline is of the whole request."""
     raw.answers = [(head(status=b"HTTP/1.1 103 Early Hints"), GOES_ON), (GOOD, STAYS)]
-    world = open_world(raw.url, retry=RetryPolicy(attempts=1, budget=1.0))
+    variant = open_variant(raw.url, retry=RetryPolicy(attempts=1, budget=1.0))
     with pytest.raises(errors.RequestTimeout):
-        world.call("dates")
-    assert world.call("dates") == DAYS
+        variant.call("dates")
+    assert variant.call("dates") == DAYS

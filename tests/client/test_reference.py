@@ -14,22 +14,22 @@ from adanalytics_client import Client, Observer, RequestSent, errors
 from adanalytics_client.testing import async_reference_client, reference_client
 
 if TYPE_CHECKING:
-    from tests.client.conftest import World
+    from tests.client.conftest import Variant
 
     from adanalytics_server.local import LocalServer
 
 FIRST, LAST = "2026-01-15", "2026-01-16"
 
 
-def test_dates(reference_world: World) -> None:
-    assert [str(day) for day in reference_world.call("dates")] == [FIRST, LAST]
+def test_dates(reference_variant: Variant) -> None:
+    assert [str(day) for day in reference_variant.call("dates")] == [FIRST, LAST]
 
 
 @pytest.mark.parametrize("split", ["hourly", "daily", "none"])
 def test_every_split_gives_every_event_once_and_in_order(
-    reference_world: World, split: str
+    reference_variant: Variant, split: str
 ) -> None:
-    rows = reference_world.rows(FIRST, LAST, split=split, per_page=700)
+    rows = reference_variant.rows(FIRST, LAST, split=split, per_page=700)
     assert len({row["event_id"] for row in rows}) == len(rows) == 3000
     assert [(row["event_date"], row["event_hour"]) for row in rows] == sorted(
         (row["event_date"], row["event_hour"]) for row in rows
@@ -51,37 +51,37 @@ def test_no_request_is_wasted(reference: LocalServer, split: Any, requests: int)
     assert len(sent) == requests
 
 
-def test_a_summary_is_the_arithmetic_over_its_events(reference_world: World) -> None:
-    events = [each for each in reference_world.events(FIRST, LAST) if not each.is_filtered]
-    total = reference_world.call("summary", FIRST, LAST).rows[0]
+def test_a_summary_is_the_arithmetic_over_its_events(reference_variant: Variant) -> None:
+    events = [each for each in reference_variant.events(FIRST, LAST) if not each.is_filtered]
+    total = reference_variant.call("summary", FIRST, LAST).rows[0]
     assert total.revenue == sum((each.revenue for each in events), Decimal(0))
     assert total.impressions == sum(each.event_type == "impression" for each in events)
     assert str(total.ecpm) == f"{total.revenue * 1000 / total.impressions:.6f}"
-    grouped = reference_world.call("summary", FIRST, LAST, group_by="campaign")
+    grouped = reference_variant.call("summary", FIRST, LAST, group_by="campaign")
     assert grouped.totals == total
     assert sum(row.clicks for row in grouped.rows) == total.clicks
     assert grouped.currency == "USD"
 
 
 def test_a_csv_of_events_is_the_bulk_export_byte_for_byte(
-    reference_world: World, tmp_path: Path
+    reference_variant: Variant, tmp_path: Path
 ) -> None:
-    query = reference_world.client.events(FIRST, LAST)
-    assert reference_world.on(query, "write", tmp_path / "events.csv") == 3000
-    reference_world.call("export", FIRST, LAST, to=tmp_path / "export.csv", timeout=60)
+    query = reference_variant.client.events(FIRST, LAST)
+    assert reference_variant.on(query, "write", tmp_path / "events.csv") == 3000
+    reference_variant.call("export", FIRST, LAST, to=tmp_path / "export.csv", timeout=60)
     assert (tmp_path / "events.csv").read_bytes() == (tmp_path / "export.csv").read_bytes()
 
 
-def test_jsonl_holds_the_rows(reference_world: World, tmp_path: Path) -> None:
+def test_jsonl_holds_the_rows(reference_variant: Variant, tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
-    reference_world.on(reference_world.client.events(FIRST), "write", path)
+    reference_variant.on(reference_variant.client.events(FIRST), "write", path)
     lines = path.read_text().splitlines()
-    assert [json.loads(line) for line in lines] == reference_world.rows(FIRST)
+    assert [json.loads(line) for line in lines] == reference_variant.rows(FIRST)
 
 
-def test_a_model_gives_back_what_was_sent(reference_world: World) -> None:
-    rows = reference_world.rows(FIRST, hour=12)
-    events = reference_world.events(FIRST, hour=12)
+def test_a_model_gives_back_what_was_sent(reference_variant: Variant) -> None:
+    rows = reference_variant.rows(FIRST, hour=12)
+    events = reference_variant.events(FIRST, hour=12)
     assert [event.model_dump(mode="json") for event in events] == rows
     assert len(rows) > 0
 

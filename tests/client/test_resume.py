@@ -15,7 +15,7 @@ from tests.client.stand_in import Say
 from adanalytics_client import errors
 
 if TYPE_CHECKING:
-    from tests.client.conftest import Asked, OpenWorld, StandIn, World
+    from tests.client.conftest import Asked, OpenVariant, StandIn, Variant
 
 
 @pytest.fixture
@@ -26,46 +26,46 @@ def store(stand_in: StandIn) -> Store:
 
 
 def test_a_download_cut_at_any_byte_goes_on_in_the_same_run(
-    world: World, store: Store, stand_in: StandIn, tmp_path: Path
+    variant: Variant, store: Store, stand_in: StandIn, tmp_path: Path
 ) -> None:
     for cut in range(len(FILE)):
         stand_in.asked.clear()
         store.cuts = [cut]
         target = tmp_path / f"{cut}.csv"
-        world.call("export", *DAYS, to=target)
+        variant.call("export", *DAYS, to=target)
         assert target.read_bytes() == FILE
         assert ranges(stand_in) == [None, f"bytes={cut}-" if cut else None]
     assert len(list(tmp_path.iterdir())) == len(FILE)
 
 
 def test_a_download_cut_at_any_byte_goes_on_in_a_new_run(
-    open_world: OpenWorld, store: Store, stand_in: StandIn, tmp_path: Path
+    open_variant: OpenVariant, store: Store, stand_in: StandIn, tmp_path: Path
 ) -> None:
     target = tmp_path / "out.csv"
     for cut in range(len(FILE)):
         target.write_bytes(b"old")
-        error = break_off(open_world(retry=ONCE), store, target, cut)
+        error = break_off(open_variant(retry=ONCE), store, target, cut)
         assert error.part == (f"{target}.part" if cut else None)
         assert target.read_bytes() == b"old"
         assert "s3cret" not in "".join(
             each.read_text() for each in tmp_path.iterdir() if each.suffix == ".json"
         )
         stand_in.asked.clear()
-        open_world().call("export", *DAYS, to=target)
+        open_variant().call("export", *DAYS, to=target)
         assert ranges(stand_in) == [f"bytes={cut}-" if cut else None]
         assert target.read_bytes() == FILE
         assert [each.name for each in tmp_path.iterdir()] == ["out.csv"]
 
 
 def test_a_saved_job_goes_on_with_its_download(
-    open_world: OpenWorld, store: Store, stand_in: StandIn, tmp_path: Path
+    open_variant: OpenVariant, store: Store, stand_in: StandIn, tmp_path: Path
 ) -> None:
     store.cuts = [9, 9]
-    first = open_world(retry=ONCE)
+    first = open_variant(retry=ONCE)
     job = first.call("start_export", *DAYS)
     with pytest.raises(errors.DownloadError):
         first.on(job, "download", tmp_path / "out.csv")
-    again = open_world()
+    again = open_variant()
     stand_in.asked.clear()
     later = type(job).from_json(again.client, job.to_json())
     again.on(later, "download", tmp_path / "out.csv")
@@ -76,40 +76,40 @@ def test_a_saved_job_goes_on_with_its_download(
 @pytest.mark.parametrize("honours_if_range", [True, False])
 @pytest.mark.parametrize("new", [FILE.upper(), FILE.upper() * 2, b"x"])
 def test_two_versions_are_never_glued(
-    open_world: OpenWorld, store: Store, tmp_path: Path, new: bytes, *, honours_if_range: bool
+    open_variant: OpenVariant, store: Store, tmp_path: Path, new: bytes, *, honours_if_range: bool
 ) -> None:
     """Also when the service overlooks If-Range, and the new version is as long as the old one."""
-    break_off(open_world(retry=ONCE), store, tmp_path / "out.csv")
+    break_off(open_variant(retry=ONCE), store, tmp_path / "out.csv")
     store.content, store.etag, store.honours_if_range = new, '"v2"', honours_if_range
-    open_world().call("export", *DAYS, to=tmp_path / "out.csv")
+    open_variant().call("export", *DAYS, to=tmp_path / "out.csv")
     assert (tmp_path / "out.csv").read_bytes() == new
 
 
 def test_a_part_of_another_export_is_not_gone_on_with(
-    open_world: OpenWorld, store: Store, stand_in: StandIn, tmp_path: Path
+    open_variant: OpenVariant, store: Store, stand_in: StandIn, tmp_path: Path
 ) -> None:
     """An ETag says something about one file only: another may have the same."""
-    break_off(open_world(retry=ONCE), store, tmp_path / "out.csv")
+    break_off(open_variant(retry=ONCE), store, tmp_path / "out.csv")
     store.answer, store.content = {"export_id": "e2"}, FILE.upper()
     stand_in.asked.clear()
-    open_world().call("export", *DAYS, to=tmp_path / "out.csv")
+    open_variant().call("export", *DAYS, to=tmp_path / "out.csv")
     assert (tmp_path / "out.csv").read_bytes() == FILE.upper()
     assert ranges(stand_in) == [None]
 
 
 def test_the_same_bytes_under_another_name_are_gone_on_with(
-    open_world: OpenWorld, store: Store, stand_in: StandIn, tmp_path: Path
+    open_variant: OpenVariant, store: Store, stand_in: StandIn, tmp_path: Path
 ) -> None:
     store.answer = {"sha256": hashlib.sha256(FILE).hexdigest()}
-    break_off(open_world(retry=ONCE), store, tmp_path / "out.csv")
+    break_off(open_variant(retry=ONCE), store, tmp_path / "out.csv")
     store.answer["export_id"] = "e2"
     stand_in.asked.clear()
-    open_world().call("export", *DAYS, to=tmp_path / "out.csv")
+    open_variant().call("export", *DAYS, to=tmp_path / "out.csv")
     assert ranges(stand_in) == ["bytes=12-"]
 
 
 def test_a_service_may_send_less_of_the_rest_than_was_asked_for(
-    world: World, stand_in: StandIn, tmp_path: Path
+    variant: Variant, stand_in: StandIn, tmp_path: Path
 ) -> None:
     def script(asked: Asked) -> Say:
         if asked.method == "POST":
@@ -124,7 +124,7 @@ def test_a_service_may_send_less_of_the_rest_than_was_asked_for(
         return Say(FILE[first : last + 1], status=206, headers=headers)
 
     stand_in.script = script
-    world.call("export", *DAYS, to=tmp_path / "out.csv")
+    variant.call("export", *DAYS, to=tmp_path / "out.csv")
     assert (tmp_path / "out.csv").read_bytes() == FILE
 
 
@@ -141,7 +141,7 @@ DATED = {"Last-Modified": "Thu, 01 Jan 2026 00:00:00 GMT", "Date": "Thu, 01 Jan 
     ],
 )
 def test_a_date_is_a_validator_when_it_is_older_than_the_answer(
-    open_world: OpenWorld,
+    open_variant: OpenVariant,
     store: Store,
     stand_in: StandIn,
     tmp_path: Path,
@@ -150,35 +150,35 @@ def test_a_date_is_a_validator_when_it_is_older_than_the_answer(
     resumes: bool,
 ) -> None:
     store.etag, store.headers, store.honours_if_range = None, dates, False
-    break_off(open_world(retry=ONCE), store, tmp_path / "out.csv")
+    break_off(open_variant(retry=ONCE), store, tmp_path / "out.csv")
     stand_in.asked.clear()
-    open_world().call("export", *DAYS, to=tmp_path / "out.csv")
+    open_variant().call("export", *DAYS, to=tmp_path / "out.csv")
     assert ranges(stand_in) == ["bytes=12-" if resumes else None]
 
 
 def test_a_416_starts_afresh(
-    open_world: OpenWorld, store: Store, stand_in: StandIn, tmp_path: Path
+    open_variant: OpenVariant, store: Store, stand_in: StandIn, tmp_path: Path
 ) -> None:
-    break_off(open_world(retry=ONCE), store, tmp_path / "out.csv")
+    break_off(open_variant(retry=ONCE), store, tmp_path / "out.csv")
     store.content, store.honours_if_range = b"short", False
     stand_in.asked.clear()
-    open_world().call("export", *DAYS, to=tmp_path / "out.csv")
+    open_variant().call("export", *DAYS, to=tmp_path / "out.csv")
     assert (tmp_path / "out.csv").read_bytes() == b"short"
     assert ranges(stand_in) == ["bytes=12-", None]
 
 
 def test_a_gzip_file_goes_on_and_must_end(
-    open_world: OpenWorld, store: Store, tmp_path: Path
+    open_variant: OpenVariant, store: Store, tmp_path: Path
 ) -> None:
     """Of two members, cut between them: the rest is still missing, though gzip has ended."""
     first, second = gzip.compress(b"a"), gzip.compress(b"b")
     store.content = first + second
-    break_off(open_world(retry=ONCE), store, tmp_path / "out.csv.gz", len(first))
-    open_world().call("export", *DAYS, to=tmp_path / "out.csv.gz")
+    break_off(open_variant(retry=ONCE), store, tmp_path / "out.csv.gz", len(first))
+    open_variant().call("export", *DAYS, to=tmp_path / "out.csv.gz")
     assert gzip.decompress((tmp_path / "out.csv.gz").read_bytes()) == b"ab"
     store.content, store.etag = first + second[:-1], '"v2"'
     with pytest.raises(errors.DownloadError, match="the end is missing"):
-        open_world(retry=ONCE).call("export", *DAYS, to=tmp_path / "other.csv.gz")
+        open_variant(retry=ONCE).call("export", *DAYS, to=tmp_path / "other.csv.gz")
     assert [each.name for each in tmp_path.iterdir()] == ["out.csv.gz"]
 
 
@@ -192,21 +192,21 @@ def sent_three_bytes_of(stand_in: StandIn, *then: Say) -> None:
 
 
 def test_a_refused_range_of_another_length_is_no_end(
-    world: World, stand_in: StandIn, tmp_path: Path
+    variant: Variant, stand_in: StandIn, tmp_path: Path
 ) -> None:
     rest = Say(FILE[3:9], status=206, headers={**ETAG, "Content-Range": "bytes 3-8/*"})
     refused = Say(status=416, headers={"Content-Range": "bytes */7"})
     sent_three_bytes_of(stand_in, rest, refused, Say(b"a,b\r\n1,", headers={"ETag": '"v2"'}))
-    world.call("export", *DAYS, to=tmp_path / "out.csv")
+    variant.call("export", *DAYS, to=tmp_path / "out.csv")
     assert (tmp_path / "out.csv").read_bytes() == b"a,b\r\n1,"
 
 
 def test_a_part_that_is_longer_than_its_range_is_not_kept(
-    world: World, stand_in: StandIn, tmp_path: Path
+    variant: Variant, stand_in: StandIn, tmp_path: Path
 ) -> None:
     longer = Say(FILE[3:12], status=206, headers={**ETAG, "Content-Range": "bytes 3-8/*"})
     sent_three_bytes_of(stand_in, longer, Say(FILE, headers=ETAG))
-    world.call("export", *DAYS, to=tmp_path / "out.csv")
+    variant.call("export", *DAYS, to=tmp_path / "out.csv")
     assert (tmp_path / "out.csv").read_bytes() == FILE
     assert ranges(stand_in) == [None, "bytes=3-", None]
 
@@ -220,7 +220,7 @@ def test_a_part_that_is_longer_than_its_range_is_not_kept(
     ],
 )
 def test_without_an_id_a_file_is_known_by_its_whole_address(
-    open_world: OpenWorld,
+    open_variant: OpenVariant,
     store: Store,
     stand_in: StandIn,
     tmp_path: Path,
@@ -232,11 +232,11 @@ def test_without_an_id_a_file_is_known_by_its_whole_address(
 ) -> None:
     store.etag, store.headers, store.honours_if_range = etag, DATED, False
     store.answer = {"export_id": None, "download_url": before}
-    break_off(open_world(retry=ONCE), store, tmp_path / "out.csv")
+    break_off(open_variant(retry=ONCE), store, tmp_path / "out.csv")
     store.answer["download_url"] = after
     store.content = FILE if goes_on else FILE.upper()
     stand_in.asked.clear()
-    open_world().call("export", *DAYS, to=tmp_path / "out.csv")
+    open_variant().call("export", *DAYS, to=tmp_path / "out.csv")
     assert (tmp_path / "out.csv").read_bytes() == store.content
     assert ranges(stand_in) == ["bytes=12-" if goes_on else None]
 
@@ -251,7 +251,7 @@ def test_without_an_id_a_file_is_known_by_its_whole_address(
     ],
 )
 def test_a_part_of_another_order_is_not_gone_on_with(
-    open_world: OpenWorld,
+    open_variant: OpenVariant,
     store: Store,
     stand_in: StandIn,
     tmp_path: Path,
@@ -262,11 +262,11 @@ def test_a_part_of_another_order_is_not_gone_on_with(
     """Though the service gives every file the same address and ETag."""
     target = tmp_path / "out"
     store.answer = {"export_id": None}
-    break_off(open_world(retry=ONCE), store, target)
+    break_off(open_variant(retry=ONCE), store, target)
     store.content = b'{"a": 1}\n' if options.get("format") == "jsonl" else FILE.upper()
     if "compression" in options:
         store.content = gzip.compress(store.content)
     stand_in.asked.clear()
-    open_world(partner=partner).call("export", *days, to=target, **options)
+    open_variant(partner=partner).call("export", *days, to=target, **options)
     assert target.read_bytes() == store.content
     assert ranges(stand_in) == [None]

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.client.one_export import CSV, FILE
 from tests.client.stand_in import Say
-from tests.client.variants import SyncWorld
+from tests.client.variants import SyncVariant
 
 from adanalytics_client import AsyncExportJob, ExportJob, errors
 
 if TYPE_CHECKING:
-    from tests.client.conftest import Asked, MovedClock, OpenWorld, StandIn, World
+    from tests.client.conftest import Asked, MovedClock, OpenVariant, StandIn, Variant
 
     from adanalytics_server.local import LocalServer
 
@@ -28,24 +28,24 @@ if TYPE_CHECKING:
 KEEPING = {**CSV, "ETag": '"v1"'}
 
 
-def again(world: World, job: Any, text: str | None = None) -> Any:
+def again(variant: Variant, job: Any, text: str | None = None) -> Any:
     """The same job, made anew from its text."""
     kind = ExportJob if isinstance(job, ExportJob) else AsyncExportJob
-    return kind.from_json(world.client, job.to_json() if text is None else text)
+    return kind.from_json(variant.client, job.to_json() if text is None else text)
 
 
 def test_a_job_goes_on_from_its_text(
-    open_world: OpenWorld, stand_in: StandIn, tmp_path: Path
+    open_variant: OpenVariant, stand_in: StandIn, tmp_path: Path
 ) -> None:
     stand_in.says_by_name(
         bulk_export=[Say({"status": "queued", "status_url": "/st", "id": "e1", "n": 1.50}, 202)],
         st=[Say({"status": "done", "url": "/f.csv", "row_count": 1})],
         f_csv=[Say(FILE, headers=CSV)],
     )
-    world = open_world()
-    job = world.call("start_export", "2026-01-01", "2026-01-31", compression="gzip")
+    variant = open_variant()
+    job = variant.call("start_export", "2026-01-01", "2026-01-31", compression="gzip")
     assert "secret-key" not in job.to_json()
-    other = open_world()
+    other = open_variant()
     later = again(other, job)
     assert later.last_status == job.last_status
     assert later.last_status.answer["n"] == Decimal("1.50")
@@ -56,28 +56,28 @@ def test_a_job_goes_on_from_its_text(
 
 @pytest.mark.parametrize("way", ["text", "pickle"])
 def test_a_saved_job_keeps_the_pause_that_the_service_asked_for(
-    world: World, stand_in: StandIn, clock: MovedClock, way: str
+    variant: Variant, stand_in: StandIn, clock: MovedClock, way: str
 ) -> None:
     stand_in.says(
         Say({"status": "queued", "status_url": "/st"}, 202, headers={"Retry-After": "120"}),
         Say({"status": "done", "url": "/f"}),
     )
-    job = world.call("start_export", "2026-01-01")
-    later = again(world, pickle.loads(pickle.dumps(job)) if way == "pickle" else job)
+    job = variant.call("start_export", "2026-01-01")
+    later = again(variant, pickle.loads(pickle.dumps(job)) if way == "pickle" else job)
     assert later.last_status.answered_at == job.last_status.answered_at
     clock.now += 50
-    assert world.on(later, "wait", timeout=600).done
+    assert variant.on(later, "wait", timeout=600).done
     assert clock.sleeps == [70.0]
 
 
-def test_a_text_of_an_earlier_version_knows_no_pause(world: World, stand_in: StandIn) -> None:
+def test_a_text_of_an_earlier_version_knows_no_pause(variant: Variant, stand_in: StandIn) -> None:
     queued = {"status": "queued", "status_url": "/st"}
     stand_in.says(Say(queued, 202, headers={"Retry-After": "120"}))
-    job = world.call("start_export", "2026-01-01")
+    job = variant.call("start_export", "2026-01-01")
     said = json.loads(job.to_json())
     for name in ("retry_after", "answered_at"):
         del said["status"][name]
-    status = again(world, job, json.dumps(said)).last_status
+    status = again(variant, job, json.dumps(said)).last_status
     assert (status.retry_after, status.answered_at, status.status_text) == (None, None, "queued")
 
 
@@ -93,15 +93,15 @@ def test_a_text_of_an_earlier_version_knows_no_pause(world: World, stand_in: Sta
     ],
 )
 def test_a_text_that_does_not_fit_is_refused(
-    world: World, stand_in: StandIn, change: dict[str, Any]
+    variant: Variant, stand_in: StandIn, change: dict[str, Any]
 ) -> None:
     stand_in.says(Say({"url": "/f"}))
-    job = world.call("start_export", "2026-01-01")
+    job = variant.call("start_export", "2026-01-01")
     said = json.loads(job.to_json())
     for text in (json.dumps(said | change), "", "{", "[]"):
         with pytest.raises(errors.ConfigurationError, match="saved export"):
-            again(world, job, text)
-    assert again(world, job, json.dumps(said | {"since_then": 1})).last_status == job.last_status
+            again(variant, job, text)
+    assert again(variant, job, json.dumps(said | {"since_then": 1})).last_status == job.last_status
 
 
 @pytest.mark.parametrize(
@@ -116,28 +116,28 @@ def test_a_text_that_does_not_fit_is_refused(
     ],
 )
 def test_a_service_is_known_however_its_address_is_spelled(
-    open_world: OpenWorld, stand_in: StandIn, spelled: str, *, same: bool
+    open_variant: OpenVariant, stand_in: StandIn, spelled: str, *, same: bool
 ) -> None:
     stand_in.says(Say({"url": "/f"}))
-    kept = json.loads(open_world().call("start_export", "2026-01-01").to_json())
-    world = open_world("http://stats.example/v2")
-    kind = ExportJob if isinstance(world, SyncWorld) else AsyncExportJob
+    kept = json.loads(open_variant().call("start_export", "2026-01-01").to_json())
+    variant = open_variant("http://stats.example/v2")
+    kind = ExportJob if isinstance(variant, SyncVariant) else AsyncExportJob
     text = json.dumps(kept | {"base_url": spelled})
     if same:
-        assert kind.from_json(world.client, text).last_status.files
+        assert kind.from_json(variant.client, text).last_status.files
     else:
         with pytest.raises(
             errors.ConfigurationError, match="saved export belongs to partner 'acme'"
         ):
-            kind.from_json(world.client, text)
+            kind.from_json(variant.client, text)
 
 
 def test_a_pickled_job_leaves_its_client_behind(
-    world: World, stand_in: StandIn, tmp_path: Path
+    variant: Variant, stand_in: StandIn, tmp_path: Path
 ) -> None:
     ordered = {"url": "/f.csv", "expires_at": "2026-02-01", "echo": ["secret-key"]}
     stand_in.says_by_name(bulk_export=[Say(ordered)], f_csv=[Say(FILE, headers=CSV)])
-    job = world.call("start_export", "2026-01-01")
+    job = variant.call("start_export", "2026-01-01")
     note = pickle.dumps(job)
     assert b"secret-key" not in note
     kept = pickle.loads(note)
@@ -146,33 +146,33 @@ def test_a_pickled_job_leaves_its_client_behind(
     assert (repr(kept), kept.to_json()) == (repr(job), job.to_json())
     for name, *arguments in (("status",), ("wait",), ("download", tmp_path / "x.csv")):
         with pytest.raises(errors.ConfigurationError, match="from_json"):
-            world.on(kept, name, *arguments)
+            variant.on(kept, name, *arguments)
     # A copy within the process keeps its client.
-    for one in (again(world, job, kept.to_json()), copy.copy(job), copy.deepcopy(job)):
-        assert world.on(one, "download", tmp_path / "x.csv").read_bytes() == FILE
+    for one in (again(variant, job, kept.to_json()), copy.copy(job), copy.deepcopy(job)):
+        assert variant.on(one, "download", tmp_path / "x.csv").read_bytes() == FILE
     status = job.last_status
     assert pickle.loads(pickle.dumps(status)) == copy.deepcopy(status) == status
     assert status.answer == {"url": "/f.csv", "expires_at": "2026-02-01", "echo": ["***"]}
 
 
 def test_half_a_surrogate_pair_in_an_answer_can_be_saved(
-    world: World, stand_in: StandIn, tmp_path: Path
+    variant: Variant, stand_in: StandIn, tmp_path: Path
 ) -> None:
     ordered = {"url": "/f.csv", "n\ud83d": "\ud83d\\ud83d", "rate": 0.5, "note": "\U0001f600\u00e9"}
     stand_in.says_by_name(bulk_export=[Say(ordered)], f_csv=[Say(FILE, headers=CSV)])
-    job = world.call("start_export", "2026-01-01")
+    job = variant.call("start_export", "2026-01-01")
     place = tmp_path / "export.job"
     place.write_text(job.to_json(), encoding="utf-8")
-    later = again(world, job, place.read_text(encoding="utf-8"))
+    later = again(variant, job, place.read_text(encoding="utf-8"))
     assert later.last_status == pickle.loads(pickle.dumps(job)).last_status == job.last_status
     assert later.last_status.answer["n\ud83d"] == "\ud83d\\ud83d"
     assert later.to_json() == job.to_json()
-    assert world.on(later, "download", tmp_path / "x.csv").read_bytes() == FILE
+    assert variant.on(later, "download", tmp_path / "x.csv").read_bytes() == FILE
 
 
 @pytest.mark.parametrize("status", [403, 410])
 def test_an_expired_address_is_asked_for_anew(
-    world: World, stand_in: StandIn, tmp_path: Path, status: int
+    variant: Variant, stand_in: StandIn, tmp_path: Path, status: int
 ) -> None:
     """In the middle of the file: what has arrived stays, and the new address gives the rest."""
     rest = {**KEEPING, "Content-Range": f"bytes 4-{len(FILE) - 1}/{len(FILE)}"}
@@ -182,8 +182,8 @@ def test_an_expired_address_is_asked_for_anew(
         old_csv=[Say(FILE, headers=KEEPING, cut=4), Say(status=status)],
         new_csv=[Say(FILE[4:], status=206, headers=rest)],
     )
-    job = world.call("start_export", "2026-01-01")
-    assert world.on(job, "download", tmp_path / "out.csv").read_bytes() == FILE
+    job = variant.call("start_export", "2026-01-01")
+    assert variant.on(job, "download", tmp_path / "out.csv").read_bytes() == FILE
     assert [asked.path for asked in stand_in.asked[1:]] == [
         "/old.csv",
         "/old.csv",
@@ -198,7 +198,7 @@ def test_an_expired_address_is_asked_for_anew(
     "refusal", [{"status": 401, "body": {"error": "link expired"}}, {"status": 404}]
 )
 def test_an_address_that_expired_under_another_status_is_asked_for_anew(
-    world: World, stand_in: StandIn, tmp_path: Path, refusal: dict[str, Any]
+    variant: Variant, stand_in: StandIn, tmp_path: Path, refusal: dict[str, Any]
 ) -> None:
     stand_in.says_by_name(
         bulk_export=[Say({"status": "done", "status_url": "/st", "url": "/old.csv"})],
@@ -206,24 +206,24 @@ def test_an_address_that_expired_under_another_status_is_asked_for_anew(
         old_csv=[Say(**refusal)],
         new_csv=[Say(FILE, headers=CSV)],
     )
-    job = world.call("start_export", "2026-01-01")
-    assert world.on(job, "download", tmp_path / "out.csv").read_bytes() == FILE
+    job = variant.call("start_export", "2026-01-01")
+    assert variant.on(job, "download", tmp_path / "out.csv").read_bytes() == FILE
 
 
 def test_a_refusal_that_a_fresh_address_does_not_change_is_raised(
-    world: World, stand_in: StandIn, tmp_path: Path
+    variant: Variant, stand_in: StandIn, tmp_path: Path
 ) -> None:
     same = Say({"status": "done", "status_url": "/st", "url": "/f.csv"})
     stand_in.says_by_name(bulk_export=[same], st=[same], f_csv=[Say(status=401)])
     with pytest.raises(errors.AuthenticationError):
-        world.call("export", "2026-01-01", to=tmp_path / "out.csv")
+        variant.call("export", "2026-01-01", to=tmp_path / "out.csv")
     stand_in.says_by_name(bulk_export=[same], st=[same], f_csv=[Say(status=400)])
     with pytest.raises(errors.InvalidRequest):
-        world.call("export", "2026-01-01", to=tmp_path / "out.csv")
+        variant.call("export", "2026-01-01", to=tmp_path / "out.csv")
 
 
 def test_the_order_is_repeated_where_that_is_known_to_be_harmless(
-    world: World, stand_in: StandIn, tmp_path: Path
+    variant: Variant, stand_in: StandIn, tmp_path: Path
 ) -> None:
     stand_in.says_by_name(
         bulk_export=[
@@ -234,7 +234,7 @@ def test_the_order_is_repeated_where_that_is_known_to_be_harmless(
         old_csv=[Say(status=403)],
         new_csv=[Say(FILE, headers=CSV)],
     )
-    world.call("export", "2026-01-01", to=tmp_path / "out.csv")
+    variant.call("export", "2026-01-01", to=tmp_path / "out.csv")
     assert (tmp_path / "out.csv").read_bytes() == FILE
 
 
@@ -248,7 +248,7 @@ def test_the_order_is_repeated_where_that_is_known_to_be_harmless(
     ],
 )
 def test_an_address_that_stays_expired_is_typed_and_ends(
-    world: World, stand_in: StandIn, tmp_path: Path, fresh: dict[str, Any]
+    variant: Variant, stand_in: StandIn, tmp_path: Path, fresh: dict[str, Any]
 ) -> None:
     stand_in.says_by_name(
         bulk_export=[Say({"status": "done", "status_url": "/st", "url": "/old.csv"})],
@@ -256,13 +256,13 @@ def test_an_address_that_stays_expired_is_typed_and_ends(
         old_csv=[Say(status=403)],
     )
     with pytest.raises(errors.ExportExpired):
-        world.call("export", "2026-01-01", to=tmp_path / "out.csv")
+        variant.call("export", "2026-01-01", to=tmp_path / "out.csv")
     assert len(stand_in.asked) == 3
     assert list(tmp_path.iterdir()) == []
 
 
 def test_addresses_that_all_expire_at_once_end(
-    world: World, stand_in: StandIn, tmp_path: Path
+    variant: Variant, stand_in: StandIn, tmp_path: Path
 ) -> None:
     def script(asked: Asked) -> Say:
         if "csv" in asked.path:
@@ -272,18 +272,18 @@ def test_addresses_that_all_expire_at_once_end(
 
     stand_in.script = script
     with pytest.raises(errors.ExportExpired):
-        world.call("export", "2026-01-01", to=tmp_path / "out.csv")
+        variant.call("export", "2026-01-01", to=tmp_path / "out.csv")
     assert len(stand_in.asked) == 4
 
 
 def test_the_real_server_gives_a_fresh_address(
-    reference: LocalServer, reference_world: World, tmp_path: Path
+    reference: LocalServer, reference_variant: Variant, tmp_path: Path
 ) -> None:
     path, order = tmp_path / "out.jsonl", {"format": "jsonl"}
-    reference_world.on(reference_world.call("start_export", "2026-01-15", **order), "wait")
+    reference_variant.on(reference_variant.call("start_export", "2026-01-15", **order), "wait")
     reference.faults.add("expired url once on start_export")
     try:
-        reference_world.call("export", "2026-01-15", to=path, **order)
+        reference_variant.call("export", "2026-01-15", to=path, **order)
         assert [each.struck for each in reference.faults.counts()] == [1]
     finally:
         reference.faults.clear()
@@ -305,7 +305,7 @@ with Client(url, api_key=key, partner="acme", observer=Watch(), quota_log="memor
 
 
 def test_a_killed_download_goes_on_in_the_next_run(
-    reference: LocalServer, reference_world: World, tmp_path: Path
+    reference: LocalServer, reference_variant: Variant, tmp_path: Path
 ) -> None:
     """kill -9 in the middle of the body: what had reached the file is not asked for again."""
     path = tmp_path / "out.jsonl"
@@ -322,7 +322,7 @@ def test_a_killed_download_goes_on_in_the_next_run(
     kept = (tmp_path / "out.jsonl.part").stat().st_size
     assert kept > 0
     reference.journal.clear()
-    reference_world.call("export", "2026-01-16", to=path, format="jsonl")
+    reference_variant.call("export", "2026-01-16", to=path, format="jsonl")
     assert len(path.read_bytes().splitlines()) == 1500
     (download,) = [each for each in reference.journal.entries() if each.operation == "download"]
     assert (download.status, [each.name for each in tmp_path.iterdir()]) == (206, ["out.jsonl"])
@@ -347,13 +347,13 @@ def _expiring(stand_in: StandIn, listed: list[Any], later: dict[str, Any]) -> No
 
 
 def test_files_that_are_listed_alike_get_fresh_addresses(
-    world: World, stand_in: StandIn, tmp_path: Path
+    variant: Variant, stand_in: StandIn, tmp_path: Path
 ) -> None:
     """In the same order, with the same names where any are stated."""
     old = [{"url": "/old1/a.csv", "name": "a.csv"}, "/old2/b.csv?sig=old"]
     new = [{"url": "/new1/a.csv", "name": "a.csv"}, "/new2/b.csv?sig=new"]
     _expiring(stand_in, old, {"files": new})
-    world.call("export", "2026-01-01", to=tmp_path)
+    variant.call("export", "2026-01-01", to=tmp_path)
     found = {each.name: each.read_bytes() for each in tmp_path.iterdir()}
     assert found == {"a.csv": FILE, "b.csv": ANOTHER}
 
@@ -374,20 +374,20 @@ def _described(**what: Any) -> list[Any]:
     ],
 )
 def test_files_that_may_be_others_are_an_error(
-    world: World, stand_in: StandIn, tmp_path: Path, later: list[Any], expected: str
+    variant: Variant, stand_in: StandIn, tmp_path: Path, later: list[Any], expected: str
 ) -> None:
     digest = sha256(FILE).hexdigest()
     listed = [{"url": "/a.csv?sig=old", "sha256": digest, "size_bytes": len(FILE)}]
     _expiring(stand_in, [*listed, "/b.csv?sig=old"], {"files": later})
     with pytest.raises(errors.ExportExpired, match=expected) as caught:
-        world.call("export", "2026-01-01", to=tmp_path)
+        variant.call("export", "2026-01-01", to=tmp_path)
     assert caught.value.export_id == "e1"
     assert "sig" not in str(caught.value)
     assert [each.name for each in tmp_path.iterdir() if each.suffix == ".csv"] == []
 
 
 def test_files_of_two_exports_are_never_delivered_as_one(
-    world: World, stand_in: StandIn, tmp_path: Path
+    variant: Variant, stand_in: StandIn, tmp_path: Path
 ) -> None:
     """The order was repeated for the addresses, and the service has started another export."""
 
@@ -405,14 +405,14 @@ def test_files_of_two_exports_are_never_delivered_as_one(
         b_csv=[Say(status=403), Say(ANOTHER, headers=CSV)],
     )
     with pytest.raises(errors.ExportExpired, match=r"another export \(e2\)\. Order") as caught:
-        world.call("export", "2026-01-01", to=tmp_path)
+        variant.call("export", "2026-01-01", to=tmp_path)
     assert caught.value.export_id == "e1"
     assert [each.name for each in tmp_path.iterdir() if each.suffix == ".csv"] == []
 
 
 @pytest.mark.parametrize("expired", [True, False], ids=["expired", "refused once"])
 def test_an_address_that_is_refused_with_the_credential_and_without_is_asked_for_anew(
-    world: World, stand_in: StandIn, tmp_path: Path, *, expired: bool
+    variant: Variant, stand_in: StandIn, tmp_path: Path, *, expired: bool
 ) -> None:
     refusals = [Say({"error": "Unauthorized"}, status=401)]
 
@@ -428,14 +428,14 @@ def test_an_address_that_is_refused_with_the_credential_and_without_is_asked_for
         return refusals.pop() if refusals and not expired else Say(FILE, headers=CSV)
 
     stand_in.script = script
-    world.call("export", "2026-01-01", to=tmp_path / "out.csv")
+    variant.call("export", "2026-01-01", to=tmp_path / "out.csv")
     assert (tmp_path / "out.csv").read_bytes() == FILE
     asked = [each.path for each in stand_in.asked]
     assert asked[1:] == ["/f.csv"] * 3 + (["/st", "/f.csv"] if expired else [])
 
 
 def test_an_address_that_stays_refused_says_to_start_again(
-    world: World, stand_in: StandIn, tmp_path: Path
+    variant: Variant, stand_in: StandIn, tmp_path: Path
 ) -> None:
     def script(asked: Asked) -> Say:
         if asked.method == "POST":
@@ -444,16 +444,16 @@ def test_an_address_that_stays_refused_says_to_start_again(
 
     stand_in.script = script
     with pytest.raises(errors.ExportExpired, match=r"no longer offered \(401\)"):
-        world.call("export", "2026-01-01", to=tmp_path / "out.csv")
+        variant.call("export", "2026-01-01", to=tmp_path / "out.csv")
     assert len(stand_in.asked) == 4
 
 
 def test_the_real_server_may_refuse_an_address_once(
-    reference: LocalServer, reference_world: World, tmp_path: Path
+    reference: LocalServer, reference_variant: Variant, tmp_path: Path
 ) -> None:
     reference.faults.add("401 once on download")
     try:
-        reference_world.call("export", "2026-01-15", to=tmp_path / "out.jsonl", format="jsonl")
+        reference_variant.call("export", "2026-01-15", to=tmp_path / "out.jsonl", format="jsonl")
         assert [each.struck for each in reference.faults.counts()] == [1]
     finally:
         reference.faults.clear()

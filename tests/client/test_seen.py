@@ -13,7 +13,7 @@ import pytest
 from adanalytics_client import Client, SeenEvents, errors
 
 if TYPE_CHECKING:
-    from tests.client.conftest import Asked, OpenWorld, Say, StandIn, World
+    from tests.client.conftest import Asked, OpenVariant, Say, StandIn, Variant
 
 FIRST, SECOND = "2026-01-15", "2026-01-16"
 
@@ -32,12 +32,12 @@ def pages_of_two(stand_in: StandIn, say: type[Say]) -> StandIn:
     return stand_in
 
 
-def test_overlapping_pulls(world: World, pages_of_two: StandIn) -> None:
+def test_overlapping_pulls(variant: Variant, pages_of_two: StandIn) -> None:
     seen = SeenEvents()
-    both = world.rows(FIRST, SECOND, split="daily", seen=seen)
+    both = variant.rows(FIRST, SECOND, split="daily", seen=seen)
     assert (len(both), len(seen), seen.repeated) == (12, 10, 0)
     seen = pickle.loads(pickle.dumps(seen))
-    assert world.rows(SECOND, split="none", seen=seen) == [{"nameless": SECOND}]
+    assert variant.rows(SECOND, split="none", seen=seen) == [{"nameless": SECOND}]
     assert (seen.repeated, seen.forgotten) == (5, 0)
     assert len(pages_of_two.asked) == 9
     assert f"{FIRST} 1" in seen
@@ -45,28 +45,28 @@ def test_overlapping_pulls(world: World, pages_of_two: StandIn) -> None:
 
 
 def test_every_form_leaves_out_the_same(
-    world: World, pages_of_two: StandIn, tmp_path: Path
+    variant: Variant, pages_of_two: StandIn, tmp_path: Path
 ) -> None:
     def seen() -> SeenEvents:
         return SeenEvents([f"{FIRST} {number}" for number in (2, 3, 4)])
 
     def query() -> Any:
-        return world.client.events(FIRST, split="none", seen=seen())
+        return variant.client.events(FIRST, split="none", seen=seen())
 
     left = [f"{FIRST} 1", f"{FIRST} 5", None]
-    assert [row.get("event_id") for row in world.all_of(query().rows())] == left
-    assert [event.event_id for event in world.all_of(query())] == left
-    assert world.on(query(), "to_arrow")["event_id"].to_pylist() == left
-    assert world.on(query(), "write", tmp_path / "x.jsonl") == 3
+    assert [row.get("event_id") for row in variant.all_of(query().rows())] == left
+    assert [event.event_id for event in variant.all_of(query())] == left
+    assert variant.on(query(), "to_arrow")["event_id"].to_pylist() == left
+    assert variant.on(query(), "write", tmp_path / "x.jsonl") == 3
     lines = [json.loads(line) for line in (tmp_path / "x.jsonl").read_text().splitlines()]
     assert [line.get("event_id") for line in lines] == left
-    assert [len(page) for page in world.all_of(query().pages())] == [1, 0, 2]
-    assert [len(page) for page in world.all_of(query().text_pages())] == [1, 0, 2]
+    assert [len(page) for page in variant.all_of(query().pages())] == [1, 0, 2]
+    assert [len(page) for page in variant.all_of(query().text_pages())] == [1, 0, 2]
 
 
-def test_max_events_counts_what_is_left(world: World, pages_of_two: StandIn) -> None:
+def test_max_events_counts_what_is_left(variant: Variant, pages_of_two: StandIn) -> None:
     seen = SeenEvents([f"{FIRST} {number}" for number in (1, 2, 3)])
-    rows = world.rows(FIRST, SECOND, split="daily", max_events=4, seen=seen)
+    rows = variant.rows(FIRST, SECOND, split="daily", max_events=4, seen=seen)
     wanted = [f"{FIRST} 4", f"{FIRST} 5", None, f"{SECOND} 1"]
     assert [row.get("event_id") for row in rows] == wanted
     assert f"{SECOND} 2" not in seen, "it came on the page, but was not handed out"
@@ -74,10 +74,10 @@ def test_max_events_counts_what_is_left(world: World, pages_of_two: StandIn) -> 
     assert {asked.query["per_page"] for asked in pages_of_two.asked} == {"10000"}
 
 
-def test_a_token_and_what_was_seen(world: World, pages_of_two: StandIn) -> None:
+def test_a_token_and_what_was_seen(variant: Variant, pages_of_two: StandIn) -> None:
     seen = SeenEvents([f"{FIRST} 1"])
-    page = world.pages(FIRST, split="none", seen=seen)[0]
-    rest = world.rows(FIRST, split="none", resume=page.token, seen=SeenEvents(), max_events=3)
+    page = variant.pages(FIRST, split="none", seen=seen)[0]
+    rest = variant.rows(FIRST, split="none", resume=page.token, seen=SeenEvents(), max_events=3)
     # One of the three was handed out before the token.
     assert [row.get("event_id") for row in rest] == [f"{FIRST} 3", f"{FIRST} 4"]
 
@@ -96,20 +96,20 @@ def test_events_that_a_loop_did_not_reach_come_again(pages_of_two: StandIn) -> N
 
 
 def test_a_file_that_was_not_finished_counts_for_nothing(
-    open_world: OpenWorld, pages_of_two: StandIn, say: type[Say], tmp_path: Path
+    open_variant: OpenVariant, pages_of_two: StandIn, say: type[Say], tmp_path: Path
 ) -> None:
-    world, seen, script = open_world(), SeenEvents(), pages_of_two.script
+    variant, seen, script = open_variant(), SeenEvents(), pages_of_two.script
     pages_of_two.script = lambda asked: (
         say(status=400) if asked.query["page"] == "3" else script(asked)
     )
-    query = world.client.events(FIRST, split="none", seen=seen)
+    query = variant.client.events(FIRST, split="none", seen=seen)
     with pytest.raises(errors.InvalidRequest):
-        world.on(query, "write", tmp_path / "x.jsonl")
+        variant.on(query, "write", tmp_path / "x.jsonl")
     with pytest.raises(errors.InvalidRequest):
-        world.on(query, "to_arrow")
+        variant.on(query, "to_arrow")
     assert len(seen) == 0
     pages_of_two.script = script
-    assert world.on(query, "write", tmp_path / "x.jsonl") == 6
+    assert variant.on(query, "write", tmp_path / "x.jsonl") == 6
     assert len(seen) == 5
 
 
@@ -122,11 +122,11 @@ def test_memory_is_bounded() -> None:
         SeenEvents(most=0)
 
 
-def test_seen_must_be_seen_events(world: World, stand_in: StandIn) -> None:
+def test_seen_must_be_seen_events(variant: Variant, stand_in: StandIn) -> None:
     with pytest.raises(
         errors.ConfigurationError, match=r"seen=set is not valid\. Pass a SeenEvents"
     ):
-        world.client.events(FIRST, seen=set())
+        variant.client.events(FIRST, seen=set())
     assert stand_in.asked == []
 
 
@@ -149,23 +149,23 @@ def test_a_wrong_id_is_refused(wrong: Any, words: str) -> None:
     assert [None in seen, 1 in seen, "a" in seen] == [False, False, True]
 
 
-def test_ids_that_are_numbers(world: World, stand_in: StandIn, say: type[Say]) -> None:
+def test_ids_that_are_numbers(variant: Variant, stand_in: StandIn, say: type[Say]) -> None:
     """A number and the text of it are two ids."""
     stand_in.says(say({"events": [{"event_id": each} for each in (1, "1", 2)], "total": 3}))
     seen = SeenEvents(["1"])
-    assert [row["event_id"] for row in world.rows(FIRST, split="none", seen=seen)] == [1, 2]
-    assert world.rows(FIRST, split="none", seen=seen) == []
+    assert [row["event_id"] for row in variant.rows(FIRST, split="none", seen=seen)] == [1, 2]
+    assert variant.rows(FIRST, split="none", seen=seen) == []
     assert (len(seen), seen.repeated, 2 in seen, "2" in seen) == (3, 4, True, False)
 
 
 @pytest.mark.parametrize("row", [{"eventId": "a", "os": "x"}, {"event_id": 1.5, "os": "x"}])
 def test_pages_without_any_id_are_logged_once(
-    world: World, stand_in: StandIn, say: type[Say], row: Any, caplog: pytest.LogCaptureFixture
+    variant: Variant, stand_in: StandIn, say: type[Say], row: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     stand_in.script = lambda asked: say(
         {"events": [{**row, "page": asked.query["page"]}], "has_more": asked.query["page"] != "3"}
     )
-    assert len(world.rows(FIRST, split="none", seen=SeenEvents())) == 3
+    assert len(variant.rows(FIRST, split="none", seen=SeenEvents())) == 3
     (words,) = caplog.messages
     assert "no event of page 1 of 2026-01-15 has an event_id" in words
     assert f"The first one has: {', '.join(row)}, page." in words

@@ -114,11 +114,11 @@ def both(
 ) -> tuple[dict[str, Outcome], Told]:
     """Run the scenario in both variants, see that they agree, and give what came and was asked."""
     found: list[tuple[dict[str, Outcome], Told]] = []
-    for world in ("sync", "async"):
+    for variant in ("sync", "async"):
         server.reset()
-        place = folder / world
+        place = folder / variant
         place.mkdir()
-        if world == "sync":
+        if variant == "sync":
             came = scenario(server, clock, place, timeout)
         else:
             came = asyncio.run(scenario_async(server, clock, place, timeout))

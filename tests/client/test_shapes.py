@@ -12,7 +12,7 @@ import pytest
 from adanalytics_client import InvalidRequest, ProtocolError, Summary
 
 if TYPE_CHECKING:
-    from tests.client.conftest import Say, StandIn, World
+    from tests.client.conftest import Say, StandIn, Variant
 
 DAY = "2026-01-15"
 ROWS = [{"event_id": "a", "n": 1}, {"event_id": "b", "n": 2}]
@@ -28,32 +28,34 @@ DEEP = {"response": {"body": {"events": ROWS, "total": 2}}}
     ],
 )
 def test_an_empty_list_hides_no_records(
-    world: World, stand_in: StandIn, say: type[Say], body: dict[str, Any], rows_key: str | None
+    variant: Variant, stand_in: StandIn, say: type[Say], body: dict[str, Any], rows_key: str | None
 ) -> None:
     stand_in.says(say({**body, "total": 2}))
     with pytest.raises(ProtocolError, match=r"More than one list.*data\.events"):
-        world.rows(DAY, split="none", rows_key=rows_key)
-    assert world.rows(DAY, split="none", rows_key="data.events") == ROWS
+        variant.rows(DAY, split="none", rows_key=rows_key)
+    assert variant.rows(DAY, split="none", rows_key="data.events") == ROWS
 
 
 @pytest.mark.parametrize("body", [{"items": [], "data": {"events": []}}, {"data": []}])
 def test_empty_lists_only_are_no_events(
-    world: World, stand_in: StandIn, say: type[Say], body: dict[str, Any]
+    variant: Variant, stand_in: StandIn, say: type[Say], body: dict[str, Any]
 ) -> None:
     stand_in.says(say(body))
-    assert world.rows(DAY, split="none") == []
+    assert variant.rows(DAY, split="none") == []
 
 
-def test_a_path_names_a_list_at_any_depth(world: World, stand_in: StandIn, say: type[Say]) -> None:
+def test_a_path_names_a_list_at_any_depth(
+    variant: Variant, stand_in: StandIn, say: type[Say]
+) -> None:
     stand_in.says(say(DEEP))
-    assert world.rows(DAY, split="none", rows_key="response.body.events") == ROWS
-    assert [dict(each) for each in world.rows(DAY, split="none", rows_key="Response.Body.Events")]
+    assert variant.rows(DAY, split="none", rows_key="response.body.events") == ROWS
+    assert [dict(each) for each in variant.rows(DAY, split="none", rows_key="Response.Body.Events")]
     file = BytesIO()
-    query = world.client.events(DAY, split="none", rows_key="response.body.events")
-    assert world.on(query, "write", file, format="jsonl") == 2
+    query = variant.client.events(DAY, split="none", rows_key="response.body.events")
+    assert variant.on(query, "write", file, format="jsonl") == 2
     assert [json.loads(line) for line in file.getvalue().splitlines()] == ROWS
     stand_in.says(say({"log.events": ROWS, "total": 2}))
-    assert world.rows(DAY, split="none", rows_key="log.events") == ROWS
+    assert variant.rows(DAY, split="none", rows_key="log.events") == ROWS
 
 
 @pytest.mark.parametrize(
@@ -74,22 +76,24 @@ def test_a_path_names_a_list_at_any_depth(world: World, stand_in: StandIn, say: 
     ],
 )
 def test_a_shape_that_does_not_fit_is_described(
-    world: World, stand_in: StandIn, say: type[Say], body: Any, message: str
+    variant: Variant, stand_in: StandIn, say: type[Say], body: Any, message: str
 ) -> None:
     stand_in.says(say(json.dumps(body).encode()))
     with pytest.raises(ProtocolError) as caught:
-        world.rows(DAY)
+        variant.rows(DAY)
     assert message in str(caught.value)
 
 
-def test_many_keys_make_no_long_message(world: World, stand_in: StandIn, say: type[Say]) -> None:
+def test_many_keys_make_no_long_message(
+    variant: Variant, stand_in: StandIn, say: type[Say]
+) -> None:
     stand_in.says(say({"events": {f"id-{number}": ROWS[0] for number in range(5000)}}))
     with pytest.raises(ProtocolError, match=r"events is an object, not .* and 4981 more") as one:
-        world.rows(DAY)
+        variant.rows(DAY)
     assert len(str(one.value)) < 1500
     stand_in.says(say({"k" * 5000: 1}))
     with pytest.raises(ProtocolError) as other:
-        world.rows(DAY)
+        variant.rows(DAY)
     assert len(str(other.value)) < 1500
 
 
@@ -103,28 +107,30 @@ def test_many_keys_make_no_long_message(world: World, stand_in: StandIn, say: ty
     ],
 )
 def test_dates_of_another_shape_are_described(
-    world: World, stand_in: StandIn, say: type[Say], body: Any, message: str
+    variant: Variant, stand_in: StandIn, say: type[Say], body: Any, message: str
 ) -> None:
     stand_in.says(say(json.dumps(body).encode()))
     with pytest.raises(ProtocolError) as caught:
-        world.call("dates")
+        variant.call("dates")
     assert message in str(caught.value)
 
 
-def test_an_answer_without_a_body_says_so(world: World, stand_in: StandIn, say: type[Say]) -> None:
+def test_an_answer_without_a_body_says_so(
+    variant: Variant, stand_in: StandIn, say: type[Say]
+) -> None:
     stand_in.says(say(status=204))
     for name, arguments in (("dates", ()), ("summary", (DAY,))):
         with pytest.raises(ProtocolError, match=r"no body \(204\)"):
-            world.call(name, *arguments)
-    assert world.rows(DAY, split="none") == []
+            variant.call(name, *arguments)
+    assert variant.rows(DAY, split="none") == []
 
 
 def test_a_summary_of_another_shape_is_described(
-    world: World, stand_in: StandIn, say: type[Say]
+    variant: Variant, stand_in: StandIn, say: type[Say]
 ) -> None:
     stand_in.says(say({"by_day": [{"clicks": 1}]}))
     with pytest.raises(ProtocolError) as caught:
-        world.call("summary", DAY)
+        variant.call("summary", DAY)
     assert caught.value.message == (
         "No list of records was found; the answer has by_day, which is not one of the usual names. "
         "Keys seen: by_day."
@@ -149,10 +155,15 @@ TOTALS = {"clicks": 5, "revenue": "1.50"}
     ],
 )
 def test_nothing_beside_a_summary_is_lost(
-    world: World, stand_in: StandIn, say: type[Say], body: Any, totals: Any, kept: dict[str, Any]
+    variant: Variant,
+    stand_in: StandIn,
+    say: type[Say],
+    body: Any,
+    totals: Any,
+    kept: dict[str, Any],
 ) -> None:
     stand_in.says(say(body))
-    summary = world.call("summary", DAY)
+    summary = variant.call("summary", DAY)
     dumped = summary.model_dump(exclude_unset=True)
     if isinstance(totals, dict):
         assert summary.totals.clicks == 5
@@ -181,7 +192,7 @@ DEEPEST = {"objects": b'{"a":' * 900 + b"1" + b"}" * 900, "lists": b"[" * 900 + 
 )
 @pytest.mark.parametrize("name", [b"error", b"meta"])
 def test_an_answer_that_is_nested_too_deeply_is_told(
-    world: World,
+    variant: Variant,
     stand_in: StandIn,
     say: type[Say],
     kind: str,
@@ -194,25 +205,25 @@ def test_an_answer_that_is_nested_too_deeply_is_told(
     body = b'{"%b":%b,%b}' % (name, DEEPEST[kind], beside)
     stand_in.says(say(body, headers={"Content-Type": "application/json"}))
     with pytest.raises(ProtocolError, match="nested too deeply"):
-        world.call(call, *arguments)
+        variant.call(call, *arguments)
 
 
 @pytest.mark.parametrize("kind", DEEPEST)
 def test_a_page_that_is_nested_too_deeply_is_told(
-    world: World, stand_in: StandIn, say: type[Say], kind: str
+    variant: Variant, stand_in: StandIn, say: type[Say], kind: str
 ) -> None:
     stand_in.says(say(b'{"error":%b,"events":[{"event_id":"1"}]}' % DEEPEST[kind]))
     with pytest.raises(ProtocolError, match="nested too deeply"):
-        world.rows(DAY, hour=3)
+        variant.rows(DAY, hour=3)
 
 
 @pytest.mark.parametrize("kind", DEEPEST)
 def test_an_error_that_is_nested_too_deeply_has_no_words(
-    world: World, stand_in: StandIn, say: type[Say], kind: str
+    variant: Variant, stand_in: StandIn, say: type[Say], kind: str
 ) -> None:
     stand_in.says(say(b'{"details":[%b]}' % DEEPEST[kind], status=400))
     with pytest.raises(InvalidRequest, match="refused the request"):
-        world.call("dates")
+        variant.call("dates")
 
 
 TWO = b'[{"event_id":"1"},{"event_id":"2"}]'
@@ -231,10 +242,10 @@ TWO = b'[{"event_id":"1"},{"event_id":"2"}]'
     ],
 )
 def test_a_name_that_comes_twice_around_the_events_is_refused(
-    world: World, stand_in: StandIn, say: type[Say], body: bytes
+    variant: Variant, stand_in: StandIn, say: type[Say], body: bytes
 ) -> None:
     stand_in.says(say(body % TWO, headers={"X-Request-Id": "r-1"}))
     with pytest.raises(ProtocolError, match="twice in one object") as caught:
-        world.rows(DAY, hour=3)
+        variant.rows(DAY, hour=3)
     assert (len(stand_in.asked), caught.value.request_id) == (1, "r-1")
     assert "/ad-analytics/events?" in (caught.value.url or "")

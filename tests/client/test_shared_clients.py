@@ -12,7 +12,7 @@ import pytest
 from adanalytics_client import AsyncClient, Client, Observer, RetryPolicy, errors
 
 if TYPE_CHECKING:
-    from tests.client.conftest import MovedClock, OpenWorld, Say, StandIn, World
+    from tests.client.conftest import MovedClock, OpenVariant, Say, StandIn, Variant
 
 DATES = {"dates": ["2026-01-15"]}
 KINDS = [Client, AsyncClient]
@@ -28,23 +28,23 @@ class Count(Observer):
         self.due_count += 1
 
 
-def sharing(world: World, name: str, *args: object, **options: object) -> World:
-    """The same world on a client that shares with its own."""
-    other = type(world).__new__(type(world))
-    other.__dict__.update(world.__dict__)
-    other.client = getattr(world.client, name)(*args, **options)
+def sharing(variant: Variant, name: str, *args: object, **options: object) -> Variant:
+    """The same variant on a client that shares with its own."""
+    other = type(variant).__new__(type(variant))
+    other.__dict__.update(variant.__dict__)
+    other.client = getattr(variant.client, name)(*args, **options)
     return other
 
 
 def test_a_client_for_another_partner_shares_the_quota_and_the_login(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
 ) -> None:
     stand_in.says_by_name(login=[say({"token": "t-1"})], dates=[say(DATES)])
-    north = open_world(email="jo@x.example", password="pw-secret", limit=5)
+    north = open_variant(email="jo@x.example", password="pw-secret", limit=5)
     south = sharing(north, "for_partner", " south ")
     assert "partner='south'" in repr(south.client)
-    for world in (north, south, south):
-        world.call("dates")
+    for variant in (north, south, south):
+        variant.call("dates")
     paths = [asked.path for asked in stand_in.asked]
     assert [path.split("/")[3] for path in paths] == ["login", "acme", "south", "south"]
     assert north.client.quota == south.client.quota
@@ -52,13 +52,13 @@ def test_a_client_for_another_partner_shares_the_quota_and_the_login(
 
 
 def test_options_change_only_the_new_client(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say], clock: MovedClock
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], clock: MovedClock
 ) -> None:
     stand_in.says(say(DATES), say(DATES), say(status=503), say(DATES))
     observer = Count()
-    world = open_world(limit=5)
+    variant = open_variant(limit=5)
     other = sharing(
-        world,
+        variant,
         "with_options",
         reserve=3,
         on_limit="raise",
@@ -66,39 +66,39 @@ def test_options_change_only_the_new_client(
         retry=RetryPolicy(attempts=1),
         max_wait=1.0,
     )
-    assert (world.client.quota.remaining, other.client.quota.remaining) == (5, 2)
-    world.call("dates")
+    assert (variant.client.quota.remaining, other.client.quota.remaining) == (5, 2)
+    variant.call("dates")
     other.call("dates")
     with pytest.raises(errors.QuotaExceeded):
         other.call("dates")
     assert observer.due_count == 2
-    world.call("dates")
+    variant.call("dates")
     assert observer.due_count == 2
     assert clock.sleeps == [0.5]
 
 
-def test_a_timeout_of_its_own(open_world: OpenWorld, stand_in: StandIn, say: type[Say]) -> None:
+def test_a_timeout_of_its_own(open_variant: OpenVariant, stand_in: StandIn, say: type[Say]) -> None:
     gate = threading.Event()
     stand_in.says(say(DATES, gate=gate), say(DATES))
-    world = open_world(timeout=30.0)
-    hasty = sharing(world, "with_options", timeout=0.05, retry=RetryPolicy(attempts=1))
+    variant = open_variant(timeout=30.0)
+    hasty = sharing(variant, "with_options", timeout=0.05, retry=RetryPolicy(attempts=1))
     with pytest.raises(errors.RequestTimeout, match=r"timeout=0\.05"):
         hasty.call("dates")
     gate.set()
-    world.call("dates")
+    variant.call("dates")
 
 
 def test_only_the_client_that_made_the_connections_closes_them(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
 ) -> None:
     stand_in.says(say(DATES))
-    world = open_world()
-    other = sharing(sharing(world, "with_options", reserve=1), "for_partner", "south")
+    variant = open_variant()
+    other = sharing(sharing(variant, "with_options", reserve=1), "for_partner", "south")
     other.call("dates")
     other.call("close")
-    world.call("dates")
+    variant.call("dates")
     other.call("dates")
-    world.call("close")
+    variant.call("close")
     with pytest.raises(errors.ConfigurationError, match="closed"):
         other.call("dates")
 
@@ -114,9 +114,9 @@ def test_only_the_client_that_made_the_connections_closes_them(
         ({"observer": Observer}, "observer=Observer"),
     ],
 )
-def test_a_wrong_option_is_named(world: World, options: dict[str, Any], message: str) -> None:
+def test_a_wrong_option_is_named(variant: Variant, options: dict[str, Any], message: str) -> None:
     with pytest.raises(errors.ConfigurationError, match=message):
-        world.client.with_options(**options)
+        variant.client.with_options(**options)
 
 
 ENVIRONMENT = {

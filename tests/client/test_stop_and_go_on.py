@@ -1,4 +1,4 @@
-"""A pull that stops after any page and goes on in the other world brings every event once."""
+"""A pull that stops after any page and goes on in the other variant brings every event once."""
 
 from __future__ import annotations
 

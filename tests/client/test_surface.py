@@ -108,7 +108,7 @@ def test_variants_have_the_same_names_and_arguments(ordinary: type, asynchronous
 
 
 @pytest.mark.parametrize(("ordinary", "asynchronous"), VARIANTS)
-def test_annotations_differ_only_in_the_world(ordinary: type, asynchronous: type) -> None:
+def test_annotations_differ_only_in_the_variant(ordinary: type, asynchronous: type) -> None:
     for name, member in public(ordinary).items():
         if inspect.isfunction(member):
             ours, theirs = (

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
     from pathlib import Path
 
-    from tests.client.conftest import Say, StandIn, World
+    from tests.client.conftest import Say, StandIn, Variant
 
 DAY = "2026-01-15"
 DEEP = '{"event_id":"a","x":' + '{"k":1.5,"n":' * 400 + "1" + "}" * 400 + "}"
@@ -29,8 +29,8 @@ def many(bad: int, text: str, count: int = 600) -> bytes:
     return page(*events[: bad - 1], text, *events[bad:])
 
 
-def written(world: World, path: Path, **options: Any) -> Any:
-    return world.on(world.client.events(DAY, hour=3), "write", path, **options)
+def written(variant: Variant, path: Path, **options: Any) -> Any:
+    return variant.on(variant.client.events(DAY, hour=3), "write", path, **options)
 
 
 @pytest.mark.parametrize("number", [1, 402, 600])
@@ -38,18 +38,18 @@ def written(world: World, path: Path, **options: Any) -> Any:
     "value", ["tru", '1 "m":2', "0.1.2", '"\x01"', "1,,", "NaN", r'"\ud800"', "01", "[1"]
 )
 def test_nothing_is_taken_of_a_page_with_an_event_that_is_not_json(
-    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path, number: int, value: str
+    variant: Variant, stand_in: StandIn, say: type[Say], tmp_path: Path, number: int, value: str
 ) -> None:
     body = many(number, f'{{"event_id":"bad","n":{value}}}')
     stand_in.says(say(body, headers={"X-Request-Id": "r-17"}))
-    query, handed = world.client.events(DAY, hour=3), list[Any]()
+    query, handed = variant.client.events(DAY, hour=3), list[Any]()
     ways: list[Callable[[], Any]] = [
-        partial(written, world, tmp_path / "x.jsonl"),
-        partial(written, world, tmp_path / "x.parquet"),
-        lambda: world.on(world.client.events(DAY, hour=3), "to_arrow"),
-        lambda: world.all_of(noted(query.rows(), handed)),
-        lambda: world.all_of(noted(query, handed)),
-        lambda: world.all_of(noted(query.text_pages(), handed)),
+        partial(written, variant, tmp_path / "x.jsonl"),
+        partial(written, variant, tmp_path / "x.parquet"),
+        lambda: variant.on(variant.client.events(DAY, hour=3), "to_arrow"),
+        lambda: variant.all_of(noted(query.rows(), handed)),
+        lambda: variant.all_of(noted(query, handed)),
+        lambda: variant.all_of(noted(query.text_pages(), handed)),
     ]
     for way in ways:
         with pytest.raises(ProtocolError, match=r"char \d+|NaN|surrogate") as no:
@@ -77,18 +77,18 @@ def noted(events: Any, handed: list[Any]) -> Any:
 
 
 def test_a_number_that_python_cannot_hold_is_named(
-    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+    variant: Variant, stand_in: StandIn, say: type[Say], tmp_path: Path
 ) -> None:
     """JSON has it, so the text as it was sent can be kept."""
     stand_in.says(say(many(402, '{"event_id":"large","n":1e99999999999999999999}')))
-    assert written(world, tmp_path / "x.jsonl") == 600
+    assert written(variant, tmp_path / "x.jsonl") == 600
     ways: list[Callable[[], Any]] = [
-        lambda: world.rows(DAY, hour=3),
-        lambda: world.events(DAY, hour=3),
-        lambda: world.pages(DAY, hour=3),
-        lambda: world.rows(DAY, hour=3, seen=SeenEvents()),
-        lambda: world.on(world.client.events(DAY, hour=3), "to_arrow"),
-        *(partial(written, world, tmp_path / name) for name in WRITTEN),
+        lambda: variant.rows(DAY, hour=3),
+        lambda: variant.events(DAY, hour=3),
+        lambda: variant.pages(DAY, hour=3),
+        lambda: variant.rows(DAY, hour=3, seen=SeenEvents()),
+        lambda: variant.on(variant.client.events(DAY, hour=3), "to_arrow"),
+        *(partial(written, variant, tmp_path / name) for name in WRITTEN),
     ]
     for way in ways:
         with pytest.raises(ProtocolError, match=f"Event 402 of page 1 of {DAY} hour 3") as caught:
@@ -98,14 +98,14 @@ def test_a_number_that_python_cannot_hold_is_named(
 
 
 def test_events_nested_too_deeply_for_an_output(
-    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+    variant: Variant, stand_in: StandIn, say: type[Say], tmp_path: Path
 ) -> None:
     stand_in.says(say(page(DEEP)))
-    assert len(world.rows(DAY, hour=3)) == 1
-    assert isinstance(world.events(DAY, hour=3)[0], Event)
-    assert written(world, tmp_path / "x.jsonl") == 1
+    assert len(variant.rows(DAY, hour=3)) == 1
+    assert isinstance(variant.events(DAY, hour=3)[0], Event)
+    assert written(variant, tmp_path / "x.jsonl") == 1
     for name, columns in [*((each, None) for each in WRITTEN), ("y.jsonl", ["x"])]:
         with pytest.raises(ProtocolError, match=r"page 1 of .* is nested too deeply") as caught:
-            written(world, tmp_path / name, columns=columns)
+            written(variant, tmp_path / name, columns=columns)
         assert caught.value.url
     assert [each.name for each in tmp_path.iterdir()] == ["x.jsonl"]

@@ -17,7 +17,7 @@ BOTH_LIBRARIES = pytest.mark.parametrize("library", ["httpx", "httpx2"], indirec
 """Run a test with our own client, which is of httpx, and with a caller's of httpx2."""
 
 
-class SyncWorld:
+class SyncVariant:
     """Runs a scenario through `Client`."""
 
     def __init__(self, client: Client) -> None:
@@ -66,7 +66,7 @@ class SyncWorld:
         self.client.close()
 
 
-class AsyncWorld:
+class AsyncVariant:
     """Runs the same scenario through `AsyncClient`, on a loop that lives as long as the client."""
 
     def __init__(self, client: AsyncClient) -> None:
@@ -115,5 +115,5 @@ class AsyncWorld:
         return self._runner.run(look())
 
 
-World = SyncWorld | AsyncWorld
-OpenWorld = Callable[..., World]
+Variant = SyncVariant | AsyncVariant
+OpenVariant = Callable[..., Variant]
