@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Self, TypeVar
@@ -207,14 +207,16 @@ def run_query(sql: str, places: Sequence[str], *, memory: str = MEMORY) -> Itera
 
     with ExitStack() as stack:
         spill = stack.enter_context(TemporaryDirectory(prefix="adanalytics-"))
-        connection = stack.enter_context(closing(duckdb.connect(":memory:")))
+        connection = duckdb.connect(":memory:")
         worker = stack.enter_context(ThreadPoolExecutor(1))
+        # On the thread, where it waits until an interrupted step has ended, even when a second
+        # Ctrl-C ends the wait for the thread.
+        stack.callback(worker.submit, connection.close)
         stack.callback(connection.interrupt)
         run(lambda: _enclose(connection, datasets, memory, spill))
         run(lambda: _check_statement(connection, sql))
         # Selecting all once more numbers the later ones of equal names: sum(x), sum(x)_1.
         reader = run(lambda: pa.RecordBatchReader.from_stream(connection.sql(sql).select("*")))
-        # On the thread, where it waits until an interrupted step has ended.
         stack.callback(worker.submit, reader.close)
         batches = iter(lambda: run(lambda: next(reader, None)), None)
         yield QueryResult(reader.schema, batches)
@@ -250,7 +252,9 @@ def _check_statement(connection: "duckdb.DuckDBPyConnection", sql: str) -> None:
     kinds = [statement.type.name for statement in connection.extract_statements(sql)]
     if kinds in (["SELECT"], ["MULTI"]):
         return
-    refused = [kind.replace("_", " ") for kind in kinds if kind != "SELECT"]
+    # DuckDB's name of a statement that installs is LOAD, too.
+    names = {"LOAD": "INSTALL or LOAD"}
+    refused = [names.get(kind, kind).replace("_", " ") for kind in kinds if kind != "SELECT"]
     what = f"{len(kinds)} statements are refused: a query is one."
     if refused:
         what = f"{refused[0]} is refused: a query only reads."

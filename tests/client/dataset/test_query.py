@@ -6,6 +6,7 @@ import shutil
 import signal
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -148,7 +149,7 @@ REFUSED = {
     "COPY events TO 'out.csv'": "COPY is refused",
     "INSERT INTO events VALUES (1)": "INSERT is refused",
     "ATTACH 'other.db'": "ATTACH is refused",
-    "INSTALL httpfs": "LOAD is refused",
+    "INSTALL httpfs": "INSTALL or LOAD is refused",
     "SET memory_limit = '9GB'": "SET is refused",
     "SELECT 1; SELECT 2": "2 statements are refused",
     "-- nothing": "The SQL is empty",
@@ -247,8 +248,22 @@ def test_the_memory_is_a_size(memory: str) -> None:
         Dataset("events").query("SELECT 1", memory=memory)
 
 
-def test_ctrl_c_ends_a_query(synced: Callable[[PartFormat], Path]) -> None:
+class Struck(ThreadPoolExecutor):
+    """Meets a second Ctrl-C while it waits for its thread."""
+
+    def __exit__(self, *_: object) -> None:
+        self.shutdown(wait=False)
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("pool", [ThreadPoolExecutor, Struck])
+def test_ctrl_c_ends_a_query(
+    synced: Callable[[PartFormat], Path],
+    monkeypatch: pytest.MonkeyPatch,
+    pool: type[ThreadPoolExecutor],
+) -> None:
     events = synced("parquet")
+    monkeypatch.setattr("adanalytics_client.dataset.query.ThreadPoolExecutor", pool)
     # It takes many seconds, and ends if nobody ends it.
     slow = "SELECT count(*) FROM range(100000) a, range(200000) b WHERE a.range % 7 = b.range % 3"
     strike = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
