@@ -65,8 +65,8 @@ _TABLE: dict[str, tuple[ExitCode, str]] = {
 _INSTEAD_OF = {
     "base_url": "Check --base-url, or try later.",
     "moved_from": (
-        "Give --to another place. If the service has moved here, give its former address as "
-        "--moved-from."
+        "Name another place (sync takes it as --to). If the service has moved here, sync takes its "
+        "former address as --moved-from."
     ),
     "format of this one": "Give --to another place, or leave out --format.",
     "take its first flag": "Report it to the service.",

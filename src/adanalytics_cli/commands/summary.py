@@ -98,7 +98,7 @@ def _compared_words(
         click.Option(
             ["--round", "rounded"],
             is_flag=True,
-            help="Round money to the digits of its currency in a pipe, a workbook or a chart, too.",
+            help="Round money to its currency's digits in a piped table, workbook or chart, too.",
         ),
         flag(
             "--chart",

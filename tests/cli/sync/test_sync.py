@@ -385,10 +385,10 @@ def test_a_service_that_moved_keeps_its_dataset(shop: Shop, folder: Path) -> Non
     former = shop.server.url
     moved = ("--base-url", former.replace("127.0.0.1", "localhost"), "--to", folder)
     refused = shop.sync(FIRST, *moved)
-    assert (refused.exit_code, "give its former address as --moved-from" in refused.stderr) == (
-        1,
-        True,
-    )
+    assert (
+        refused.exit_code,
+        "sync takes its former address as --moved-from" in refused.stderr,
+    ) == (1, True)
     plan = shop.sync(*moved, "--moved-from", former, "--dry-run")
     assert f"--moved-from {former}" in json.loads(plan.stdout)["command"]
     assert shop.sync(FIRST, *moved, "--moved-from", former).exit_code == 0
