@@ -15,7 +15,7 @@ from adanalytics_cli.console.table_view import Column, count, percent
 from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.output import event_output, workbook
 from adanalytics_cli.output.workbook import write_workbook
-from adanalytics_client import Client
+from adanalytics_client import Client, Summary
 from adanalytics_server.local import LocalServer
 
 Run = Callable[..., Result]
@@ -119,6 +119,73 @@ def test_a_summary_as_a_workbook(run: Run, service: LocalServer, tmp_path: Path)
         assert [Decimal(repr(each)) for each in cells] == [row[name] for row in expected]
     assert ["currency", "USD"] in found["about"]
     assert ["made", datetime.fromisoformat("2026-01-20T12:00")] in found["about"]
+
+
+def test_prices_keep_their_digits(run: Run, service: LocalServer, tmp_path: Path) -> None:
+    target = tmp_path / "x.xlsx"
+    assert run("summary", "2026-01-15", "-g", "campaign", "-o", str(target)).exit_code == 0
+    looks = {
+        cells[0].value: {cell.number_format for cell in cells[1:] if cell.value is not None}
+        for cells in openpyxl.load_workbook(target)["summary"].columns
+    }
+    for name in ("revenue", "cost", "profit", "ecpm", "rpm", "cpm_cost"):
+        assert looks[name] == {"#,##0.00#######"}
+    for name in ("ctr", "fill_rate", "vcr", "completion_rate_started", "error_rate", "margin"):
+        assert looks[name] == {"0.00####%"}
+    assert looks["impressions"] == looks["midpoints"] == {"#,##0"}
+    assert looks["campaign_id"] == {"0"}
+
+
+def test_each_row_of_a_comparison_has_its_number_format(
+    run: Run, service: LocalServer, tmp_path: Path
+) -> None:
+    target = tmp_path / "x.xlsx"
+    words = ["summary", "2026-01-16", "--compare", "previous", "-o", str(target)]
+    assert run(*words).exit_code == 0
+    heading, *rows = openpyxl.load_workbook(target)["summary"]
+    names = [cell.value for cell in heading]
+    cells = {row[names.index("metric")].value: row[names.index("before") :][:3] for row in rows}
+    looks = {metric: {cell.number_format for cell in of} for metric, of in cells.items()}
+    assert [looks[each] for each in ("ctr", "fill_rate", "margin")] == [{"0.00####%"}] * 3
+    assert [looks[each] for each in ("impressions", "errors")] == [{"#,##0"}] * 2
+    assert [looks[each] for each in ("revenue", "rpm")] == [{"#,##0.00#######"}] * 2
+    assert [type(cell.value) for cell in cells["ctr"]] == [float] * 3
+
+
+def test_a_rate_of_no_events_is_an_empty_cell(
+    run: Run, service: LocalServer, tmp_path: Path
+) -> None:
+    target = tmp_path / "x.xlsx"
+    words = ["summary", "2026-01-15", "--compare", "previous", "--columns", "ctr"]
+    assert run(*words, "-o", str(target)).exit_code == 0
+    heading, row = sheets(target)["summary"]
+    found = dict(zip(heading, row, strict=True))
+    assert (found["before"], found["change"], type(found["after"])) == (None, None, float)
+
+
+@pytest.mark.parametrize("words", [[], ["--compare", "previous"]])
+@pytest.mark.parametrize(
+    ("currency", "look"), [("USD", "#,##0.00"), ("JPY", "#,##0"), ("KWD", "#,##0.000")]
+)
+def test_rounded_money_has_the_digits_of_its_currency(
+    run: Run,
+    service: LocalServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: list[str],
+    currency: str,
+    look: str,
+) -> None:
+    rows = [{"impressions": 1, "revenue": Decimal("1234.56500"), "ctr": Decimal("0.5")}]
+    answer = Summary.model_validate({"rows": rows, "currency": currency})
+    monkeypatch.setattr(Client, "summary", lambda *_, **__: answer)
+    target = tmp_path / "x.xlsx"
+    words = ["summary", "2026-01-15", *words, "-o", str(target)]
+    for rounded, expected in (([], "#,##0.00#######"), (["--round"], look)):
+        assert run(*words, *rounded).exit_code == 0
+        cells = [cell for row in openpyxl.load_workbook(target)["summary"] for cell in row]
+        found = [cell for cell in cells if isinstance(cell.value, int | float) and cell.value > 1]
+        assert {cell.number_format for cell in found} == {expected}
 
 
 def test_dates_as_a_workbook_on_stdout(run: Run, service: LocalServer) -> None:

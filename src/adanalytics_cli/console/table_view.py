@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
+from typing import NamedTuple
 
 import click
 from rich.cells import cell_len, set_cell_size
@@ -55,6 +56,13 @@ class Column:
     show: Callable[[object], str] = plain
     to_the_right: bool = False
     rank: int = 1
+
+
+class Cell(NamedTuple):
+    """A value that is shown in its own way, not in that of its column."""
+
+    value: object
+    show: Callable[[object], str]
 
 
 def render_table(

@@ -7,7 +7,7 @@ from decimal import Context, Decimal
 
 from pydantic import BaseModel
 
-from adanalytics_cli.console.table_view import Column, plain
+from adanalytics_cli.console.table_view import Cell, Column, plain
 from adanalytics_cli.console.table_view import percent as percent_of
 from adanalytics_cli.core.periods import span
 from adanalytics_cli.output.formats import Format
@@ -112,7 +112,14 @@ class Comparison:
             for pair in self._sorted(metrics)
             for metric in metrics
         ]
-        return as_text(rows) if in_text else rows
+        if in_text:
+            return as_text(rows)
+        columns = summary_columns(None, metrics, rounded=self.view.rounded)
+        shows = {column.key: column.show for column in columns}
+        return [
+            row | {name: Cell(row[name], shows[str(row["metric"])]) for name in VALUES[:3]}
+            for row in rows
+        ]
 
     def table_rows(self) -> list[Row]:
         """Return the rows of a table, whose values are text; with groups, the totals come last."""

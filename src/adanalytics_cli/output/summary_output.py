@@ -157,7 +157,7 @@ def list_rows(answers: Sequence[Answer], view: View, form: Format) -> Listing:
             shown = dict.fromkeys([*first, *(view.names or [*row, *_FACTS])])
             rows.append({name: (facts | row).get(name) for name in shown})
     names = [*first, *(view.names or [*_documented(view.group_by), *_FACTS])]
-    columns = summary_columns(view.group_by, list(dict.fromkeys(names)))
+    columns = summary_columns(view.group_by, list(dict.fromkeys(names)), rounded=view.rounded)
     return Listing(rows if form == "xlsx" else as_text(rows), columns, "", about)
 
 

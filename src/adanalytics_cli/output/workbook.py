@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from functools import cache
 from math import isfinite
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 import xlsxwriter
 from xlsxwriter.exceptions import FileCreateError
 
-from adanalytics_cli.console.table_view import Column, count, percent
+from adanalytics_cli.console.table_view import Cell, Column, count, percent, plain, thousands
 from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.output.formats import SHEET_ROWS
 from adanalytics_cli.output.output_file import is_device, open_output
@@ -21,15 +22,13 @@ if TYPE_CHECKING:
     from xlsxwriter import Workbook
 
 Row = Mapping[str, object]
+Show = Callable[[object], str]
 
 # A number of a sheet is a double, of which Excel shows and keeps 15 digits.
 _DIGITS = 15
 _LONGEST_TEXT = 32_767
-_AMOUNT, _WHOLE = "#,##0.00#######", "0"
+_AMOUNT, _COUNT, _WHOLE, _PERCENT = "#,##0.00#######", "#,##0", "0", "0.00####%"
 _DAY, _MOMENT = "yyyy-mm-dd", "yyyy-mm-dd hh:mm:ss.000"
-# How the columns of a table look in a sheet, by the function that writes their cells.
-_LOOKS: Mapping[Callable[[object], str], str] = {count: "#,##0", percent: "0.00####%"}
-_ALL_LOOKS = (_AMOUNT, _WHOLE, _DAY, _MOMENT, *_LOOKS.values())
 _WIDEST, _NARROWEST = 50, 10
 _WIDTH_OF = {_DAY: 11, _MOMENT: 23}
 
@@ -47,8 +46,9 @@ def write_workbook(
 
     Numbers, days and times (in UTC) become cells of their type, everything else text, never a
     formula. A whole number of more than 15 digits, such as an id, becomes text; it is no amount.
-    `columns` tell which numbers are percentages and counts. The second sheet has `about`. Memory
-    use does not depend on the number of rows; they wait on the disk, beside `path`.
+    `columns`, and each Cell for itself, tell which numbers are percentages, counts and rounded
+    money. The second sheet has `about`. Memory use does not depend on the number of rows; they wait
+    on the disk, beside `path`.
 
     Raises CommandError for more rows than a sheet takes, and for an amount of more than 15 digits
     or a text that no cell holds; then nothing is written.
@@ -60,13 +60,13 @@ def write_workbook(
         options = {"constant_memory": True, "tmpdir": folder, **dict.fromkeys(off, False)}
         book = xlsxwriter.Workbook(stream, options)
         book.use_zip64()
-        looks = {column.key: _LOOKS.get(column.show) for column in columns}
+        shows = {column.key: column.show for column in columns}
         try:
-            data = _Sheet(book, title, names, [looks.get(name) for name in names])
+            data = _Sheet(book, title, names, [shows.get(name, plain) for name in names])
             for row in rows:
                 data.add([row.get(name) for name in names])
             data.finish()
-            notes = _Sheet(book, "about", ("about", "value"), (None, None))
+            notes = _Sheet(book, "about", ("about", "value"), (plain, plain))
             for name, value in about.items():
                 notes.add([name, value])
             notes.finish()
@@ -82,14 +82,24 @@ def write_workbook(
         return data.rows
 
 
+def _look(amount: Decimal, show: Show) -> str:
+    if show is percent:
+        return _PERCENT
+    if show is not thousands:
+        return _AMOUNT
+    # Money that was rounded, to the digits of its currency.
+    _, point, digits = f"{amount:f}".partition(".")
+    return f"{_COUNT}{point}{'0' * len(digits)}"
+
+
 class _Sheet:
     """A sheet that is written row by row; `rows` counts those below the heading."""
 
     def __init__(
-        self, book: "Workbook", title: str, names: Sequence[str], looks: Sequence[str | None]
+        self, book: "Workbook", title: str, names: Sequence[str], shows: Sequence[Show]
     ) -> None:
-        self._sheet, self._names, self._looks = book.add_worksheet(title), names, looks
-        self._formats = {look: book.add_format({"num_format": look}) for look in _ALL_LOOKS}
+        self._sheet, self._names, self._shows = book.add_worksheet(title), names, shows
+        self._format = cache(lambda look: book.add_format({"num_format": look}))
         self._widths = [max(_NARROWEST, len(name) + 2) for name in names]
         self.rows = 0
         self._sheet.freeze_panes(1, 0)
@@ -104,19 +114,20 @@ class _Sheet:
                 f"There are more than {SHEET_ROWS:,} rows, and a sheet takes no more.",
                 remedy="Ask for fewer days, or write csv or parquet.",
             )
-        for index, value in enumerate(values):
-            if value is not None:
-                self._put(index, value)
+        for index, (value, show) in enumerate(zip(values, self._shows, strict=True)):
+            cell = value if isinstance(value, Cell) else Cell(value, show)
+            if cell.value is not None:
+                self._put(index, *cell)
 
     def finish(self) -> None:
         for index, width in enumerate(self._widths):
             self._sheet.set_column(index, index, width)
 
-    def _put(self, index: int, value: object) -> None:
+    def _put(self, index: int, value: object, show: Show) -> None:
         if isinstance(value, bool):
             self._sheet.write_boolean(self.rows, index, value)
         elif isinstance(value, int) and len(str(abs(value))) <= _DIGITS:
-            self._number(index, value, self._looks[index] or _WHOLE)
+            self._number(index, value, _COUNT if show is count else _WHOLE)
         elif isinstance(value, Decimal) and value.is_finite():
             _, digits, _ = value.as_tuple()
             if len(bytes(digits).strip(b"\0")) > _DIGITS:
@@ -125,7 +136,7 @@ class _Sheet:
                     f"sheet has {_DIGITS} digits.",
                     remedy="Round it, or write csv or parquet, which keep every digit.",
                 )
-            self._number(index, value, self._looks[index] or _AMOUNT)
+            self._number(index, value, _look(value, show))
         elif isinstance(value, float) and isfinite(value):
             self._sheet.write_number(self.rows, index, value)
         elif isinstance(value, date) and value.year >= 1900:
@@ -133,12 +144,12 @@ class _Sheet:
             if isinstance(value, datetime) and value.tzinfo:
                 value = value.astimezone(UTC).replace(tzinfo=None)
             self._widths[index] = max(self._widths[index], _WIDTH_OF[look])
-            self._sheet.write_datetime(self.rows, index, value, self._formats[look])
+            self._sheet.write_datetime(self.rows, index, value, self._format(look))
         else:
             self._text(index, value)
 
     def _number(self, index: int, value: "int | Decimal", look: str) -> None:
-        self._sheet.write_number(self.rows, index, value, self._formats[look])
+        self._sheet.write_number(self.rows, index, value, self._format(look))
 
     def _text(self, index: int, value: object) -> None:
         text = str(csv_cells([value])[0] if isinstance(value, Mapping | list) else value)
