@@ -6,14 +6,14 @@ The service documents neither its speed nor the size of an event, so times and s
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Literal
 
 from adanalytics_client._base.dates import days_between
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._events.auto import MOST_FULL_PAGES, lay_out, requests_of
 from adanalytics_client._events.counts import day_counts
-from adanalytics_client._events.plan import LARGEST_PAGE, DateRange
+from adanalytics_client._events.plan import LARGEST_PAGE, DateRange, begun
 from adanalytics_client._exports.wait import polls_within
 from adanalytics_client._quota.window import QuotaState
 
@@ -59,12 +59,14 @@ class Estimate:
         end: the last day, included.
         counts: events by day; None when they are not known.
         known_days: days that have data, when only these are known.
+        before: the moment that the pull passes to `only_before`, with a time zone, or None.
     """
 
     start: date
     end: date
     counts: Mapping[date, int] | None = field(repr=False)
     known_days: frozenset[date] | None = field(default=None, repr=False)
+    before: datetime | None = None
 
     @classmethod
     def of(cls, summary: "Summary", start: date, end: date) -> "Estimate":
@@ -154,9 +156,8 @@ def prices(
         [('hourly', 24), ('auto', 1), ('export', 1)]
     """
     pace = pace or Pace()
-    hourly = [DateRange(estimate.start, estimate.end, "hour")]
-    counts = estimate.counts or {}
-    by_hour = requests_of(hourly, counts, size=LARGEST_PAGE)
+    hourly = _begun([DateRange(estimate.start, estimate.end, "hour")], estimate)
+    by_hour = requests_of(hourly, estimate.counts or {}, size=LARGEST_PAGE)
     found = [
         _price_of_pages("hourly", by_hour, estimate, quota, concurrency, pace),
         _price_of_pages("auto", _auto_requests(estimate), estimate, quota, concurrency, pace),
@@ -194,11 +195,17 @@ def _auto_requests(estimate: Estimate) -> int:
     if counts is None:
         return 1
     days = list(days_between(estimate.start, estimate.end))
-    laid = lay_out(days, counts, size=LARGEST_PAGE, hour=None)
+    laid = _begun(lay_out(days, counts, size=LARGEST_PAGE, hour=None), estimate)
     pages = requests_of(laid, counts, size=LARGEST_PAGE)
     if sum(counts.values()) <= MOST_FULL_PAGES * LARGEST_PAGE:
         return pages
     return pages + (1 if len(days) == 1 else 2)
+
+
+def _begun(ranges: list[DateRange], estimate: Estimate) -> list[DateRange]:
+    """Cut off days and hours that the pull leaves out, as they have not begun."""
+    moment = estimate.before
+    return ranges if moment is None else [*begun(ranges, moment.astimezone(UTC), hour=None)]
 
 
 def _price_of_pages(

@@ -121,5 +121,17 @@ def test_days_to_come_are_not_asked_for(
     assert sorted({*asked}) == ["2026-01-19", "2026-01-20"]
     assert len(asked) == 24 + 13
     plan = run("plan", "2026-01-19", "2026-03", "-q", "-f", "json")
-    assert (plan.stderr, json.loads(plan.stdout)["prices"][0]["requests"]) == ("", 2 * 24)
+    assert (plan.stderr, json.loads(plan.stdout)["prices"][0]["requests"]) == ("", len(asked))
     assert run("events", "2026-01-21", "-f", "csv").stderr.startswith("0 events of ")
+
+
+@pytest.mark.parametrize(
+    ("split", "hour", "sent"), [("auto", 13, 0), ("daily", 13, 0), ("daily", 12, 1)]
+)
+def test_an_hour_that_has_not_begun_is_not_asked_for(
+    run: Callable[..., Result], service: LocalServer, split: str, hour: int, sent: int
+) -> None:
+    service.journal.clear()
+    words = ("--hour", str(hour), "--split", split, "-f", "csv")
+    done = run("events", "today", *words)
+    assert (done.exit_code, len([*service.journal.entries()])) == (0, sent)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import date, timedelta
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -40,6 +41,13 @@ def test_requests_of_each_way(estimate: Estimate, requests: tuple[int, int], way
     found = priced(estimate)
     assert (found["hourly"].requests, found["auto"].requests) == requests
     assert choose(estimate, found.values()).way == way
+
+
+def test_hours_that_have_not_begun_have_no_price() -> None:
+    """At 02:30 of the second day, whose 1.2 million events lie in three hours."""
+    moment = datetime(2026, 1, 2, 2, 30, tzinfo=UTC)
+    found = priced(replace(days_of(5_000, 1_200_000), before=moment))
+    assert (found["hourly"].requests, found["auto"].requests) == (24 + 120, 1 + 120 + 2)
 
 
 def test_a_wait_for_quota_makes_an_export_the_way() -> None:

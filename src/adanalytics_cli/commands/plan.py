@@ -1,6 +1,7 @@
 """`adanalytics plan`: the price of each way to pull a period, before the pull."""
 
 import sys
+from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING
 
@@ -42,7 +43,7 @@ def plan(
     """Estimate the events of each day, price the ways, and recommend one."""
     first, last = without_future_days(invocation, start, end)
     with connect(invocation, waits=False) as (client, progress):
-        estimate = _estimate(client, first, last)
+        estimate = replace(_estimate(client, first, last), before=invocation.clock())
         quota, spent = client.quota, progress.requests
 
     from adanalytics_cli.output.plan_output import plan_record, write_plan_table

@@ -88,7 +88,8 @@ def requests_of(
         if part.cut == "whole":
             total += _pages(sum(inside), size)
         elif part.cut == "hour" and hour is None:
-            total += 24 * empty + sum(_pages_by_hour(count, size) for count in inside)
+            total += part.hours * empty
+            total += sum(_pages_by_hour(count, size, part.hours) for count in inside)
         else:
             total += empty + sum(_pages(count, size) for count in inside)
     return total
@@ -98,10 +99,10 @@ def _pages(events: int, size: int) -> int:
     return max(1, -(-events // size))
 
 
-def _pages_by_hour(events: int, size: int) -> int:
-    """Count the pages of 24 hours that share the events evenly; an empty hour is one page."""
-    hourly, rest = divmod(events, 24)
-    return rest * _pages(hourly + 1, size) + (24 - rest) * _pages(hourly, size)
+def _pages_by_hour(events: int, size: int, hours: int) -> int:
+    """Count the pages of hours that share the events evenly; an empty hour is one page."""
+    hourly, rest = divmod(events, hours)
+    return rest * _pages(hourly + 1, size) + (hours - rest) * _pages(hourly, size)
 
 
 @dataclass(frozen=True, slots=True)

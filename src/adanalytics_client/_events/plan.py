@@ -290,14 +290,16 @@ def make_plan(
 def begun(ranges: Iterable[DateRange], moment: datetime, hour: int | None) -> Iterator[DateRange]:
     """Cut off days and hours that begin after `moment`, which is in UTC."""
     today = moment.date()
+    yesterday = today - timedelta(days=1)
+    latest = today if hour is None or hour <= moment.hour else yesterday
     for part in ranges:
-        last = min(part.end, today)
+        last = min(part.end, latest)
         if part.cut != "hour" or last < today:
             yield from [replace(part, end=last)] if part.start <= last else []
             continue
         if part.start < today:
-            yield replace(part, end=today - timedelta(days=1))
-        if part.start <= today and (hour is None or hour <= moment.hour):
+            yield replace(part, end=yesterday)
+        if part.start <= today:
             yield replace(part, start=today, end=today, hours=min(part.hours, moment.hour + 1))
 
 
