@@ -2,18 +2,21 @@
 
 import json
 from collections.abc import Callable
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import click
 import pytest
-from click.testing import Result
+from click.testing import CliRunner, Result
 
+from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.periods import period
+from adanalytics_cli.main import cli
 from adanalytics_client import ConfigurationError, Period
 from adanalytics_server.local import LocalServer
 
 TODAY = date(2026, 3, 1)
+AT_NOON = Invocation(clock=lambda: datetime(2026, 3, 1, 12, tzinfo=UTC))
 
 
 @pytest.mark.parametrize(
@@ -84,19 +87,19 @@ def test_more_days_back_than_the_calendar_has() -> None:
 def test_days_ago_alone_are_as_many_days_until_today(word: str, first: date, alone: date) -> None:
     ago = Period.parse(word, TODAY)
     assert (ago.first, ago.last) == (first, first)
-    assert period(ago, None) == (alone, TODAY)
-    assert period(ago, Period.parse("today", TODAY)) == (first, TODAY)
-    assert period(ago, ago) == (first, first)
-    assert period(Period.parse("2026-01", TODAY), ago) == (date(2026, 1, 1), first)
+    assert period(AT_NOON, ago, None) == (alone, TODAY)
+    assert period(AT_NOON, ago, Period.parse("today", TODAY)) == (first, TODAY)
+    assert period(AT_NOON, ago, ago) == (first, first)
+    assert period(AT_NOON, Period.parse("2026-01", TODAY), ago) == (date(2026, 1, 1), first)
 
 
 def test_end_defaults_to_the_end_of_start() -> None:
     january = Period.parse("2026-01", TODAY)
-    assert period(january, None) == (date(2026, 1, 1), date(2026, 1, 31))
+    assert period(AT_NOON, january, None) == (date(2026, 1, 1), date(2026, 1, 31))
 
 
 def test_a_month_as_end_means_its_last_day() -> None:
-    assert period(Period.parse("2026-01-10", TODAY), Period.parse("2026-02", TODAY)) == (
+    assert period(AT_NOON, Period.parse("2026-01-10", TODAY), Period.parse("2026-02", TODAY)) == (
         date(2026, 1, 10),
         date(2026, 2, 28),
     )
@@ -104,13 +107,13 @@ def test_a_month_as_end_means_its_last_day() -> None:
 
 def test_end_before_start() -> None:
     with pytest.raises(click.UsageError, match="before START 2026-03-01"):
-        period(Period.parse("today", TODAY), Period.parse("yesterday", TODAY))
+        period(AT_NOON, Period.parse("today", TODAY), Period.parse("yesterday", TODAY))
 
 
 def test_days_to_come_are_not_asked_for(
     run: Callable[..., Result], service: LocalServer, folder: Path
 ) -> None:
-    """It is noon on 2026-01-20; a START of tomorrow is taken, as this clock may be behind."""
+    """It is noon on 2026-01-20."""
     service.journal.clear()
     words = ("--split", "hourly", "-o", str(folder / "rows.jsonl"))
     done = run("events", "2026-01-19", "2026-03", *words)
@@ -122,7 +125,81 @@ def test_days_to_come_are_not_asked_for(
     assert len(asked) == 24 + 13
     plan = run("plan", "2026-01-19", "2026-03", "-q", "-f", "json")
     assert (plan.stderr, json.loads(plan.stdout)["prices"][0]["requests"]) == ("", len(asked))
-    assert run("events", "2026-01-21", "-f", "csv").stderr.startswith("0 events of ")
+
+
+REFUSED = "2026-01-21 is in the future. Today is 2026-01-20 in UTC."
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("events", "2026-01-21"),
+        ("plan", "2026-01-21", "2026-03"),
+        ("dates", "2026-01-21"),
+        ("summary", "2026-01-21"),
+        ("summary", "2026-01-15", "--compare", "2026-01-21"),
+        ("export", "2026-01-21"),
+        ("sync", "2026-01-21", "--to", "new"),
+    ],
+)
+def test_tomorrow_is_refused(
+    run: Callable[..., Result],
+    service: LocalServer,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+) -> None:
+    monkeypatch.chdir(folder)
+    service.journal.clear()
+    done = run(*words)
+    assert (done.exit_code, REFUSED in done.stderr) == (2, True)
+    assert not [*service.journal.entries()]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("dates", "-o", "days.csv"),
+        ("summary", "-o", "total.csv"),
+        ("export", "-o", "events.csv"),
+        ("sync", "--to", "new"),
+    ],
+)
+def test_an_end_in_the_future_is_today(
+    run: Callable[..., Result],
+    service: LocalServer,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+) -> None:
+    monkeypatch.chdir(folder)
+    done = run(words[0], "2026-01-16", "2026-03", *words[1:])
+    first, closing, *_ = done.stderr.splitlines()
+    assert first == "2026-03-31 is in the future, so the period ends on 2026-01-20."
+    assert " of 2026-01-16 to 2026-01-20, " in closing
+    for file in folder.glob("*.csv"):
+        assert "2026-03-31" not in file.read_text()
+
+
+def test_the_period_before_one_that_is_not_over(
+    run: Callable[..., Result], service: LocalServer
+) -> None:
+    done = run("summary", "2026-01-16", "2026-03", "--compare", "previous", "-f", "json")
+    asked = [dict(each.query) for each in service.journal.entries()][-2:]
+    assert [(each["start_date"], each["end_date"]) for each in asked] == [
+        ("2026-01-16", "2026-01-20"),
+        ("2026-01-11", "2026-01-15"),
+    ]
+    assert done.exit_code == 0
+
+
+def test_a_sync_keeps_a_listed_day_that_this_clock_has_not_reached(
+    service: LocalServer, folder: Path
+) -> None:
+    behind = Invocation(clock=lambda: datetime(2026, 1, 15, 12, tzinfo=UTC))
+    words = ["sync", "2026-01-15", "2026-01-31", "--to", str(folder)]
+    done = CliRunner().invoke(cli, words, obj=behind)
+    assert " events in 37 hours of 2026-01-15 to 2026-01-16, " in done.stderr.splitlines()[-1]
 
 
 @pytest.mark.parametrize(

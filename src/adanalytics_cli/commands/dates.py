@@ -60,7 +60,7 @@ def dates(
     chart: bool,
 ) -> None:
     form = pick_format(chosen_format, output, piped="csv", known=_FORMATS, bom=bom, chart=chart)
-    asked = period(start, end) if start is not None else None
+    asked = period(invocation, start, end) if start is not None else None
     now = invocation.clock()
     here = dataset_here(find_settings(invocation, os.environ)) if chart else None
     if here and (here.hours or asked):

@@ -12,7 +12,7 @@ from adanalytics_cli.core.command import command
 from adanalytics_cli.core.files import naming
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.numbers import WholeNumber, number_option
-from adanalytics_cli.core.periods import PERIOD_HELP, period_arguments, without_future_days
+from adanalytics_cli.core.periods import PERIOD_HELP, period, period_arguments
 from adanalytics_cli.output.formats import BINARY, FORMATS, columns_option, pick_format
 from adanalytics_cli.output.output_file import output_options
 from adanalytics_client import Period
@@ -88,7 +88,7 @@ def events(
     from adanalytics_cli.output.event_output import SheetCheck, write_event_table, write_events
     from adanalytics_client._progress.progress import joined
 
-    first, last = without_future_days(invocation, start, end)
+    first, last = period(invocation, start, end)
     shown = ROWS_OF_A_TABLE if form == "table" and limit is None else limit
     # Rows may reach the terminal of the live line, also through another program.
     live = form == "table" or output is not None or os.path.isfile(1)  # noqa: PTH113  # a descriptor

@@ -166,7 +166,7 @@ def export(
     job: Path | None,
 ) -> None:
     """Start or resume the export, wait for it, and fetch its complete file."""
-    days = period(start, end) if start else None
+    days = period(invocation, start, end) if start else None
     wanted = (days, *_read_file_options(file_format, compression, output))
     kept = None
     if job and job.exists():

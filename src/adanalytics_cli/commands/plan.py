@@ -10,7 +10,7 @@ import click
 from adanalytics_cli.account.connection import connect
 from adanalytics_cli.core.command import command
 from adanalytics_cli.core.invocation import Invocation
-from adanalytics_cli.core.periods import PERIOD_HELP, period_arguments, without_future_days
+from adanalytics_cli.core.periods import PERIOD_HELP, period, period_arguments
 from adanalytics_cli.output.formats import format_option
 from adanalytics_client import Period
 
@@ -41,7 +41,7 @@ def plan(
     invocation: Invocation, start: Period, end: Period | None, chosen_format: str | None
 ) -> None:
     """Estimate the events of each day, price the ways, and recommend one."""
-    first, last = without_future_days(invocation, start, end)
+    first, last = period(invocation, start, end)
     with connect(invocation, waits=False) as (client, progress):
         estimate = replace(_estimate(client, first, last), before=invocation.clock())
         quota, spent = client.quota, progress.requests

@@ -18,7 +18,7 @@ from adanalytics_cli.core.periods import (
     period,
     period_arguments,
     period_words,
-    read_period,
+    read_begun_period,
 )
 from adanalytics_cli.output.formats import FORMATS, Format, columns_option, is_picture, pick_format
 from adanalytics_cli.output.output_file import output_options
@@ -47,7 +47,7 @@ def _one_group(
 def _read_compared(
     context: click.Context, parameter: click.Parameter, word: str | None
 ) -> Period | str | None:
-    return word if word == _PREVIOUS else read_period(context, parameter, word)
+    return word if word == _PREVIOUS else read_begun_period(context, parameter, word)
 
 
 def _compared_words(
@@ -146,9 +146,12 @@ def summary(
     if rounded and (exact or form not in {"table", "xlsx"}):
         other = "--exact" if exact else f"{form}, which has every digit"
         raise click.UsageError(f"--round does not go with {other}. Leave out one of them.")
-    spans = [period(start, end)]
-    if compare:
-        spans.append(compare.through(None) if isinstance(compare, Period) else start.before(end))
+    spans = [period(invocation, start, end)]
+    if isinstance(compare, Period):
+        spans.append(period(invocation, compare, None))
+    elif compare:
+        last = spans[0][1]
+        spans.append(start.before(end and Period(last, last)))
     with connect_each(invocation, chart=chart) as (clients, progress):
         answers, *earlier = [_ask(clients, *days, group_by) for days in spans]
 

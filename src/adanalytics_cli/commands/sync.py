@@ -103,8 +103,9 @@ def sync(
     from adanalytics_client._progress.progress import joined
     from adanalytics_client.dataset import Dataset
 
-    days = period(start, end) if start else None
-    first, last = days or (None, None)
+    days = period(invocation, start, end) if start else None
+    # A day that the service lists is never in the future, so this clock does not leave it out.
+    first, last = start.through(end) if start else (None, None)
     words = [*(str(day) for day in (first, last) if day), "--to", location]
     words += ["--via", via] if via != "auto" else []
     words += ["--repull", str(repull)] if repull else []
@@ -143,6 +144,8 @@ def sync(
                 write_sync_report(dataset.report, location, progress)
         if report.failed:
             raise _partly_done(report, location, again)
+        if days:
+            days = days[0], max([days[1], *(hour.day for hour in report.hours)])
         done, size = f"{span(*days)} up to date" if days else "up to date", None
         if report.wanted:
             hours = counted(len(report.hours), "hour")

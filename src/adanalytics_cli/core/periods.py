@@ -1,6 +1,6 @@
 """START and END as people write them, turned into two inclusive UTC dates."""
 
-from datetime import date, timedelta
+from datetime import date
 
 import click
 
@@ -9,8 +9,7 @@ from adanalytics_client import ConfigurationError, Period
 
 PERIOD_HELP = (
     f"START and END are {Period.FORMS}; both are inclusive, in UTC. END defaults to START; -7d"
-    " alone means the last seven days, including today. A month, quarter or year ends today if it"
-    " is not over."
+    " alone means the last seven days, including today. A period that is not over ends today."
 )
 
 
@@ -28,15 +27,13 @@ def read_period(
         ) from error
 
 
-def _read_start(
+def read_begun_period(
     context: click.Context, parameter: click.Parameter, word: str | None
 ) -> Period | None:
-    """Read START. A mistyped future year would cost 8,760 hourly requests, so it is refused."""
+    """Read a period that has begun. A mistyped future year would cost 8,760 hourly requests."""
     span = read_period(context, parameter, word)
-    invocation = current_invocation(context)
-    today = invocation.clock().date()
-    # This clock may be a little behind the service's.
-    if span and span.first > today + timedelta(days=1):
+    today = current_invocation(context).clock().date()
+    if span and span.first > today:
         problem = f"{span.first} is in the future. Today is {today} in UTC."
         raise click.BadParameter(problem, param_hint=_name(parameter))
     return span
@@ -47,31 +44,16 @@ def _name(parameter: click.Parameter) -> str:
     return parameter.opts[0] if parameter.opts[0].startswith("-") else parameter.opts[0].upper()
 
 
-def period(start: Period, end: Period | None) -> tuple[date, date]:
-    """Return first and last day from START and an optional END.
+def period(invocation: Invocation, start: Period, end: Period | None) -> tuple[date, date]:
+    """Return first and last day from START and an optional END, without the days to come.
 
-    Without END the period is START itself: a day, a whole month, or the last days. Raises
-    click.UsageError when END is before START.
+    Without END the period is START itself: a day, a whole month, or the last days. It says that
+    days are left out, because a wrong clock could leave out too many. Raises click.UsageError when
+    END is before START.
     """
     first, last = start.through(end)
     if last < first:
         raise click.UsageError(f"END {last} is before START {first}. Swap them.")
-    return first, last
-
-
-def span(first: date, last: date) -> str:
-    """Write the days of a period: `2026-01-15`, or `2026-01-15 to 2026-01-21`."""
-    return f"{first}" if first == last else f"{first} to {last}"
-
-
-def without_future_days(
-    invocation: Invocation, start: Period, end: Period | None
-) -> tuple[date, date]:
-    """Leave future days out of `period`: each would cost 24 requests and has no events.
-
-    It says that days are left out, because a wrong clock could leave out too many.
-    """
-    first, last = period(start, end)
     latest = max(first, invocation.clock().date())
     if last <= latest:
         return first, last
@@ -79,9 +61,14 @@ def without_future_days(
     return first, latest
 
 
+def span(first: date, last: date) -> str:
+    """Write the days of a period: `2026-01-15`, or `2026-01-15 to 2026-01-21`."""
+    return f"{first}" if first == last else f"{first} to {last}"
+
+
 def period_arguments(*, required: bool) -> list[click.Parameter]:
     """Make the arguments START and END; END may always be left out."""
-    arguments = (("START", _read_start, required), ("END", read_period, False))
+    arguments = (("START", read_begun_period, required), ("END", read_period, False))
     return [
         click.Argument(
             [name.lower()],
