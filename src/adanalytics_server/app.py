@@ -6,9 +6,10 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from fastapi import APIRouter
 from fastapi.applications import FastAPI
 from fastapi.exceptions import RequestValidationError
+from fastapi.openapi.docs import get_swagger_ui_html
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
-from starlette.responses import JSONResponse
+from starlette.responses import HTMLResponse, JSONResponse
 
 from adanalytics_server.accounts.api_keys import ApiKeys
 from adanalytics_server.accounts.auth import Authenticator, SignIns
@@ -48,6 +49,26 @@ async def live() -> JSONResponse:
 async def ready(context: ContextDep) -> JSONResponse:
     partners = await context.accounts.partners()
     return JSONResponse({"status": "ok", "partners": len(partners)})
+
+
+docs_router = APIRouter(include_in_schema=False)
+
+
+@docs_router.get("/docs")
+async def show_docs() -> HTMLResponse:
+    page = get_swagger_ui_html(
+        openapi_url="/openapi.json",
+        title="Partner API",
+        swagger_js_url="/swagger/swagger-ui-bundle.js",
+        swagger_css_url="/swagger/swagger-ui.css",
+        swagger_favicon_url="/swagger/favicon-32x32.png",
+    )
+    # A key that is typed into the page stays here, although Swagger UI needs a script of its own.
+    page.headers["Content-Security-Policy"] = (
+        "default-src 'none'; connect-src 'self'; img-src 'self' data:; "
+        "script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'"
+    )
+    return page
 
 
 def create_app(
@@ -111,6 +132,10 @@ def create_app(
     app.include_router(monitoring_router)
     app.include_router(web.pages)
     app.mount("/static", Static(packages=[("adanalytics_server.web", "static")]))
+    if settings.docs:
+        app.include_router(docs_router)
+        # The package has the files of Swagger UI: the page asks no other host.
+        app.mount("/swagger", Static(packages=[("fastapi_swagger", "resources")]))
     if controls is not None:
         app.state.controls = controls
         app.include_router(control_router)

@@ -18,6 +18,7 @@ class Settings:
         loose: accept unknown query parameters instead of answering 400.
         any_host: accept every name in the ``Host`` header, for a server that others reach by name;
             otherwise only localhost and IP addresses.
+        docs: offer the page ``/docs``, which shows and tries the API.
         cors: origins whose pages may read the API, such as ``http://localhost:5173``.
         test_controls: offer ``/_control/*`` to move the clock, arm faults and reset. For tests
             only, because it needs no credential.
@@ -33,6 +34,7 @@ class Settings:
     export_lifetime: int = 86_400
     loose: bool = False
     any_host: bool = False
+    docs: bool = False
     cors: tuple[str, ...] = ()
     test_controls: bool = False
     dialect: Answers = REFERENCE

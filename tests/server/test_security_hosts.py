@@ -1,6 +1,7 @@
 """Names that lead here without being this machine's own are refused."""
 
 import asyncio
+import re
 import socket
 from pathlib import Path
 
@@ -69,3 +70,20 @@ def test_pages_of_named_origins_only_may_read_the_api(tmp_path: Path) -> None:
             if is_known:
                 assert asked.headers["access-control-allow-headers"] == "authorization"
         running.stop()
+
+
+def test_the_page_of_the_api_is_there_when_asked_for_and_asks_this_server_only(
+    tmp_path: Path,
+) -> None:
+    for docs in (False, True):
+        running = ServerThread(create_app(Settings(data=tmp_path, docs=docs)))
+        page = httpx.get(f"{running.url}/docs")
+        parts = [*re.findall(r'(?:src|href)="(.*?)"', page.text), "/openapi.json"]
+        found = [httpx.get(f"{running.url}{part}").status_code for part in parts]
+        running.stop()
+        if not docs:
+            assert page.status_code == 404
+            continue
+        assert (page.status_code, found) == (200, [200] * 4)
+        assert "default-src 'none'; connect-src 'self'" in page.headers["content-security-policy"]
+        assert "//" not in "".join(parts)

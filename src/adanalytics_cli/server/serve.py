@@ -70,6 +70,7 @@ from adanalytics_cli.server.demo_data import EVENTS_PER_DAY, PARTNER, DemoAccess
             default="reference",
             help="Shape of the responses, such as modern, classic or bare.",
         ),
+        flag("--docs", "Serve /docs, a page that shows and tries the API."),
         click.Option(
             ["--cors"],
             metavar="ORIGIN",
@@ -96,6 +97,7 @@ def serve(
     for_tests: bool,
     rate_limit: int,
     export_inline_max: int,
+    docs: bool,
     cors: tuple[str, ...],
     loose: bool,
     ready_file: Path | None,
@@ -137,6 +139,7 @@ def serve(
             rate_limit=rate_limit,
             export_inline_max=export_inline_max,
             loose=loose,
+            docs=docs,
             cors=cors,
             any_host=allow_remote,
             test_controls=test_controls,
