@@ -3,6 +3,8 @@
 import html
 import os
 import re
+import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from datetime import date
@@ -73,6 +75,22 @@ def test_a_page_runs_from_top_to_bottom(
     names = {"__name__": "page"}
     for block in code_of(page, tests=False):
         exec(compile(block, name_of(page), "exec"), names)
+
+
+def test_curl_talks_to_the_server(
+    server: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if missing := [each for each in ("curl", "jq") if not shutil.which(each)]:
+        pytest.skip(f"{' and '.join(missing)} not installed")
+    page = ROOT / "docs/how-to/other-languages.md"
+    script = "".join(re.findall(r"^```sh\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL))
+    monkeypatch.setenv("ADANALYTICS_BASE_URL", server.url)
+    monkeypatch.setenv("ADANALYTICS_API_KEY", server.api_key)
+    monkeypatch.setenv("ADANALYTICS_PARTNER", server.partner)
+    subprocess.run(["sh", "-eu"], cwd=tmp_path, input=script, text=True, check=True, timeout=60)
+    events = len((tmp_path / "events.jsonl").read_text().splitlines())
+    assert (events, len((tmp_path / "events.csv").read_text().splitlines())) == (300, 301)
+    assert (tmp_path / "refused.txt").read_text() == "429 5\n"
 
 
 @pytest.mark.parametrize("page", pages_with(tests=True), ids=name_of)
