@@ -105,7 +105,16 @@ def test_files_have_the_types_of_the_answer(query: Run, folder: Path, dataset: P
     table = import_module("pyarrow.parquet").read_table(folder / "by.parquet")
     assert str(table.schema.field("revenue").type) == "decimal128(38, 9)"
     assert query(BY_COUNTRY, "-o", str(folder / "by.xlsx")).exit_code == 0
-    sheet = import_module("openpyxl").load_workbook(folder / "by.xlsx")["query"]
+    book = import_module("openpyxl").load_workbook(folder / "by.xlsx")
+    about = {name: str(value) for name, value in book["about"].iter_rows(values_only=True)}
+    assert [*about] == [
+        *("about", "query", "datasets", "partner", "first day", "last day", "time zone", "made")
+    ]
+    assert (about["partner"], about["first day"][:10], about["last day"][:10]) == (
+        *("acme", "2026-01-15"),
+        "2026-01-16",
+    )
+    sheet = book["query"]
     assert sheet.max_row == count + 1
     assert Decimal(str(sheet["B2"].value)) == expected(dataset)[0][1]
     assert query("SELECT INTERVAL 1 DAY", "-o", str(folder / "i.parquet")).exit_code == 2

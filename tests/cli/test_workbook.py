@@ -193,6 +193,43 @@ def test_dates_as_a_workbook_on_stdout(run: Run, service: LocalServer) -> None:
     assert [cell.value for cell in found["dates"]["A"]][1:] == DAYS
 
 
+@pytest.mark.parametrize(
+    ("words", "facts"),
+    [
+        (["summary", "2026-01"], {"last day": "2026-01-20", "currency": "USD"}),
+        (["dates"], {"last day": "2026-01-16"}),
+        (["dates", "2026-01-15"], {"last day": "2026-01-15"}),
+        (["events", "2026-01-15"], {"last day": "2026-01-15", "currency": "USD"}),
+        (
+            ["events", "2026-01-15", "--hour", "3", "--columns", "event_id"],
+            {"last day": "2026-01-15", "hour": 3},
+        ),
+    ],
+)
+def test_the_second_sheet_tells_where_the_rows_come_from(
+    run: Run, service: LocalServer, tmp_path: Path, words: list[str], facts: dict[str, object]
+) -> None:
+    target = tmp_path / "x.xlsx"
+    assert run(*words, "-o", str(target)).exit_code == 0
+    heading, *found = sheets(target)["about"]
+    assert heading == ["about", "value"]
+    told = {
+        name: str(value.date()) if isinstance(value, datetime) else value for name, value in found
+    }
+    first = "2026-01-01" if words == ["summary", "2026-01"] else "2026-01-15"
+    always = {"partner": "acme", "first day": first, "time zone": "UTC", "made": "2026-01-20"}
+    assert told == always | facts
+
+
+def test_no_days_have_no_period(
+    run: Run, service: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Client, "dates", lambda _self: [])
+    assert run("dates", "-o", str(tmp_path / "x.xlsx")).exit_code == 0
+    told = [name for name, _ in sheets(tmp_path / "x.xlsx")["about"][1:]]
+    assert told == ["partner", "time zone", "made"]
+
+
 def test_events_as_a_workbook(run: Run, service: LocalServer, tmp_path: Path) -> None:
     target = tmp_path / "events.xlsx"
     result = run("events", "2026-01-15", "--hour", "13", "-o", str(target))

@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from adanalytics_cli.core.settings import find_settings
 from adanalytics_cli.output.calendar_chart import HOURS, Coverage, calendar_lines
 from adanalytics_cli.output.formats import FORMATS, Format, pick_format
 from adanalytics_cli.output.output_file import output_options
-from adanalytics_cli.output.row_output import write_chart
+from adanalytics_cli.output.row_output import facts_about, write_chart, write_rows
 from adanalytics_client import Period
 from adanalytics_client._base.quantities import counted
 
@@ -105,14 +106,8 @@ def dates(
     ]
 
     from adanalytics_cli.console.table_view import Column
-    from adanalytics_cli.output.row_output import write_rows
 
     columns = [Column("partner", "partner")] if several else []
-    about = {
-        "partner": ", ".join(listed),
-        **dict(zip(("first day", "last day"), asked or (), strict=False)),
-        "time zone": "UTC",
-    }
     write_rows(
         rows if form == "xlsx" else [{**row, "date": str(row["date"])} for row in rows],
         form,
@@ -122,7 +117,7 @@ def dates(
         note=note,
         bom=bom,
         title="dates",
-        about=about,
+        about=facts_about(listed, asked or chain.from_iterable(listed.values())),
     )
     if output:
         done = counted(len(rows), "day")

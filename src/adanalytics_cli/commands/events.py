@@ -86,6 +86,7 @@ def events(
     """Pull the events and write them; a file appears only when it is complete."""
     form = pick_format(chosen_format, output, piped="jsonl", known=_FORMATS, bom=bom)
     from adanalytics_cli.output.event_output import SheetCheck, write_event_table, write_events
+    from adanalytics_cli.output.row_output import facts_about
     from adanalytics_client._progress.progress import joined
 
     first, last = period(invocation, start, end)
@@ -121,7 +122,7 @@ def events(
             written = write_event_table(query, output, columns, progress, invocation, cut_at=cut_at)
         else:
             with naming(output, output and Path(os.path.realpath(output)).parent):
-                about = {"first day": first, "last day": last}
+                about = facts_about([client.partner or ""], (first, last)) | {"hour": hour}
                 written = write_events(
                     query, form, output, columns, invocation, bom=bom, about=about
                 )

@@ -1,6 +1,7 @@
 """`adanalytics query`: an answer in SQL from datasets, without a request."""
 
 import os
+from datetime import date
 from importlib.util import find_spec
 from pathlib import Path
 from time import monotonic
@@ -67,7 +68,7 @@ def query(
     if find_spec("duckdb") is None:
         raise MissingExtra("sql", needed_for="adanalytics query")
     started = monotonic()
-    found = _datasets(invocation, places)
+    found, facts = _datasets(invocation, places)
 
     from adanalytics_cli.output.query_output import write_chart_of, write_result
     from adanalytics_client.dataset.query import run_query
@@ -76,14 +77,20 @@ def query(
         if chart:
             rows = write_chart_of(result, output, invocation)
         else:
-            about = {"query": sql, "datasets": ", ".join(found)}
+            about = {"query": sql, "datasets": ", ".join(found), **facts}
             rows = write_result(result, form, output, invocation, bom=bom, about=about)
     if output is not None:
         remark(f"{counted(rows, 'row')}, {monotonic() - started:.1f} s -> {output}", invocation)
 
 
-def _datasets(invocation: Invocation, places: tuple[str, ...]) -> list[str]:
-    """Return the datasets to read; raises CommandError with the sync that makes a missing one."""
+def _datasets(
+    invocation: Invocation, places: tuple[str, ...]
+) -> tuple[list[str], dict[str, object]]:
+    """Return the datasets to read, and whose events they hold, of which days.
+
+    Raises CommandError with the sync that makes a missing one.
+    """
+    from adanalytics_cli.output.row_output import facts_about
     from adanalytics_client.dataset import Dataset
 
     if not places:
@@ -92,8 +99,13 @@ def _datasets(invocation: Invocation, places: tuple[str, ...]) -> list[str]:
     same = {place if "://" in place else os.path.realpath(place) for place in places}
     if len(same) < len(places):
         raise SettingsError("--in names a dataset twice.", remedy="Give each dataset once.")
+    partners: list[str] = []
+    days: list[date] = []
     for place in places:
-        if Dataset(place).holdings() is None:
+        held = Dataset(place).holdings()
+        if held is None:
             sync = invocation.command_line("sync", "-7d", "--to", place)
             raise CommandError(f"There is no dataset at {place}.", remedy=f"Make one: {sync}")
-    return [*places]
+        partners.append(held.partner)
+        days.extend(held.hours)
+    return [*places], facts_about(partners, days)

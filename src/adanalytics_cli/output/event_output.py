@@ -80,16 +80,11 @@ def write_events(
         if form == "xlsx":
             first = list(islice(rows, _FIRST_ROWS))
             names = columns or list(dict.fromkeys(name for row in first for name in row))
+            currencies = dict.fromkeys(str(row["currency"]) for row in first if row.get("currency"))
+            about = {**about, "currency": ", ".join(currencies) or None}
             rows, names = _cells(chain(first, rows), names), names or list(EVENT_COLUMNS)
         return write_rows(
-            rows,
-            form,
-            path,
-            columns=(),
-            invocation=invocation,
-            names=names,
-            title="events",
-            about=about,
+            rows, form, path, invocation=invocation, names=names, title="events", about=about
         )
     if path is not None and not bom:
         # Only a file can be rewritten when a new column first appears on a later page.

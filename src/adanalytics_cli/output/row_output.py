@@ -6,6 +6,7 @@ import io
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -60,8 +61,8 @@ def write_rows(
     form: Format,
     path: Path | None,
     *,
-    columns: Sequence["Column"],
     invocation: Invocation,
+    columns: Sequence["Column"] = (),
     names: Sequence[str] | None = None,
     note: str = "",
     bom: bool = False,
@@ -82,7 +83,8 @@ def write_rows(
     if form == "xlsx":
         from adanalytics_cli.output.workbook import write_workbook
 
-        about = {**(about or {}), "made": invocation.clock()}
+        about = {**(about or {}), "time zone": "UTC", "made": invocation.clock()}
+        about = {name: fact for name, fact in about.items() if fact is not None}
         return write_workbook(rows, path, names, title=title, about=about, columns=columns)
     with open_output(path) as stream:
         if form == "table":
@@ -98,6 +100,13 @@ def write_rows(
             pieces += 1
     # The heading of csv and the end of a list are pieces, too.
     return pieces if form == "jsonl" else pieces - 1
+
+
+def facts_about(partners: Iterable[str], days: Iterable[date]) -> dict[str, object]:
+    """Return the partners and the period of rows for a workbook; without days it has none."""
+    ordered: Sequence[date | None] = sorted(days) or [None]
+    partner = ", ".join(dict.fromkeys(partners))
+    return {"partner": partner, "first day": ordered[0], "last day": ordered[-1]}
 
 
 def write_summary_table(rows: Sequence[Row], path: Path | None, names: Sequence[str]) -> None:

@@ -13,6 +13,7 @@ from adanalytics_cli.console.table_view import Column, count, percent, thousands
 from adanalytics_cli.core.command import near_or_known
 from adanalytics_cli.core.periods import span
 from adanalytics_cli.output.formats import Format
+from adanalytics_cli.output.row_output import facts_about
 from adanalytics_client import SummaryRow
 
 if TYPE_CHECKING:
@@ -297,10 +298,5 @@ def table_note(answers: Sequence[Answer], view: View, all_rows: int = 0) -> str:
 def about_answers(answers: Sequence[Answer]) -> Row:
     """Return the facts about the rows of a file."""
     currencies = [str(answer.summary.currency or "") for answer in answers]
-    return {
-        "partner": ", ".join(answer.partner for answer in answers),
-        "first day": answers[0].first,
-        "last day": answers[0].last,
-        "time zone": "UTC",
-        "currency": ", ".join(currencies),
-    }
+    facts = facts_about((each.partner for each in answers), (answers[0].first, answers[0].last))
+    return facts | {"currency": ", ".join(currencies)}

@@ -63,13 +63,9 @@ def write_workbook(
         shows = {column.key: column.show for column in columns}
         try:
             data = _Sheet(book, title, names, [shows.get(name, plain) for name in names])
-            for row in rows:
-                data.add([row.get(name) for name in names])
-            data.finish()
+            data.fill([row.get(name) for name in names] for row in rows)
             notes = _Sheet(book, "about", ("about", "value"), (plain, plain))
-            for name, value in about.items():
-                notes.add([name, value])
-            notes.finish()
+            notes.fill(about.items())
             book.close()
         except FileCreateError as error:
             # The error of the system, which names the problem.
@@ -80,16 +76,6 @@ def write_workbook(
                 if sheet.row_data_fh and not sheet.row_data_fh.closed:
                     sheet.row_data_fh.close()
         return data.rows
-
-
-def _look(amount: Decimal, show: Show) -> str:
-    if show is percent:
-        return _PERCENT
-    if show is not thousands:
-        return _AMOUNT
-    # Money that was rounded, to the digits of its currency.
-    _, point, digits = f"{amount:f}".partition(".")
-    return f"{_COUNT}{point}{'0' * len(digits)}"
 
 
 class _Sheet:
@@ -107,19 +93,18 @@ class _Sheet:
         for index, name in enumerate(names):
             self._sheet.write_string(0, index, name, bold)
 
-    def add(self, values: Sequence[object]) -> None:
-        self.rows += 1
-        if self.rows > SHEET_ROWS:
-            raise CommandError(
-                f"There are more than {SHEET_ROWS:,} rows, and a sheet takes no more.",
-                remedy="Ask for fewer days, or write csv or parquet.",
-            )
-        for index, (value, show) in enumerate(zip(values, self._shows, strict=True)):
-            cell = value if isinstance(value, Cell) else Cell(value, show)
-            if cell.value is not None:
-                self._put(index, *cell)
-
-    def finish(self) -> None:
+    def fill(self, rows: Iterable[Sequence[object]]) -> None:
+        for values in rows:
+            self.rows += 1
+            if self.rows > SHEET_ROWS:
+                raise CommandError(
+                    f"There are more than {SHEET_ROWS:,} rows, and a sheet takes no more.",
+                    remedy="Ask for fewer days, or write csv or parquet.",
+                )
+            for index, (value, show) in enumerate(zip(values, self._shows, strict=True)):
+                cell = value if isinstance(value, Cell) else Cell(value, show)
+                if cell.value is not None:
+                    self._put(index, *cell)
         for index, width in enumerate(self._widths):
             self._sheet.set_column(index, index, width)
 
@@ -127,7 +112,8 @@ class _Sheet:
         if isinstance(value, bool):
             self._sheet.write_boolean(self.rows, index, value)
         elif isinstance(value, int) and len(str(abs(value))) <= _DIGITS:
-            self._number(index, value, _COUNT if show is count else _WHOLE)
+            look = _COUNT if show is count else _WHOLE
+            self._sheet.write_number(self.rows, index, value, self._format(look))
         elif isinstance(value, Decimal) and value.is_finite():
             _, digits, _ = value.as_tuple()
             if len(bytes(digits).strip(b"\0")) > _DIGITS:
@@ -136,7 +122,10 @@ class _Sheet:
                     f"sheet has {_DIGITS} digits.",
                     remedy="Round it, or write csv or parquet, which keep every digit.",
                 )
-            self._number(index, value, _look(value, show))
+            # Rounded money has all digits of its currency, and no more.
+            looks: dict[Show, str] = {percent: _PERCENT, thousands: f"#,##{abs(value) * 0:f}"}
+            look = looks.get(show, _AMOUNT)
+            self._sheet.write_number(self.rows, index, value, self._format(look))
         elif isinstance(value, float) and isfinite(value):
             self._sheet.write_number(self.rows, index, value)
         elif isinstance(value, date) and value.year >= 1900:
@@ -147,9 +136,6 @@ class _Sheet:
             self._sheet.write_datetime(self.rows, index, value, self._format(look))
         else:
             self._text(index, value)
-
-    def _number(self, index: int, value: "int | Decimal", look: str) -> None:
-        self._sheet.write_number(self.rows, index, value, self._format(look))
 
     def _text(self, index: int, value: object) -> None:
         text = str(csv_cells([value])[0] if isinstance(value, Mapping | list) else value)
