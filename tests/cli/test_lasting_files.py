@@ -24,7 +24,7 @@ COMMANDS = [
     f"sync {DAY} --to new/events",
 ]
 # Made anew when they are lost.
-SCRATCH = {"quota", "scratch", "journal", "spool"}
+SCRATCH = {"quota", "scratch", "journal", "spool", "__pycache__"}
 
 
 class Disk:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 Shop = Any
-PERIOD = ("2026-01-14", "2026-01-17")
+PERIOD = ("2026-01-14", "2026-01-16")
 
 
 @pytest.fixture
