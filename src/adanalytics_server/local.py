@@ -16,14 +16,22 @@ except ModuleNotFoundError as error:
     text = f"{error.name} is missing: pip install 'adanalytics[server]'"
     raise ModuleNotFoundError(text, name=error.name) from error
 from adanalytics_server.clock import Clock
-from adanalytics_server.control.controls import Controls
+from adanalytics_server.control.controls import ControlError, Controls
 from adanalytics_server.faults import Fault, dialect_of
 from adanalytics_server.remote import FIRST_DAY, ControlledServer, RemoteServer, event
 from adanalytics_server.seed.generate import Sample
 from adanalytics_server.serving.running import LocalServerError, ServerThread
 from adanalytics_server.settings import Settings
 
-__all__ = ["FIRST_DAY", "LocalServer", "LocalServerError", "RemoteServer", "Sample", "event"]
+__all__ = [
+    "FIRST_DAY",
+    "ControlError",
+    "LocalServer",
+    "LocalServerError",
+    "RemoteServer",
+    "Sample",
+    "event",
+]
 
 
 class LocalServer(ControlledServer):
