@@ -31,6 +31,7 @@ PLUGINS = (
     "adanalytics_client.pytest_plugin",
     "pytest_httpserver.pytest_plugin",
     "pytest_httpx",
+    "pytest_httpx2",
     "respx.plugin",
 )
 LINK = re.compile(r"\]\((?!https?://|#)([^)#]+)(?:#[^)]*)?\)")
