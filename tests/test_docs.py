@@ -34,6 +34,7 @@ PLUGINS = (
     "pytest_httpx2",
     "respx.plugin",
 )
+OUTPUT = re.compile(r"^```python\n([^`]*)^```\n\n```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?://|#)([^)#]+)(?:#[^)]*)?\)")
 
 
@@ -63,7 +64,11 @@ def server() -> Iterator[LocalServer]:
     "page", [page for page in pages_with(tests=False) if page not in SPARK_PAGES], ids=name_of
 )
 def test_a_page_runs_from_top_to_bottom(
-    page: Path, server: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    page: Path,
+    server: LocalServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ADANALYTICS_BASE_URL", server.url)
@@ -74,8 +79,11 @@ def test_a_page_runs_from_top_to_bottom(
     # As in a shell where the environment of the tests is active.
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
     names = {"__name__": "page"}
+    printed = dict(OUTPUT.findall(page.read_text()))
     for block in code_of(page, tests=False):
         exec(compile(block, name_of(page), "exec"), names)
+        output = capsys.readouterr().out
+        assert "print(" not in block or printed.get(block, output) == output
 
 
 def test_curl_talks_to_the_server(

@@ -14,6 +14,7 @@ from adanalytics_client._version import __version__
 
 if TYPE_CHECKING:
     from adanalytics_client._base.clock import Clock as Clock
+    from adanalytics_client._base.dates import Day as Day
     from adanalytics_client._base.dates import Period as Period
     from adanalytics_client._base.observer import BytesReceived as BytesReceived
     from adanalytics_client._base.observer import BytesWritten as BytesWritten
@@ -27,14 +28,17 @@ if TYPE_CHECKING:
     from adanalytics_client._base.observer import RequestSent as RequestSent
     from adanalytics_client._base.observer import RetryPlanned as RetryPlanned
     from adanalytics_client._base.observer import WaitStarted as WaitStarted
+    from adanalytics_client._base.urls import Params as Params
     from adanalytics_client._call.config import OnLimit as OnLimit
     from adanalytics_client._call.operations import GroupBy as GroupBy
     from adanalytics_client._call.operations import Response as Response
     from adanalytics_client._call.retry import RetryPolicy as RetryPolicy
     from adanalytics_client._events.dedupe import SeenEvents as SeenEvents
     from adanalytics_client._events.drift import OnDrift as OnDrift
+    from adanalytics_client._events.page import EventId as EventId
     from adanalytics_client._events.page import Page as Page
     from adanalytics_client._events.page import TextPage as TextPage
+    from adanalytics_client._events.plan import Cut as Cut
     from adanalytics_client._events.plan import DateRange as DateRange
     from adanalytics_client._events.plan import Plan as Plan
     from adanalytics_client._events.plan import Slice as Slice
@@ -43,7 +47,10 @@ if TYPE_CHECKING:
     from adanalytics_client._exports.status import ExportOrder as ExportOrder
     from adanalytics_client._exports.status import ExportPhase as ExportPhase
     from adanalytics_client._exports.status import ExportStatus as ExportStatus
+    from adanalytics_client._json.exact import Json as Json
+    from adanalytics_client._outputs.frames import Amounts as Amounts
     from adanalytics_client._outputs.open import Format as Format
+    from adanalytics_client._quota.store import QuotaLog as QuotaLog
     from adanalytics_client._quota.window import QuotaState as QuotaState
     from adanalytics_client.aclient import AsyncClient as AsyncClient
     from adanalytics_client.aevents import AsyncEventQuery as AsyncEventQuery
@@ -76,21 +83,25 @@ _HOMES = {
     ),
     "models": ("Event", "Summary", "SummaryRow"),
     "_base.clock": ("Clock",),
-    "_base.dates": ("Period",),
+    "_base.dates": ("Day", "Period"),
     "_base.observer": (
         *("BytesReceived", "BytesWritten", "HoursVerified", "Observer", "PageDrift"),
         *("PageReceived", "PartialAnswer", "PullPlanned", "RequestDue", "RequestSent"),
         *("RetryPlanned", "WaitStarted"),
     ),
+    "_base.urls": ("Params",),
     "_call.config": ("OnLimit",),
     "_call.operations": ("GroupBy", "Response"),
     "_call.retry": ("RetryPolicy",),
     "_events.dedupe": ("SeenEvents",),
     "_events.drift": ("OnDrift",),
-    "_events.page": ("Page", "TextPage"),
-    "_events.plan": ("DateRange", "Plan", "Slice", "Split"),
+    "_events.page": ("EventId", "Page", "TextPage"),
+    "_events.plan": ("Cut", "DateRange", "Plan", "Slice", "Split"),
     "_exports.status": ("ExportFile", "ExportOrder", "ExportPhase", "ExportStatus"),
+    "_json.exact": ("Json",),
+    "_outputs.frames": ("Amounts",),
     "_outputs.open": ("Format",),
+    "_quota.store": ("QuotaLog",),
     "_quota.window": ("QuotaState",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

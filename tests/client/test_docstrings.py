@@ -16,6 +16,7 @@ import inspect
 import io
 import re
 import sys
+import textwrap
 from collections.abc import Iterator
 from contextlib import redirect_stdout, suppress
 from dataclasses import is_dataclass
@@ -35,15 +36,22 @@ from adanalytics_client.testing import MovableClock
 from adanalytics_server.local import LocalServer, Sample
 
 REFERENCE = Path(__file__).parents[2] / "docs/reference"
-PAGES = "".join((REFERENCE / name).read_text() for name in ("client.md", "dataset.md"))
+PAGES = "".join(page.read_text() for page in sorted(REFERENCE.glob("*.md")))
 MODULES = re.findall(r"^::: adanalytics_client\.([a-z_]+)$", PAGES, re.MULTILINE)
+ENTRIES = {*re.findall(r"^::: adanalytics_[\w.]+\.(\w+)$", PAGES, re.MULTILINE)}
+SOURCE = Path(package.__file__).parent
+ALIASES = {
+    name
+    for module in SOURCE.rglob("*.py")
+    for name in re.findall(r"^([A-Z][A-Za-z]+) = (?!TypeVar)", module.read_text(), re.MULTILINE)
+}
 # Their methods are written or called by others than the user; the class's example shows how.
 SHOWN_BY_THE_CLASS: set[type] = {package.Observer, package.Clock, package.Slice, MovableClock}
 
 
 def things() -> dict[str, Any]:
     """All public classes and functions, by their names."""
-    public = {name: getattr(package, name) for name in package.__all__}
+    public = {name: getattr(package, name) for name in package.__all__ if name != "Json"}
     found: dict[str, Any] = {name: each for name, each in public.items() if inspect.isclass(each)}
     for each in MODULES:
         module = importlib.import_module(f"adanalytics_client.{each}")
@@ -118,11 +126,28 @@ def test_it_is_described(name: str) -> None:
     assert text
     # The reference shows one name a line with its type; of two, it shows neither.
     assert not re.search(r"^    [a-z_]+(, [a-z_]+)+: ", text, re.MULTILINE)
+    # The reference takes a heading for one only after an empty line.
+    assert not re.search(r"[^\n]\n(Args|Attributes|Examples|Options|Raises):\n", text)
     if twin is not None:
         assert twin == name.removeprefix("Async")
         assert twin in DOCUMENTED
     if must_show(name):
         assert re.search(r"^Examples:\n    >>> ", text, re.MULTILINE)
+
+
+def test_every_type_of_an_argument_has_an_entry() -> None:
+    """Else nobody could name it in an annotation."""
+    things = [*DOCUMENTED.values(), *(kind.__init__ for kind in THINGS.values())]
+    named = set()
+    for each in things:
+        code = getattr(each, "__code__", None)
+        if code is not None and code.co_filename.startswith(str(SOURCE)):
+            tree = ast.parse(textwrap.dedent(inspect.getsource(each)))
+            hints = [node.annotation for node in ast.walk(tree) if isinstance(node, ast.arg)]
+            texts = [ast.unparse(hint) for hint in hints if hint is not None]
+            named |= {word for text in texts for word in re.findall(r"\w+", text)}
+    assert {"Day", "Split", "Via"} <= named & ALIASES
+    assert (named & ALIASES) - ENTRIES == set()
 
 
 def rerouted(request: httpx.Request, server: LocalServer) -> httpx.Request:

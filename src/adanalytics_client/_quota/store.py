@@ -19,7 +19,7 @@ from adanalytics_client.errors import TransportError
 T = TypeVar("T")
 
 QuotaLog = Literal["shared", "memory"] | os.PathLike[str]
-"""The place of a client's log of sends."""
+"""Where requests are counted: `shared` by all processes of this user, in `memory`, or a folder."""
 
 _LOG = logging.getLogger("adanalytics_client")
 
