@@ -67,15 +67,15 @@ $(EXAMPLES_STAMP): $(STAMP)
 	@$(INSTALL) --group examples
 	@touch $@
 
-# An environment of its own, because Airflow allows only an older fastapi.
+# An environment of its own, because Airflow 3.3 allows no fastapi from 0.137 on.
 $(AIRFLOW_STAMP): pyproject.toml Makefile
 	@if command -v uv >/dev/null 2>&1; then \
 	  uv venv --quiet --clear --python $(PYTHON) $(AIRFLOW) && \
-	  uv pip install --quiet --python $(AIRFLOW)/bin/python --editable '.[arrow]' --group airflow; \
+	  uv pip install --quiet --python $(AIRFLOW)/bin/python --editable '.[arrow]' 'apache-airflow>=3.3'; \
 	else \
 	  $(PYTHON) -m venv --clear $(AIRFLOW) && \
 	  $(AIRFLOW)/bin/python -m pip install --quiet --upgrade 'pip>=25.1' && \
-	  $(AIRFLOW)/bin/python -m pip install --quiet --editable '.[arrow]' --group airflow; \
+	  $(AIRFLOW)/bin/python -m pip install --quiet --editable '.[arrow]' 'apache-airflow>=3.3'; \
 	fi
 	@touch $@
 

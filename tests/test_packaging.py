@@ -2,6 +2,8 @@
 
 import re
 import tomllib
+from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -17,23 +19,36 @@ def test_the_lower_bounds_are_the_versions_that_are_tested() -> None:
     for extra in ("server", "keyring", "arrow", "excel", "pandas", "polars", "sql", "otel"):
         bounds += extras[extra]
     # Those for Windows are not installed here.
-    here = {bound.partition(",")[0] for bound in bounds if "sys_platform" not in bound}
-    stated = sorted({re.sub(r"\[.*\]", "", bound).replace(">=", "==") for bound in here})
+    here = {re.split("[,;]", bound)[0] for bound in bounds if "== 'win32'" not in bound}
+    stated = sorted(bound.replace(">=", "==") for bound in here)
     tested = (ROOT / "constraints-lowest.txt").read_text().splitlines()[1:]
     assert tested == stated
 
 
-def test_only_httpx_has_an_upper_bound() -> None:
-    """The previews of its version 1 have another interface: https://pypi.org/project/httpx/#history."""
+def test_only_two_packages_have_an_upper_bound() -> None:
+    """They are httpx, whose previews of version 1 have another interface, and uvicorn.
+
+    The server is a subclass of uvicorn's protocol. https://pypi.org/project/httpx/#history
+    """
     extras = PROJECT["optional-dependencies"].values()
     bounds = [*PROJECT["dependencies"], *(bound for extra in extras for bound in extra)]
     bounded = [each for each in bounds if re.search(r"<|~=|==", each.partition(";")[0])]
-    assert bounded == ["httpx>=0.27.2,<1"]
+    assert bounded == ["httpx>=0.27.2,<1", "uvicorn>=0.30,<1"]
 
 
-def test_the_help_names_the_address_of_the_documentation() -> None:
-    page = (ROOT / "docs/reference/command-line.md").read_text()
-    assert f"Documentation: {PROJECT['urls']['Documentation']}\n" in page
+def test_the_licence_of_each_dependency_is_listed() -> None:
+    table = (ROOT / "docs/explanation/policy.md").read_text().partition("## Licences")[2]
+    listed = {(name, extra) for row in table.splitlines()[6:] for name, extra in pairs(row)}
+    groups = {"always": PROJECT["dependencies"], **PROJECT["optional-dependencies"]}
+    stated = {(re.split(r"[<>;]", each)[0], name) for name in groups for each in groups[name]}
+    assert listed == {pair for pair in stated if pair[1] != "all"}
+
+
+def pairs(row: str) -> Iterator[tuple[str, str]]:
+    """Yield each package of a table's row with each of its extras."""
+    _, packages, _, extras, _ = row.split("|")
+    names = re.sub(r"\(.*?\)|`| ", "", packages).split(",")
+    return product(names, re.sub("[` ]", "", extras).split(","))
 
 
 @pytest.mark.parametrize("package", ["adanalytics_client", "adanalytics_server", "adanalytics_cli"])
@@ -54,7 +69,7 @@ def test_the_client_knows_the_command_line_not_at_all() -> None:
 
 
 def test_the_container_is_built_from_all_that_the_build_needs() -> None:
-    needed = {"pyproject.toml", "src", PROJECT["readme"], *PROJECT["license-files"]}
+    needed = {"pyproject.toml", "src", "README.md", *PROJECT["license-files"]}
     steps = [line.split() for line in (ROOT / "Dockerfile").read_text().splitlines()]
     copied = {word for step in steps if step[:1] == ["COPY"] for word in step[1:-1]}
     seen = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines()}

@@ -116,8 +116,6 @@ cli = Root(
         ),
     ],
 )
-# Also in pyproject.toml; importlib.metadata would nearly double the time of --help.
-cli.epilog = "Documentation: https://adanalytics.example/docs"
 
 
 def _run(root: click.Command, words: Sequence[str], program: str, invocation: Invocation) -> int:

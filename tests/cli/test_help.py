@@ -1,8 +1,6 @@
 """What the help of every command has in common; its words are kept by the reference page."""
 
-import tomllib
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import click
 import pytest
@@ -91,12 +89,6 @@ def test_commands_stand_in_groups(pages: dict[str, str]) -> None:
     assert [line.split()[0] for line in lines] == list(COMMANDS)
     assert {line[13] == " " != line[14] for line in lines} == {True}
     assert "\nCommands:\n  partner " in pages["adanalytics server --help"]
-
-
-def test_the_address_of_the_documentation(pages: dict[str, str]) -> None:
-    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
-    last = pages["adanalytics --help"].splitlines()[-1]
-    assert last.strip() == f"Documentation: {project['urls']['Documentation']}"
 
 
 @pytest.mark.parametrize("word", ["-V", "--version"])

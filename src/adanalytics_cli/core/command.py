@@ -238,7 +238,6 @@ class CommandGroup(click.Group):
             with formatter.section(title):
                 formatter.write_dl([(f"{name:<{width}}", entry.summary) for name, entry in group])
         click.Command.format_options(self, ctx, formatter)
-        self.format_epilog(ctx, formatter)
 
 
 def _gather(context: click.Context, parameter: click.Parameter, value: object) -> None:

@@ -1,0 +1,93 @@
+"""What `.ci/release` refuses, a reason each."""
+
+import importlib.util
+import re
+import tomllib
+from email.message import Message
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+HOME = "https://stats.test/adanalytics"
+FILES = {"docs/guide.md", ".github/allowed_signers"}
+CHANGELOG = "# Changelog\n\n## [1.2.3] - 2026-11-24\n"
+
+
+@pytest.fixture(scope="module")
+def release() -> Any:
+    spec = importlib.util.spec_from_file_location("refusals", ROOT / ".ci/refusals.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def metadata(description: str = "", **changed: str) -> Message:
+    """Make the metadata of a release that nothing forbids, but for what is changed."""
+    names = ("Repository", "Documentation", "Changelog", "Issues")
+    message = Message()
+    message["Version"] = "1.2.3"
+    message["Maintainer-email"] = changed.get("maintainer", "Ada <ada@stats.test>")
+    for name in names:
+        message["Project-URL"] = f"{name}, {changed.get(name, HOME)}"
+    message.set_payload(f"# Limits of it\n{description}")
+    return message
+
+
+def test_nothing_forbids_a_release_that_has_everything(release: Any) -> None:
+    text = f"[a](#limits-of-it) [b]({HOME}/blob/v1.2.3/docs/guide.md#way) [c](https://else.test)"
+    assert list(release.refusals(metadata(text), CHANGELOG, FILES, "v1.2.3")) == []
+
+
+@pytest.mark.parametrize(
+    ("found", "reason"),
+    [
+        (metadata(maintainer=""), "No maintainer"),
+        (metadata(Issues=""), "No address named Issues"),
+        (metadata(Documentation="https://docs.example/a"), "Documentation is a reserved name"),
+        (metadata("[a](docs/guide.md)"), "the link to docs/guide.md"),
+        (metadata("[a](#limits)"), "the link to #limits"),
+        (metadata(f"[a]({HOME}/blob/v1.2.3/docs/old.md)"), "docs/old.md"),
+        (metadata(f"[a]({HOME}/blob/v1.2.2/docs/guide.md)"), "v1.2.2/docs/guide.md"),
+    ],
+)
+def test_metadata_that_misleads_are_refused(release: Any, found: Message, reason: str) -> None:
+    (said,) = release.refusals(found, CHANGELOG, FILES, "v1.2.3")
+    assert reason in said
+
+
+@pytest.mark.parametrize(
+    ("changelog", "files", "tag", "reason"),
+    [
+        ("## [1.2.2] - 2026-11-24", FILES, None, "no heading for version 1.2.3"),
+        ("## [1.2.3], not released", FILES, "v1.2.3", "no heading with a day for version 1.2.3"),
+        (CHANGELOG, FILES, "v1.2.4", "the tag must be v1.2.3"),
+        (CHANGELOG, set(), None, "No key"),
+    ],
+)
+def test_so_is_what_does_not_fit_the_version(
+    release: Any, changelog: str, files: set[str], tag: str | None, reason: str
+) -> None:
+    (said,) = release.refusals(metadata(), changelog, files, tag)
+    assert reason in said
+
+
+def test_a_rehearsal_today_lacks_only_names_and_the_key(release: Any) -> None:
+    """With the links of README.md as the build leaves them, and the changelog as it is."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    (change,) = project["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]["substitutions"]
+    shown = re.sub(change["pattern"], change["replacement"], (ROOT / "README.md").read_text())
+    version = re.search(r'"(.*)"$', (ROOT / "src/adanalytics_client/_version.py").read_text())
+    assert version
+    found = Message()
+    found["Version"] = version[1]
+    found.set_payload(shown)
+    said = release.refusals(found, (ROOT / "CHANGELOG.md").read_text(), {"LICENSE"}, None)
+    assert {reason.partition(":")[0].partition(" named")[0] for reason in said} <= {
+        "No maintainer",
+        "No address",
+        "No key",
+    }
