@@ -51,10 +51,6 @@ async def ready(context: ContextDep) -> JSONResponse:
     return JSONResponse({"status": "ok", "partners": len(partners)})
 
 
-docs_router = APIRouter(include_in_schema=False)
-
-
-@docs_router.get("/docs")
 async def show_docs() -> HTMLResponse:
     page = get_swagger_ui_html(
         openapi_url="/openapi.json",
@@ -127,18 +123,17 @@ def create_app(
         },
     )
     app.state.answers = settings.dialect
-    app.include_router(router)
-    app.include_router(partner_router)
-    app.include_router(monitoring_router)
-    app.include_router(web.pages)
+    # include_router would make each route anew for each application: most of a start in a test.
+    for each in (router, partner_router, monitoring_router, web.pages):
+        app.router.routes += each.routes
     app.mount("/static", Static(packages=[("adanalytics_server.web", "static")]))
     if settings.docs:
-        app.include_router(docs_router)
+        app.add_api_route("/docs", show_docs, include_in_schema=False)
         # The package has the files of Swagger UI: the page asks no other host.
         app.mount("/swagger", Static(packages=[("fastapi_swagger", "resources")]))
     if controls is not None:
         app.state.controls = controls
-        app.include_router(control_router)
+        app.router.routes += control_router.routes
         for refusal in REFUSALS:
             app.add_exception_handler(refusal, answer_refusal)
         app.add_middleware(

@@ -61,7 +61,6 @@ class DocumentedApp(FastAPI):
             redirect_slashes=False,
             # In a test, the spans would mix with those of the program.
             telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
-            generate_unique_id_function=lambda route: route.name,
             lifespan=lifespan,
             exception_handlers=dict(exception_handlers),
         )

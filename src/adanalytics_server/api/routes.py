@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+from operator import attrgetter
 from typing import Annotated
 
 import msgspec
@@ -46,7 +47,7 @@ from adanalytics_server.storage.pages import read_page
 
 RETRY_SECONDS = 1
 
-router = APIRouter(route_class=ApiRoute)
+router = APIRouter(route_class=ApiRoute, generate_unique_id_function=attrgetter("name"))
 
 
 async def readable_partner(
@@ -90,6 +91,7 @@ NoQuery = Annotated[NoParameters, Query()]
 partner_router = APIRouter(
     prefix="/api/partners/{partner_id}/ad-analytics",
     route_class=ApiRoute,
+    generate_unique_id_function=attrgetter("name"),
     dependencies=[Depends(readable_partner), Depends(refuse_repeated)],
 )
 

@@ -1,6 +1,7 @@
 """The control API, ``/_control/*``: the test controls over HTTP, for tests in any language."""
 
 from datetime import UTC, datetime
+from functools import cache
 from typing import Annotated, Any
 
 import msgspec
@@ -104,6 +105,8 @@ async def answer_refusal(_request: Request, error: Exception) -> Response:
 
 REFUSALS = (AccountError, CannotRestore, DiskFull, GenerateError, LoadError)
 ItsControls = Annotated[Controls, Depends(controls_of)]
+# Kept, because to make one takes longer than a call of it.
+_checked = cache(validate_call(config=ConfigDict(arbitrary_types_allowed=True)))
 control_router = APIRouter(prefix="/_control", include_in_schema=False)
 
 
@@ -198,9 +201,8 @@ async def add(request: Request, controls: ItsControls) -> Response:
     """Add own data: the last part of the path says what."""
     function = data.ADDITIONS[request.url.path.rpartition("/")[2]]
     body = await read_body(request, Addition, most=MOST_DISCARDED_BYTES)
-    checked = validate_call(config=ConfigDict(arbitrary_types_allowed=True))(function)
     try:
-        return json_response(await checked(controls.context, **body.root), status=201)
+        return json_response(await _checked(function)(controls.context, **body.root), status=201)
     except ValidationError as error:
         raise bad_fields(error) from error
 

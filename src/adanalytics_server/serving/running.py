@@ -71,7 +71,7 @@ class Server(uvicorn.Server):
     """uvicorn's server that calls ``ready`` once it answers and, when idle, stops at once.
 
     uvicorn itself polls ten times a second for a request to stop and sleeps as long at the end. A
-    server in a test starts in 25 ms; stopping should not take six times as long.
+    server in a test starts in 17 ms; stopping should not take ten times as long.
     """
 
     should_exit: bool
