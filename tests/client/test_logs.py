@@ -149,6 +149,18 @@ def test_each_request_is_told_at_debug(
     assert retry.endswith(" s. The service failed (503).")
 
 
+def test_so_is_the_attempt_after_a_wait_for_quota(
+    variant: Variant, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "adanalytics_client")
+    busy = say(status=429, headers={"Retry-After": "0"})
+    stand_in.says(busy, say({"events": [], "has_more": False}))
+    variant.rows(DAY, hour=3)
+    (retry,) = [each.getMessage() for each in caplog.records]
+    assert "attempt 1 failed, the next one follows in 0.5 s." in retry
+    assert retry.endswith("(429).")
+
+
 @pytest.mark.parametrize(
     ("prepare", "level", "begin"),
     [

@@ -115,11 +115,20 @@ def test_a_pull_with_further_parameters_is_not_compared_with_the_summary(
 
 
 @pytest.mark.parametrize("method", ["events", "summary"])
-@pytest.mark.parametrize("params", [{"start_date": "2026-01-01"}, {"a": 1.5}, {"a": True}])
+@pytest.mark.parametrize(
+    ("params", "remedy"),
+    [
+        ({"start_date": "2026-01-01"}, "own names; the client itself sends start_date, end_date"),
+        ({"": 1}, "own names"),
+        ({"a": 1.5}, "a str, an int or a date"),
+        ({"a": True}, "a str, an int or a date"),
+        ([("a", 1)], "a dict, such as"),
+    ],
+)
 def test_a_wrong_parameter_is_refused(
-    variant: Variant, stand_in: StandIn, method: str, params: dict[str, Any]
+    variant: Variant, stand_in: StandIn, method: str, params: Any, remedy: str
 ) -> None:
-    with pytest.raises(errors.ConfigurationError, match="no name that the client sets itself"):
+    with pytest.raises(errors.ConfigurationError, match=remedy):
         variant.call(method, "2026-01-15", params=params)
     assert stand_in.asked == []
 
@@ -147,3 +156,6 @@ def test_without_asyncio_the_error_says_so() -> None:
     for call in calls:
         with pytest.raises(errors.ConfigurationError, match="event loop of asyncio"):
             call.send(None)
+    # As `async with` closes it when the error passes.
+    with pytest.raises(StopIteration):
+        client.close().send(None)

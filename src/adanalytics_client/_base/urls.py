@@ -214,11 +214,20 @@ def further_params(
     params: Mapping[str, object] | None, own: Collection[str]
 ) -> tuple[tuple[str, str], ...]:
     """Return the caller's query parameters as text; refuse those that the client sends itself."""
+    if not isinstance(params, Mapping | None):
+        raise ConfigurationError(
+            f"params={params!r} is not valid.", remedy="Pass a dict, such as {'campaign_id': 7}."
+        )
     for name, value in (params or {}).items():
-        if name in own or not isinstance(value, str | int | date) or isinstance(value, bool):
+        if not name or name in own:
+            reserved = f"; the client itself sends {', '.join(own)}" if own else ""
             raise ConfigurationError(
-                f"params: {name}={value!r} is not valid.",
-                remedy="Pass a str, an int or a date, and no name that the client sets itself.",
+                f"params: the name {name!r} is not valid.",
+                remedy=f"Pass the service's own names{reserved}.",
+            )
+        if not isinstance(value, str | int | date) or isinstance(value, bool):
+            raise ConfigurationError(
+                f"params: {name}={value!r} is not valid.", remedy="Pass a str, an int or a date."
             )
     return tuple((name, str(value)) for name, value in (params or {}).items())
 

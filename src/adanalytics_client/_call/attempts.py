@@ -210,7 +210,7 @@ class _Attempts:
         if not setback.again or (self.failures >= policy.attempts and not self._sits_out(setback)):
             raise error
         if hold is not None:
-            yield from self._wait_out(hold, error)
+            yield from self._wait_out(hold, error, exchanged.url)
             return
         if not self.deadline.allows(seconds):
             raise _out_of_time(session, setback, self.deadline)
@@ -219,7 +219,7 @@ class _Attempts:
         notify(session.observer.retry, planned)
         yield Sleep(seconds)
 
-    def _wait_out(self, hold: Wait, error: AdAnalyticsError) -> Operation[None]:
+    def _wait_out(self, hold: Wait, error: AdAnalyticsError, url: str) -> Operation[None]:
         """Wait as long as the service says, which postpones the deadline."""
         config = self.session.config
         # After several wrong passwords services lock an account for minutes, even to the right one.
@@ -227,6 +227,8 @@ class _Attempts:
         longest = config.retry.longest_wait if logs_in else config.max_wait
         if config.on_limit == "raise" or hold.seconds > longest:
             raise error
+        shown = self.session.shown(url)
+        _LOG.info("%s", RetryPlanned(shown, self.sent, hold.seconds, error.message))
         announce(self.session, hold)
         yield Sleep(hold.seconds)
         self.deadline.extend(hold.seconds)

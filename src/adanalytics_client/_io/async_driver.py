@@ -92,11 +92,12 @@ class AsyncDriver(BaseDriver[httpx.AsyncClient]):
         """End everything under way and close the connections, if they are ours."""
         self._closed = True
         # Calls and tasks of another event loop ended with it.
-        if self._home in {None, _here()}:
+        if self._home is None or self._home == _here():
             for call in self._calls:
                 if not call.expired():
                     call.reschedule(0.0)
-            await _cancel(self._tasks)
+            if self._tasks:
+                await _cancel(self._tasks)
         # A forked child would end its parent's connections.
         ours = self._home is not None and self._home[1] == os.getpid()
         if ours and self._callers is None and self._http is not None:
