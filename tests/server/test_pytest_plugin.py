@@ -97,6 +97,13 @@ def test_a_snapshot(adanalytics, adanalytics_shared, adanalytics_async_client):
     assert len(asyncio.run(adanalytics_async_client.dates())) == 1
 
 
+def test_the_log_is_the_testers_own(adanalytics, adanalytics_sync_client, caplog):
+    caplog.set_level("INFO")
+    adanalytics_sync_client.dates()
+    adanalytics.reset()
+    assert {record.name for record in caplog.records} <= {"httpx"}
+
+
 @pytest.mark.anyio
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_an_open_client_is_closed(adanalytics_async_client, anyio_backend):
@@ -120,7 +127,7 @@ def test_own_data_and_clients_on_a_server_here_and_elsewhere(tmp_path: Path) -> 
             ["--adanalytics-url", elsewhere.url],
         ):
             done = run(tmp_path, "-p", "anyio", "-W", "error", *options)
-            assert "4 passed" in done.stdout, done.stdout + done.stderr
+            assert "5 passed" in done.stdout, done.stdout + done.stderr
 
 
 def test_who_does_not_use_it_does_not_pay_for_it(tmp_path: Path) -> None:

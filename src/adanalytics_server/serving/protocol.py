@@ -24,6 +24,8 @@ class StrictProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self._head_bytes = 0
+        # uvicorn's own setting is lost when its logger has a handler, such as one of pytest.
+        self.access_log = False
         # ASGI's place for a server's own features.
         self.scope["extensions"] = {CONNECTION: {"transport": self.transport}}
 
