@@ -118,9 +118,10 @@ format: $(STAMP)  ## fix formatting and lint automatically
 types: $(STAMP)  ## check the types strictly
 	@$(BIN)/mypy
 
-docs: $(STAMP)  ## build the documentation; a warning is an error
+docs: $(STAMP)  ## build the documentation and try it in a browser; a warning is an error
 	@$(INSTALL) --group docs
-	@$(BIN)/mkdocs build --strict --quiet
+	@$(BIN)/python .ci/build_docs.py
+	@$(BIN)/python -m pytest -q tests/built_site.py
 
 docs-recording: $(STAMP)  ## run the tutorial and renew its outputs and picture
 	@$(BIN)/python tests/record_tutorial.py

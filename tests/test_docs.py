@@ -86,6 +86,16 @@ def test_a_page_runs_from_top_to_bottom(
         assert "print(" not in block or printed.get(block, output) == output
 
 
+def test_the_home_page_shows_what_its_code_prints(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = ROOT / "docs/index.md"
+    (block,) = code_of(page, tests=False)
+    exec(compile(block, name_of(page), "exec"), {"__name__": "page"})
+    assert f".no-copy }}\n{capsys.readouterr().out}```" in page.read_text()
+
+
 def test_curl_talks_to_the_server(
     server: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
