@@ -14,7 +14,7 @@ from html import escape
 from inspect import Parameter, Signature, cleandoc
 from itertools import islice
 from reprlib import Repr
-from textwrap import indent
+from textwrap import TextWrapper, indent
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, cast
 
 from pydantic import (
@@ -292,59 +292,62 @@ class Event(OpenModel):
     _first: ClassVar[tuple[str, ...]] = ("event_id", "event_time", "event_type", "revenue")
 
     event_id: Annotated[str | None, _TEXT] = None
-    """UUID, unique for the partner; the key to deduplicate by."""
+    """UUID, unique for the partner, such as `77308bcb-b00d-47d0-8f20-40b7c0bff5a3`: deduplicate by
+    it."""
     event_time: Annotated[str | None, _TEXT] = None
-    """When it happened, as sent: RFC 3339 in UTC. `time` is the datetime."""
+    """When it happened, as sent: RFC 3339 in UTC, such as `2026-01-15T13:05:09.250Z`. `time` is the
+    datetime."""
     event_date: Annotated[_Date | None, _DAY] = None
-    """The UTC day of `event_time`."""
+    """The UTC day of `event_time`, such as `2026-01-15`."""
     event_hour: Annotated[int | None, _WHOLE] = None
-    """The UTC hour of `event_time`, 0 to 23."""
+    """The UTC hour of `event_time`, 0 to 23, such as `13`."""
     received_at: Annotated[str | None, _TEXT] = None
-    """When the service got it, as sent; later than `event_time` for late data."""
+    """When the service got it, as sent, such as `2026-01-15T13:05:10.100Z`; later for late data."""
     event_type: Annotated[str | None, _TEXT] = None
-    """ad_request, impression, start, first_quartile, midpoint, third_quartile, complete, click,
-    skip or error."""
+    """`ad_request`, `impression`, `start`, `first_quartile`, `midpoint`, `third_quartile`,
+    `complete`, `click`, `skip` or `error`."""
     auction_id: Annotated[str | None, _TEXT] = None
-    """UUID that joins the events of one auction."""
+    """UUID that joins the events of one auction, such as `174df19e-5ba3-48ad-ad27-426065eb3641`."""
     partner_id: Annotated[str | None, _TEXT] = None
-    """The partner of the request."""
+    """Id of the partner of the request, such as `acme`."""
     supply_tag_id: Annotated[int | None, _WHOLE] = None
-    """Id of the placement that the ad was shown on."""
+    """Id of the placement that the ad was shown on, such as `21`."""
     demand_tag_id: Annotated[int | None, _WHOLE] = None
-    """Id of the tag that the ad was bought through."""
+    """Id of the tag that the ad was bought through, such as `503`. None when no ad was bought."""
     campaign_id: Annotated[int | None, _WHOLE] = None
-    """Id of the campaign."""
+    """Id of the campaign, such as `1003`. None for an ad outside campaigns."""
     creative_id: Annotated[str | None, _TEXT] = None
-    """Id of the ad itself."""
+    """Id of the ad itself, such as `v-15a`. None when no ad was chosen."""
     deal_id: Annotated[str | None, _TEXT] = None
-    """Id of the deal that the ad was bought by."""
+    """Id of the deal that the ad was bought by, such as `deal-run-2`. None without a deal."""
     media_type: Annotated[str | None, _TEXT] = None
-    """video, display, audio or native."""
+    """`video`, `display`, `audio` or `native`."""
     device_type: Annotated[str | None, _TEXT] = None
-    """desktop, mobile, tablet, ctv, set_top_box, other or unknown."""
+    """`desktop`, `mobile`, `tablet`, `ctv`, `set_top_box`, `other` or `unknown`."""
     country: Annotated[str | None, _TEXT] = None
-    """The country, an ISO 3166-1 alpha-2 code."""
+    """The country, an ISO 3166-1 alpha-2 code such as `DE`. None when it is unknown."""
     os: Annotated[str | None, _TEXT] = None
-    """The operating system, in lower case."""
+    """The operating system, in lower case, such as `android`. None when it is unknown."""
     currency: Annotated[str | None, _TEXT] = None
-    """ISO 4217 code, the same for all events of a partner."""
+    """ISO 4217 code, the same for all events of a partner, such as `USD`."""
     revenue: Annotated[Decimal | None, _MONEY] = None
-    """Money for this one event, in units of `currency`; may be negative."""
+    """Money for this one event, in units of `currency`, such as `0.021867275`; may be negative."""
     cost: Annotated[Decimal | None, _MONEY] = None
-    """Money for this one event, in units of `currency`; None when this partner may not see it."""
+    """Money for this one event, in units of `currency`, such as `0.013995056`. None when this
+    partner may not see it."""
     payment_type: Annotated[str | None, _TEXT] = None
-    """Which event carries the money: cpm (impression), cpc (click), cpcv (completed view), cpa
-    (action), flat or none."""
+    """Which event carries the money: `cpm` (impression), `cpc` (click), `cpcv` (completed view),
+    `cpa` (action), `flat` or `none`."""
     domain: Annotated[str | None, _TEXT] = None
-    """The site, where the ad was on one."""
+    """The site of the ad, such as `news.example`. None outside sites."""
     app_bundle: Annotated[str | None, _TEXT] = None
-    """Id of the app, where the ad was in one."""
+    """Id of the app of the ad, such as `com.example.player`. None outside apps."""
     error_code: Annotated[int | None, _WHOLE] = None
-    """VAST code 100 to 901 of an event of type error."""
+    """VAST code, 100 to 901, such as `303`. None unless `event_type` is error."""
     is_filtered: Annotated[bool | None, _FLAG] = None
-    """Invalid traffic, which summaries leave out."""
+    """`true` for invalid traffic, which summaries leave out, else `false`."""
     key_values: Annotated[dict[str, str] | None, _OrAsSent()] = None
-    """Names and values that the partner sent with the ad request."""
+    """Names and values sent with the ad request, such as `{"section": "sports"}`; `{}` for none."""
 
     @property
     def time(self) -> datetime | None:
@@ -383,59 +386,69 @@ class SummaryRow(OpenModel):
     )
 
     date: Annotated[_Date | None, _DAY] = None
-    """The UTC day, of a summary by day."""
+    """The UTC day, such as `2026-01-15`. None unless grouped by day."""
     campaign_id: Annotated[int | None, _WHOLE] = None
-    """Id of the campaign, of a summary by campaign; None for events without."""
+    """Id of the campaign, such as `1001`. None for events without one, or unless grouped by
+    campaign."""
     campaign_name: Annotated[str | None, _TEXT] = None
-    """Name of the campaign."""
+    """Name of the campaign, such as `Spring Sale`. None when it is unknown, or unless grouped by
+    campaign."""
     demand_tag_id: Annotated[int | None, _WHOLE] = None
-    """Id of the demand tag, of a summary by demand tag; None for events without."""
+    """Id of the demand tag, such as `501`. None for events without one, or unless grouped by demand
+    tag."""
     demand_tag_name: Annotated[str | None, _TEXT] = None
-    """Name of the demand tag."""
+    """Name of the demand tag, such as `Open Auction Video`. None when it is unknown, or unless
+    grouped by demand tag."""
     ad_requests: Annotated[int | None, _WHOLE] = None
-    """Events of type ad_request."""
+    """Number of events of type ad_request, such as `1204`."""
     impressions: Annotated[int | None, _WHOLE] = None
-    """Events of type impression."""
+    """Number of events of type impression, such as `902`."""
     starts: Annotated[int | None, _WHOLE] = None
-    """Events of type start."""
+    """Number of events of type start, such as `420`."""
     first_quartiles: Annotated[int | None, _WHOLE] = None
-    """Events of type first_quartile."""
+    """Number of events of type first_quartile, such as `376`."""
     midpoints: Annotated[int | None, _WHOLE] = None
-    """Events of type midpoint."""
+    """Number of events of type midpoint, such as `338`."""
     third_quartiles: Annotated[int | None, _WHOLE] = None
-    """Events of type third_quartile."""
+    """Number of events of type third_quartile, such as `292`."""
     completions: Annotated[int | None, _WHOLE] = None
-    """Events of type complete."""
+    """Number of events of type complete, such as `256`."""
     clicks: Annotated[int | None, _WHOLE] = None
-    """Events of type click."""
+    """Number of events of type click, such as `9`."""
     skips: Annotated[int | None, _WHOLE] = None
-    """Events of type skip."""
+    """Number of events of type skip, such as `66`."""
     errors: Annotated[int | None, _WHOLE] = None
-    """Events of type error."""
+    """Number of events of type error, such as `44`."""
     revenue: Annotated[Decimal | None, _MONEY] = None
-    """Sum of the events' revenue."""
+    """Sum of the events' revenue, in units of the summary's currency, such as `5.149394377`."""
     cost: Annotated[Decimal | None, _MONEY] = None
-    """Sum of the events' cost; an event without one counts as 0."""
+    """Sum of the events' cost, in units of the currency, such as `3.594273253`; an event without
+    one counts as 0."""
     profit: Annotated[Decimal | None, _MONEY] = None
-    """`revenue - cost`."""
+    """`revenue - cost`, in units of the currency, such as `1.555121124`."""
     fill_rate: Annotated[Decimal | None, _MONEY] = None
-    """`impressions / ad_requests`."""
+    """`impressions / ad_requests`, a fraction such as `0.749169`. None without ad requests."""
     ctr: Annotated[Decimal | None, _MONEY] = None
-    """Click-through rate, clicks / impressions."""
+    """Click-through rate, `clicks / impressions`, a fraction such as `0.009978`. None without
+    impressions."""
     vcr: Annotated[Decimal | None, _MONEY] = None
-    """Video completion rate, completions / impressions."""
+    """Video completion rate, `completions / impressions`, a fraction such as `0.283814`. None
+    without impressions."""
     completion_rate_started: Annotated[Decimal | None, _MONEY] = None
-    """`completions / starts`."""
+    """`completions / starts`, a fraction such as `0.609524`. None without starts."""
     error_rate: Annotated[Decimal | None, _MONEY] = None
-    """`errors / ad_requests`."""
+    """`errors / ad_requests`, a fraction such as `0.036545`. None without ad requests."""
     margin: Annotated[Decimal | None, _MONEY] = None
-    """`profit / revenue`."""
+    """`profit / revenue`, a fraction such as `0.302001`. None without revenue."""
     ecpm: Annotated[Decimal | None, _MONEY] = None
-    """`revenue * 1000 / impressions`; money per thousand."""
+    """`revenue * 1000 / impressions`, money per thousand, such as `5.708863`. None without
+    impressions."""
     rpm: Annotated[Decimal | None, _MONEY] = None
-    """`revenue * 1000 / ad_requests`; money per thousand."""
+    """`revenue * 1000 / ad_requests`, money per thousand, such as `4.276906`. None without ad
+    requests."""
     cpm_cost: Annotated[Decimal | None, _MONEY] = None
-    """`cost * 1000 / impressions`; money per thousand."""
+    """`cost * 1000 / impressions`, money per thousand, such as `3.984782`. None without
+    impressions."""
 
 
 class Summary(OpenModel):
@@ -456,15 +469,15 @@ class Summary(OpenModel):
     totals: Annotated[SummaryRow | None, _OrAsSent()] = None
     """The same metrics over all groups."""
     group_by: Annotated[str | None, _TEXT] = None
-    """day, campaign or demand_tag; None when not grouped."""
+    """`day`, `campaign` or `demand_tag`. None when not grouped."""
     start_date: Annotated[_Date | None, _DAY] = None
-    """The first UTC day, included."""
+    """The first UTC day, included, such as `2026-01-15`."""
     end_date: Annotated[_Date | None, _DAY] = None
-    """The last UTC day, included."""
+    """The last UTC day, included, such as `2026-01-16`."""
     currency: Annotated[str | None, _TEXT] = None
-    """ISO 4217 code of all money."""
+    """ISO 4217 code of all money, such as `USD`."""
     timezone: Annotated[str | None, _TEXT] = None
-    """The time zone of the days, UTC."""
+    """The time zone of the days: `UTC`."""
 
     @property
     def request_id(self) -> str | None:
@@ -552,9 +565,11 @@ def _in_cell(value: Json) -> str:
     return "" if value is None else escape(_SHORT.repr(value).strip("'"))
 
 
+_FILLER = TextWrapper(95, subsequent_indent="    ", break_on_hyphens=False)
 # Editors show the text below a field; help() shows only that of the class.
-for _each in (Event, Summary, SummaryRow):
-    _texts = (f"{name}: {of.description}" for name, of in _each.model_fields.items())
-    _described = "\n".join(each.replace("\n", "\n    ") for each in _texts)
+for _each in (Event, SummaryRow, Summary):
+    _fields = _each.model_fields.items()
+    _texts = (f"{name} ({of.annotation}): {of.description}" for name, of in _fields)
+    _described = "\n".join(_FILLER.fill(each) for each in _texts)
     _each.__doc__ = f"{cleandoc(_each.__doc__ or '')}{_FIELDS}{indent(_described, '    ')}"
     _each.__module__ = "adanalytics_client"

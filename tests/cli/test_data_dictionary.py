@@ -1,0 +1,197 @@
+"""The data dictionary shows the models; `UPDATE_REFERENCE=1 pytest THIS_FILE` renews it.
+
+The server's tables of fields, and its data, show whether the texts of the models are true.
+"""
+
+import csv
+import json
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from decimal import Decimal
+from pathlib import Path
+from types import NoneType
+from typing import Any, get_args
+
+import msgspec
+import openpyxl
+import pyarrow.parquet as pq
+import pytest
+from click.testing import Result
+from pydantic import BaseModel, ValidationError
+
+from adanalytics_client import Event, Summary, SummaryRow
+from adanalytics_client._outputs.schema import EVENT_KINDS, SUMMARY_KINDS, Kind
+from adanalytics_server.api.models import EventBody, SummaryAnswer
+from adanalytics_server.api.models import SummaryRow as ServerRow
+from adanalytics_server.local import LocalServer
+from adanalytics_server.storage.events import CHOICES, FIELDS
+
+Run = Callable[..., Result]
+
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "data-dictionary.md"
+MARK, END = "<!-- generated from here -->\n", "<!-- generated up to here -->\n"
+DAYS = ("2026-01-15", "2026-01-16")
+MODELS: list[tuple[str, type[BaseModel], Any]] = [
+    ("Events", Event, EventBody),
+    ("Summaries", SummaryRow, ServerRow),
+    ("The summary as a whole", Summary, SummaryAnswer),
+]
+KINDS = {
+    Kind.TEXT: "text",
+    Kind.WHOLE: "whole number",
+    Kind.FLAG: "flag",
+    Kind.MONEY: "money",
+    Kind.TIME: "time",
+    Kind.DATE: "day",
+    Kind.PAIRS: "pairs",
+}
+CELLS = {"s": "text", "n": "number", "b": "TRUE or FALSE", "d": "date"}
+RAW = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+TEXTS = {
+    (model, name): " ".join((field.description or "").split())
+    for _, model, _ in MODELS
+    for name, field in model.model_fields.items()
+}
+EXAMPLES = {
+    key: found[1] for key, text in TEXTS.items() if (found := re.search("such as `([^`]+)`", text))
+}
+
+
+def table(head: str, lines: Iterable[Iterable[str]]) -> Iterator[str]:
+    yield f"| {head} |"
+    yield re.sub("[^|]+", "---", f"|{head}|")
+    for cells in lines:
+        yield f"| {' | '.join(cells)} |"
+
+
+def fields(title: str, model: type[BaseModel]) -> Iterator[str]:
+    lines = []
+    for name, field in model.model_fields.items():
+        what, _, null = TEXTS[model, name].partition(" None ")
+        # In a table, some readers of Markdown take a | for the end of a cell.
+        kind = re.sub(r"\b\w+\.", "", str(field.annotation)).replace("|", "&#124;")
+        written = [kind_of(model, name)] if model is not Summary else []
+        null = null.rstrip(".") or "never"
+        lines.append((f"`{name}`", what, null, f"<code>{kind}</code>", *written))
+    column = " | in files" if model is not Summary else ""
+    yield from (f"## {title}", "", *table(f"field | what it is | None | in Python{column}", lines))
+
+
+def kind_of(model: type[BaseModel], name: str) -> str:
+    kind = (EVENT_KINDS if model is Event else SUMMARY_KINDS)[name]
+    if kind is Kind.RATIO:
+        return "price" if "per thousand" in TEXTS[model, name] else "fraction"
+    return KINDS[kind]
+
+
+def columns(run: Run, folder: Path, *words: str) -> list[dict[str, tuple[str, ...]]]:
+    """Return what a file of each format holds in each row, by field."""
+    paths = {suffix: folder / f"rows.{suffix}" for suffix in ("jsonl", "csv", "parquet", "xlsx")}
+    for path in paths.values():
+        assert run(*words, "-o", str(path)).exit_code == 0
+    lines = [RAW.decode(line) for line in paths["jsonl"].read_bytes().splitlines()]
+    with paths["csv"].open(newline="") as file:
+        cells = list(csv.DictReader(file))
+    schema = pq.read_schema(paths["parquet"])
+    head, *sheet = openpyxl.load_workbook(paths["xlsx"]).worksheets[0].iter_rows()
+    names = [cell.value for cell in head]
+    return [
+        {
+            name: (
+                bytes(line[name]).decode(),
+                cell[name],
+                re.sub(r" \('\w+'\)", "", str(schema.field(name).type)),
+                looks(row[names.index(name)]),
+            )
+            for name in names
+        }
+        for line, cell, row in zip(lines, cells, sheet, strict=True)
+    ]
+
+
+def looks(cell: Any) -> str:
+    look = "" if cell.number_format == "General" else f" `{cell.number_format}`"
+    return "empty" if cell.value is None else f"{CELLS[cell.data_type]}{look}"
+
+
+def formats(run: Run, folder: Path) -> Iterator[str]:
+    events = columns(run, folder, "events", DAYS[0])
+    event = next(
+        each
+        for each in events
+        if Decimal(each["revenue"][1]) and each["country"][1] and each["key_values"][1] != "{}"
+    )
+    row = columns(run, folder, "summary", *DAYS, "-g", "day")[0]
+    samples = {
+        **{KINDS[kind]: event[name] for name, kind in EVENT_KINDS.items() if event[name][1]},
+        "text": event["country"],
+        "money": event["revenue"],
+        "fraction": row["fill_rate"],
+        "price": row["ecpm"],
+        "null": (*event["error_code"][:2], "null", event["error_code"][3]),
+    }
+    code = "`{}`".format
+    lines = [
+        (kind, code(text), code(cell) if cell else "empty", code(arrow), sheet)
+        for kind, (text, cell, arrow, sheet) in samples.items()
+    ]
+    head = "in files | JSON lines | CSV | Parquet, Arrow | Excel"
+    yield from ("## File formats", "", *table(head, lines))
+
+
+def test_the_page_shows_the_models_and_the_files(
+    run: Run, service: LocalServer, folder: Path
+) -> None:
+    head, _, rest = PAGE.read_text().partition(MARK)
+    shown, _, tail = rest.partition(END)
+    parts = [*(fields(title, model) for title, model, _ in MODELS), formats(run, folder)]
+    generated = "".join("\n" + "\n".join(part) + "\n" for part in parts) + "\n"
+    if os.environ.get("UPDATE_REFERENCE"):
+        PAGE.write_text(head + MARK + generated + END + tail)
+        shown = generated
+    assert shown == generated
+
+
+@pytest.mark.parametrize(("model", "told"), [each[1:] for each in MODELS])
+def test_a_field_says_when_it_is_null(model: type[BaseModel], told: Any) -> None:
+    says = {name for name in model.model_fields if " None " in TEXTS[model, name]}
+    nullable = {
+        name for name, field in told.model_fields.items() if NoneType in get_args(field.annotation)
+    }
+    assert says == nullable
+
+
+def test_the_examples_of_an_event_are_good(run: Run, service: LocalServer) -> None:
+    event = json.loads(run("events", DAYS[0], "-f", "jsonl").stdout.splitlines()[0])
+    for name, field in FIELDS.items():
+        if field.kind in CHOICES:
+            words = re.findall(r"`(\w+)`", TEXTS[Event, name])
+            assert words == list(CHOICES[field.kind])
+        elif name != "is_filtered":
+            text = EXAMPLES[Event, name]
+            try:
+                EventBody.model_validate({**event, name: text})
+            except ValidationError:
+                EventBody.model_validate({**event, name: json.loads(text)})
+
+
+def test_the_examples_of_a_summary_are_the_servers(run: Run, service: LocalServer) -> None:
+    found: dict[str, str] = {}
+    # The last one is the total.
+    for group in (["-g", "demand_tag"], ["-g", "campaign"], ["-g", "day"], []):
+        rows = run("summary", *DAYS, *group, "-f", "jsonl").stdout.splitlines()
+        found |= json.loads(rows[0], parse_float=str)
+    told = {name: EXAMPLES[SummaryRow, name] for name in SummaryRow.model_fields}
+    assert told == {name: str(found[name]) for name in told}
+
+
+def test_a_formula_gives_its_example() -> None:
+    values = {
+        name: Decimal(text) for (_, name), text in EXAMPLES.items() if re.fullmatch(r"[\d.]+", text)
+    }
+    for name, kind in SUMMARY_KINDS.items():
+        if kind is Kind.RATIO:
+            (formula,) = re.findall("`([^`]+ / [^`]+)`", TEXTS[SummaryRow, name])
+            assert f"{eval(formula, {}, values):.6f}" == EXAMPLES[SummaryRow, name]
