@@ -99,6 +99,7 @@ class LocalServer(ControlledServer):
             self._thread = ServerThread(app)
             self.url = self._thread.url
             self._prepare(self._currency, self._sample)
+            self._thread.call(self._controls.begin())
         except BaseException:
             self.close()
             raise

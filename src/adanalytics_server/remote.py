@@ -169,7 +169,7 @@ class ControlledServer:
         return f"{type(self).__name__}(url={self.url!r}, partner={self.partner!r})"
 
     def _prepare(self, currency: str, sample: Sample | None) -> None:
-        """Get access, add the sample, and keep both."""
+        """Get access, and add the sample."""
         access = self._send("POST", "access", {"id": self.partner, "currency": currency})
         self.api_key, self.email = access["api_key"], access["email"]
         self.password, self.rate_limit = access["password"], access["rate_limit"]
@@ -177,7 +177,6 @@ class ControlledServer:
             body = {"partner": self.partner, "sample": asdict(sample)}
             # It may take minutes.
             self._send("POST", "sample", body, timeout=None)
-        self.keep()
 
     def _send(
         self,
@@ -211,8 +210,8 @@ class ControlledServer:
 class RemoteServer(ControlledServer):
     """A server that runs elsewhere with its test controls on, such as in a container.
 
-    It begins with a reset of that server, and as a context manager ends with one: let one test
-    process at a time use it.
+    It begins with a reset of that server to its start, whatever was kept later, and as a context
+    manager ends with one: let one test process at a time use it.
 
     Args:
         url: its address, such as ``http://127.0.0.1:8000``.
@@ -244,6 +243,7 @@ class RemoteServer(ControlledServer):
         self.clock = RemoteClock(self._send)
         self._send("DELETE", "keep")
         self._prepare(currency, sample)
+        self.keep()
 
     def __enter__(self) -> Self:
         return self

@@ -150,6 +150,17 @@ def test_what_was_kept_survives_a_reset_and_a_snapshot_is_a_state(server: Contro
         assert len(partner.dates()) == 1
 
 
+def test_a_remote_server_finds_and_leaves_what_was_there() -> None:
+    with LocalServer(sample=Sample(days=2, events_per_day=20)) as elsewhere:
+        for _ in range(2):
+            with RemoteServer(elsewhere.url) as server, client(server) as partner:
+                assert len(partner.dates()) == 2
+                server.add_events([event(event_time=f"{DAY}T12:00:00Z")])
+                server.keep()
+            with client(elsewhere) as partner:
+                assert len(partner.dates()) == 2
+
+
 def test_a_remote_server_is_driven_like_a_local_one() -> None:
     with (
         LocalServer(rate_limit=7) as elsewhere,

@@ -69,12 +69,17 @@ class Controls:
         self._files = DataFiles(context.settings.data, context.stores)
         self._folder = context.settings.data / "snapshots"
         await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
-        self._start = await self._capture("at-start", at_most=MOST_COPIED_BYTES)
+        await self.begin()
         try:
             yield
         finally:
             self.faults.release()
             await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
+
+    async def begin(self) -> None:
+        """Let ``reset`` and ``forget`` restore the current state, if no other was kept."""
+        async with self._turn:
+            self._start = await self._capture("at-start", at_most=MOST_COPIED_BYTES)
 
     async def reset(self) -> None:
         """Restore the state after the start, or the one that was kept later.

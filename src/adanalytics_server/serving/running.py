@@ -6,7 +6,8 @@ import errno
 import logging
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -75,6 +76,7 @@ class Server(uvicorn.Server):
     """
 
     should_exit: bool
+    loop: asyncio.AbstractEventLoop
 
     def __init__(self, app: ASGIApp, *, ready: Callable[[], None]) -> None:
         config = uvicorn.Config(
@@ -91,11 +93,10 @@ class Server(uvicorn.Server):
         )
         super().__init__(config)
         self._ready = ready
-        self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping = asyncio.Event()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        self._loop = asyncio.get_running_loop()
+        self.loop = asyncio.get_running_loop()
         await super().startup(sockets)
         if self.started:
             self._ready()
@@ -111,10 +112,10 @@ class Server(uvicorn.Server):
     def stop(self) -> None:
         """Stop the server from another thread, without waiting for a tick."""
         self.should_exit = True
-        if self._loop is not None:
+        if self.started:
             # The loop of a stopped server is closed.
             with contextlib.suppress(RuntimeError):
-                self._loop.call_soon_threadsafe(self._stopping.set)
+                self.loop.call_soon_threadsafe(self._stopping.set)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         _log.info("Stopping: requests in progress have %d s to finish", GRACE_SECONDS)
@@ -177,6 +178,10 @@ class ServerThread:
             raise LocalServerError(
                 f"the server did not start: {self._failure or 'its log says why'}"
             ) from self._failure
+
+    def call(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run a coroutine on the server's event loop, and wait for its end."""
+        asyncio.run_coroutine_threadsafe(work, self._server.loop).result()
 
     def stop(self) -> None:
         """Let current requests finish, and wait for the end.
