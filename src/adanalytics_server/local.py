@@ -6,6 +6,7 @@ complete server: routing, authentication, limits, storage.
 
 import tempfile
 from collections.abc import Iterable
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Self
@@ -88,18 +89,19 @@ class LocalServer(ControlledServer):
             test_controls=True,
             dialect=dialect_of(dialect),
         )
-        self._scratch = None if data else tempfile.TemporaryDirectory(prefix="adanalytics-")
-        if self._scratch:
-            self.settings = replace(self.settings, data=Path(self._scratch.name))
-        self._thread: ServerThread | None = None
+        self._closing = ExitStack()
+        if data is None:
+            scratch = tempfile.TemporaryDirectory(prefix="adanalytics-")
+            self.settings = replace(self.settings, data=Path(self._closing.enter_context(scratch)))
 
     def __enter__(self) -> Self:
         try:
             app = create_app(self.settings, clock=self.clock, controls=self._controls)
-            self._thread = ServerThread(app)
-            self.url = self._thread.url
+            thread = ServerThread(app)
+            self._closing.callback(thread.stop)
+            self.url = thread.url
             self._prepare(self._currency, self._sample)
-            self._thread.call(self._controls.begin())
+            thread.call(self._controls.begin())
         except BaseException:
             self.close()
             raise
@@ -112,10 +114,4 @@ class LocalServer(ControlledServer):
         """Stop the server and remove its temporary folder; may be called twice."""
         # Requests that a fault delays would delay the shutdown too.
         self.faults.clear()
-        thread, self._thread = self._thread, None
-        try:
-            if thread is not None:
-                thread.stop()
-        finally:
-            if self._scratch is not None:
-                self._scratch.cleanup()
+        self._closing.close()

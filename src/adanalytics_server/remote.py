@@ -252,11 +252,15 @@ class RemoteServer(ControlledServer):
         self._send("DELETE", "keep")
 
 
-class RemoteFaults(Faults):
-    """As ``Faults``, over the control API."""
+class RemotePart:
+    """A part of a server, over the control API."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
+
+
+class RemoteFaults(RemotePart, Faults):
+    """As ``Faults``, over the control API."""
 
     def add(self, *faults: str | Fault) -> None:
         self._send("POST", "faults", {"faults": [msgspec.to_builtins(fault) for fault in faults]})
@@ -268,11 +272,8 @@ class RemoteFaults(Faults):
         return msgspec.convert(self._send("GET", "faults")["faults"], list[FaultCount])
 
 
-class RemoteJournal(Journal):
+class RemoteJournal(RemotePart, Journal):
     """As ``Journal``, over the control API."""
-
-    def __init__(self, send: Send) -> None:
-        self._send = send
 
     def entries(self) -> list[Entry]:
         return msgspec.convert(self._send("GET", "requests")["requests"], list[Entry])
@@ -281,11 +282,8 @@ class RemoteJournal(Journal):
         self._send("DELETE", "requests")
 
 
-class RemoteClock(Clock):
+class RemoteClock(RemotePart, Clock):
     """As ``Clock``, over the control API."""
-
-    def __init__(self, send: Send) -> None:
-        self._send = send
 
     def milliseconds(self) -> int:
         return milliseconds_of(datetime.fromisoformat(self._send("GET", "clock")["now"]))
