@@ -89,6 +89,7 @@ class ControlledServer:
 
         Raises:
             ControlError: an event is wrong; the text names its number and field. None is stored.
+            TypeError: the events are not a list of mappings or models.
 
         Examples:
             >>> server.add_events([event(country="DE"), {"event_type": "click"}])
@@ -305,8 +306,10 @@ class RemoteClock(RemotePart, Clock):
         self._send("POST", "clock", {"freeze": False})
 
 
-def _fields(given: Mapping[str, object] | BaseModel) -> dict[str, Any]:
-    if isinstance(given, Mapping):
-        return dict(given)
-    fields: dict[str, Any] = given.model_dump()
-    return fields
+def _fields(given: object) -> dict[str, Any]:
+    if isinstance(given, BaseModel):
+        return given.model_dump()
+    if not isinstance(given, Mapping):
+        text = f"add_events takes a list of events, each a mapping or a model, not {given!r}"
+        raise TypeError(text)
+    return dict(given)

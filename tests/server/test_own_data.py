@@ -105,6 +105,8 @@ def test_what_a_client_read_can_be_added_changed(server: ControlledServer) -> No
         ({"currency": "EUR"}, "events:2: currency: 'EUR' contradicts this partner"),
         ({"revenue": 1e-12}, "events:2: revenue: '1e-12' has more than 9 digits"),
         ({"revenue": float("nan")}, "events:2: invalid JSON (NaN is not allowed)"),
+        ({"event_time": None}, "events:2: event_time: an event needs a value; nothing was loaded"),
+        ({"supply_tag_id": ""}, "events:2: supply_tag_id: an event needs a value"),
     ],
 )
 def test_a_wrong_event_is_named_and_none_is_stored(
@@ -115,6 +117,21 @@ def test_a_wrong_event_is_named_and_none_is_stored(
     assert str(caught.value).startswith(message)
     with client(server) as partner:
         assert partner.dates() == []
+
+
+@pytest.mark.parametrize("replace_hours", [False, True])
+def test_no_events_are_none(server: ControlledServer, replace_hours: bool) -> None:
+    server.add_events([event()])
+    assert server.add_events([], replace_hours=replace_hours) == 0
+    with client(server) as partner:
+        assert len(partner.dates()) == 1
+
+
+@pytest.mark.parametrize("forgotten", [{"event_type": "click"}, "click", Sample()])
+def test_events_are_a_list_of_them(server: ControlledServer, forgotten: Any) -> None:
+    given = [forgotten] if isinstance(forgotten, Sample) else forgotten
+    with pytest.raises(TypeError, match="takes a list of events, each a mapping or a model, not "):
+        server.add_events(given)
 
 
 @pytest.mark.parametrize(

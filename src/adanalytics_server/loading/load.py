@@ -149,7 +149,7 @@ class _Reader:
                     sorter.add(record)
                 else:
                     self.not_taken += 1
-            if not self._source.has_header:
+            if not self._source.has_header and self.rows:
                 # Only after the last row is it certain that a required column is missing.
                 line = None
                 self._normalizer.check_columns(self._source.columns)

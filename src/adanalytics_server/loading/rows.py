@@ -17,7 +17,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
-from adanalytics_server.loading.values import FIELDS, Number, decode_json, kind_of
+from adanalytics_server.loading.values import FIELDS, REQUIRED_FIELDS, Number, decode_json, kind_of
 
 
 class LoadError(ValueError):
@@ -320,6 +320,9 @@ class GivenRows:
                 values = cast("dict[str, object]", decode_json(json.dumps(row)))
             except ValueError as error:
                 raise LoadError(Path("events"), line, None, str(error)) from error
+            for field in REQUIRED_FIELDS:
+                if values.get(field) in (None, ""):
+                    raise LoadError(Path("events"), line, field, "an event needs a value")
             yield NumberedRow(line, values)
 
     def fraction_read(self) -> float:
