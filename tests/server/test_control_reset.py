@@ -78,8 +78,7 @@ def memory(value: object, seen: set[int]) -> object:
 
 
 def everything(server: LocalServer) -> dict[str, Any]:
-    app: Any = server._thread._app  # type: ignore[union-attr]  # it is running
-    context: Context = app.state.context
+    context = server._controls.context
     parts = {field.name: getattr(context, field.name) for field in fields(context)}
     parts |= {"faults": server.faults, "journal": server.journal}
     held = {name: memory(part, set()) for name, part in parts.items()}
