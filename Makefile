@@ -115,8 +115,10 @@ format: $(STAMP)  ## fix formatting and lint automatically
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-types: $(STAMP)  ## check the types strictly
+types: $(STAMP)  ## check the types strictly, and of the code on the pages as users check theirs
 	@$(BIN)/mypy
+	@$(BIN)/python -m tests.page_modules build/pages
+	@$(BIN)/mypy --config-file= --cache-dir=.mypy_cache/pages --ignore-missing-imports build/pages
 
 docs: $(STAMP)  ## build the documentation and try it in a browser; a warning is an error
 	@$(INSTALL) --group docs
