@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +15,7 @@ from adanalytics_cli.core.invocation import Invocation
 
 if TYPE_CHECKING:
     from adanalytics_server.accounts.people import Partner
-    from adanalytics_server.seed.generate import GenerateReport
+    from adanalytics_server.seed.generate import GenerateReport, Sample
     from adanalytics_server.storage.store import PartnerStore
 
 
@@ -61,20 +60,10 @@ def open_partner_store(data: Path, partner_id: str) -> Iterator[tuple["Partner",
 
 
 def generate_days(
-    data: Path,
-    partner_id: str,
-    invocation: Invocation,
-    *,
-    label: str,
-    start: date,
-    days: int,
-    events_per_day: int,
-    seed: int,
+    data: Path, partner_id: str, sample: "Sample", invocation: Invocation, *, label: str
 ) -> "GenerateReport":
     """Store generated events, and show the progress under the name `label`."""
-    from adanalytics_server.seed.generate import Sample, generate
-
-    sample = Sample(start=start, days=days, events_per_day=events_per_day, seed=seed)
+    from adanalytics_server.seed.generate import generate
 
     with (
         open_partner_store(data, partner_id) as (partner, store),

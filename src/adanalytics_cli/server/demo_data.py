@@ -56,6 +56,7 @@ def prepare_demo_data(
         list_partners,
         list_users,
     )
+    from adanalytics_server.seed.generate import Sample
 
     if PARTNER not in {each.id for each in list_partners(data)}:
         add_partner(data, PARTNER, name="Acme Media", currency="USD")
@@ -63,14 +64,6 @@ def prepare_demo_data(
     if EMAIL not in {each.email for each in list_users(data)}:
         password = secrets.token_urlsafe(12)
         add_user(data, EMAIL, password=password, role="admin")
-    generate_days(
-        data,
-        PARTNER,
-        invocation,
-        label="demo data",
-        start=FIRST_DAY,
-        days=DAYS,
-        events_per_day=events,
-        seed=SEED,
-    )
+    sample = Sample(start=FIRST_DAY, days=DAYS, events_per_day=events, seed=SEED)
+    generate_days(data, PARTNER, sample, invocation, label="demo data")
     return DemoAccess(create_key(data, EMAIL, name="demo", key=key), password)

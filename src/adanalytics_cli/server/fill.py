@@ -147,16 +147,10 @@ def generate(
     data: Path,
 ) -> None:
     """Generate the days and say what was stored."""
-    outcome = generate_days(
-        data,
-        partner_id,
-        invocation,
-        label=partner_id,
-        start=start.first,
-        days=days,
-        events_per_day=events_per_day,
-        seed=seed,
-    )
+    from adanalytics_server.seed.generate import Sample
+
+    sample = Sample(start=start.first, days=days, events_per_day=events_per_day, seed=seed)
+    outcome = generate_days(data, partner_id, sample, invocation, label=partner_id)
     text = f"{counted(outcome.stored, 'event')} stored on {counted(days, 'day')} from {start.first}"
     if outcome.duplicates:
         text += f", {outcome.duplicates:,} already there"
