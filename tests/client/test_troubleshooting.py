@@ -46,8 +46,8 @@ def wrong_token(client: Client) -> None:
 
 def missing_extra(client: Client) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(sys.modules, "pyarrow", None)
-        client.events("2026-01-15").to_arrow()
+        patch.setitem(sys.modules, "polars", None)
+        client.events("2026-01-15").to_polars()
 
 
 def two_loops(client: Client) -> None:
