@@ -55,6 +55,9 @@ class LocalServer(ControlledServer):
         FaultError: a fault is invalid.
         DialectError: a dialect is unknown, or choices contradict each other.
 
+    Attributes:
+        settings: the settings of the application that it runs.
+
     Examples:
         >>> with LocalServer(sample=Sample(days=1, events_per_day=100)) as server:
         ...     server.url, server.api_key, server.partner

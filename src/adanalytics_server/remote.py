@@ -65,12 +65,12 @@ class ControlledServer:
     faults: Faults
     journal: Journal
     clock: Clock
-    url = ""
-    partner = ""
-    api_key = ""
-    email = ""
-    password = ""
-    rate_limit = 0
+    url: str = ""
+    partner: str = ""
+    api_key: str = ""
+    email: str = ""
+    password: str = ""
+    rate_limit: int = 0
 
     def add_events(
         self,

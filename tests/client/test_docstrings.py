@@ -19,7 +19,7 @@ import sys
 import textwrap
 from collections.abc import Iterator
 from contextlib import redirect_stdout, suppress
-from dataclasses import is_dataclass
+from dataclasses import asdict, is_dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from enum import Enum
@@ -32,6 +32,9 @@ import pytest
 from tests.stored_login import store_login
 
 import adanalytics_client as package
+from adanalytics_client._client_base import _ON_LIMIT, _QUOTA_LOG
+from adanalytics_client._io.http import _DEFAULT_TIMEOUT
+from adanalytics_client.spark.settings import _OPTIONS, Settings
 from adanalytics_client.testing import MovableClock
 from adanalytics_server.local import LocalServer, Sample
 
@@ -127,7 +130,7 @@ def test_it_is_described(name: str) -> None:
     # The reference shows one name a line with its type; of two, it shows neither.
     assert not re.search(r"^    [a-z_]+(, [a-z_]+)+: ", text, re.MULTILINE)
     # The reference takes a heading for one only after an empty line.
-    assert not re.search(r"[^\n]\n(Args|Attributes|Examples|Options|Raises):\n", text)
+    assert not re.search(r"[^\n]\n(Args|Attributes|Examples|Other Args|Raises):\n", text)
     if twin is not None:
         assert twin == name.removeprefix("Async")
         assert twin in DOCUMENTED
@@ -148,6 +151,33 @@ def test_every_type_of_an_argument_has_an_entry() -> None:
             named |= {word for text in texts for word in re.findall(r"\w+", text)}
     assert {"Day", "Split", "Via"} <= named & ALIASES
     assert (named & ALIASES) - ENTRIES == set()
+
+
+def test_the_defaults_on_the_page_of_the_quota_are_the_clients() -> None:
+    page = (REFERENCE / "quota-and-retries.md").read_text()
+    told = dict(re.findall(r'^\| `(\w+)` \| `"?([\w.]+)"?` \|', page, re.MULTILINE))
+    arguments = inspect.signature(package.Client).parameters
+    assert told == {
+        **{name: f"{arguments[name].default}" for name in ("limit", "reserve", "max_wait")},
+        "on_limit": _ON_LIMIT[0],
+        "quota_log": _QUOTA_LOG[0],
+        "timeout": f"{_DEFAULT_TIMEOUT}",
+        **{name: f"{each}" for name, each in asdict(package.RetryPolicy()).items()},
+    }
+
+
+def test_the_options_of_spark_are_described_with_their_defaults() -> None:
+    # The source itself needs PySpark.
+    text = (SOURCE / "spark/source.py").read_text()
+    lines = re.findall(r"^        (\w+) \((?:str|int|float)(?: = (\w+))?\): ", text, re.MULTILINE)
+    told = dict(lines)
+    settings = Settings.read({"start": "2026-01-15"}, dict)
+    assert tuple(told) == _OPTIONS
+    assert {name: each for name, each in told.items() if each} == {
+        "timeout": f"{settings.timeout:g}",
+        "onLimit": settings.on_limit,
+        "maxWait": f"{settings.max_wait:g}",
+    }
 
 
 def rerouted(request: httpx.Request, server: LocalServer) -> httpx.Request:

@@ -25,16 +25,16 @@ class AdAnalyticsDataSource(DataSource):
     counts in the log of every `Client` of this user on the driver's machine. Executors download
     from signed addresses without a credential, and these downloads cost no quota.
 
-    Options:
-        - `partner`: whose events to read; by default `ADANALYTICS_PARTNER`.
-        - `start`: the first day, as for `Client.events`.
-        - `end`: the last day, included; by default the end of `start`.
-        - `hour`: only this hour, 0 to 23, of each day; the whole day is downloaded.
-        - `baseUrl`: the service; by default `ADANALYTICS_BASE_URL`.
-        - `timeout`: the most seconds to wait for an export; by default 3600.
-        - `onLimit`: `wait` until requests are free again, or `raise`, which fails the query with
-          the time when they are.
-        - `maxWait`: seconds; a longer wait for requests raises instead. By default 7200.
+    Other Args: Options of `spark.read`:
+        partner (str): whose events to read; by default `ADANALYTICS_PARTNER`.
+        start (str): the first day, as for `Client.events`; it has no default.
+        end (str): the last day, included; by default the end of `start`.
+        hour (int): only this hour, 0 to 23, of each day; the whole day is downloaded.
+        baseUrl (str): the address of the service; by default `ADANALYTICS_BASE_URL`.
+        timeout (float = 3600): the most seconds to wait for an export.
+        onLimit (str = wait): `wait` until requests are free again, or `raise`, which fails the
+            query with the time when they are.
+        maxWait (float = 7200): seconds; a longer wait for requests raises instead.
 
     Raises:
         ConfigurationError: naming the option that is unknown, missing or wrong.
