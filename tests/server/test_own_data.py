@@ -129,7 +129,7 @@ def test_no_events_are_none(server: ControlledServer, replace_hours: bool) -> No
 
 @pytest.mark.parametrize("forgotten", [{"event_type": "click"}, "click", Sample()])
 def test_events_are_a_list_of_them(server: ControlledServer, forgotten: Any) -> None:
-    given = [forgotten] if isinstance(forgotten, Sample) else forgotten
+    given: Any = [forgotten] if isinstance(forgotten, Sample) else forgotten
     with pytest.raises(TypeError, match="takes a list of events, each a mapping or a model, not "):
         server.add_events(given)
 
