@@ -197,15 +197,18 @@ def test_all_of_it_for_tests_is_open_and_a_file_says_how_to_get_in(
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (["--demo-key", "aak_for-tests"], "Add --demo"),
-        (["--demo", "--demo-key", "secret"], "A key is aak_ and at least 8"),
+        (["--demo-key", "aak_for-tests"], "--demo-key belongs to the demo. Add --demo."),
+        (["--demo-events", "120000"], "--demo-events belongs to the demo. Add --demo."),
+        (["--demo", "--demo-key", "secret"], "'--demo-key': a key is aak_ and at least 8"),
+        (["--demo", "--demo-key", ""], "'--demo-key': a key is aak_ and at least 8"),
     ],
 )
-def test_a_key_that_cannot_be_is_refused(
+def test_options_of_a_demo_that_cannot_be_are_refused_first(
     run: Callable[..., Result], tmp_path: Path, words: list[str], problem: str
 ) -> None:
-    refused = run("serve", *words, "--demo-events", "1", "--port", "0", "--data", str(tmp_path))
-    assert refused.exit_code
+    data = tmp_path / "data"
+    refused = run("serve", *words, "--port", "0", "--data", str(data))
+    assert (refused.exit_code, data.exists()) == (2, False)
     assert problem in refused.stderr
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 import click
+from click.core import ParameterSource
 
 from adanalytics_cli.core.command import flag
 from adanalytics_cli.core.errors import CommandError, Terminated
@@ -113,8 +114,11 @@ def serve(
         test_controls=test_controls and not for_tests,
         allow_remote=allow_remote,
     )
-    if demo_key and not demo:
-        raise click.UsageError("--demo-key is the key of the demo. Add --demo.")
+    source = click.get_current_context().get_parameter_source
+    for name in ("key", "events"):
+        if not demo and source(f"demo_{name}") is not ParameterSource.DEFAULT:
+            raise click.UsageError(f"--demo-{name} belongs to the demo. Add --demo.")
+    from adanalytics_server.accounts.api_keys import KEY
     from adanalytics_server.admin import list_partners
     from adanalytics_server.app import create_app
     from adanalytics_server.faults import dialect_of
@@ -123,6 +127,9 @@ def serve(
     from adanalytics_server.settings import Settings
     from adanalytics_server.storage.state import folder_lock
 
+    if demo_key is not None and not KEY.fullmatch(demo_key):
+        text = "a key is aak_ and at least 8 letters, digits, '-' or '_'."
+        raise click.BadParameter(text, param_hint="'--demo-key'")
     shapes = dialect_of(dialect)
     with ExitStack() as stack:
         # SIGTERM is how a server is meant to end.
