@@ -183,7 +183,8 @@ def test_all_of_it_for_tests_is_open_and_a_file_says_how_to_get_in(
         while not ready.exists():
             assert process.poll() is None
         said = json.loads(ready.read_text())
-        url = said["url"].replace("0.0.0.0", "127.0.0.1")
+        url = said["url"]
+        assert (ready.stat().st_mode & 0o777, place_of(url)[0]) == (0o600, "127.0.0.1")
         assert (said["partner"], said["api_key"]) == ("acme", "aak_only-for-tests")
         headers = {"Authorization": f"Bearer {said['api_key']}", "Host": "adanalytics:8000"}
         days = {"start_date": "2026-01-15", "end_date": "2026-01-16"}

@@ -54,18 +54,18 @@ def file_path(value: str) -> Path:
 
 
 @contextmanager
-def open_output(path: Path | None) -> Iterator[BinaryIO]:
+def open_output(path: Path | None, *, private: bool = False) -> Iterator[BinaryIO]:
     """Open a binary stream that ends up as `path`, compressed if it ends in `.gz`.
 
     The bytes go to a hidden file beside `path`, which replaces `path` once they are on the disk.
-    A device or a pipe is written directly.
+    A device or a pipe is written directly. A `private` file can be read by its owner only.
     Raises CommandError when the file cannot be written.
     """
     if path is None:
         with open_stream(None) as stream:
             yield stream
         return
-    place = open_stream(path) if is_device(path) else replacing(path)
+    place = open_stream(path) if is_device(path) else replacing(path, private=private)
     with place as raw, ExitStack() as stack:
         if is_packed(path):
             # No time in the header: the same data give the same file.

@@ -161,14 +161,21 @@ def serve(
             nonlocal announced
             announced = True
             url = url_of(listener)
-            _announce(url, folder, access, invocation, as_record=log_format == "json")
+            _announce(
+                listener.getsockname()[0],
+                url,
+                folder,
+                access,
+                invocation,
+                as_record=log_format == "json",
+            )
             if ready_file:
                 stack.callback(ready_file.unlink, missing_ok=True)
                 ready = {"url": url}
                 if access:
                     ready |= {"partner": PARTNER, "api_key": access.api_key}
                 is_json = log_format == "json" or ready_file.suffix == ".json"
-                with open_output(ready_file) as stream:
+                with open_output(ready_file, private=is_json and demo) as stream:
                     stream.write(f"{json.dumps(ready) if is_json else url}\n".encode())
 
         level = logging.WARNING if invocation.quiet else logging.INFO
@@ -183,10 +190,18 @@ def serve(
 
 
 def _announce(
-    url: str, data: Path, access: DemoAccess | None, invocation: Invocation, *, as_record: bool
+    bound: str,
+    url: str,
+    data: Path,
+    access: DemoAccess | None,
+    invocation: Invocation,
+    *,
+    as_record: bool,
 ) -> None:
     """Print the address, and how to sign in."""
-    place = f"Serving {url} from {data}."
+    is_everywhere = ipaddress.ip_address(bound).is_unspecified
+    others = " and every other address of this machine" if is_everywhere else ""
+    place = f"Serving {url}{others} from {data}."
     if not access:
         create = f"adanalytics server key create --user EMAIL --name NAME --data {data}"
         place += f" Get a key: {create}"

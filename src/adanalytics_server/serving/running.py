@@ -64,7 +64,9 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def url_of(listener: socket.socket) -> str:
+    """Return the address for clients on this machine: 0.0.0.0 and :: are none to connect to."""
     host, port = listener.getsockname()[:2]
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104  # bound before
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
