@@ -153,6 +153,16 @@ def test_every_type_of_an_argument_has_an_entry() -> None:
     assert (named & ALIASES) - ENTRIES == set()
 
 
+@pytest.mark.parametrize("name", package._HOMES["errors"])
+def test_an_error_has_a_remedy_and_an_example_on_its_page(name: str) -> None:
+    _, _, rest = (
+        (REFERENCE / "errors.md").read_text().partition(f"\n::: adanalytics_client.{name}\n")
+    )
+    entry, _, _ = rest.partition("\n:::")
+    assert name == "FieldError" or entry.lstrip().startswith("**Remedy:** ")
+    assert "```python" in entry or ">>>" in doc_of(name)
+
+
 def test_the_defaults_on_the_page_of_the_quota_are_the_clients() -> None:
     page = (REFERENCE / "quota-and-retries.md").read_text()
     told = dict(re.findall(r'^\| `(\w+)` \| `"?([\w.]+)"?` \|', page, re.MULTILINE))
