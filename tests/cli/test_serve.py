@@ -37,6 +37,13 @@ def stop(process: "subprocess.Popen[bytes]", number: int = signal.SIGTERM) -> st
     return log.decode()
 
 
+def wait_for(ready: Path, process: "subprocess.Popen[bytes]") -> None:
+    """Wait for the file of a server that has started."""
+    while not ready.exists():
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(0.02)
+
+
 def place_of(url: str) -> tuple[str | None, int | None]:
     address = urlsplit(url)
     return address.hostname, address.port
@@ -81,8 +88,7 @@ def test_quiet_leaves_warnings_only(spawn: Spawn, tmp_path: Path) -> None:
     process = spawn(
         "-q", "serve", "--port", "0", "--data", str(tmp_path), "--ready-file", str(ready)
     )
-    while not ready.exists():
-        assert process.poll() is None
+    wait_for(ready, process)
     httpx.get(f"{ready.read_text().strip()}/livez")
     assert stop(process) == ""
 
@@ -91,7 +97,7 @@ def test_a_quiet_demo_shows_how_to_sign_in_and_leaves_nothing_when_its_terminal_
     spawn: Spawn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    process = spawn("-q", "serve", "--demo", "--port", "0")
+    process = spawn("-q", "serve", "--demo", "--demo-events", "20", "--port", "0")
     assert process.stderr is not None
     url, _, key, _, web, email, password = (
         process.stderr.readline().decode().strip() for _ in range(7)
@@ -180,8 +186,7 @@ def test_all_of_it_for_tests_is_open_and_a_file_says_how_to_get_in(
     ready = tmp_path / "ready.json"
     for _ in range(2):
         process = spawn(*words, "--ready-file", str(ready))
-        while not ready.exists():
-            assert process.poll() is None
+        wait_for(ready, process)
         said = json.loads(ready.read_text())
         url = said["url"]
         assert (ready.stat().st_mode & 0o777, place_of(url)[0]) == (0o600, "127.0.0.1")

@@ -160,6 +160,7 @@ def test_latency_holds_a_request_up_until_a_reset(server: LocalServer) -> None:
     asking.start()
     while not server.faults.counts()[0].struck:
         assert asking.is_alive()
+        asking.join(0.01)
     assert answers == []
     server.reset()
     asking.join(20)
