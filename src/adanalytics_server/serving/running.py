@@ -7,6 +7,7 @@ import logging
 import socket
 import threading
 from collections.abc import Callable, Coroutine
+from types import FrameType
 from typing import Any
 
 import uvicorn
@@ -104,15 +105,15 @@ class Server(uvicorn.Server):
             self._ready()
 
     async def main_loop(self) -> None:
-        """Serve until a stop is requested, with uvicorn's ten ticks a second."""
-        ticks = 0
-        while not await self.on_tick(ticks):
-            ticks += 1
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._stopping.wait(), 0.1)
+        """Serve until a stop is requested, without uvicorn's ten ticks a second."""
+        await self._stopping.wait()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        super().handle_exit(sig, frame)
+        self.stop()
 
     def stop(self) -> None:
-        """Stop the server from another thread, without waiting for a tick."""
+        """Stop the server, from another thread or a signal."""
         self.should_exit = True
         if self.started:
             # The loop of a stopped server is closed.
