@@ -297,15 +297,15 @@ class ClientBase(Generic[Http, Driving]):
 
     @property
     def base_url(self) -> str:
-        """The address of the service."""
+        """Return the address of the service."""
         return self.connection.session.config.base.text
 
     @property
     def partner(self) -> str | None:
-        """The partner whose data are read, if one is set."""
+        """Return the partner whose data are read, if one is set."""
         return self.connection.session.config.partner
 
     @property
     def quota(self) -> QuotaState:
-        """The requests that may still be sent this hour; reading it sends none."""
+        """Return the requests that may still be sent this hour; reading it sends none."""
         return self.connection.session.quota.state()

@@ -70,7 +70,7 @@ class Estimate:
 
     @classmethod
     def of(cls, summary: "Summary", start: date, end: date) -> "Estimate":
-        """From `client.summary(start, end, group_by="day")`, which leaves filtered events out.
+        """Return an estimate from the result of `client.summary(start, end, group_by="day")`.
 
         `counts` is None when the rows lack days or events; a response without rows looks like one
         without data.

@@ -32,7 +32,7 @@ class Clock:
 
     @property
     def now(self) -> datetime:
-        """The current time, in UTC."""
+        """Return the current time, in UTC."""
         return _EPOCH + timedelta(milliseconds=self.milliseconds())
 
     def milliseconds(self) -> int:
@@ -70,7 +70,7 @@ class Clock:
 
     @property
     def is_frozen(self) -> bool:
-        """Whether the clock is stopped."""
+        """Return whether the clock is stopped."""
         with self._lock:
             return self._frozen is not None
 

@@ -48,7 +48,7 @@ def event(**fields: object) -> dict[str, object]:
 
 
 class ControlledServer:
-    """What tests do to a server, over its control API.
+    """What a test can do to a server, over its control API.
 
     Attributes:
         url: the address; empty until the server runs.

@@ -127,6 +127,8 @@ def twin_of(name: str) -> str | None:
 def test_it_is_described(name: str) -> None:
     text, twin = doc_of(name), twin_of(name)
     assert text
+    if not inspect.isclass(DOCUMENTED[name]):
+        assert not re.match(r"(The|An?|Whether|From)\b", text), "begin with a verb"
     # The reference shows one name a line with its type; of two, it shows neither.
     assert not re.search(r"^    [a-z_]+(, [a-z_]+)+: ", text, re.MULTILINE)
     # The reference takes a heading for one only after an empty line.

@@ -106,17 +106,17 @@ class SavedJob(Generic[D]):
 
     @property
     def order(self) -> ExportOrder:
-        """The ordered content."""
+        """Return the content that was ordered."""
         return self._saved.order
 
     @property
     def export_id(self) -> str | None:
-        """The service's id of the export, if it has one."""
+        """Return the service's id of the export, if it has one."""
         return self.last_status.export_id
 
     @property
     def last_status(self) -> ExportStatus:
-        """The last known status; it costs no request."""
+        """Return the last known status; it costs no request."""
         return self._saved.status
 
     def _keep(self, status: ExportStatus) -> ExportStatus:

@@ -93,7 +93,7 @@ class ExportStatus:
 
     @property
     def done(self) -> bool:
-        """Whether its files can be downloaded."""
+        """Return whether its files can be downloaded."""
         return self.phase is ExportPhase.DONE
 
     def after(self, earlier: "ExportStatus") -> "ExportStatus":
@@ -156,7 +156,7 @@ class ExportOrder:
         return cls(first, last, file_format, compression)
 
     def body(self) -> bytes:
-        """The JSON body of the request.
+        """Return the JSON body of the request.
 
         Examples:
             >>> job.order.body()

@@ -60,7 +60,7 @@ class Hour:
 
     @property
     def start(self) -> datetime:
-        """The first moment, in UTC."""
+        """Return the first moment, in UTC."""
         return datetime(self.day.year, self.day.month, self.day.day, self.hour, tzinfo=UTC)
 
     def is_over(self, moment: datetime) -> bool:

@@ -88,12 +88,12 @@ class SyncReport:
 
     @property
     def events(self) -> int:
-        """Events of the hours that were committed."""
+        """Return the number of events in the hours that were committed."""
         return sum(self.hours.values())
 
     @property
     def left(self) -> int:
-        """The number of hours that had to be pulled and were not."""
+        """Return the number of hours that had to be pulled and were not."""
         return (self.wanted or 0) - len(self.hours)
 
 
@@ -152,7 +152,7 @@ class VerifyReport:
 
     @property
     def is_whole(self) -> bool:
-        """Whether there are no problems."""
+        """Return whether there are no problems."""
         return not self.problems
 
     def days_to_sync(self) -> list[tuple[date, date]]:

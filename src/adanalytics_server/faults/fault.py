@@ -166,12 +166,12 @@ class Fault:
 
     @property
     def label(self) -> str:
-        """The effect in words, as at the start of the short form."""
+        """Return the effect in words, as at the start of the short form."""
         return str(self.status) if self.effect == "status" else self.effect.replace("_", " ")
 
     @property
     def operations(self) -> tuple[str, ...]:
-        """The operations that the fault can strike; empty for all requests."""
+        """Return the operations that the fault can strike; empty for all requests."""
         if self.operation is not None:
             return (self.operation,)
         return _ONLY_FOR.get(self.effect, ())
