@@ -31,6 +31,8 @@ SEARCHES = {
     "excel": ("how-to/open-in-excel",),
     "changelog": ("project/changelog",),
     "incremental": ("how-to/load-only-what-is-new",),
+    "how many requests": ("how-to/plan-a-pull",),
+    "january requests": ("how-to/plan-a-pull",),
     "only clicks": ("how-to/pull-a-day",),
     "airflow": ("examples/airflow",),
     "mock export": ("how-to/mock-the-client",),
