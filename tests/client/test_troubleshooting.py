@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from click.testing import CliRunner
 from tests.client.wire import served_with, sized
 
+from adanalytics_cli.main import cli
 from adanalytics_client import AdAnalyticsError, AsyncClient, Client, Observer, RequestDue
 from adanalytics_client.dataset import Dataset
 from adanalytics_server.local import LocalServer
@@ -50,6 +52,18 @@ def missing_extra(client: Client) -> None:
         client.events("2026-01-15").to_polars()
 
 
+def missing_extra_of_a_command(client: Client) -> None:
+    settings = {"BASE_URL": client.base_url, "API_KEY": "k", "PARTNER": "acme"}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "xlsxwriter", None)
+        done = CliRunner().invoke(
+            cli,
+            ["dates", "-o", "days.xlsx"],
+            env={f"ADANALYTICS_{name}": value for name, value in settings.items()},
+        )
+    raise AdAnalyticsError(done.stderr)
+
+
 def two_loops(client: Client) -> None:
     other = AsyncClient(client.base_url, token=client.log_in(), partner="acme")
     with asyncio.Runner() as runner:
@@ -76,6 +90,7 @@ OTHERS: dict[str, Callable[[Client], None]] = {
     "Quota used up; resuming at …": no_quota,
     "resume: this is not a resume token of this version.": wrong_token,
     "This needs …": missing_extra,
+    "… needs the '…' extra, which is not installed.": missing_extra_of_a_command,
     "The client was used in another event loop or process, which holds its connections.": two_loops,
     "Another process works on …": two_syncs,
 }
