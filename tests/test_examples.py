@@ -2,9 +2,11 @@
 
 import ast
 import json
+import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -111,6 +113,16 @@ def test_every_example_is_run_here() -> None:
     # The words that the image serves with are tried in tests/cli/test_serve.py.
     needs_containers = {"compose.yaml"}
     assert files == {*ARGUMENTS, *WITH_OTHER_TOOLS, NOTEBOOK} | needs_containers
+
+
+def test_the_containers_find_the_copy_beside_their_file_and_its_extra() -> None:
+    compose = (EXAMPLES / "compose.yaml").read_text()
+    copy = re.search(r'- "(\S+):/adanalytics:ro"', compose)
+    assert copy
+    project = tomllib.loads((EXAMPLES / copy[1] / "pyproject.toml").read_text())["project"]
+    extra = re.search(r"pip install '/adanalytics\[(\w+)\]'", compose)
+    assert extra
+    assert extra[1] in project["optional-dependencies"]
 
 
 @pytest.mark.parametrize("name", ARGUMENTS)
