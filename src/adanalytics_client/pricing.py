@@ -125,7 +125,11 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The way to take, and why, as a sentence.
+    """The way to take.
+
+    Attributes:
+        way: the way.
+        why: the reason, as a sentence.
 
     Examples:
         >>> day = date(2026, 1, 15)

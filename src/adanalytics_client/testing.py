@@ -157,7 +157,7 @@ class reference_client:  # noqa: N801  # used like a function
 
     Args:
         seed: the same seed gives the same events.
-        start: the first day with data, as for `events`.
+        start: the first day with data, by default 2026-01-15; as for `events`.
         days: the number of days with data; 0 starts empty.
         events_per_day: events on each of them.
         partner: the id of the partner.

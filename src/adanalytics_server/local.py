@@ -84,7 +84,7 @@ class LocalServer(ControlledServer):
         self._controls = Controls(self.clock)
         self.faults, self.journal = self._controls.faults, self._controls.journal
         self.faults.add(*faults)
-        self.settings = Settings(
+        self.settings: Settings = Settings(
             data=data or Path(),
             rate_limit=rate_limit,
             export_inline_max=export_inline_max,

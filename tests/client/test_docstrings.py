@@ -19,7 +19,7 @@ import sys
 import textwrap
 from collections.abc import Iterator
 from contextlib import redirect_stdout, suppress
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict, fields, is_dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from enum import Enum
@@ -153,6 +153,18 @@ def test_every_type_of_an_argument_has_an_entry() -> None:
             named |= {word for text in texts for word in re.findall(r"\w+", text)}
     assert {"Day", "Split", "Via"} <= named & ALIASES
     assert (named & ALIASES) - ENTRIES == set()
+
+
+def test_the_fields_of_a_value_are_in_its_entry() -> None:
+    """As text in the docstring, or in the signature that the entry asks for."""
+    hidden = {}
+    for name, kind in THINGS.items():
+        _, _, entry = PAGES.partition(f"\n::: adanalytics_client.{name}\n")
+        options = re.match("(    .*\n)*", entry)
+        if inspect.isclass(kind) and is_dataclass(kind) and "merge_init" not in f"{options}":
+            own = [each.name for each in fields(kind) if each.name in kind.__annotations__]
+            hidden[name] = [each for each in own if f"\n    {each}: " not in doc_of(name)]
+    assert {name: missing for name, missing in hidden.items() if missing} == {}
 
 
 @pytest.mark.parametrize("name", package._HOMES["errors"])
