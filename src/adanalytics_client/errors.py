@@ -2,31 +2,31 @@
 
 ```
 AdAnalyticsError
-├── ConfigurationError          an argument or setting is wrong; nothing was sent
-├── TransportError              no response arrived
+├── ConfigurationError      an argument or setting is wrong; nothing was sent
+├── TransportError          no response arrived
 │   └── RequestTimeout
-├── StatusError                 the service answered with an error status
-│   ├── InvalidRequest          400, 413, 415, 422 and other 4xx
-│   ├── AuthenticationError     401
-│   ├── PermissionDenied        403
-│   ├── NotFound                404, 405, 410
-│   ├── RateLimited             429, or 403 with Retry-After; also a RequestLimitReached
-│   └── ServerError             5xx
-├── RequestLimitReached         no request may be sent now, and waiting is not allowed
-│   ├── QuotaExceeded           by the client's own count, so none was sent
-│   └── RateLimited             by the answer to a request
-├── ProtocolError               a response arrived but is not as promised
+├── StatusError             the service answered with an error status
+│   ├── InvalidRequest      400, 413, 415, 422 and other 4xx
+│   ├── AuthenticationError 401
+│   ├── PermissionDenied    403
+│   ├── NotFound            404, 405, 410
+│   ├── RateLimited         429, or 403 with Retry-After; also a RequestLimitReached
+│   └── ServerError         5xx
+├── RequestLimitReached     no request may be sent now, and waiting is not allowed
+│   ├── QuotaExceeded       by the client's own count, so none was sent
+│   └── RateLimited         by the answer to a request
+├── ProtocolError           a response arrived but is not as promised
 ├── ExportError
 │   ├── ExportFailed
 │   ├── ExportTimeout
 │   └── ExportExpired
-├── DownloadError               a file did not arrive complete
+├── DownloadError           a file did not arrive complete
 │   └── ChecksumMismatch
-└── DatasetError                a dataset cannot be read or written
-    ├── DatasetDamaged          a file of it is missing or not as written
-    ├── DatasetInUse            another process works on it
-    ├── QueryError              its SQL is wrong, or does more than read
-    └── UnsuitablePlace         a place that cannot hold a dataset
+└── DatasetError            a dataset cannot be read or written
+    ├── DatasetDamaged      a file of it is missing or not as written
+    ├── DatasetInUse        another process works on it
+    ├── QueryError          its SQL is wrong, or does more than read
+    └── UnsuitablePlace     a place that cannot hold a dataset
 ```
 """
 
