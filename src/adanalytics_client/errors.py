@@ -10,9 +10,9 @@ AdAnalyticsError
 │   ├── AuthenticationError 401
 │   ├── PermissionDenied    403
 │   ├── NotFound            404, 405, 410
-│   ├── RateLimited         429, or 403 with Retry-After; also a RequestLimitReached
+│   ├── RateLimited         429, or 403 with Retry-After
 │   └── ServerError         5xx
-├── RequestLimitReached     no request may be sent now, and waiting is not allowed
+├── RequestLimitReached     no request may be sent without a longer wait
 │   ├── QuotaExceeded       by the client's own count, so none was sent
 │   └── RateLimited         by the answer to a request
 ├── ProtocolError           a response arrived but is not as promised
