@@ -19,6 +19,7 @@ CONNECTION = "adanalytics.connection"
 class StrictProtocol(HttpToolsProtocol):
     """uvicorn's protocol with a 431 for a long head, and with errors as JSON."""
 
+    access_log: bool
     _head_bytes: int | None = None
 
     def on_message_begin(self) -> None:
