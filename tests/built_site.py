@@ -182,5 +182,5 @@ def test_the_whole_documentation_is_there_as_text() -> None:
     # From a page, from a file that a page includes, and from a docstring.
     for part in ("# Troubleshooting", "max_active_runs=1", "Missing and repeated events"):
         assert part in whole
-    assert "--8<--" not in whole
+    assert '--8<-- "' not in whole
     assert "\n::: " not in whole
