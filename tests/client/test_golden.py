@@ -448,16 +448,17 @@ def _outputs() -> Iterator[tuple[str, Run]]:
 
 def _splits() -> Iterator[tuple[str, Run]]:
     for split in SPLITS:
-        pull: dict[str, Any] = {"split": split, "per_page": 25}
+        # A day is six pages, most hours are one or two; `auto` needs more pages to cut anything.
+        pull: dict[str, Any] = {"split": split, "per_page": 25 if split == "auto" else 50}
         if split == "hourly":
-            pull |= {"end": None, "per_page": 8}
+            pull |= {"end": None, "per_page": 12}
         yield f"{split}: plan", partial(plan, **pull)
         yield f"{split}: jsonl", partial(write, name="events.jsonl", **pull)
-        yield f"{split}: csv", partial(write, name="events.csv", **pull)
         yield f"{split}: pages", partial(pages, **pull)
         yield f"{split}: rows, one request at a time", partial(rows, concurrency=1, **pull)
         yield f"{split}: rows, unordered", partial(rows, ordered=False, **pull)
-        yield f"{split}: jsonl, large pages", partial(stream, form="jsonl", split=split)
+        end = None if split == "hourly" else SECOND
+        yield f"{split}: jsonl, large pages", partial(stream, form="jsonl", split=split, end=end)
     # Two days of 24 pages are cut to days above; a day of 38 pages is cut to hours.
     yield "auto: pages, cut to hours", partial(pages, split="auto", end=None, per_page=8)
     for split, after in (("hourly", 5), ("daily", 1), ("daily", 4), ("none", 3), ("auto", 3)):
