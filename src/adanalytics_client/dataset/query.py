@@ -216,7 +216,9 @@ def run_query(sql: str, places: Sequence[str], *, memory: str = MEMORY) -> Itera
         run(lambda: _enclose(connection, datasets, memory, spill))
         run(lambda: _check_statement(connection, sql))
         # Selecting all once more numbers the later ones of equal names: sum(x), sum(x)_1.
-        reader = run(lambda: pa.RecordBatchReader.from_stream(connection.sql(sql).select("*")))
+        relation = run(lambda: connection.sql(sql).select("*"))
+        # A step of its own: while DuckDB plans, it forgets an interrupt and then runs the query.
+        reader = run(lambda: pa.RecordBatchReader.from_stream(relation))
         stack.callback(worker.submit, reader.close)
         batches = iter(lambda: run(lambda: next(reader, None)), None)
         yield QueryResult(reader.schema, batches)

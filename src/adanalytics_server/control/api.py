@@ -105,7 +105,6 @@ async def answer_refusal(_request: Request, error: Exception) -> Response:
 
 REFUSALS = (AccountError, CannotRestore, DiskFull, GenerateError, LoadError)
 ItsControls = Annotated[Controls, Depends(controls_of)]
-# Kept, because to make one takes longer than a call of it.
 _checked = cache(validate_call(config=ConfigDict(arbitrary_types_allowed=True)))
 control_router = APIRouter(prefix="/_control", include_in_schema=False)
 

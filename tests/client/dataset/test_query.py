@@ -6,13 +6,14 @@ import shutil
 import signal
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, ClassVar, get_args
 
 import duckdb
+import pyarrow as pa
 import pytest
 
 from adanalytics_client import Client
@@ -248,7 +249,17 @@ def test_the_memory_is_a_size(memory: str) -> None:
         Dataset("events").query("SELECT 1", memory=memory)
 
 
-class Struck(ThreadPoolExecutor):
+class Noted(ThreadPoolExecutor):
+    """Notes what it was given to do."""
+
+    steps: ClassVar[list[Future[Any]]] = []
+
+    def submit(self, step: Callable[..., Any], /, *args: Any, **named: Any) -> Future[Any]:
+        self.steps.append(super().submit(step, *args, **named))
+        return self.steps[-1]
+
+
+class Struck(Noted):
     """Meets a second Ctrl-C while it waits for its thread."""
 
     def __exit__(self, *_: object) -> None:
@@ -256,13 +267,12 @@ class Struck(ThreadPoolExecutor):
         raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize("pool", [ThreadPoolExecutor, Struck])
+@pytest.mark.parametrize("pool", [Noted, Struck])
 def test_ctrl_c_ends_a_query(
-    synced: Callable[[PartFormat], Path],
-    monkeypatch: pytest.MonkeyPatch,
-    pool: type[ThreadPoolExecutor],
+    synced: Callable[[PartFormat], Path], monkeypatch: pytest.MonkeyPatch, pool: type[Noted]
 ) -> None:
     events = synced("parquet")
+    monkeypatch.setattr(Noted, "steps", [])
     monkeypatch.setattr("adanalytics_client.dataset.query.ThreadPoolExecutor", pool)
     # It takes many seconds, and ends if nobody ends it.
     slow = "SELECT count(*) FROM range(100000) a, range(200000) b WHERE a.range % 7 = b.range % 3"
@@ -271,6 +281,8 @@ def test_ctrl_c_ends_a_query(
     with pytest.raises(KeyboardInterrupt):
         Dataset(events).query(slow)
     strike.join()
+    done = [each.result() for each in Noted.steps if each.exception() is None]
+    assert not any(isinstance(each, pa.RecordBatchReader) for each in done)
 
 
 def test_the_relation_joins_other_data(events: Path) -> None:
