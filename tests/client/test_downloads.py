@@ -688,7 +688,7 @@ def test_a_file_that_is_packed_a_thousandfold_is_never_in_memory(
     variant: Variant, stand_in: StandIn, tmp_path: Path, name: str
 ) -> None:
     """Neither what comes so, nor what is a packed file inside."""
-    size = 128 * MIB
+    size = 48 * MIB
     packed = _zeros(size)
     sent = packed if name == "out.csv" else gzip.compress(packed, mtime=0)
     offer(stand_in, Say(sent, headers=ENCODED))
