@@ -3,8 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
-from fastapi import APIRouter
-from fastapi.applications import FastAPI
+from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.docs import get_swagger_ui_html
 from starlette.exceptions import HTTPException
@@ -36,16 +35,12 @@ from adanalytics_server.web import routes as web
 from adanalytics_server.web.pages import Static
 from adanalytics_server.web.requests import answer_unrouted
 
+
 # For supervisors, without partners, users or credentials.
-monitoring_router = APIRouter(include_in_schema=False)
-
-
-@monitoring_router.get("/livez")
 async def live() -> JSONResponse:
     return JSONResponse({"status": "ok"})
 
 
-@monitoring_router.get("/readyz")
 async def ready(context: ContextDep) -> JSONResponse:
     partners = await context.accounts.partners()
     return JSONResponse({"status": "ok", "partners": len(partners)})
@@ -124,8 +119,10 @@ def create_app(
     )
     app.state.answers = settings.dialect
     # include_router would make each route anew for each application: most of a start in a test.
-    for each in (router, partner_router, monitoring_router, web.pages):
+    for each in (router, partner_router, web.pages):
         app.router.routes += each.routes
+    app.add_api_route("/livez", live, include_in_schema=False)
+    app.add_api_route("/readyz", ready, include_in_schema=False)
     app.mount("/static", Static(packages=[("adanalytics_server.web", "static")]))
     if settings.docs:
         app.add_api_route("/docs", show_docs, include_in_schema=False)

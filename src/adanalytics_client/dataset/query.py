@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from tempfile import TemporaryDirectory
@@ -205,6 +205,12 @@ def run_query(sql: str, places: Sequence[str], *, memory: str = MEMORY) -> Itera
         except (duckdb.Error, OSError, pa.ArrowException) as error:
             raise _explain(str(error), datasets.values()) from error
 
+    def interrupt() -> None:
+        # Again and again, because DuckDB forgets it until it executes the query.
+        idle = worker.submit(bool)
+        while wait([idle], timeout=0.01).not_done:
+            connection.interrupt()
+
     with ExitStack() as stack:
         spill = stack.enter_context(TemporaryDirectory(prefix="adanalytics-"))
         connection = duckdb.connect(":memory:")
@@ -212,13 +218,11 @@ def run_query(sql: str, places: Sequence[str], *, memory: str = MEMORY) -> Itera
         # On the thread, where it waits until an interrupted step has ended, even when a second
         # Ctrl-C ends the wait for the thread.
         stack.callback(worker.submit, connection.close)
-        stack.callback(connection.interrupt)
+        stack.callback(interrupt)
         run(lambda: _enclose(connection, datasets, memory, spill))
         run(lambda: _check_statement(connection, sql))
         # Selecting all once more numbers the later ones of equal names: sum(x), sum(x)_1.
-        relation = run(lambda: connection.sql(sql).select("*"))
-        # A step of its own: while DuckDB plans, it forgets an interrupt and then runs the query.
-        reader = run(lambda: pa.RecordBatchReader.from_stream(relation))
+        reader = run(lambda: pa.RecordBatchReader.from_stream(connection.sql(sql).select("*")))
         stack.callback(worker.submit, reader.close)
         batches = iter(lambda: run(lambda: next(reader, None)), None)
         yield QueryResult(reader.schema, batches)
