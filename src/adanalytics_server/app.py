@@ -42,8 +42,7 @@ async def live() -> JSONResponse:
 
 
 async def ready(context: ContextDep) -> JSONResponse:
-    partners = await context.accounts.partners()
-    return JSONResponse({"status": "ok", "partners": len(partners)})
+    return JSONResponse({"status": "ok", "partners": len(await context.accounts.partners())})
 
 
 async def show_docs() -> HTMLResponse:
