@@ -49,6 +49,8 @@ def refusals(
         yield f"CHANGELOG.md has no heading {'with a day ' if tag else ''}for version {version}."
     if tag and tag != f"v{version}":
         yield f"The tag is {tag}, the version {version}: the tag must be v{version}."
+    if not urlsplit(addresses.get("Documentation", "/latest/")).path.endswith("/latest/"):
+        yield "Documentation must end with /latest/, where .ci/site puts the newest version."
     if SIGNERS not in files:
         yield f"No key: add the maintainers' public keys for tags as {SIGNERS}."
     yield from dead_links(str(metadata.get_payload()), addresses.get("Repository"), version, files)
@@ -88,10 +90,12 @@ def main(dist: str, tag: str | None = None) -> None:
     changelog = (ROOT / "CHANGELOG.md").read_text()
     files = set(git("ls-tree", "-r", "--name-only", "HEAD").splitlines())
     reasons = list(refusals(metadata, changelog, files, tag))
-    if tag and SIGNERS in files:
-        git("-c", f"gpg.ssh.allowedSignersFile={SIGNERS}", "verify-tag", tag)
+    if tag and git("rev-parse", f"{tag}^{{commit}}") != git("rev-parse", "HEAD"):
+        reasons.append(f"The tag {tag} is on another commit than the one that was built.")
     if reasons:
         sys.exit("No release:\n" + "\n".join(f"- {reason}" for reason in reasons))
+    if tag:
+        git("-c", f"gpg.ssh.allowedSignersFile={SIGNERS}", "verify-tag", tag)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 HOME = "https://stats.test/adanalytics"
+PLACES = {"Documentation": "https://docs.stats.test/latest/"}
 FILES = {"docs/guide.md", ".github/allowed_signers"}
 CHANGELOG = "# Changelog\n\n## [1.2.3] - 2026-11-24\n"
 
@@ -32,7 +33,7 @@ def metadata(description: str = "", **changed: str) -> Message:
     message["Version"] = "1.2.3"
     message["Maintainer-email"] = changed.get("maintainer", "Ada <ada@stats.test>")
     for name in names:
-        message["Project-URL"] = f"{name}, {changed.get(name, HOME)}"
+        message["Project-URL"] = f"{name}, {changed.get(name, PLACES.get(name, HOME))}"
     message.set_payload(f"# Limits of it\n{description}")
     return message
 
@@ -47,7 +48,8 @@ def test_nothing_forbids_a_release_that_has_everything(release: Any) -> None:
     [
         (metadata(maintainer=""), "No maintainer"),
         (metadata(Issues=""), "No address named Issues"),
-        (metadata(Documentation="https://docs.example/a"), "Documentation is a reserved name"),
+        (metadata(Documentation="https://a.example/latest/"), "Documentation is a reserved name"),
+        (metadata(Documentation="https://docs.stats.test/"), "must end with /latest/"),
         (metadata("[a](docs/guide.md)"), "the link to docs/guide.md"),
         (metadata("[a](#limits)"), "the link to #limits"),
         (metadata(f"[a]({HOME}/blob/v1.2.3/docs/old.md)"), "docs/old.md"),
