@@ -200,8 +200,12 @@ def run_query(sql: str, places: Sequence[str], *, memory: str = MEMORY) -> Itera
     datasets = {place: CommittedFiles.read(place) for place in places}
 
     def run(step: Callable[[], T]) -> T:
+        ended = worker.submit(step)
+        # Polars, once imported, lets no signal end a wait without a limit.
+        while wait([ended], timeout=0.1).not_done:
+            continue
         try:
-            return worker.submit(step).result()
+            return ended.result()
         except (duckdb.Error, OSError, pa.ArrowException) as error:
             raise _explain(str(error), datasets.values()) from error
 

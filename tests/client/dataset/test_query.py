@@ -271,6 +271,8 @@ class Struck(Noted):
 def test_ctrl_c_ends_a_query(
     synced: Callable[[PartFormat], Path], monkeypatch: pytest.MonkeyPatch, pool: type[Noted]
 ) -> None:
+    # It changes how signals arrive.
+    pytest.importorskip("polars")
     events = synced("parquet")
     monkeypatch.setattr(Noted, "steps", [])
     monkeypatch.setattr("adanalytics_client.dataset.query.ThreadPoolExecutor", pool)
