@@ -50,7 +50,7 @@ def split(file: Path, folder: Path) -> float:
     tables = EventTables()
     before = time.process_time()
     partition = HourPartition(folder)
-    for table in tables.from_csv(file):
+    for table in tables.from_file(file):
         partition.add(table)
     for hour in hours_of(Sample().start):
         write_hour(hour, partition.take(hour), folder, "parquet", hour.start)

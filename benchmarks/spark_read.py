@@ -177,7 +177,7 @@ class Bench:
             for day in range(DAYS):
                 path = folder / f"{day}.csv"
                 file = self._client.export(FIRST + timedelta(days=day), to=path)
-                for _table in EventTables().from_csv(file):
+                for _table in EventTables().from_file(file):
                     pass
                 file.unlink()
 

@@ -1,9 +1,10 @@
-"""Write days of events to Parquet with Spark, a partition for each hour, and print their figures.
+"""Sync days of events to hourly Parquet with the executors of Spark, and print their figures.
 
     ADANALYTICS_BASE_URL=... ADANALYTICS_API_KEY=... ADANALYTICS_PARTNER=... \
         python examples/spark_job.py 2026-01-15 2026-01-16 [FOLDER]
 
-It needs Java 17 and `pip install 'adanalytics[spark]'`. On a cluster, leave out `master`.
+It needs Java 17 and `pip install 'adanalytics[spark]'`. On a cluster, leave out `master`, and name
+a folder or an address such as s3://bucket/events that all machines share.
 """
 
 import os
@@ -12,7 +13,9 @@ import sys
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 
-from adanalytics_client.spark import AdAnalyticsDataSource
+from adanalytics_client import Client
+from adanalytics_client.dataset import Dataset
+from adanalytics_client.spark import sync
 
 
 def main(start: str, end: str, folder: str = "events") -> None:
@@ -21,16 +24,11 @@ def main(start: str, end: str, folder: str = "events") -> None:
     spark = (
         SparkSession.builder.master("local[2]")
         .config("spark.sql.session.timeZone", "UTC")
-        # A write replaces the hours that it brings, and leaves the others.
-        .config("spark.sql.sources.partitionOverwriteMode", "dynamic")
         .getOrCreate()
     )
-    spark.dataSource.register(AdAnalyticsDataSource)
-    events = spark.read.format("adanalytics").options(start=start, end=end).load()
-    events.write.partitionBy("event_date", "event_hour").mode("overwrite").parquet(folder)
-
-    # From the files, because another action on `events` would download the exports again.
-    days = spark.read.parquet(folder).where("not is_filtered").groupBy("event_date")
+    with Client.from_env() as client:
+        events = sync(spark, Dataset(folder), client, start, end)
+    days = events.where("not is_filtered").groupBy("event_date")
     figures = days.agg(
         sf.count_if(sf.col("event_type") == "impression").alias("impressions"),
         sf.sum("revenue").alias("revenue"),

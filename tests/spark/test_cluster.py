@@ -1,18 +1,20 @@
 """Spark with two executor processes; the journal of the reference server is the witness."""
 
+import json
 import os
 import signal
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
-import pyarrow.dataset as ds
 import pytest
 from pyspark.sql import SparkSession
 from tests.spark.in_process import FIRST, SECOND, asked, rows_of
 from tests.spark.on_spark import command_line_of, load, processes_of
 
-from adanalytics_client import Client
+from adanalytics_client import Client, DatasetError
 from adanalytics_client.dataset import Dataset
+from adanalytics_client.spark import sync
+from adanalytics_server.faults import Fault
 from adanalytics_server.local import LocalServer
 
 
@@ -30,12 +32,44 @@ def executors_of(session: SparkSession) -> list[int]:
 def test_the_rows_are_those_of_a_sync(
     cluster: SparkSession, server: LocalServer, tmp_path: Path
 ) -> None:
+    dataset = Dataset(tmp_path / "events")
     with Client.from_env() as client:
-        Dataset(tmp_path / "events").sync(client, FIRST, SECOND)
-    synced = ds.dataset(tmp_path / "events" / "data").to_table()
+        committed = sync(cluster, dataset, client, FIRST, SECOND)
+        again = sync(cluster, dataset, client, FIRST, SECOND)
+    assert asked(server).count("start_export") == 2
+    assert committed.count() == again.count() == 600
     found = load(cluster).toArrow()
-    assert rows_of(found) == rows_of(synced)
-    assert found.num_rows == 600
+    assert rows_of(committed.select(*found.schema.names).toArrow()) == rows_of(found)
+
+
+def test_a_sync_says_what_is_missing(
+    cluster: SparkSession, server: LocalServer, tmp_path: Path
+) -> None:
+    """The summary counts an event that the export does not have."""
+    with Client.from_env() as client:
+        rows = client.summary(FIRST, FIRST, group_by="day").model_dump(mode="json")
+        rows["rows"][0]["impressions"] += 1
+        answer = {"summary": rows["rows"]}
+        server.faults.add(
+            Fault(effect="status", operation="summary", status=200, body=json.dumps(answer))
+        )
+        with pytest.raises(DatasetError, match="The events of 2026-01-15 do not agree"):
+            sync(cluster, Dataset(tmp_path / "events"), client, FIRST)
+
+
+def test_a_killed_executor_brings_no_event_twice(
+    cluster: SparkSession, server: LocalServer, tmp_path: Path
+) -> None:
+    server.faults.add("latency 3600s on download twice")
+    with Client.from_env() as client, ThreadPoolExecutor() as pool:
+        dataset = Dataset(tmp_path / "events")
+        syncing = pool.submit(sync, cluster, dataset, client, FIRST, SECOND)
+        while server.faults.counts()[0].struck < 2:
+            assert not wait([syncing], timeout=0.1).done
+        os.kill(executors_of(cluster)[0], signal.SIGKILL)
+        server.faults.clear()
+        assert syncing.result().count() == 600
+        assert dataset.verify(client, until=SECOND).is_whole
 
 
 def test_a_killed_executor_gives_no_event_twice(cluster: SparkSession, server: LocalServer) -> None:

@@ -22,7 +22,7 @@ import doctest
 import adanalytics_client.spark as package
 
 runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
-for thing in (package, AdAnalyticsDataSource):
+for thing in (package, AdAnalyticsDataSource, sync):
     finder = doctest.DocTestFinder(recurse=thing is not package)
     for example in finder.find(thing, globs={**vars(package), **globals()}):
         runner.run(example)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pyarrow as pa
 import pytest
-from pyspark.sql.types import StringType, StructField, StructType
+from pyspark.sql.types import StructType
 from pytest_httpserver import HTTPServer
 from tests.spark.in_process import FIRST, as_spark_passes, table_of
 
@@ -64,17 +64,6 @@ def test_a_file_without_a_known_column_is_refused(content: str, read: Read) -> N
         read(content.encode())
 
 
-@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
-def test_only_the_columns_of_the_schema_are_read(
-    pack: Callable[[bytes], bytes], read: Read
-) -> None:
-    # The columns of the first block are all read, to see whether they are known.
-    rows = [b"event_id,os,revenue\n", *[b"a,,0.5\n"] * 200_000, b"b,,much\n"]
-    schema = StructType([StructField("os", StringType())])
-    table = read(pack(b"".join(rows)), schema)
-    assert table["os"].null_count == len(table["os"]) == 200_001
-
-
 def test_a_file_that_is_not_there_yet_is_awaited(read: Read, httpserver: HTTPServer) -> None:
     """Its status was polled, so that address has answered; the file's has not."""
     answer = {"status": "processing", "status_url": httpserver.url_for("/status")}
@@ -84,9 +73,3 @@ def test_a_file_that_is_not_there_yet_is_awaited(read: Read, httpserver: HTTPSer
     httpserver.expect_request("/status").respond_with_json(done)
     httpserver.expect_oneshot_request("/day").respond_with_data("not found", status=404)
     assert read("".join((HEADER, *ROWS)).encode())["event_id"].to_pylist() == ["a", "b"]
-
-
-def test_a_file_without_a_known_column_is_refused_for_any_schema(read: Read) -> None:
-    schema = StructType([StructField("os", StringType())])
-    with pytest.raises(ProtocolError, match="none of the documented columns"):
-        read(b"event_id;os\na;ios\n", schema)

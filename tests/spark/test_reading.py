@@ -1,8 +1,6 @@
 """The data source without Spark: the driver's plan and the tasks' reads, in this process."""
 
-import os
 import pickle
-from collections.abc import Mapping
 from datetime import timedelta
 from traceback import TracebackException
 from typing import Any
@@ -11,15 +9,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql.datasource import InputPartition
 from pyspark.sql.types import DecimalType, StringType, StructField, StructType
-from tests.spark.in_process import (
-    FIRST,
-    SECOND,
-    as_spark_passes,
-    asked,
-    hours_of,
-    rows_of,
-    table_of,
-)
+from tests.spark.in_process import FIRST, SECOND, as_spark_passes, asked, rows_of, table_of
 
 from adanalytics_client import (
     AdAnalyticsError,
@@ -28,7 +18,6 @@ from adanalytics_client import (
     ExportError,
     ExportExpired,
     PermissionDenied,
-    RateLimited,
 )
 from adanalytics_client.spark import AdAnalyticsDataSource
 from adanalytics_server.local import LocalServer
@@ -55,7 +44,6 @@ def test_the_rows_are_those_of_to_arrow(server: LocalServer) -> None:
     found = read(reader_of(**DAYS))
     assert rows_of(found) == rows_of(expected)
     assert found.schema.names == expected.schema.names
-    assert found.schema.field("revenue").type == expected.schema.field("revenue").type
 
 
 def test_a_range_without_data_has_no_partition(server: LocalServer) -> None:
@@ -68,10 +56,6 @@ def test_spark_reads_an_empty_partition_when_there_is_none(server: LocalServer) 
     assert list(reader_of(**DAYS).read(InputPartition(None))) == []
 
 
-def test_only_the_hour_of_the_option_is_taken_from_an_export(server: LocalServer) -> None:
-    assert hours_of(read(reader_of(**DAYS, hour=3))) == {(FIRST, 3), (SECOND, 3)}
-
-
 def test_a_plan_counts_in_the_quota_of_this_machine(server: LocalServer) -> None:
     reader = reader_of(start=FIRST, end="2026-01-31")
     with Client.from_env() as client:
@@ -81,31 +65,25 @@ def test_a_plan_counts_in_the_quota_of_this_machine(server: LocalServer) -> None
         assert before - (client.quota.remaining or 0) == len(asked(server))
 
 
-def test_a_schema_chooses_columns_and_the_width_of_money(server: LocalServer) -> None:
-    wide = StructField("revenue", DecimalType(38, 9))
-    chosen = StructType([wide, StructField("event_id", StringType())])
+def test_a_schema_chooses_columns(server: LocalServer) -> None:
+    money = StructField("revenue", DecimalType(38, 9))
+    chosen = StructType([money, StructField("event_id", StringType())])
     found = read(source_of(**DAYS).reader(chosen))
     assert found.schema.names == ["revenue", "event_id"]
-    assert found.schema.field("revenue").type == pa.decimal128(38, 9)
     assert found.num_rows == 600
 
 
 @pytest.mark.parametrize(
     ("field", "problem"),
     [
-        (StructField("revenue", StringType()), "is decimal(18,9) or decimal(38,9), not string"),
-        (StructField("event_hour", StringType()), "is bigint, not string"),
-        (StructField("revnue", StringType()), "no column revnue"),
-        (StructField("os", StringType(), nullable=False), "must be nullable"),
-        (None, "no column"),
+        (StructField("event_hour", StringType()), "no column event_hour:string"),
+        (StructField("revnue", StringType()), "no column revnue:string"),
     ],
-    ids=["money", "hour", "unknown", "never null", "none"],
+    ids=["type", "unknown"],
 )
-def test_a_schema_that_events_do_not_have_is_refused(
-    field: StructField | None, problem: str
-) -> None:
+def test_a_schema_that_events_do_not_have_is_refused(field: StructField, problem: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
-        source_of(start=FIRST).reader(StructType([field] if field else []))
+        source_of(start=FIRST).reader(StructType([field]))
     assert problem in str(caught.value)
 
 
@@ -114,12 +92,10 @@ def test_a_schema_that_events_do_not_have_is_refused(
     [
         ({"start": FIRST, "ende": SECOND}, "Unknown option 'ende'"),
         ({}, "start is missing"),
-        ({"start": FIRST, "via": "pages"}, "Unknown option 'via'. Options: baseUrl, end, hour, "),
-        ({"start": FIRST, "onLimit": "stop"}, "Pass one of wait, raise"),
-        ({"start": FIRST, "timeout": "soon"}, "a number of seconds"),
-        ({"start": FIRST, "timeout": -1}, "timeout"),
-        ({"start": FIRST, "hour": 24}, "from 0 to 23"),
-        ({"start": FIRST, "hour": "noon"}, "from 0 to 23"),
+        (
+            {"start": FIRST, "via": "pages"},
+            "Unknown option 'via'. Options: baseUrl, end, partner, ",
+        ),
     ],
 )
 def test_a_wrong_option_is_refused(options: dict[str, object], problem: str) -> None:
@@ -163,15 +139,11 @@ def test_no_local_variable_of_an_error_shows_the_credential(server: LocalServer)
     reader = reader_of(**DAYS)
     (part, *_) = reader.partitions()
     server.faults.add("418")
-    for fail in (
-        lambda: source_of(**DAYS, hour=24),
-        reader.partitions,
-        lambda: list(reader.read(part)),
-    ):
+    for fail in (reader.partitions, lambda: list(reader.read(part))):
         with pytest.raises(AdAnalyticsError) as caught:
             fail()
         report = TracebackException.from_exception(caught.value, capture_locals=True)
-        assert "settings = " in "".join(report.format())
+        assert "self = " in "".join(report.format())
         assert server.api_key not in "".join(report.format())
 
 
@@ -180,26 +152,14 @@ def test_a_plan_holds_no_credential_and_shows_no_address(server: LocalServer) ->
     parts = reader.partitions()
     plan = pickle.dumps((reader, parts))
     assert server.api_key.encode() not in plan
-    assert plan.count(b"signature=") == 2
-    assert "http" not in repr(parts) + str(parts)
+    assert b"signature=" in plan
+    assert "signature" not in repr(parts) + str(parts)
 
 
-def test_an_export_that_fails_names_its_day(server: LocalServer) -> None:
+def test_an_export_that_fails_is_an_error(server: LocalServer) -> None:
     server.faults.add("failed export")
-    with pytest.raises(ExportError) as caught:
+    with pytest.raises(ExportError):
         reader_of(**DAYS).partitions()
-    assert caught.value.__notes__ == ["While exporting 2026-01-15."]
-
-
-def test_a_service_that_refuses_compression_is_asked_for_none(server: LocalServer) -> None:
-    reader = reader_of(**DAYS)
-    assert {part.export.order.compression for part in reader.partitions()} == {"gzip"}
-    server.journal.clear()
-    server.faults.add("400 on start_export once")
-    parts = reader.partitions()
-    assert {part.export.order.compression for part in parts} == {None}
-    assert asked(server).count("start_export") == 1 + 2
-    assert table_of(reader, parts).num_rows == 600
 
 
 def test_an_export_that_expires_before_its_task_names_its_day(server: LocalServer) -> None:
@@ -208,9 +168,8 @@ def test_an_export_that_expires_before_its_task_names_its_day(server: LocalServe
     server.clock.advance(seconds=timedelta(days=30).total_seconds())
     with pytest.raises(ExportExpired) as caught:
         list(reader.read(part))
-    where, cure = caught.value.__notes__
-    assert where == "The task was reading 2026-01-15."
-    assert "Call load() again" in cure
+    note = "The task was reading 2026-01-15; load() orders it anew."
+    assert caught.value.__notes__ == [note]
     assert asked(server).count("start_export") == 1
 
 
@@ -218,16 +177,7 @@ def test_an_address_that_needs_a_credential_is_refused(server: LocalServer) -> N
     reader = reader_of(start=FIRST)
     (part,) = reader.partitions()
     server.faults.add("401 on download")
-    with pytest.raises(ConfigurationError, match="needs a credential") as caught:
-        list(reader.read(part))
-    assert "Sync the events" in caught.value.__notes__[-1]
-
-
-def test_a_download_that_may_not_wait_fails_at_once(server: LocalServer) -> None:
-    reader = reader_of(start=FIRST, onLimit="raise")
-    (part,) = reader.partitions()
-    server.faults.add("429 retry-after 1 on download once")
-    with pytest.raises(RateLimited):
+    with pytest.raises(ConfigurationError, match="needs a credential"):
         list(reader.read(part))
 
 
@@ -235,16 +185,3 @@ def test_a_partner_that_the_key_may_not_read_is_refused(server: LocalServer) -> 
     server.faults.add("403 on dates")
     with pytest.raises(PermissionDenied):
         reader_of(**DAYS).partitions()
-
-
-def test_a_provider_replaces_the_environment(
-    server: LocalServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("ADANALYTICS_API_KEY")
-
-    class FromVault(AdAnalyticsDataSource):
-        def environment(self) -> Mapping[str, str]:
-            return {**os.environ, "ADANALYTICS_API_KEY": server.api_key}
-
-    source = FromVault({"start": str(FIRST)})
-    assert len(source.reader(source.schema()).partitions()) == 1

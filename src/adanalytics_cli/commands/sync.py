@@ -1,6 +1,7 @@
 """`adanalytics sync`: keep a folder of hourly files equal to the service."""
 
 import ctypes
+import os
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -64,6 +65,9 @@ _M_ARENA_MAX = -8
             help="The former address of the service, if it has moved since the last sync.",
         ),
         number_option(
+            "--workers", WholeNumber(min=1), "N", "Sort exports in N processes, not one per core."
+        ),
+        number_option(
             "--max-requests", WholeNumber(min=1), "N", "Send at most N requests in this run."
         ),
         number_option(
@@ -93,6 +97,7 @@ def sync(
     file_format: "PartFormat | None",
     repull: int,
     moved_from: str | None,
+    workers: int | None,
     max_requests: int | None,
     deadline: float | None,
     dry_run: bool,
@@ -125,8 +130,9 @@ def sync(
         check = QuotaCheck(invocation, client, progress, resumable=True, most=max_requests)
         observed = client.with_options(observer=joined(check, budget, progress))
         try:
+            cores = workers or os.cpu_count() or 1
             report = dataset.sync(
-                observed, first, last, via=via, repull=repull, moved_from=moved_from
+                observed, first, last, via=via, repull=repull, moved_from=moved_from, workers=cores
             )
         except KeyboardInterrupt as interrupt:
             what = f"Interrupted; {_extent(dataset.report)}"

@@ -1,7 +1,7 @@
 """The settings of a client, checked once, and the kinds of credentials."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Literal, get_args
 
@@ -123,12 +123,12 @@ class Config:
     # None for one that only requests signed addresses.
     credential: Credential | None
     partner: str | None
-    timeout: float | None
-    retry: RetryPolicy
-    limit: int | None
-    reserve: int
-    on_limit: OnLimit
-    max_wait: float
+    timeout: float | None = None
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+    limit: int | None = None
+    reserve: int = 0
+    on_limit: OnLimit = "wait"
+    max_wait: float = 0
 
     def __post_init__(self) -> None:
         limit = self.limit

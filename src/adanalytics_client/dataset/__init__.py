@@ -18,20 +18,23 @@ from adanalytics_client.dataset.report import (
     SyncReport,
     VerifyReport,
 )
+from adanalytics_client.dataset.task import Part, Task
 
 __all__ = [
     "Dataset",
     "FailedQuery",
     "Holdings",
     "Hour",
+    "Part",
     "PartFormat",
     "Problem",
     "Remedy",
     "SyncPlan",
     "SyncReport",
+    "Task",
     "VerifyReport",
     "Via",
 ]
 
-for _each in (Dataset, FailedQuery, Holdings, Hour, Problem, SyncPlan, SyncReport, VerifyReport):
-    _each.__module__ = __name__
+for _name in set(__all__) - {"PartFormat", "Remedy", "Via"}:
+    globals()[_name].__module__ = __name__

@@ -13,8 +13,8 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from adanalytics_client.dataset.layout import DATA, JOURNAL, Hour, PartFormat, hours_of, part_name
-from adanalytics_client.dataset.manifest import HourRecord, Manifest, seal, unseal
-from adanalytics_client.dataset.parts import FinishedHour, checksum
+from adanalytics_client.dataset.manifest import FinishedHour, HourRecord, Manifest, seal, unseal
+from adanalytics_client.dataset.parts import checksum
 from adanalytics_client.dataset.store import Store
 
 
@@ -58,14 +58,13 @@ class Contents:
         return [*found.values(), *(f"the manifest of {day}: {what}" for day, what in days_lost)]
 
     def commit(self, finished: FinishedHour, fingerprint: str) -> None:
-        """Replace the file and the record of an hour."""
         hour, name = finished.hour, part_name(finished.hour, self.form)
         record = replace(finished.record, fingerprint=fingerprint)
         note = seal({"prepared": record})
         self.store.write(f"{JOURNAL}/{hour}.json", note, lasting=False)
         self._noted.add(hour)
-        if finished.path is not None:
-            self.store.move_in(finished.path, name)
+        if finished.file is not None:
+            self.store.move_in(finished.file, name)
             self._parts.add(name)
         elif name in self._parts:
             self.store.remove(name)

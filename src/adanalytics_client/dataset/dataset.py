@@ -1,7 +1,7 @@
 """A dataset and its two operations."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time
@@ -16,7 +16,7 @@ from adanalytics_client.dataset.layout import DATA, OURS, PartFormat
 from adanalytics_client.dataset.manifest import Identity, Manifest
 from adanalytics_client.dataset.planning import Via
 from adanalytics_client.dataset.report import SyncPlan, SyncReport, VerifyReport
-from adanalytics_client.dataset.store import DryStore, Store, open_store
+from adanalytics_client.dataset.store import Store, open_store, without_writing
 from adanalytics_client.errors import ConfigurationError, DatasetError, UnsuitablePlace
 
 if TYPE_CHECKING:
@@ -25,9 +25,7 @@ if TYPE_CHECKING:
 
     from adanalytics_client.client import Client
     from adanalytics_client.dataset.sync import Sync
-
-# The root of a file system always has this folder.
-_SYSTEM_FOLDERS = frozenset({"lost+found"})
+    from adanalytics_client.dataset.task import Part, Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +65,7 @@ class Dataset:
         clock: returns the current time in UTC; by default the clock of the client.
 
     Attributes:
+        place: the folder or address.
         report: the result of the last `sync`; available even when it raised an error.
 
     Raises:
@@ -89,13 +88,13 @@ class Dataset:
     ) -> None:
         if format is not None:
             check_choice("format", format, get_args(PartFormat))
-        self._place = os.fspath(place)
+        self.place = os.fspath(place)
         self._format = format
         self._clock = clock
         self.report: SyncReport | None = None
 
     def __repr__(self) -> str:
-        return f"Dataset({self._place!r})"
+        return f"Dataset({self.place!r})"
 
     def sync(
         self,
@@ -106,6 +105,7 @@ class Dataset:
         via: Via = "auto",
         repull: int = 0,
         moved_from: str | None = None,
+        workers: int = 1,
     ) -> SyncReport:
         """Pull hours that are missing, were not over when they were pulled, or were restated.
 
@@ -121,6 +121,8 @@ class Dataset:
             via: `pages`, `export` for bulk exports, or `auto` for the faster way.
             repull: pull this many of the last days again, whatever the service says about them.
             moved_from: the former address of the service, where the dataset was pulled from it.
+            workers: processes that sort the events of large exports into hours. More than one needs
+                a program that may be imported, so with `if __name__ == "__main__":`.
 
         Returns:
             The hours that were committed, and the queries that failed.
@@ -136,8 +138,64 @@ class Dataset:
             >>> report.left, [failed.message for failed in report.failed]
             (0, [])
         """
+        if not is_whole(workers, 1):
+            raise invalid("workers", workers, "Pass a number of processes, 1 or more.")
         with self._open_sync(client, start, end, via, repull, moved_from) as run:
-            run.run()
+            replace(run, workers=workers).run()
+            return run.report
+
+    def tasks(
+        self, client: "Client", start: Day | None = None, end: Day | None = None
+    ) -> "list[Task]":
+        """Plan a sync by export as tasks, which any processes or machines run without a credential.
+
+        It orders an export of each day that lacks hours and waits for all of them; each of their
+        files is a task. `commit` takes the parts that the tasks return. A new plan replaces the one
+        before. A service without exports has no tasks: `sync` it with `via="pages"`.
+
+        Args:
+            client: orders the exports; the dataset belongs to its partner and service.
+            start: as for `sync`.
+            end: as for `sync`.
+
+        Returns:
+            The tasks in the order of their days; none for a dataset that is up to date.
+
+        Raises:
+            ConfigurationError, DatasetError: as for `sync`.
+            AdAnalyticsError: also when an export fails or is not done within an hour.
+
+        Examples:
+            >>> tasks = Dataset("events").tasks(client, "2026-01-15", "2026-01-16")
+            >>> [str(task.start.query) for task in tasks]
+            ['2026-01-15', '2026-01-16']
+        """
+        with self._open_sync(client, start, end, "export") as run:
+            return run.tasks()
+
+    def commit(self, client: "Client", parts: "Iterable[Part]") -> SyncReport:
+        """Make the hours visible that tasks delivered, if their days add up to the summary.
+
+        Committing the same parts again changes nothing. A day whose parts did not all come, or
+        whose events do not add up, is in `failed` with the command that finishes it.
+
+        Args:
+            client: requests the days with data and the summary.
+            parts: what the tasks of the last plan returned, in any order, and repeated or not.
+
+        Raises:
+            ConfigurationError: when pyarrow is not installed.
+            DatasetError: for a part of another plan, and as for `sync`.
+            AdAnalyticsError: when the service refuses.
+
+        Examples:
+            >>> dataset = Dataset("events")
+            >>> parts = [task.run() for task in dataset.tasks(client, "2026-01-15")]
+            >>> dataset.commit(client, parts).left
+            0
+        """
+        with self._open_sync(client, None, None, "export") as run:
+            run.run([*parts])
             return run.report
 
     def plan(
@@ -178,8 +236,8 @@ class Dataset:
         start: Day | None,
         end: Day | None,
         via: Via,
-        repull: int,
-        moved_from: str | None,
+        repull: int = 0,
+        moved_from: str | None = None,
         *,
         dry: bool = False,
     ) -> Iterator["Sync"]:
@@ -199,9 +257,9 @@ class Dataset:
         report = SyncReport(now())
         if not dry:
             self.report = report
-        opened, connection = open_store(self._place), client.connection
+        opened, connection = open_store(self.place), client.connection
         _check_place(opened)
-        store: Store = DryStore(opened) if dry else opened
+        store = without_writing(opened) if dry else opened
         # A separate view, so that the end of this sync leaves the caller's client open.
         branch = replace(connection, driver=connection.driver.branch())
         with store.lock():
@@ -257,11 +315,11 @@ class Dataset:
             raise ConfigurationError("deep compares with the service.", remedy="Pass a client.")
         now = self._now_of(client)
         last = Period.parse(until, now().date()).last if until is not None else None
-        store = open_store(self._place)
+        store = open_store(self.place)
         known = Identity.read(store)
         if known is None:
             raise DatasetError(
-                f"There is no dataset at {self._place}.", remedy="Make one with a sync."
+                f"There is no dataset at {self.place}.", remedy="Make one with a sync."
             )
         with store.lock():
             identity = self._identity(client, store) if client else known
@@ -281,7 +339,7 @@ class Dataset:
             >>> Dataset("events").holdings().hours
             {datetime.date(2026, 1, 15): 24}
         """
-        store = open_store(self._place)
+        store = open_store(self.place)
         identity = Identity.read(store)
         if identity is None:
             return None
@@ -330,7 +388,7 @@ class Dataset:
         arrow = import_extra("pyarrow", extra="sql")
         from adanalytics_client.dataset.query import run_query
 
-        with run_query(sql, [self._place], memory=memory) as result:
+        with run_query(sql, [self.place], memory=memory) as result:
             return arrow.Table.from_batches(result.batches, result.schema)
 
     def to_duckdb(
@@ -360,7 +418,7 @@ class Dataset:
         from adanalytics_client.dataset.query import CommittedFiles
 
         files, connection = (
-            CommittedFiles.read(self._place),
+            CommittedFiles.read(self.place),
             connection or duckdb.default_connection(),
         )
         files.mount(connection)
@@ -403,7 +461,8 @@ def _check_place(store: Store) -> None:
     Readers would take other files for events, and a sync removes parts that it did not commit.
     """
     names = store.names()
-    others = sorted(name for name in names if name[0] != "." and name not in _SYSTEM_FOLDERS)
+    # The root of a file system always has lost+found.
+    others = sorted(name for name in names if name[0] != "." and name != "lost+found")
     if OURS in names or not others:
         return
     more = f" and {len(others) - 1} more" if len(others) > 1 else ""

@@ -91,7 +91,6 @@ class ServiceDays:
         return {day: events_in(state.figures) for day, state in self.days.items()}
 
     def basis(self, first: date, last: date) -> str:
-        """Return a digest of the statements about some days."""
         texts = " ".join(self.state(day).fingerprint for day in days_between(first, last))
         return hashlib.sha256(texts.encode()).hexdigest()
 

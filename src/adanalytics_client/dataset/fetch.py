@@ -5,12 +5,11 @@ not cost them again. Nothing here knows what the dataset holds.
 """
 
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import closing
-from dataclasses import dataclass
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ThreadPoolExecutor, wait
+from contextlib import closing, suppress
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from adanalytics_client._base.observer import PullPlanned
@@ -21,14 +20,18 @@ from adanalytics_client._exports.order import start_export
 from adanalytics_client._exports.saved import read_saved
 from adanalytics_client._io.sync_driver import SyncDriver
 from adanalytics_client.dataset.days import ServiceDays
-from adanalytics_client.dataset.layout import Hour, PartFormat
-from adanalytics_client.dataset.partition import HourPartition, HourUnknown
-from adanalytics_client.dataset.parts import FinishedHour, write_hour
+from adanalytics_client.dataset.execute import download, files_of, join_parts, sort
+from adanalytics_client.dataset.manifest import FinishedHour, Identity
+from adanalytics_client.dataset.partition import HourUnknown
+from adanalytics_client.dataset.parts import write_hours
 from adanalytics_client.dataset.planning import ExpectedCounts, Query, events_of, requests_of
 from adanalytics_client.dataset.report import FailedQuery
+from adanalytics_client.dataset.section import Section
 from adanalytics_client.dataset.spool import Spool, StoredPage
 from adanalytics_client.dataset.store import Store
 from adanalytics_client.dataset.tables import EventTables, Table
+from adanalytics_client.dataset.task import Part, Task
+from adanalytics_client.dataset.workers import WorkerPool
 from adanalytics_client.errors import (
     AdAnalyticsError,
     ConfigurationError,
@@ -45,6 +48,9 @@ from adanalytics_client.errors import (
 from adanalytics_client.events import EventQuery
 from adanalytics_client.jobs import ExportJob
 
+SECTION_BYTES = 8 * 1024 * 1024
+"""The least bytes of a file that are worth a process of their own."""
+
 EVENTS_PER_PAGE = 10_000
 """The most that the service sends at a time, for the fewest requests."""
 
@@ -57,8 +63,6 @@ ATTEMPTS = 3
 FAILURES_IN_A_ROW = 4
 """After this many failures in a row the service counts as unavailable."""
 
-# The only format that the service documents.
-_EXPORT_FORMAT = "csv"
 # Errors that may affect one query and not others; a refused credential is not among them.
 _OF_ONE_QUERY = (DownloadError, ExportError, ProtocolError, ServerError, TransportError)
 # After these errors, another try with the same order would always fail.
@@ -94,17 +98,25 @@ class Pulled:
 class Fetcher:
     """Pulls queries, two at a time.
 
-    Unfinished files are in `folder`. An interruption closes the driver of the connection.
+    Unfinished files are in `folder`. An interruption closes the driver of the connection. The
+    files of exports are sorted into hours by `workers` processes, if they are large.
     """
 
     connection: Connection[SyncDriver]
     store: Store
-    form: PartFormat
+    identity: Identity
     folder: Path
     now: Callable[[], datetime]
+    workers: int = 1
 
     def __post_init__(self) -> None:
-        self._tables = EventTables(with_texts=self.form == "jsonl")
+        self._tables = EventTables(with_texts=self.identity.form == "jsonl")
+        # Parquet needs no parsing, but the service documents only csv.
+        self._format = "parquet"
+        self._pool = WorkerPool(self.workers)
+
+    def close(self) -> None:
+        self._pool.close()
 
     def pulled(
         self, queries: Iterable[Query], service: ServiceDays
@@ -211,31 +223,77 @@ class Fetcher:
 
     def _pull_export(self, spool: Spool) -> Pulled:
         """Continue the export that an earlier run ordered, or order one."""
-        if start := spool.start:
-            try:
-                saved = read_saved(start.job).check(self.connection.session.config)
-                job = ExportJob(saved, self.connection)
-                return Pulled(self._partition_export(job, spool, start.at), spool)
-            except _ORDER_LOST as error:
-                # An export that is not done in a second run may never be.
-                if not (_is_lost(error) or isinstance(error, ExportTimeout)):
-                    raise
-        at, query = self.now(), spool.query
-        ordered = start_export(
-            self.connection.session,
-            query.first,
-            query.last,
-            file_format=_EXPORT_FORMAT,
-            compression=None,
-        )
-        job = ExportJob(self.connection.driver.run(ordered), self.connection)
-        spool.begin(at, job.to_json())
         try:
-            return Pulled(self._partition_export(job, spool, at), spool)
+            if start := spool.start:
+                saved = read_saved(start.job).check(self.connection.session.config)
+                return self._take(spool, ExportJob(saved, self.connection))
         except _ORDER_LOST as error:
-            if _is_lost(error):
+            # An export that is not done in a second run may never be.
+            if not (_is_lost(error) or isinstance(error, ExportTimeout)):
+                raise
+        while True:
+            job = self.order(spool)
+            try:
+                return self._take(spool, job)
+            except _ORDER_LOST as error:
+                if not _is_lost(error):
+                    raise
                 spool.clear()
-            raise
+                if job.order.format == "csv":
+                    raise
+                # Only csv is documented: the fault may be that of another format.
+                self._format = "csv"
+
+    def order(self, spool: Spool) -> ExportJob:
+        """Order an export: of Parquet, or of csv once that was refused."""
+        at, query, form = self.now(), spool.query, self._format
+        ordered = start_export(
+            self.connection.session, query.first, query.last, file_format=form, compression=None
+        )
+        try:
+            job = ExportJob(self.connection.driver.run(ordered), self.connection)
+        except InvalidRequest:
+            if form == "csv":
+                raise
+            self._format = "csv"
+            return self.order(spool)
+        spool.begin(at, job.to_json())
+        return job
+
+    def tasks(self, spool: Spool, job: ExportJob) -> list[Task]:
+        """Wait for an export that `spool` began with, and return a task for each of its files."""
+        stated, files = job.wait().row_count, files_of(read_saved(job.to_json()))
+        place = str(self.store.local("") or self.store.place)
+        start = replace(spool.start, job="") if spool.start else spool.begin(self.now())
+        return [
+            Task(start, number, len(files), stated, place, self.identity, each.to_json())
+            for number, each in enumerate(files)
+        ]
+
+    def _take(self, spool: Spool, job: ExportJob) -> Pulled:
+        """Download the files of an export, and sort their events into hours."""
+        parts = list[Part]()
+        for task in self.tasks(spool, job):
+            folder = spool.folder() or self.folder
+            name = f"{spool.query}-{task.number}.{job.order.format}"
+            export = read_saved(task.export)
+            parts += self._sort(task, download(export, self.connection, folder / name))
+        return Pulled(
+            join_parts(spool.query, parts, self.store, self.folder, self.identity.form), spool
+        )
+
+    def _sort(self, task: Task, file: Path) -> list[Part]:
+        """Sort the events of a file into hours, in processes of their own if it is large."""
+        most = min(self.workers, file.stat().st_size // SECTION_BYTES)
+        if sections := Section.of_file(file, most):
+            # A line break in quotes leads to either error, and the system may end a process.
+            with suppress(ProtocolError, BrokenExecutor):
+                tasks = [replace(task, section=each) for each in sections]
+                begun = [self._pool.submit(sort, each, file, self.folder) for each in tasks]
+                parts = [each.result() for each in begun]
+                if task.of > 1 or task.stated in (None, sum(part.rows for part in parts)):
+                    return parts
+        return [sort(task, file, self.folder)]
 
     def _partition_pages(self, spool: Spool, asked_at: datetime) -> list[FinishedHour]:
         query, total = spool.query, None
@@ -246,47 +304,13 @@ class Fetcher:
                 total = page.total
                 yield self._tables.from_jsonl(page.jsonl)
 
-        only = query.wanted[0] if query.hour is not None else None
-        finished, rows = self._write_hours(query, tables(), asked_at, only)
+        form = self.identity.form
+        finished, rows = write_hours(query, tables(), self.folder, form, asked_at)
         if total is not None and total != rows:
             raise _Drift(f"{counted(rows, 'event')} arrived where the service counts {total:,}")
         if repeated := sum(each.repeated for each in finished):
             raise _Drift(f"{counted(repeated, 'event')} arrived twice")
         return finished
-
-    def _partition_export(
-        self, job: ExportJob, spool: Spool, asked_at: datetime
-    ) -> list[FinishedHour]:
-        """Download the file and sort its events into hours.
-
-        The disk must hold the file, its events once more as Arrow columns, and the hours; the
-        memory what `HourPartition` holds.
-        """
-        query, folder = spool.query, spool.folder() or self.folder
-        file = job.download(folder / f"{query}.{_EXPORT_FORMAT}")
-        finished, rows = self._write_hours(query, self._tables.from_csv(file), asked_at)
-        stated = job.last_status.row_count
-        if stated is not None and stated != rows:
-            raise ProtocolError(
-                f"The export of {query} has {counted(rows, 'event')}, not {stated:,}."
-            )
-        if repeated := sum(each.repeated for each in finished):
-            raise ProtocolError(f"The export of {query} holds {counted(repeated, 'event')} twice.")
-        return finished
-
-    def _write_hours(
-        self, query: Query, tables: Iterator[Table], asked_at: datetime, only: Hour | None = None
-    ) -> tuple[list[FinishedHour], int]:
-        """Write the files of the wanted hours, and count the events of all hours."""
-        with TemporaryDirectory(dir=self.folder) as scratch:
-            partition = HourPartition(Path(scratch), only)
-            for table in tables:
-                partition.add(table)
-            finished = [
-                write_hour(hour, partition.take(hour), self.folder, self.form, asked_at)
-                for hour in query.wanted
-            ]
-        return finished, partition.rows
 
 
 def expected_counts(service: ServiceDays, whole: Collection[date] = ()) -> ExpectedCounts:
@@ -313,7 +337,6 @@ def _spool_of(query: Query, service: ServiceDays, store: Store) -> Spool:
 
 
 def _is_lost(error: AdAnalyticsError) -> bool:
-    """Return whether an export order cannot be continued."""
     if isinstance(error, DownloadError):
         return error.part is None
     return not isinstance(error, ExportTimeout)

@@ -92,10 +92,6 @@ class Identity:
                 remedy="Delete this one file; the next sync writes it again and keeps the data.",
             ) from None
 
-    def write(self, store: Store) -> None:
-        """Write the identity, which all later runs keep."""
-        store.write(IDENTITY, seal(self))
-
 
 class HourRecord(msgspec.Struct, frozen=True, rename={"totals": "tally"}):
     """A committed hour.
@@ -116,6 +112,23 @@ class HourRecord(msgspec.Struct, frozen=True, rename={"totals": "tally"}):
     asked_at: datetime
     fingerprint: str
     totals: Totals | None = msgspec.field(default_factory=Totals)
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedHour:
+    """An hour whose file is complete and ready to be moved to its name.
+
+    Attributes:
+        record: its record, not yet compared with the summary.
+        file: its file, by its path on this machine or its name in the store; None for an hour
+            without events.
+        repeated: events with the id of an earlier one.
+    """
+
+    hour: Hour
+    record: HourRecord
+    file: str | None = None
+    repeated: int = 0
 
 
 @dataclass(frozen=True, slots=True)

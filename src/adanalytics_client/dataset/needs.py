@@ -16,8 +16,6 @@ REPULL_LASTS = timedelta(days=1)
 
 
 class Reason(Enum):
-    """Why an hour is pulled."""
-
     MISSING = "missing"
     OPEN = "open when it was pulled"
     RESTATED = "restated"
@@ -41,7 +39,6 @@ class DayNeed:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing needs to be done."""
         return not (self.asked or self.empty or self.doubtful)
 
 
@@ -94,7 +91,6 @@ class Needs:
 
     @property
     def asked(self) -> dict[Hour, Reason]:
-        """The hours to pull, and why."""
         return {hour: why for need in self.days.values() for hour, why in need.asked.items()}
 
 

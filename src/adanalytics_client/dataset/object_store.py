@@ -56,7 +56,9 @@ class ObjectStore:
 
     @contextmanager
     def open(self, name: str) -> Iterator[BufferedIOBase]:
-        with self.file_system.open(self._path(name), "rb") as file:
+        path = Path(name)
+        files = self.file_system
+        with path.open("rb") if path.is_absolute() else files.open(self._path(name)) as file:
             yield file
 
     def write(
@@ -70,11 +72,15 @@ class ObjectStore:
         with self._storage_errors(), write_errors(self.place):
             self.file_system.pipe_file(self._path(name), content)
 
-    def move_in(self, local: Path, name: str) -> None:
-        """Put a finished file; large ones go in parts that become visible together."""
+    def move_in(self, file: str, name: str) -> None:
+        """Put or copy a finished file; large ones go in parts that become visible together."""
+        is_here = Path(file).is_absolute()
         with self._storage_errors(), write_errors(self.place):
-            self.file_system.put_file(str(local), self._path(name))
-        local.unlink()
+            if is_here:
+                self.file_system.put_file(file, self._path(name))
+            else:
+                self.file_system.cp_file(self._path(file), self._path(name))
+        Path(file).unlink() if is_here else self.remove(file)
 
     def flush(self) -> None:
         """Do nothing: an object is durable once it is put."""

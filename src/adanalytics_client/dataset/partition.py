@@ -7,17 +7,14 @@ are one piece, but nothing guarantees that.
 from collections.abc import Iterator
 from datetime import date, timedelta
 from pathlib import Path
-from typing import Generic, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import ipc
 
 from adanalytics_client.dataset.layout import Hour
-from adanalytics_client.dataset.tables import Table, hour_keys, int32s, is_of_hour
+from adanalytics_client.dataset.tables import HOUR_COLUMNS, Table, int32s, is_of_hour
 from adanalytics_client.errors import ProtocolError
-
-K = TypeVar("K")
 
 BYTES_HELD = 8 * 1024 * 1024
 """The most bytes of Arrow columns, over all keys, that are held before they go to files."""
@@ -27,7 +24,7 @@ class HourUnknown(ProtocolError):
     """Events do not say which hour they belong to."""
 
 
-class Partition(Generic[K]):
+class Partition:
     """Holds tables by key in bounded memory; what does not fit goes to one file per key.
 
     The files are in `folder`; at most one of them is open at a time.
@@ -35,18 +32,17 @@ class Partition(Generic[K]):
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._held: dict[K, list[Table]] = {}
+        self._held: dict[Hour | str, list[Table]] = {}
         self._bytes = 0
-        self._in_files: set[K] = set()
+        self._in_files: set[Hour | str] = set()
 
-    def put(self, key: K, table: Table) -> None:
-        """Add a table behind the others of its key."""
+    def put(self, key: Hour | str, table: Table) -> None:
         self._held.setdefault(key, []).append(table)
         self._bytes += table.nbytes
         if self._bytes > BYTES_HELD:
             self._move_to_files()
 
-    def take(self, key: K) -> Iterator[Table]:
+    def take(self, key: Hour | str) -> Iterator[Table]:
         """Yield the tables of a key in the order they came, and forget them."""
         path = self._path(key)
         if key in self._in_files:
@@ -69,11 +65,11 @@ class Partition(Generic[K]):
         self._held, self._bytes = {}, 0
         pa.default_memory_pool().release_unused()
 
-    def _path(self, key: K) -> Path:
+    def _path(self, key: Hour | str) -> Path:
         return self._folder / f"{key}.arrows"
 
 
-class HourPartition(Partition[Hour]):
+class HourPartition(Partition):
     """Takes tables of events and returns them hour by hour.
 
     All are of the hour `only`, if it is known beforehand.
@@ -105,14 +101,15 @@ def split_by_id(table: Table, groups: int) -> Iterator[tuple[int, Table]]:
 
 
 def _by_hour(table: Table) -> Iterator[tuple[Hour, Table]]:
-    keys = hour_keys(table)
-    if keys is None:
+    days, hours = (table[name].cast(pa.int32()) for name in HOUR_COLUMNS)
+    if days.null_count or hours.null_count:
         raise HourUnknown(
             "Some events have no event_date and event_hour, so their hours are unknown."
         )
+    # The hours are numbered from 1970 on.
+    keys = pc.add(pc.multiply(days, int32s([24])[0]), hours).combine_chunks()
     for key, part in _split(table, keys):
-        days, hour = divmod(key, 24)
-        yield Hour(date(1970, 1, 1) + timedelta(days), hour), part
+        yield Hour(date(1970, 1, 1) + timedelta(key // 24), key % 24), part
 
 
 def _split(table: Table, keys: "pa.Array") -> Iterator[tuple[int, Table]]:

@@ -1,19 +1,22 @@
 """The file of an hour: written table by table in the format of its dataset, and read back."""
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain, islice
 from pathlib import Path
+from secrets import token_hex
+from tempfile import TemporaryDirectory
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import csv
 
-from adanalytics_client.dataset.layout import Hour, PartFormat, part_name
-from adanalytics_client.dataset.manifest import UNCONFIRMED, HourRecord
+from adanalytics_client.dataset.layout import Hour, PartFormat
+from adanalytics_client.dataset.manifest import UNCONFIRMED, FinishedHour, HourRecord
+from adanalytics_client.dataset.partition import HourPartition
+from adanalytics_client.dataset.planning import Query
 from adanalytics_client.dataset.store import Store
 from adanalytics_client.dataset.tables import (
     TEXT,
@@ -32,22 +35,6 @@ ROWS_PER_GROUP = 32_768
 
 # They differ in nearly every row, so a dictionary of them only costs space.
 _UNIQUE = frozenset({"event_id", "auction_id", "event_time", "received_at"})
-
-
-@dataclass(frozen=True, slots=True)
-class FinishedHour:
-    """An hour whose file is complete and ready to be moved to its name.
-
-    Attributes:
-        record: its record, not yet compared with the summary.
-        path: its file; None for an hour without events.
-        repeated: events with the id of an earlier one.
-    """
-
-    hour: Hour
-    record: HourRecord
-    path: Path | None = None
-    repeated: int = 0
 
 
 def write_hour(
@@ -70,21 +57,53 @@ def write_hour(
         first = next(filled, None)
         if first is None:
             return FinishedHour(hour, HourRecord(0, 0, "", asked_at, UNCONFIRMED))
-        path = folder / f"{hour}.{form}"
+        # Several processes may write the same hour of different sections.
+        path = folder / f"{hour}-{token_hex(8)}.{form}"
         _WRITERS[form](path, counted(chain([first], filled)))
         with path.open("rb") as file:
             sha256 = hashlib.file_digest(file, "sha256").hexdigest()
         size = path.stat().st_size
         record = HourRecord(rows, size, sha256, asked_at, UNCONFIRMED, totals)
-        return FinishedHour(hour, record, path, ids.repeated())
+        return FinishedHour(hour, record, str(path), ids.repeated())
 
 
-def read_part(store: Store, hour: Hour, form: PartFormat, tables: EventTables) -> Iterator[Table]:
-    """Read the events of an hour in order; memory holds `ROWS_PER_GROUP` of them.
+def write_hours(
+    query: Query, tables: Iterable[Table], folder: Path, form: PartFormat, asked_at: datetime
+) -> tuple[list[FinishedHour], int]:
+    """Write the files of the wanted hours, and count the events of all hours.
+
+    The disk must hold the events once more as Arrow columns; the memory what `HourPartition` holds.
+    """
+    with TemporaryDirectory(dir=folder) as scratch:
+        only = query.wanted[0] if query.hour is not None else None
+        partition = HourPartition(Path(scratch), only)
+        for table in tables:
+            partition.add(table)
+        finished = [
+            write_hour(hour, partition.take(hour), folder, form, asked_at) for hour in query.wanted
+        ]
+    return finished, partition.rows
+
+
+def join_pieces(
+    pieces: Sequence[FinishedHour], store: Store, folder: Path, form: PartFormat
+) -> FinishedHour:
+    """Return one hour whose events are in one or several files, in the order of these."""
+    filled = [piece for piece in pieces if piece.file] or pieces[:1]
+    if len(filled) == 1:
+        return filled[0]
+    tables = EventTables(with_texts=form == "jsonl")
+    parts = (read_part(store, piece.file or "", form, tables) for piece in filled)
+    events, asked_at = chain.from_iterable(parts), filled[0].record.asked_at
+    return write_hour(filled[0].hour, events, folder, form, asked_at)
+
+
+def read_part(store: Store, name: str, form: PartFormat, tables: EventTables) -> Iterator[Table]:
+    """Read the events of a file in order; memory holds `ROWS_PER_GROUP` of them.
 
     Raises FileNotFoundError, and what pyarrow or the client raise for a damaged file.
     """
-    with store.open(part_name(hour, form)) as file:
+    with store.open(name) as file:
         if form == "parquet":
             for batch in pq.ParquetFile(file).iter_batches(batch_size=ROWS_PER_GROUP):
                 yield pa.Table.from_batches([batch])

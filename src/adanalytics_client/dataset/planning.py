@@ -19,20 +19,18 @@ Via = Literal["auto", "pages", "export"]
 DAYS_PER_EXPORT = 31
 """The most days of one bulk export, which bounds the disk space for its file."""
 
-Way = Literal["pages", "export"]
-"""Page by page, or as one file that the service writes."""
-
 
 @dataclass(frozen=True, slots=True)
 class Query:
     """The events of some days, or of one hour of one day.
 
     Attributes:
+        way: page by page, or as one file that the service writes.
         hour: the one hour, or None for all.
         wanted: the hours to commit, in order; the response may hold others, too.
     """
 
-    way: Way
+    way: Literal["pages", "export"]
     first: date
     last: date
     hour: int | None

@@ -64,12 +64,11 @@ class Spool:
         self._store = store
         self.query = query
         self._basis = basis
-        self._name = f"{EXPORTS if query.way == 'export' else SPOOL}/{query}"
-        start = _read_start(store, self._name)
+        self._name = folder_of(query)
+        start = read_start(store, self._name)
         self.start = start if start and start.basis == basis else None
 
     def begin(self, now: datetime, job: str = "") -> Start:
-        """Start again with nothing kept."""
         self.clear()
         self.start = Start(self.query, now, self._basis, job)
         head = seal(self.start)
@@ -120,20 +119,25 @@ class Spool:
         return f"{self._name}/page-{number:06}.jsonl"
 
 
-def started_queries(store: Store, is_usable: Callable[[Start], bool]) -> list[Query]:
-    """List the queries that an earlier run began; remove those that are not usable."""
+def list_started(store: Store, is_usable: Callable[[Start], bool]) -> list[Start]:
+    """List the starts of the queries that an earlier run began; remove what is not usable."""
     found = []
     for place in (SPOOL, EXPORTS):
-        for folder in sorted({name.rpartition("/")[0] for name in store.sizes(place)}):
-            start = _read_start(store, folder)
+        # Below the folder of a query there may be those of its tasks.
+        for folder in sorted({"/".join(name.split("/")[:3]) for name in store.sizes(place)}):
+            start = read_start(store, folder)
             if start is not None and is_usable(start):
-                found.append(start.query)
+                found.append(start)
             else:
                 _clear(store, folder)
     return found
 
 
-def _read_start(store: Store, folder: str) -> Start | None:
+def folder_of(query: Query) -> str:
+    return f"{EXPORTS if query.way == 'export' else SPOOL}/{query}"
+
+
+def read_start(store: Store, folder: str) -> Start | None:
     try:
         return unseal(store.read(f"{folder}/{_HEAD}"), Start)
     except Damaged:

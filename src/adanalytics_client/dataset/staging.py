@@ -14,8 +14,7 @@ from adanalytics_client.dataset.contents import Contents
 from adanalytics_client.dataset.days import DayState, ServiceDays
 from adanalytics_client.dataset.fetch import Pulled
 from adanalytics_client.dataset.layout import Hour, hours_of
-from adanalytics_client.dataset.manifest import UNCONFIRMED, DayRecord
-from adanalytics_client.dataset.parts import FinishedHour
+from adanalytics_client.dataset.manifest import UNCONFIRMED, DayRecord, FinishedHour
 from adanalytics_client.dataset.report import FailedQuery
 from adanalytics_client.dataset.spool import Spool
 from adanalytics_client.dataset.totals import Totals, events_in
@@ -46,14 +45,15 @@ class Staging:
         self._staged: dict[Hour, FinishedHour] = {}
         self._spools: list[Spool] = []
 
-    def expect(self, hours: Iterable[Hour]) -> None:
-        """Prepare for hours that are going to be pulled, maybe once more."""
+    def expect(self, hours: Iterable[Hour]) -> int:
+        """Prepare for hours that come, maybe once more; count those expected so far."""
         hours = [*hours]
         for hour in hours:
             self._staged.pop(hour, None)
         self._clear_spools()
         self.wanted.update(hours)
         self._outstanding.update(hour.day for hour in hours)
+        return len(self.wanted)
 
     def add(self, pulled: Pulled) -> None:
         """Commit hours that replace no events; the others wait for the rest of their day."""

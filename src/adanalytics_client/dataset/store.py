@@ -5,97 +5,21 @@ import secrets
 import shutil
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from copy import copy
+from functools import partial
 from io import BufferedIOBase
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, TypeAlias
 
 from adanalytics_client._base.files import make_folder, put_in_place, rename, sync_folder
 from adanalytics_client._base.locks import lock
 from adanalytics_client.dataset.layout import IDENTITY, LOCK, OURS, SCRATCH
 from adanalytics_client.errors import DatasetError, DatasetInUse, UnsuitablePlace
 
+if TYPE_CHECKING:
+    from adanalytics_client.dataset.object_store import ObjectStore
 
-class Store(Protocol):
-    """Files by name; each appears complete or not at all, in one step.
-
-    Attributes:
-        place: the root, as the user wrote it.
-    """
-
-    place: str
-
-    def read(self, name: str) -> bytes | None:
-        """Read a small file; None when it does not exist."""
-
-    def open(self, name: str) -> AbstractContextManager[BufferedIOBase]:
-        """Open a file as a seekable stream. Raises FileNotFoundError."""
-
-    def write(
-        self, name: str, content: bytes, *, lasting: bool = True, private: bool = False
-    ) -> None:
-        """Write a small file.
-
-        Args:
-            lasting: make it survive a loss of power.
-            private: make it readable for its owner only, where the storage can.
-        """
-
-    def move_in(self, local: Path, name: str) -> None:
-        """Move a finished file from the scratch folder to its name; `flush` makes that durable."""
-
-    def flush(self) -> None:
-        """Make the moved files durable."""
-
-    def remove(self, name: str) -> None:
-        """Remove a file, if it exists."""
-
-    def names(self) -> Collection[str]:
-        """List the names directly below the root."""
-
-    def sizes(self, folder: str) -> Mapping[str, int]:
-        """List every file below a folder with its size."""
-
-    def scratch(self) -> AbstractContextManager[Path]:
-        """Make a folder on this machine for unfinished files."""
-
-    def local(self, name: str) -> Path | None:
-        """Return the path of a name on this machine's disk; None if it is elsewhere."""
-
-    def address(self, name: str) -> str:
-        """Return the whole path of a name, or its address, for other readers."""
-
-    def lock(self) -> AbstractContextManager[None]:
-        """Lock out other processes. Raises DatasetInUse."""
-
-
-class DryStore:
-    """A store for planning: it drops what would be written.
-
-    A plan moves no files in, so `scratch` and `move_in` are those of the store.
-    """
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self.place = store.place
-        self.read, self.open, self.local = store.read, store.open, store.local
-        self.names, self.sizes = store.names, store.sizes
-        self.scratch, self.move_in = store.scratch, store.move_in
-        self.address = store.address
-
-    def write(
-        self, name: str, content: bytes, *, lasting: bool = True, private: bool = False
-    ) -> None:
-        """Drop a small file."""
-
-    def flush(self) -> None:
-        """Do nothing."""
-
-    def remove(self, name: str) -> None:
-        """Leave a file where it is."""
-
-    def lock(self) -> AbstractContextManager[None]:
-        """Lock out other processes, if there is a dataset. Raises DatasetInUse."""
-        return self._store.lock() if self._store.read(IDENTITY) else nullcontext()
+Store: TypeAlias = "LocalStore | ObjectStore"
 
 
 @contextmanager
@@ -109,34 +33,45 @@ def write_errors(place: str) -> Iterator[None]:
 
 
 class LocalStore:
-    """Files in a folder: written in a scratch folder, synced and renamed.
+    """Files by name in a folder; each appears complete or not at all, in one step.
+
+    They are written in a scratch folder, synced and renamed.
 
     The lock is that of a file, so it ends with the process that holds it, even a killed one.
     """
 
     def __init__(self, root: Path, place: str) -> None:
-        self._root = root
+        self._root = root.absolute()
         self.place = place
         # Folders with new names that a loss of power could still lose.
         self._unsynced: set[Path] = set()
 
     def read(self, name: str) -> bytes | None:
+        """Read a small file; None when it does not exist."""
         try:
             return self._path(name).read_bytes()
         except (FileNotFoundError, NotADirectoryError):
             return None
 
     def open(self, name: str) -> AbstractContextManager[BufferedIOBase]:
+        """Open a file, also by its absolute path on this machine, as a seekable stream."""
         return self._path(name).open("rb")
 
     def write(
         self, name: str, content: bytes, *, lasting: bool = True, private: bool = False
     ) -> None:
+        """Write a small file.
+
+        Args:
+            lasting: make it survive a loss of power.
+            private: make it readable for its owner only, where the storage can.
+        """
         target, aside = self._path(name), self._path(SCRATCH) / secrets.token_hex(8)
         with write_errors(self.place):
             make_folder(aside.parent)
+            opener = partial(os.open, mode=0o600) if private else None
             try:
-                with open(aside, "xb", opener=_open_private if private else None) as file:
+                with open(aside, "xb", opener=opener) as file:
                     file.write(content)
                     make_folder(target.parent)
                     if lasting:
@@ -147,15 +82,16 @@ class LocalStore:
                 aside.unlink(missing_ok=True)
                 raise
 
-    def move_in(self, local: Path, name: str) -> None:
+    def move_in(self, file: str, name: str) -> None:
+        """Give a file its name, by its absolute path or its name so far; `flush` is to follow."""
+        path, target = self._path(file), self._path(name)
         with write_errors(self.place):
             # Windows syncs only what is open for writing.
-            with local.open("r+b") as file:
-                os.fsync(file.fileno())
-            target = self._path(name)
+            with path.open("r+b") as opened:
+                os.fsync(opened.fileno())
             make_folder(target.parent)
             self._unsynced.add(target.parent)
-            rename(local, target)
+            rename(path, target)
 
     def flush(self) -> None:
         """Sync the names of the moved files to the disk."""
@@ -182,6 +118,7 @@ class LocalStore:
             return ()
 
     def sizes(self, folder: str) -> Mapping[str, int]:
+        """List every file below a folder with its size."""
         found: dict[str, int] = {}
         for base, _, names in os.walk(self._path(folder)):
             for name in names:
@@ -205,10 +142,12 @@ class LocalStore:
         return self._path(name)
 
     def address(self, name: str) -> str:
-        return str(self._path(name).absolute())
+        """Return the whole path of a name, or its address, for other readers."""
+        return str(self._path(name))
 
     @contextmanager
     def lock(self) -> Iterator[None]:
+        """Lock out other processes. Raises DatasetInUse."""
         path = self._path(LOCK)
         with write_errors(self.place):
             make_folder(path.parent)
@@ -227,8 +166,12 @@ class LocalStore:
         return self._root / name
 
 
-def _open_private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
+def without_writing(store: Store) -> Store:
+    """Return a view of a store for planning, which drops what would be written."""
+    view = copy(store)
+    for name in ("write", "flush", "remove", "lock")[: 3 if store.read(IDENTITY) else 4]:
+        setattr(view, name, lambda *_given, **_named: nullcontext())
+    return view
 
 
 def open_store(place: str) -> Store:

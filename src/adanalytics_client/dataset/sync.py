@@ -8,10 +8,12 @@
    sync begins with it.
 """
 
-from collections.abc import Callable, Mapping
-from contextlib import closing
+from collections.abc import Callable, Collection, Generator, Mapping
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import groupby
+from pathlib import Path
 
 from adanalytics_client._base.dates import Period
 from adanalytics_client._base.observer import notify
@@ -19,14 +21,16 @@ from adanalytics_client._call.session import Connection
 from adanalytics_client._io.sync_driver import SyncDriver
 from adanalytics_client.dataset.contents import Contents
 from adanalytics_client.dataset.days import ServiceDays, started_hours
-from adanalytics_client.dataset.fetch import Fetcher, expected_counts, forecast
-from adanalytics_client.dataset.layout import Hour
-from adanalytics_client.dataset.manifest import Identity
+from adanalytics_client.dataset.delivered import Delivered
+from adanalytics_client.dataset.fetch import Fetcher, Pulled, expected_counts, forecast
+from adanalytics_client.dataset.layout import IDENTITY, Hour
+from adanalytics_client.dataset.manifest import Identity, seal
 from adanalytics_client.dataset.needs import Needs, Reason, end_repull, find_needs
 from adanalytics_client.dataset.planning import Query, Via, plan_queries
 from adanalytics_client.dataset.report import FailedQuery, SyncPlan, SyncReport, write_report
-from adanalytics_client.dataset.spool import Start, started_queries
+from adanalytics_client.dataset.spool import Spool, Start, list_started
 from adanalytics_client.dataset.staging import Staging
+from adanalytics_client.dataset.task import Part, Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,7 @@ class Sync:
     Attributes:
         span: the days, or None for all that the service lists.
         repull: how many of the last days to pull regardless.
+        workers: processes that sort the events of exports into hours.
     """
 
     connection: Connection[SyncDriver]
@@ -49,43 +54,51 @@ class Sync:
     repull: int
     now: Callable[[], datetime]
     report: SyncReport
+    workers: int = 1
 
-    def run(self) -> None:
-        """Pull missing and changed hours, and commit them.
+    def run(self, parts: Collection[Part] | None = None) -> None:
+        """Pull missing and changed hours, and commit them; or only the hours in parts of tasks.
 
         Raises:
             AdAnalyticsError: for an error that affects more than one query, and any error that an
                 observer raises to end the run. Hours committed before stay.
         """
-        needs, contents, report = self._find_needs(), self.contents, self.report
+        contents, report = self.contents, self.report
+        delivered = None if parts is None else Delivered(parts, contents)
+        needs = self._find_needs()
         if not needs.days:
             return
         report.wanted = 0
-        if all(need.is_empty for need in needs.days.values()):
+        if not delivered and all(need.is_empty for need in needs.days.values()):
             end_repull(contents, needs)
             return
-        with contents.writing() as folder:
+        with ExitStack() as ending:
+            folder = ending.enter_context(contents.writing())
             now = self.now()
             for day, need in needs.days.items():
                 contents.note_empty(need.empty, now, needs.service.state(day).fingerprint)
-            fetcher = Fetcher(self.connection, contents.store, contents.form, folder, self.now)
+            fetcher = ending.enter_context(closing(self._fetcher(folder)))
             staging = Staging(contents, needs.service, report.hours)
 
-            def pull(asked: Mapping[Hour, Reason], service: ServiceDays) -> None:
-                if not asked:
-                    return
-                staging.expect(asked)
-                report.wanted = len(staging.wanted)
-                queries = self._list_queries(asked, service, needs)
-                planned = forecast(queries, service, contents.store)
-                notify(self.connection.session.observer.plan, planned)
-                with closing(fetcher.pulled(queries, service)) as results:
+            def collect(results: Generator[Pulled | FailedQuery]) -> None:
+                with closing(results):
                     for result in results:
                         if isinstance(result, FailedQuery):
                             report.failed.append(result)
                         else:
                             staging.add(result)
 
+            def pull(asked: Mapping[Hour, Reason], service: ServiceDays) -> None:
+                if asked and not delivered:
+                    report.wanted = staging.expect(asked)
+                    queries = self._list_queries(asked, service, needs)
+                    planned = forecast(queries, service, contents.store)
+                    notify(self.connection.session.observer.plan, planned)
+                    collect(fetcher.pulled(queries, service))
+
+            if delivered:
+                report.wanted = staging.expect(delivered.hours())
+                collect(delivered.pulled(folder))
             pull(needs.asked, needs.service)
             for day, need in needs.days.items():
                 if need.doubtful and not need.asked:
@@ -98,13 +111,28 @@ class Sync:
                 again = staging.compare_again(service, {hour.day for hour in doubtful})
                 pull(dict.fromkeys(again, Reason.RESTATED), service)
             report.failed += staging.reject()
-            if not report.left:
+            if not (delivered or report.left):
                 end_repull(contents, needs)
                 # A kill may have left pages that no hour needs any more.
-                started_queries(contents.store, lambda _start: False)
+                list_started(contents.store, lambda _start: False)
             records = map(contents.manifest.record, report.hours)
             report.size = sum(record.size for record in records if record)
             write_report(report, contents.store)
+
+    def tasks(self) -> list[Task]:
+        """Order an export of each day with needed hours, await all, and return their tasks."""
+        needs, store = self._find_needs(), self.contents.store
+        if not needs.asked:
+            return []
+        # An earlier plan ends here.
+        list_started(store, lambda start: start.query.way == "pages")
+        service, by_day = needs.service, groupby(sorted(needs.asked), lambda hour: hour.day)
+        queries = [Query("export", day, day, None, tuple(hours)) for day, hours in by_day]
+        fetcher = self._fetcher(Path())
+        spools = [Spool(store, query, service.basis(query.first, query.last)) for query in queries]
+        # All before waiting for the first: the service prepares them together.
+        ordered = [(spool, fetcher.order(spool)) for spool in spools]
+        return [task for spool, job in ordered for task in fetcher.tasks(spool, job)]
 
     def plan(self) -> SyncPlan:
         """Find the needed hours, as `run` does, and price them; nothing is pulled."""
@@ -119,6 +147,10 @@ class Sync:
             self.report.damaged,
         )
 
+    def _fetcher(self, folder: Path) -> Fetcher:
+        store = self.contents.store
+        return Fetcher(self.connection, store, self.identity, folder, self.now, self.workers)
+
     def _find_needs(self) -> Needs:
         now, damaged = self.now(), self.report.damaged
         return find_needs(self.contents, self._ask, self.repull, now, damaged)
@@ -132,8 +164,8 @@ class Sync:
         service = ServiceDays(self.connection, self.span, self.contents.manifest.days())
         if Identity.read(store) != self.identity:
             # Pages of another service or partner.
-            started_queries(store, lambda _start: False)
-            self.identity.write(store)
+            list_started(store, lambda _start: False)
+            store.write(IDENTITY, seal(self.identity))
         return service
 
     def _list_queries(
@@ -147,9 +179,9 @@ class Sync:
             return start.basis == service.basis(start.query.first, start.query.last) and not too_old
 
         started, rest = [], dict(asked)
-        for query in started_queries(self.contents.store, is_usable):
-            if wanted := tuple(hour for hour in query.wanted if hour in rest):
-                started.append(replace(query, wanted=wanted))
+        for start in list_started(self.contents.store, is_usable):
+            if wanted := tuple(hour for hour in start.query.wanted if hour in rest):
+                started.append(replace(start.query, wanted=wanted))
                 for hour in wanted:
                     del rest[hour]
         now = self.now()

@@ -2,7 +2,7 @@
 
 import threading
 from array import array
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from gzip import GzipFile
 from io import BufferedIOBase
@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from pyarrow import csv
 
 from adanalytics_client._base.compression import GZIP_MAGIC
@@ -19,6 +20,7 @@ from adanalytics_client._json.columns import COLUMN_OF_TYPE
 from adanalytics_client._json.encoding import json_text, utf8
 from adanalytics_client._outputs.lines import json_of_pairs
 from adanalytics_client.dataset.layout import Hour
+from adanalytics_client.dataset.section import Section, beginning_of
 from adanalytics_client.dataset.totals import Totals
 from adanalytics_client.errors import ProtocolError
 from adanalytics_client.tables import event_schema, jsonl_batch, pairs_array
@@ -38,6 +40,10 @@ HOUR_COLUMNS = ("event_date", "event_hour")
 IDS_HELD = 250_000
 """The most ids of an hour that are held in memory to find repeated ones."""
 
+# Rows of a parquet file.
+_ROWS_READ = 16_384
+# https://parquet.apache.org/docs/file-format/
+_PARQUET = b"PAR1"
 _PAIRS = "key_values"
 _HASH_BYTES = 8
 _HASHES_READ = 65_536
@@ -72,29 +78,70 @@ class EventTables:
         texts = pa.array(body.decode().split("\n")[:-1], pa.string())
         return table.append_column(TEXT, texts)
 
-    def from_csv(
-        self, source: Path | BufferedIOBase, columns: Collection[str] = ()
-    ) -> Iterator[Table]:
-        """Read a CSV file with a header, in its order, in the memory of a few blocks.
-
-        An empty cell is null, and so is a whole column that the file lacks; "" is an empty text. A
-        file may be compressed with gzip, as some services send it unasked. Without `columns` it
-        reads all.
+    def from_file(self, path: Path, section: Section | None = None) -> Iterator[Table]:
+        """Read a file of an export, in its order and in bounded memory; its bytes show the format.
 
         Raises:
-            ProtocolError: for a cell that its column cannot hold exactly, and for events without
+            ProtocolError: for a value that its column cannot hold exactly, and for events without
                 any known column.
         """
-        if columns and isinstance(source, Path):
-            # A few columns may all be empty; that shows only among all of them.
-            next(self.from_csv(source), None)
-        if isinstance(source, Path) and _is_gzip(source):
-            with GzipFile(source) as unpacked:
-                yield from self.from_csv(unpacked, columns)
-            return
+        magic = beginning_of(path)
+        if magic == _PARQUET:
+            yield from self._from_parquet(path, section)
+        elif magic.startswith(GZIP_MAGIC):
+            # Some services compress a file unasked.
+            with GzipFile(path) as unpacked:
+                yield from self.from_csv(unpacked)
+        else:
+            with pa.OSFile(str(path)) as file:
+                if section:
+                    names, begin, end = section.lines_of(path)
+                    yield from self.from_csv(file.get_stream(begin, end - begin), names)
+                else:
+                    yield from self.from_csv(file)
+
+    def _from_parquet(self, path: Path, section: Section | None) -> Iterator[Table]:
+        try:
+            with pq.ParquetFile(path) as file:
+                known = [name for name in self.schema.names if name in file.schema_arrow.names]
+                if not known:
+                    raise self._unknown_columns()
+                groups = [*range(file.num_row_groups)]
+                if section:
+                    columns = [file.metadata.row_group(number).column(0) for number in groups]
+                    begin = [
+                        each.dictionary_page_offset or each.data_page_offset for each in columns
+                    ]
+                    groups = [n for n in groups if section.begin <= begin[n] < section.end]
+                for batch in file.iter_batches(
+                    _ROWS_READ, row_groups=groups, columns=known, use_threads=False
+                ):
+                    yield pa.table([self._fitted(batch, each) for each in self.schema], self.schema)
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise ProtocolError(f"The file of events cannot be read: {error}") from None
+
+    def _fitted(self, batch: pa.RecordBatch, field: pa.Field) -> pa.Array:
+        """Return a column with its type, or as nulls where the file lacks it."""
+        if field.name not in batch.schema.names:
+            return pa.nulls(len(batch), field.type)
+        column = batch.column(field.name)
+        if pa.types.is_floating(column.type):
+            raise pa.ArrowInvalid(f"{field.name} has floats, which are not exact")
+        if field.name == _PAIRS and not pa.types.is_map(column.type):
+            column = pairs_array(column)
+        return column.cast(field.type)
+
+    def from_csv(
+        self, source: BufferedIOBase | pa.NativeFile, names: Sequence[str] = ()
+    ) -> Iterator[Table]:
+        """Read CSV with a header, or with these column names, in the memory of a few blocks.
+
+        An empty cell is null, and so is a whole column that the file lacks; "" is an empty text.
+
+        Raises:
+            ProtocolError: as `from_file`.
+        """
         types = {field.name: field.type for field in self.schema} | {_PAIRS: pa.string()}
-        if columns:
-            types = {name: each for name, each in types.items() if name in columns}
         options = csv.ConvertOptions(
             column_types=types,
             include_columns=list(types),
@@ -108,20 +155,17 @@ class EventTables:
         try:
             reader = csv.open_csv(
                 source,
-                read_options=csv.ReadOptions(block_size=CSV_BLOCK, use_threads=False),
+                read_options=csv.ReadOptions(
+                    block_size=CSV_BLOCK, use_threads=False, column_names=[*names]
+                ),
                 parse_options=csv.ParseOptions(newlines_in_values=True),
                 convert_options=options,
             )
             for batch in reader:
                 empty = all(each.null_count == len(each) for each in batch.columns)
-                if batch.num_rows and empty and not columns:
-                    raise ProtocolError(
-                        "The file of events has none of the documented columns.",
-                        remedy="Its first line must name columns such as "
-                        f"{', '.join(self.schema.names[:3])}.",
-                    )
-                table = pa.Table.from_batches([batch])
-                yield self._with_pairs(table) if _PAIRS in types else table
+                if batch.num_rows and empty:
+                    raise self._unknown_columns()
+                yield self._with_pairs(pa.Table.from_batches([batch]))
         except pa.ArrowInvalid as error:
             if "Empty CSV file" in str(error):
                 return
@@ -138,10 +182,11 @@ class EventTables:
         column = pa.chunked_array(pairs, field.type)
         return table.set_column(table.schema.get_field_index(_PAIRS), field, column)
 
-
-def _is_gzip(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
+    def _unknown_columns(self) -> ProtocolError:
+        return ProtocolError(
+            "The file of events has none of the documented columns.",
+            remedy=f"It must name columns such as {', '.join(self.schema.names[:3])}.",
+        )
 
 
 def totals_of(table: Table) -> Totals | None:
@@ -162,15 +207,6 @@ def is_of_hour(table: Table, hour: Hour) -> bool:
         return True
     days, hours = pc.unique(table["event_date"]), pc.unique(table["event_hour"])
     return {*days.to_pylist()} <= {hour.day} and {*hours.to_pylist()} <= {hour.hour}
-
-
-def hour_keys(table: Table) -> "pa.Array | None":
-    """Number the hour of each event, from 1970 on; None if some events do not state it."""
-    if _has_nulls(table, *HOUR_COLUMNS):
-        return None
-    days = table["event_date"].cast(pa.int32())
-    hours = table["event_hour"].cast(pa.int32())
-    return pc.add(pc.multiply(days, int32s([24])[0]), hours).combine_chunks()
 
 
 def int32s(values: Iterable[int]) -> "pa.Array":

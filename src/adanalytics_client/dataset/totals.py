@@ -71,5 +71,4 @@ def stated_figures(row: Mapping[str, Any]) -> Figures:
 
 
 def events_in(figures: Figures) -> int:
-    """Count the events in figures."""
     return count_events(figures) or 0

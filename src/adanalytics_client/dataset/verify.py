@@ -22,7 +22,7 @@ from adanalytics_client.dataset.partition import HourPartition, Partition, split
 from adanalytics_client.dataset.parts import checksum, read_part
 from adanalytics_client.dataset.planning import DAYS_PER_EXPORT
 from adanalytics_client.dataset.report import Problem, Remedy, VerifyReport, runs_of_days
-from adanalytics_client.dataset.spool import started_queries
+from adanalytics_client.dataset.spool import list_started
 from adanalytics_client.dataset.tables import EventTables, Ids, Table, is_of_hour, totals_of
 from adanalytics_client.dataset.totals import Totals
 from adanalytics_client.errors import ProtocolError
@@ -117,7 +117,9 @@ class Verification:
         with closing(Ids()) as ids:
             try:
                 form = self._contents.form
-                for table in read_part(self._contents.store, hour, form, self._tables):
+                for table in read_part(
+                    self._contents.store, part_name(hour, form), form, self._tables
+                ):
                     ids.add(table)
                     rows += table.num_rows
                     strange += not is_of_hour(table, hour)
@@ -147,8 +149,8 @@ class Verification:
         """Describe days and hours that are missing, and totals that differ from the summary."""
         begun = {
             hour.day
-            for query in started_queries(self._contents.store, lambda _start: True)
-            for hour in query.wanted
+            for start in list_started(self._contents.store, lambda _start: True)
+            for hour in start.query.wanted
         }
         first = min(begun.union(self._manifest.days()), default=date.min)
         for day, state in service.days.items():
@@ -201,7 +203,7 @@ class Verification:
                 file = client.export(first, last, to=folder / "export.csv")
                 notify(self._observer.verified, HoursVerified(hours, total, deep=True))
                 partition = HourPartition(folder)
-                for table in self._tables.from_csv(file):
+                for table in self._tables.from_file(file):
                     partition.add(table)
                 for day in days_between(first, last):
                     for number, record in self._manifest.day(day).hours.items():
@@ -219,10 +221,12 @@ class Verification:
         Both are divided into groups by the ids of their events, and compared group by group.
         """
         store, form = self._contents.store, self._contents.form
-        held = read_part(store, hour, form, self._tables) if record.rows else iter(())
+        held = (
+            read_part(store, part_name(hour, form), form, self._tables) if record.rows else iter(())
+        )
         groups, rows = 1 + record.rows // EVENTS_COMPARED, Counter[str]()
         with TemporaryDirectory(dir=folder) as name:
-            parts: Partition[str] = Partition(Path(name))
+            parts = Partition(Path(name))
             for side, tables in (("held", held), ("exported", exported)):
                 for table in tables:
                     rows[side] += table.num_rows

@@ -1,4 +1,4 @@
-"""The service as a data source of Apache Spark: `spark.read.format("adanalytics")`.
+"""Apache Spark: a sync that runs on executors, and the service as a data source.
 
 Examples:
     >>> from adanalytics_client.spark import AdAnalyticsDataSource
@@ -13,15 +13,16 @@ from adanalytics_client._base.validation import import_extra
 
 if TYPE_CHECKING:
     from adanalytics_client.spark.source import AdAnalyticsDataSource
+    from adanalytics_client.spark.tasks import sync
 
-__all__ = ["AdAnalyticsDataSource"]
+__all__ = ["AdAnalyticsDataSource", "sync"]
 
 
 def __getattr__(name: str) -> object:
     # Late, so that walking over the client's modules does not need PySpark.
-    if name != "AdAnalyticsDataSource":
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import_extra("pyspark", extra="spark")
-    from adanalytics_client.spark.source import AdAnalyticsDataSource
+    from adanalytics_client.spark import source, tasks
 
-    return AdAnalyticsDataSource
+    return getattr(source if name == "AdAnalyticsDataSource" else tasks, name)

@@ -1,40 +1,50 @@
-"""The data source that Spark registers."""
+"""The data source that Spark registers: the driver orders exports, and tasks read their files."""
 
-import os
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from pyspark.sql.datasource import DataSource
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
-from adanalytics_client.spark.columns import EVENT_SCHEMA, SparkColumns
-from adanalytics_client.spark.exports import ExportReader
-from adanalytics_client.spark.settings import Settings
+from adanalytics_client._base.quantities import counted
+from adanalytics_client._exports.saved import SavedExport, read_saved
+from adanalytics_client.client import Client
+from adanalytics_client.dataset.execute import bare_connection, download, files_of
+from adanalytics_client.dataset.tables import EventTables
+from adanalytics_client.errors import AdAnalyticsError, ConfigurationError, ProtocolError
+from adanalytics_client.tables import event_schema
+
+# Spark's timestamps count microseconds:
+# https://spark.apache.org/docs/latest/api/python/tutorial/sql/arrow_pandas.html
+_TIME = pa.timestamp("us", tz="UTC")
+
+EVENT_SCHEMA = from_arrow_schema(event_schema())
+"""The documented columns, with the types of a dataset's files."""
+
+# Spark writes options in this style, and does not distinguish capital letters.
+_OPTIONS = ("partner", "start", "end", "baseUrl")
 
 
 class AdAnalyticsDataSource(DataSource):
-    """Events of the service as rows of Spark, read in parallel from bulk exports.
+    """Events of the service as rows of Spark, for a first look: bulk exports, read in parallel.
 
     Spark plans a `load()` at its first action: the driver asks for the days with data, orders an
-    export of each, and waits for all; its log says for how long. If one fails, the next plan waits
-    for the others and orders only that one. Each file of an export is a partition. Each action
-    downloads all of them again. To read the same events often, sync them to Parquet and read that.
+    export of each, and waits for all. Each file is a partition. Each action downloads all of them
+    again; `adanalytics_client.spark.sync` downloads them once.
 
-    Filters do not limit what is requested; the options `start`, `end` and `hour` do.
-
-    Only planning needs the credential, which it takes from `environment()`, and quota, which it
-    counts in the log of every `Client` of this user on the driver's machine. Executors download
-    from signed addresses without a credential, and these downloads cost no quota.
+    Only planning needs the credential, which it takes from the environment of the driver's Python
+    workers, and quota. Executors download from signed addresses without a credential.
 
     Other Args: Options of `spark.read`:
         partner (str): whose events to read; by default `ADANALYTICS_PARTNER`.
         start (str): the first day, as for `Client.events`; it has no default.
         end (str): the last day, included; by default the end of `start`.
-        hour (int): only this hour, 0 to 23, of each day; the whole day is downloaded.
         baseUrl (str): the address of the service; by default `ADANALYTICS_BASE_URL`.
-        timeout (float = 3600): the most seconds to wait for an export.
-        onLimit (str = wait): `wait` until requests are free again, or `raise`, which fails the
-            query with the time when they are.
-        maxWait (float = 7200): seconds; a longer wait for requests raises instead.
 
     Raises:
         ConfigurationError: naming the option that is unknown, missing or wrong.
@@ -49,7 +59,13 @@ class AdAnalyticsDataSource(DataSource):
 
     def __init__(self, options: MutableMapping[str, str]) -> None:
         super().__init__(options)
-        self._settings = Settings.read(options, self.environment)
+        names = {name.lower(): name for name in _OPTIONS}
+        if unknown := sorted(options.keys() - names.keys()):
+            raise ConfigurationError(
+                f"Unknown option {unknown[0]!r}. Options: {', '.join(sorted(_OPTIONS))}."
+            )
+        if "start" not in options:
+            raise ConfigurationError("start is missing: pass the first day, such as 2026-01-15.")
 
     @classmethod
     def name(cls) -> str:
@@ -57,24 +73,58 @@ class AdAnalyticsDataSource(DataSource):
         return "adanalytics"
 
     def schema(self) -> StructType:
-        """Return the documented columns, with the types of `EventQuery.to_arrow`.
-
-        A schema that the user gives may choose among them, and give money 38 digits.
-        """
+        """Return the documented columns; a schema that the user gives may choose among them."""
         return EVENT_SCHEMA
 
-    def environment(self) -> Mapping[str, str]:
-        """Return the variables that `Client.from_env` reads; by default those of the process.
-
-        Override it to fetch the credential from elsewhere. It is called on the driver only.
-
-        Examples:
-            >>> class FromVault(AdAnalyticsDataSource):
-            ...     def environment(self):
-            ...         return {**os.environ, "ADANALYTICS_API_KEY": read_key_from_vault()}
-        """
-        return os.environ
-
-    def reader(self, schema: StructType) -> ExportReader:
+    def reader(self, schema: StructType) -> "ExportReader":
         """Return the reader of a range of days."""
-        return ExportReader(self._settings, SparkColumns.of(schema), self.environment)
+        for each in schema.fields:
+            if each not in EVENT_SCHEMA.fields:
+                raise ConfigurationError(f"Events have no column {each.simpleString()}.")
+        return ExportReader({**self.options}, schema.names)
+
+
+@dataclass(frozen=True)
+class ExportReader(DataSourceReader):
+    """Plans a read of days on the driver, and reads their files in tasks, without a credential.
+
+    It takes no filters from Spark: up to 4.3, a filter of one query also limits the other queries
+    of the same `load()` (docs/explanation/reasons.md).
+    """
+
+    options: Mapping[str, str]
+    columns: list[str]
+
+    def partitions(self) -> list[InputPartition]:
+        """Order and await an export of each day that has data, and list their files."""
+        asked = self.options
+        with Client.from_env(base_url=asked.get("baseurl"), partner=asked.get("partner")) as client:
+            query = client.events(asked["start"], asked.get("end"), split="daily")
+            days = [each.start for each in query.plan.only_days(client.dates()).slices]
+            jobs = [client.start_export(day, format="csv") for day in days]
+            for job in jobs:
+                job.wait()
+        exports = [files_of(read_saved(job.to_json())) for job in jobs]
+        return [InputPartition(each) for files in exports for each in files]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Download a file and yield its events; the disk must hold it, the memory a few blocks."""
+        export, rows = partition.value, 0
+        # Spark makes an empty partition when there are none.
+        if not isinstance(export, SavedExport):
+            return
+        fields = map(event_schema().field, self.columns)
+        is_time = pa.types.is_timestamp
+        schema = pa.schema(each.with_type(_TIME) if is_time(each.type) else each for each in fields)
+        try:
+            bare = bare_connection(export)
+            with TemporaryDirectory() as folder, closing(bare.driver):
+                file = download(export, bare, Path(folder, "export"))
+                for table in EventTables().from_file(file):
+                    rows += table.num_rows
+                    yield from table.select(self.columns).cast(schema).to_batches()
+            if (stated := export.status.row_count) not in (None, rows):
+                raise ProtocolError(f"The export has {counted(rows, 'event')}, not {stated:,}.")
+        except AdAnalyticsError as error:
+            error.add_note(f"The task was reading {export.order.start}; load() orders it anew.")
+            raise

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, date, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,20 +15,20 @@ from adanalytics_client.dataset import fetch
 from adanalytics_client.dataset.days import ServiceDays
 from adanalytics_client.dataset.fetch import Fetcher, Pulled, forecast
 from adanalytics_client.dataset.layout import hours_of
+from adanalytics_client.dataset.manifest import Identity
 from adanalytics_client.dataset.planning import Query
 from adanalytics_client.dataset.report import FailedQuery
 from adanalytics_client.dataset.store import open_store
 from adanalytics_server.faults import Fault
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from adanalytics_client import Client
     from adanalytics_server.local import LocalServer
 
 DAY = date(2026, 1, 15)
 WHOLE = Query("pages", DAY, DAY, None, tuple(hours_of(DAY)))
 NOW = datetime(2026, 1, 20, 12, tzinfo=UTC)
+IDENTITY = Identity("acme", "http://localhost", "jsonl")
 
 
 class Bench:
@@ -39,7 +40,7 @@ class Bench:
         self.service = ServiceDays(connection, None, ())
         self.store = open_store(str(folder / "dataset"))
         (folder / "scratch").mkdir()
-        self.fetcher = Fetcher(connection, self.store, "jsonl", folder / "scratch", lambda: NOW)
+        self.fetcher = Fetcher(connection, self.store, IDENTITY, folder / "scratch", lambda: NOW)
 
     def pulled(self, *queries: Query) -> list[Pulled | FailedQuery]:
         with closing(self.fetcher.pulled(queries, self.service)) as results:
@@ -63,7 +64,7 @@ def test_a_query_becomes_hours_in_files(bench: Bench, way: str) -> None:
     assert [each.hour for each in pulled.hours] == [*WHOLE.wanted]
     assert {each.record.asked_at for each in pulled.hours} == {NOW}
     assert sum(each.record.rows for each in pulled.hours) == 300
-    assert all(each.path is not None and each.path.is_file() for each in pulled.hours)
+    assert all(each.file is not None and Path(each.file).is_file() for each in pulled.hours)
 
 
 def test_kept_pages_cost_nothing_again(

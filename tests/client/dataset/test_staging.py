@@ -11,10 +11,9 @@ from adanalytics_client.dataset.contents import Contents
 from adanalytics_client.dataset.days import DayState
 from adanalytics_client.dataset.fetch import Pulled
 from adanalytics_client.dataset.layout import Hour, hours_of
-from adanalytics_client.dataset.manifest import UNCONFIRMED, HourRecord
-from adanalytics_client.dataset.parts import FinishedHour
+from adanalytics_client.dataset.manifest import UNCONFIRMED, FinishedHour, HourRecord
 from adanalytics_client.dataset.planning import Query
-from adanalytics_client.dataset.spool import Spool, started_queries
+from adanalytics_client.dataset.spool import Spool, list_started
 from adanalytics_client.dataset.staging import Staging
 from adanalytics_client.dataset.store import open_store
 from adanalytics_client.dataset.totals import Totals
@@ -62,7 +61,7 @@ class Bench:
             path.write_text("x" * clicks)
             totals = Totals({"clicks": clicks})
             record = HourRecord(clicks, clicks, "sha256", NOW, UNCONFIRMED, totals)
-            finished.append(FinishedHour(hour, record, path))
+            finished.append(FinishedHour(hour, record, str(path)))
         return Pulled(finished, spool)
 
     def held(self) -> set[int]:
@@ -100,10 +99,10 @@ def test_hours_that_replace_events_wait_for_their_day(bench: Bench) -> None:
     staging.add(bench.pulled(3, *HOURS[:23]))
     assert (bench.held(), committed) == ({2}, {})
     # What is kept of a query stays until its hours are in place.
-    assert len(started_queries(bench.store, lambda _start: True)) == 1
+    assert len(list_started(bench.store, lambda _start: True)) == 1
     staging.add(bench.pulled(3, HOURS[23]))
     assert (bench.held(), len(committed), staging.differing) == ({3}, 24, {})
-    assert not started_queries(bench.store, lambda _start: True)
+    assert not list_started(bench.store, lambda _start: True)
 
 
 def test_a_day_that_never_adds_up_is_rejected(bench: Bench) -> None:

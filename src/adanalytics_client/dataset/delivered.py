@@ -1,0 +1,66 @@
+"""What tasks delivered: the results of the queries that `Sync.tasks` planned."""
+
+from collections.abc import Collection, Generator
+from dataclasses import replace
+from pathlib import Path
+
+from adanalytics_client.dataset.contents import Contents
+from adanalytics_client.dataset.execute import join_parts
+from adanalytics_client.dataset.fetch import Pulled
+from adanalytics_client.dataset.layout import Hour
+from adanalytics_client.dataset.report import FailedQuery
+from adanalytics_client.dataset.spool import Spool, Start, list_started
+from adanalytics_client.dataset.task import Part
+from adanalytics_client.errors import DatasetError, ProtocolError
+
+
+class Delivered:
+    """The planned queries of a dataset, and the parts that came of each.
+
+    A query whose hours were committed since it was planned is done, and its parts are left out.
+
+    Raises:
+        DatasetError: for a part of another plan.
+    """
+
+    def __init__(self, parts: Collection[Part], contents: Contents) -> None:
+        self._contents, store = contents, contents.store
+        planned = {
+            replace(start, job=""): dict[int, Part]()
+            for start in list_started(store, lambda _start: True)
+            if start.query.way == "export"
+        }
+        for part in parts:
+            if part.start in planned:
+                # Of repeated and speculative tasks, the first counts.
+                planned[part.start].setdefault(part.number, part)
+            elif not self._is_done(part.start):
+                raise DatasetError(
+                    f"{store.place} has no plan for a part of {part.start.query}.",
+                    remedy="Commit parts of the last plan only, or plan again.",
+                )
+        for start in [*filter(self._is_done, planned)]:
+            Spool(store, start.query, start.basis).clear()
+            del planned[start]
+        self._planned = planned
+
+    def hours(self) -> list[Hour]:
+        return [hour for start in self._planned for hour in start.query.wanted]
+
+    def pulled(self, folder: Path) -> Generator[Pulled | FailedQuery]:
+        """Yield the hours of each query, or why it has none; what failed is ordered again."""
+        store, form = self._contents.store, self._contents.form
+        for start, parts in self._planned.items():
+            query, spool = start.query, Spool(store, start.query, start.basis)
+            try:
+                complete = [parts[number] for number in sorted(parts)]
+                yield Pulled(join_parts(query, complete, store, folder, form), spool)
+            except (DatasetError, ProtocolError) as error:
+                command = f"adanalytics sync {query.first} {query.last} --to {store.place}"
+                message = f"{error.message} Finish with: {command}"
+                yield FailedQuery(str(query), query.wanted, type(error).__name__, message)
+                spool.clear()
+
+    def _is_done(self, start: Start) -> bool:
+        held = map(self._contents.manifest.record, start.query.wanted)
+        return all(record and record.asked_at >= start.at for record in held)

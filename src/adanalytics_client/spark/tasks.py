@@ -1,0 +1,53 @@
+"""A sync whose tasks run on the executors of Spark."""
+
+from typing import TYPE_CHECKING
+
+from adanalytics_client._base.dates import Day
+from adanalytics_client.client import Client
+from adanalytics_client.dataset import Dataset, Task
+from adanalytics_client.errors import DatasetError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def sync(
+    spark: "SparkSession",
+    dataset: Dataset,
+    client: Client,
+    start: Day | None = None,
+    end: Day | None = None,
+) -> "DataFrame":
+    """Bring a dataset up to date with the executors, and return its events.
+
+    The driver orders an export of each day that lacks hours; each file is a task of Spark, which
+    needs no credential. The driver then compares the days with the summary and commits their hours.
+    All machines must reach the dataset under its name. `dataset.report` is the result.
+
+    Args:
+        spark: a classic session; Spark Connect has no RDDs.
+        dataset: a dataset of Parquet files.
+        client: as for `Dataset.sync`; it stays on the driver.
+        start: as for `Dataset.sync`.
+        end: as for `Dataset.sync`.
+
+    Returns:
+        The committed files, which Spark reads itself, with the columns `date` and `hour`.
+
+    Raises:
+        DatasetError: when hours are missing after the commit, with the command to finish.
+        ConfigurationError, AdAnalyticsError: as for `Dataset.tasks` and `Dataset.commit`.
+
+    Examples:
+        >>> with Client.from_env() as client:
+        ...     events = sync(spark, Dataset("events"), client, "2026-01-15", "2026-01-16")
+        >>> events.where("hour < 12").count() > 0
+        True
+    """
+    tasks = dataset.tasks(client, start, end)
+    # One partition per task. No plan and no page of Spark shows what an RDD holds.
+    parts = spark.sparkContext.parallelize(tasks, max(1, len(tasks))).map(Task.run).collect()
+    report = dataset.commit(client, parts)
+    if report.failed:
+        raise DatasetError(report.failed[0].message)
+    return spark.read.parquet(f"{dataset.place}/data")

@@ -1,0 +1,138 @@
+"""Files of exports: their formats, and the sections that processes of a sync read."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+from datetime import date
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.dataset
+import pyarrow.parquet as pq
+import pytest
+
+from adanalytics_client import ProtocolError
+from adanalytics_client.dataset import Dataset, fetch
+from adanalytics_client.dataset.section import Section
+from adanalytics_client.dataset.tables import EventTables
+from adanalytics_server.faults import Fault
+
+if TYPE_CHECKING:
+    from pytest_httpserver import HTTPServer
+
+    from adanalytics_client import Client
+    from adanalytics_server.local import LocalServer
+
+DAY = "2026-01-15"
+TABLES = EventTables()
+
+
+@pytest.fixture(params=["csv", "parquet"])
+def file(request: pytest.FixtureRequest, client: Client, tmp_path: Path) -> Path:
+    return client.export(DAY, to=tmp_path / f"day.{request.param}")
+
+
+def read(path: Path, section: Section | None = None) -> pa.Table:
+    empty = TABLES.schema.empty_table()
+    return pa.concat_tables([empty, *TABLES.from_file(path, section)])
+
+
+@pytest.mark.parametrize("count", [2, 3, 7, 299, 1000])
+def test_sections_hold_every_event_once_in_its_order(file: Path, count: int) -> None:
+    if file.suffix == ".parquet":
+        pq.write_table(pq.read_table(file), file, row_group_size=50)
+    sections = Section.of_file(file, count)
+    assert pa.concat_tables(read(file, each) for each in sections).equals(read(file))
+
+
+def test_only_one_process_reads_a_compressed_file(tmp_path: Path) -> None:
+    file = tmp_path / "day.csv"
+    file.write_bytes(gzip.compress(b"event_id\n" + b"a\n" * 9))
+    assert Section.of_file(file, 2) == []
+    assert read(file)["event_id"].to_pylist() == ["a"] * 9
+
+
+def test_a_parquet_file_fits_as_far_as_it_is_exact(tmp_path: Path) -> None:
+    file = tmp_path / "day.parquet"
+    held = {
+        "event_id": pa.array(["a"]).dictionary_encode(),
+        "event_date": [str(date(2026, 1, 15))],
+        "event_hour": pa.array([3], pa.int32()),
+        "revenue": pa.array(["0.5"]).cast(pa.decimal128(9, 2)),
+        "key_values": ['{"slot":"top"}'],
+        "unknown": [1.5],
+    }
+    pq.write_table(pa.table(held), file)
+    (row,) = read(file).to_pylist()
+    assert (row["event_id"], row["event_date"], row["event_hour"]) == ("a", date(2026, 1, 15), 3)
+    assert (str(row["revenue"]), row["cost"]) == ("0.500000000", None)
+    assert row["key_values"] == [("slot", "top")]
+
+
+@pytest.mark.parametrize(
+    ("held", "problem"),
+    [
+        ({"event_id": ["a"], "revenue": [0.1]}, "revenue has floats"),
+        ({"eventId": ["a"]}, "none of the documented columns"),
+        ({"event_id": ["a"], "event_date": ["yesterday"]}, "cannot be read"),
+    ],
+)
+def test_a_parquet_file_that_does_not_fit_is_refused(
+    tmp_path: Path, held: dict[str, list[object]], problem: str
+) -> None:
+    pq.write_table(pa.table(held), tmp_path / "day.parquet")
+    with pytest.raises(ProtocolError, match=problem):
+        read(tmp_path / "day.parquet")
+
+
+def test_a_damaged_parquet_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "day.parquet").write_bytes(b"PAR1 and nothing of it")
+    with pytest.raises(ProtocolError, match="cannot be read"):
+        read(tmp_path / "day.parquet")
+
+
+@pytest.fixture
+def small_sections(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetch, "SECTION_BYTES", 10_000)
+
+
+def test_processes_write_what_one_process_writes(
+    client: Client, tmp_path: Path, small_sections: None
+) -> None:
+    """An hour on the border of two sections is joined."""
+    contents = []
+    for workers in (1, 2):
+        dataset = Dataset(tmp_path / str(workers))
+        assert dataset.sync(client, DAY, via="export", workers=workers).failed == []
+        files = Path(dataset.place, "data").rglob("*.parquet")
+        contents.append({file.parent.name: file.read_bytes() for file in files})
+    assert contents[0] == contents[1]
+
+
+def test_a_line_break_in_quotes_leaves_a_file_to_one_process(
+    server: LocalServer,
+    client: Client,
+    tmp_path: Path,
+    httpserver: HTTPServer,
+    small_sections: None,
+) -> None:
+    day = client.export(DAY, to=tmp_path / "day.csv").read_text()
+    lines = csv.DictReader(day.splitlines())
+    text = StringIO()
+    out = csv.DictWriter(text, lines.fieldnames or ())
+    out.writeheader()
+    out.writerows({**line, "domain": "one\ntwo"} for line in lines)
+    httpserver.expect_request("/day").respond_with_data(text.getvalue())
+    answer = {"status": "completed", "row_count": 300, "download_url": httpserver.url_for("/day")}
+    server.faults.add(
+        Fault(effect="status", operation="start_export", status=200, body=json.dumps(answer))
+    )
+    dataset = Dataset(tmp_path / "events")
+    report = dataset.sync(client, DAY, via="export", workers=2)
+    assert (report.events, report.failed) == (300, [])
+    domains = pyarrow.dataset.dataset(tmp_path / "events/data").to_table()["domain"].unique()
+    assert domains.to_pylist() == ["one\ntwo"]

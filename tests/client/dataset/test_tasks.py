@@ -1,0 +1,210 @@
+"""A sync as tasks: planned and committed here, run anywhere, repeated or lost."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from dataclasses import replace
+from datetime import date
+from typing import TYPE_CHECKING
+
+import pyarrow.dataset
+import pytest
+
+from adanalytics_client import ConfigurationError, DatasetError, ExportExpired
+from adanalytics_client.dataset import Dataset, Part, Task
+from adanalytics_server.faults import Fault
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from pytest_httpserver import HTTPServer
+
+    from adanalytics_client import Client
+    from adanalytics_server.local import LocalServer
+
+FIRST, SECOND = "2026-01-15", "2026-01-16"
+
+
+@pytest.fixture
+def dataset(tmp_path: Path) -> Dataset:
+    return Dataset(tmp_path / "events")
+
+
+def rows_of(dataset: Dataset) -> list[dict[str, object]]:
+    table = pyarrow.dataset.dataset(f"{dataset.place}/data", partitioning="hive").to_table()
+    return sorted(table.to_pylist(), key=lambda row: str(row["event_id"]))
+
+
+def asked(server: LocalServer) -> list[str | None]:
+    return [entry.operation for entry in server.journal.entries()]
+
+
+@pytest.mark.parametrize(
+    "carry",
+    [
+        lambda each: pickle.loads(pickle.dumps(each)),
+        lambda each: type(each).from_json(json.loads(json.dumps(each.to_json()))),
+    ],
+    ids=["pickled", "json"],
+)
+def test_tasks_bring_what_a_sync_brings(
+    server: LocalServer,
+    client: Client,
+    dataset: Dataset,
+    tmp_path: Path,
+    carry: Callable[[Task | Part], Task | Part],
+) -> None:
+    tasks = dataset.tasks(client, FIRST, SECOND)
+    assert asked(server) == ["dates", "summary", "start_export", "start_export"]
+    carried = [carry(task) for task in tasks]
+    assert all(server.api_key not in pickle.dumps(each).decode("latin1") for each in carried)
+    assert "signature" not in repr(tasks)
+    parts = [carry(each.run()) for each in carried if isinstance(each, Task)]
+    assert not (tmp_path / "events/data").exists()
+    report = dataset.commit(client, [part for part in parts if isinstance(part, Part)])
+    assert (report.events, report.left, report.failed) == (600, 0, [])
+    other = Dataset(tmp_path / "other")
+    other.sync(client, FIRST, SECOND, via="pages")
+    assert rows_of(dataset) == rows_of(other)
+    assert not [*(tmp_path / "events/_adanalytics").glob("exports/*")]
+    assert dataset.tasks(client, FIRST, SECOND) == []
+
+
+def test_repeated_tasks_and_commits_give_no_event_twice(client: Client, dataset: Dataset) -> None:
+    tasks = dataset.tasks(client, FIRST, SECOND)
+    parts = [task.run() for task in [*tasks, *tasks]][::-1]
+    assert dataset.commit(client, parts).events == 600
+    assert (dataset.commit(client, parts).events, len(rows_of(dataset))) == (0, 600)
+    assert dataset.verify(client, until=SECOND).is_whole
+
+
+def test_a_part_that_never_came_is_reported_and_the_next_sync_brings_it(
+    client: Client, dataset: Dataset, tmp_path: Path
+) -> None:
+    tasks = dataset.tasks(client, FIRST, SECOND)
+    report = dataset.commit(client, [tasks[0].run()])
+    (failed,) = report.failed
+    assert (report.events, report.left, failed.query) == (300, 24, SECOND)
+    command = f"adanalytics sync {SECOND} {SECOND} --to {tmp_path / 'events'}"
+    assert failed.message.endswith(f"delivered no part. Finish with: {command}")
+    with pytest.raises(DatasetError, match="does not have the plan"):
+        tasks[1].run()
+    assert dataset.sync(client, FIRST, SECOND).events == 300
+
+
+def test_parts_of_another_plan_are_refused(client: Client, dataset: Dataset) -> None:
+    (old,) = dataset.tasks(client, FIRST)
+    part = old.run()
+    (new,) = dataset.tasks(client, FIRST)
+    with pytest.raises(DatasetError, match="no plan for a part of 2026-01-15"):
+        dataset.commit(client, [part, new.run()])
+    assert dataset.commit(client, [new.run()]).events == 300
+
+
+def test_a_sync_may_take_over(client: Client, dataset: Dataset) -> None:
+    parts = [task.run() for task in dataset.tasks(client, FIRST, SECOND)]
+    assert dataset.sync(client, FIRST, SECOND).events == 600
+    assert dataset.commit(client, parts).events == 0
+
+
+def _without_right_to_write(task: Task, folder: Path) -> Task:
+    scratch = folder / "events/_adanalytics/scratch"
+    scratch.rmdir()
+    scratch.write_text("no folder")
+    return task
+
+
+def _elsewhere(task: Task, folder: Path) -> Task:
+    return replace(task, place=str(folder / "elsewhere"))
+
+
+def _of_another_version(task: Task, _folder: Path) -> Task:
+    return replace(task, version="0.0.1")
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (_without_right_to_write, "Cannot write the dataset"),
+        (_elsewhere, "elsewhere does not have the plan of this task"),
+        (_of_another_version, "planned by adanalytics 0.0.1; this machine has"),
+    ],
+)
+def test_a_worker_that_cannot_deliver_says_so_before_it_downloads(
+    server: LocalServer,
+    client: Client,
+    dataset: Dataset,
+    tmp_path: Path,
+    change: Callable[[Task, Path], Task],
+    problem: str,
+) -> None:
+    (task,) = dataset.tasks(client, FIRST)
+    server.journal.clear()
+    with pytest.raises(DatasetError, match=problem):
+        change(task, tmp_path).run()
+    assert asked(server) == []
+
+
+def test_an_expired_address_is_ordered_again_after_the_commit(
+    server: LocalServer, client: Client, dataset: Dataset
+) -> None:
+    first, second = dataset.tasks(client, FIRST, SECOND)
+    part = first.run()
+    server.faults.add("403 always on download")
+    with pytest.raises(ExportExpired):
+        second.run()
+    server.faults.clear()
+    assert dataset.commit(client, [part]).left == 24
+    (again,) = dataset.tasks(client, FIRST, SECOND)
+    assert dataset.commit(client, [again.run()]).left == 0
+    assert len(rows_of(dataset)) == 600
+
+
+def test_each_file_of_an_export_is_a_task(
+    server: LocalServer, client: Client, dataset: Dataset, tmp_path: Path, httpserver: HTTPServer
+) -> None:
+    """The day is in two files of csv, though parquet was ordered; hour 13 is in both."""
+    rows = client.export(FIRST, to=tmp_path / "day.csv").read_bytes().splitlines(keepends=True)
+    middle = next(number for number, row in enumerate(rows) if b",13," in row) + 3
+    for name, part in (("one", rows[:middle]), ("two", [rows[0], *rows[middle:]])):
+        httpserver.expect_request(f"/{name}").respond_with_data(b"".join(part))
+    files = [{"url": httpserver.url_for(f"/{name}")} for name in ("one", "two")]
+    answer = {"status": "completed", "row_count": 300, "files": files}
+    server.faults.add(
+        Fault(effect="status", operation="start_export", status=200, body=json.dumps(answer))
+    )
+    tasks = dataset.tasks(client, FIRST)
+    assert [(task.number, task.of) for task in tasks] == [(0, 2), (1, 2)]
+    parts = [task.run() for task in reversed(tasks)]
+    report = dataset.commit(client, parts)
+    assert (report.events, report.failed) == (300, [])
+
+
+def test_a_service_without_parquet_is_asked_for_csv_from_then_on(
+    server: LocalServer, client: Client, dataset: Dataset
+) -> None:
+    refused = '{"error": "format must be csv"}'
+    server.faults.add(
+        Fault(effect="status", operation="start_export", times=1, status=400, body=refused)
+    )
+    parts = [task.run() for task in dataset.tasks(client, FIRST, SECOND)]
+    assert asked(server).count("start_export") == 3
+    assert dataset.commit(client, parts).events == 600
+
+
+def test_tasks_put_their_hours_into_object_storage(client: Client, tmp_path: Path) -> None:
+    dataset = Dataset("memory://tasks/events")
+    parts = [task.run() for task in dataset.tasks(client, FIRST, SECOND)]
+    assert dataset.commit(client, [*parts, *parts]).events == 600
+    assert dataset.verify(client, until=SECOND).is_whole
+    assert dataset.holdings() is not None
+
+
+@pytest.mark.parametrize("workers", [0, 1.5, True])
+def test_a_wrong_number_of_workers_is_refused(
+    client: Client, dataset: Dataset, workers: int
+) -> None:
+    with pytest.raises(ConfigurationError, match="workers"):
+        dataset.sync(client, date(2026, 1, 15), workers=workers)
