@@ -4,8 +4,10 @@ import threading
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
+from functools import partial
 from gzip import GzipFile
 from io import BufferedIOBase
+from itertools import chain
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import Any
@@ -113,9 +115,9 @@ class EventTables:
                         each.dictionary_page_offset or each.data_page_offset for each in columns
                     ]
                     groups = [n for n in groups if section.begin <= begin[n] < section.end]
-                for batch in file.iter_batches(
-                    _ROWS_READ, row_groups=groups, columns=known, use_threads=False
-                ):
+                # Group by group: over several, the reader keeps the bytes of all.
+                read = partial(file.iter_batches, _ROWS_READ, columns=known, use_threads=False)
+                for batch in chain.from_iterable(read(row_groups=[number]) for number in groups):
                     yield pa.table([self._fitted(batch, each) for each in self.schema], self.schema)
         except (pa.ArrowException, OSError, ValueError) as error:
             raise ProtocolError(f"The file of events cannot be read: {error}") from None

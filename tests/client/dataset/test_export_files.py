@@ -95,6 +95,28 @@ def test_a_damaged_parquet_file_is_refused(tmp_path: Path) -> None:
         read(tmp_path / "day.parquet")
 
 
+def test_the_memory_for_a_file_does_not_grow_with_it(tmp_path: Path) -> None:
+    def peak(groups: int) -> int:
+        ids = pa.array([f"{number:036}" for number in range(groups * 1_000)])
+        pq.write_table(
+            pa.table({"event_id": ids}),
+            tmp_path / "day.parquet",
+            row_group_size=1_000,
+            compression="none",
+            use_dictionary=False,
+        )
+        before = pa.default_memory_pool()
+        pool = pa.proxy_memory_pool(before)
+        pa.set_memory_pool(pool)
+        try:
+            assert sum(map(len, TABLES.from_file(tmp_path / "day.parquet"))) == len(ids)
+        finally:
+            pa.set_memory_pool(before)
+        return int(pool.max_memory())
+
+    assert peak(60) < 1.5 * peak(6)
+
+
 @pytest.fixture
 def small_sections(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fetch, "SECTION_BYTES", 10_000)
