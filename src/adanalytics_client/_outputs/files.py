@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Protocol, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 from adanalytics_client._base.files import (
     check_target,
@@ -22,31 +22,6 @@ if TYPE_CHECKING:
 
 Rewrite = Callable[[BinaryIO, BinaryIO], None]
 """Reads the old content from its start, and writes the new content."""
-
-
-class Target(Protocol):
-    """The destination of an output: a file that appears at the end, or a stream."""
-
-    @property
-    def file(self) -> BinaryIO:
-        """Return the file to write to."""
-
-    @property
-    def rewritable(self) -> bool:
-        """Return whether its content can still be replaced."""
-
-    @property
-    def size(self) -> int | None:
-        """Return the bytes written so far; None for a stream without a position, as of a pipe."""
-
-    def rewrite(self, change: Rewrite) -> None:
-        """Replace the content of a rewritable target; `file` is at its end afterwards."""
-
-    def commit(self) -> None:
-        """Make the content visible."""
-
-    def abort(self) -> None:
-        """Remove the content, as far as possible."""
 
 
 class AtomicFile:
@@ -114,6 +89,7 @@ class Stream:
 
     @property
     def size(self) -> int | None:
+        """The bytes written so far; None for a stream without a position, as of a pipe."""
         try:
             return self.file.tell()
         except (AttributeError, OSError):
@@ -175,7 +151,7 @@ class GzipTarget:
     not look complete.
     """
 
-    def __init__(self, inner: Target) -> None:
+    def __init__(self, inner: "AtomicFile | Device") -> None:
         self._inner = inner
         self._packer = _Packer(inner.file)
         self.rewritable = inner.rewritable
@@ -224,3 +200,7 @@ class _Packer(io.BufferedIOBase):
     def finish(self) -> None:
         """Write the rest, with checksum and length."""
         self._to.write(self._deflate.flush())
+
+
+Target = AtomicFile | Stream | GzipTarget
+"""The destination of an output: a file that appears at the end, or a stream."""

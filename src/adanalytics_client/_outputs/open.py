@@ -5,36 +5,25 @@ import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO, Literal, Protocol, cast, get_args
+from typing import TYPE_CHECKING, BinaryIO, Literal, TypeAlias, cast, get_args
 
 from adanalytics_client._base.files import check_name
 from adanalytics_client._base.formats import SUFFIXES, suffix_of
 from adanalytics_client._json.columns import Columns
-from adanalytics_client._json.raw import RawRows
 from adanalytics_client._outputs.csv import CsvOutput
 from adanalytics_client._outputs.files import AtomicFile, Device, GzipTarget, Stream, Target
 from adanalytics_client._outputs.jsonl import JsonlOutput
 from adanalytics_client.errors import ConfigurationError
 
+if TYPE_CHECKING:
+    from adanalytics_client._outputs.arrow import ArrowOutput
+
 Format = Literal["jsonl", "csv", "parquet", "arrow"]
 """The formats of `write`; text is compressed if a path ends in `.gz`."""
 
 
-class Output(Protocol):
-    """Receives pages and makes a file of them."""
-
-    @property
-    def target(self) -> Target:
-        """Return the destination."""
-
-    def add(self, events: RawRows) -> int:
-        """Write the events of a page and return their number."""
-
-    def commit(self) -> None:
-        """Finish and make the file visible."""
-
-    def abort(self) -> None:
-        """Discard the output; an existing file stays unchanged."""
+Output: TypeAlias = "JsonlOutput | CsvOutput | ArrowOutput"
+"""Receives pages and makes a file of them."""
 
 
 def open_output(
@@ -61,7 +50,7 @@ def open_output(
     make = _maker(form, columns)
     check_name(path)
     special = path.exists() and not path.is_file() and not path.is_dir()
-    target: Target = Device(path) if special else AtomicFile(path)
+    target = Device(path) if special else AtomicFile(path)
     return make(GzipTarget(target) if packed else target)
 
 
