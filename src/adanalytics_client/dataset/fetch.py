@@ -18,6 +18,7 @@ from adanalytics_client._call.session import Connection
 from adanalytics_client._events.query import EventRequest, plan_pull
 from adanalytics_client._exports.order import start_export
 from adanalytics_client._exports.saved import read_saved
+from adanalytics_client._io.http import given_up
 from adanalytics_client._io.sync_driver import SyncDriver
 from adanalytics_client.dataset.days import ServiceDays
 from adanalytics_client.dataset.execute import download, files_of, join_parts, sort
@@ -159,6 +160,7 @@ class Fetcher:
                     if stopped or failures >= FAILURES_IN_A_ROW:
                         waiting.clear()
             except BaseException:
+                self._pool.close()
                 self.connection.driver.close()
                 raise
         if stopped:
@@ -293,6 +295,8 @@ class Fetcher:
                 parts = [each.result() for each in begun]
                 if task.of > 1 or task.stated in (None, sum(part.rows for part in parts)):
                     return parts
+            if self._pool.closed:
+                raise given_up()
         return [sort(task, file, self.folder)]
 
     def _partition_pages(self, spool: Spool, asked_at: datetime) -> list[FinishedHour]:

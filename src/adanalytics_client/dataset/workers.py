@@ -16,9 +16,11 @@ class WorkerPool(ProcessPoolExecutor):
         context = get_context("spawn")
         watched, self._alive = context.Pipe(duplex=False)
         super().__init__(most, context, _begin, (watched,))
+        self.closed = False
 
     def close(self) -> None:
         """End the processes at once, whatever they do."""
+        self.closed = True
         self._alive.close()
         self.shutdown(wait=False, cancel_futures=True)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+from concurrent.futures.process import BrokenProcessPool
 from datetime import date
 from io import StringIO
 from pathlib import Path
@@ -19,6 +20,7 @@ from adanalytics_client import ProtocolError
 from adanalytics_client.dataset import Dataset, fetch
 from adanalytics_client.dataset.section import Section
 from adanalytics_client.dataset.tables import EventTables
+from adanalytics_client.dataset.workers import WorkerPool
 from adanalytics_server.faults import Fault
 
 if TYPE_CHECKING:
@@ -158,3 +160,18 @@ def test_a_line_break_in_quotes_leaves_a_file_to_one_process(
     assert (report.events, report.failed) == (300, [])
     domains = pyarrow.dataset.dataset(tmp_path / "events/data").to_table()["domain"].unique()
     assert domains.to_pylist() == ["one\ntwo"]
+
+
+def test_an_interrupted_sync_does_not_sort_what_its_processes_left(
+    client: Client, tmp_path: Path, small_sections: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sorting a large file in this process would make Ctrl-C wait for it."""
+
+    def interrupted(pool: WorkerPool, *_: object) -> None:
+        pool.close()
+        raise BrokenProcessPool
+
+    monkeypatch.setattr(WorkerPool, "submit", interrupted)
+    monkeypatch.setattr(fetch, "sort", lambda *_: pytest.fail("It was sorted."))
+    report = Dataset(tmp_path / "events").sync(client, DAY, via="export", workers=2)
+    assert [failed.kind for failed in report.failed] == ["TransportError"]
