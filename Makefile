@@ -104,7 +104,7 @@ bench-long: $(STAMP)  ## run the server's benchmarks on 2 and on 10 million even
 	@$(BIN)/python benchmarks/server_http.py 2000000
 	@$(BIN)/python benchmarks/server_memory.py 10000000
 
-bench-spark: java-17 $(SPARK_STAMP)  ## measure reads from Spark with 1 and 2 executors
+bench-spark: java-17 $(SPARK_STAMP)  ## measure the ways to bring events to Spark
 	@$(BIN)/python benchmarks/spark_read.py
 
 lint: $(STAMP)  ## lint and check the format
