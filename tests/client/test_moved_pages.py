@@ -461,8 +461,9 @@ def test_late_events_anywhere_on_a_page_are_noticed(late: int, behind: int) -> N
         ready = fanout.ready()
         assert ready is not None
         came += [row["event_id"] for row in ready.page.rows.rows()]
-    assert came == [*first, *(each for each in second if each not in first)]
-    assert [each.repeated for each in drifts] == [len({*first} & {*second})]
+    before = {*first}
+    assert came == [*first, *(each for each in second if each not in before)]
+    assert [each.repeated for each in drifts] == [len(before & {*second})]
 
 
 def numbered(say: type[Say], counts: list[int]) -> Any:

@@ -15,8 +15,6 @@ from adanalytics_client.tables import event_schema
 Shop = Any
 Readers = dict[str, Callable[[Path], tuple[int, Decimal]]]
 
-pytestmark = pytest.mark.usefixtures("hourly")
-
 
 def parts_of(folder: Path) -> list[str]:
     return sorted(path.relative_to(folder).as_posix() for path in folder.glob("data/*/*/*"))

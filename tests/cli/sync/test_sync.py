@@ -20,8 +20,8 @@ Shop = Any
 Held = Callable[[Path], list[dict[str, Any]]]
 LOOK = {"dates": 1, "summary": 1}
 FIRST, SECOND = "2026-01-15", "2026-01-16"
-
-pytestmark = pytest.mark.usefixtures("hourly")
+# Where requests are counted by the hour: a pull of 48 hours each by itself costs four times more.
+BY_HOUR = pytest.mark.usefixtures("hourly")
 
 
 def everything_in(folder: Path) -> dict[str, tuple[int, int]]:
@@ -36,6 +36,7 @@ def files_in(folder: Path) -> set[str]:
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
 
 
+@BY_HOUR
 def test_every_event_is_held_once_and_exactly(shop: Shop, held: Held, folder: Path) -> None:
     assert shop.sync("--to", folder).exit_code == 0
     assert shop.asked() == {**LOOK, "events": shop.price(FIRST) + shop.price(SECOND)}
@@ -91,6 +92,7 @@ def test_the_second_time_costs_two_requests_and_writes_nothing(shop: Shop, folde
     assert everything_in(folder) == before
 
 
+@BY_HOUR
 def test_only_finished_files_are_under_data(shop: Shop, folder: Path) -> None:
     """Not even for hours without events, of which the manifest alone knows."""
     shop.sync("2026-01-14", "2026-01-15", "--to", folder)
@@ -103,6 +105,7 @@ def test_only_finished_files_are_under_data(shop: Shop, folder: Path) -> None:
     assert [record["rows"] for record in empty["hours"].values()] == [0] * 24
 
 
+@BY_HOUR
 def test_a_restated_day_is_found_and_pulled_as_a_whole(
     shop: Shop, held: Held, folder: Path
 ) -> None:
@@ -130,6 +133,7 @@ def test_late_events_are_found(shop: Shop, held: Held, folder: Path) -> None:
     assert held(folder) == shop.rows()
 
 
+@BY_HOUR
 def test_an_open_hour_is_asked_for_again_once_it_is_over(
     shop: Shop, held: Held, folder: Path
 ) -> None:
@@ -151,6 +155,7 @@ def test_an_open_hour_is_asked_for_again_once_it_is_over(
     assert held(folder) == shop.rows()
 
 
+@BY_HOUR
 def test_a_change_that_the_open_hours_do_not_explain_is_found(
     shop: Shop, held: Held, folder: Path
 ) -> None:
@@ -169,6 +174,7 @@ def test_a_change_that_the_open_hours_do_not_explain_is_found(
     assert shop.asked() == LOOK
 
 
+@BY_HOUR
 def test_repull_asks_for_the_last_days_again(shop: Shop, held: Held, folder: Path) -> None:
     shop.sync("--to", folder)
     shop.asked()
@@ -177,6 +183,7 @@ def test_repull_asks_for_the_last_days_again(shop: Shop, held: Held, folder: Pat
     assert held(folder) == shop.rows()
 
 
+@BY_HOUR
 def test_a_repull_that_was_stopped_goes_on_and_a_finished_one_begins_anew(
     shop: Shop, held: Held, folder: Path
 ) -> None:
@@ -199,6 +206,7 @@ def test_a_repull_that_was_stopped_goes_on_and_a_finished_one_begins_anew(
     assert shop.asked()["events"] >= price - 1
 
 
+@BY_HOUR
 def test_max_requests_stops_and_the_command_goes_on(shop: Shop, held: Held, folder: Path) -> None:
     result = shop.sync("2026-01-15", "2026-01-16", "--to", folder, "--max-requests", "12")
     assert result.exit_code == 5
@@ -293,6 +301,7 @@ def test_a_deadline_stops_before_the_next_request(shop: Shop, folder: Path) -> N
     assert "Stopped: the 1e-09 s deadline passed before the sync ended; " in result.stderr
 
 
+@BY_HOUR
 def test_one_bad_hour_leaves_the_others_alone(shop: Shop, held: Held, folder: Path) -> None:
     odd = Fault(
         effect="status",
@@ -341,6 +350,7 @@ def test_a_refused_credential_ends_it_at_once(shop: Shop, folder: Path) -> None:
     assert result.exit_code == 4
 
 
+@BY_HOUR
 def test_drift_begins_an_hour_again(
     shop: Shop, held: Held, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
