@@ -3,6 +3,7 @@
 import gc
 import os
 import signal
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -10,6 +11,11 @@ from hypothesis import settings
 # Before the plugin for pytest sets others.
 os.environ.setdefault("ADANALYTICS_QUOTA_LOG", "shared")
 os.environ.setdefault("ADANALYTICS_ON_LIMIT", "wait")
+
+# No test asks a service with a public certificate, and reading those of all authorities takes each
+# process and each call of httpx 20 ms: a folder is looked through only when a certificate is there.
+os.environ.pop("SSL_CERT_FILE", None)
+os.environ["SSL_CERT_DIR"] = str(Path(__file__).parent)
 
 # The machine may be busy, and how long something takes is no test's matter.
 settings.register_profile("patient", deadline=None)
