@@ -52,7 +52,7 @@ def test_extras(run: Run, service: LocalServer, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(
         module,
         "distributions",
-        lambda name: [] if name in {"duckdb", "s3fs"} else metadata.distributions(name=name),
+        lambda name: [] if name in {"duckdb", "obstore"} else metadata.distributions(name=name),
     )
     checks = json.loads(run("doctor", "-f", "json").stdout)
     there, missing = (each for each in checks if each["name"] == "extras")

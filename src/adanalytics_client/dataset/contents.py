@@ -5,10 +5,8 @@ place, then the manifest is updated, once for each day. A process may be killed 
 these steps: the next run reads the journal, checks which file is there, and corrects the manifest.
 """
 
-from collections.abc import Collection, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable
 from datetime import date, datetime
-from pathlib import Path
 
 from msgspec.structs import replace
 
@@ -29,15 +27,6 @@ class Contents:
         self._recover()
         self._sizes = store.sizes(DATA)
         self._parts = {name for name in self._sizes if name.endswith(f"/part-0.{form}")}
-
-    @contextmanager
-    def writing(self) -> Iterator[Path]:
-        """Yield a folder for unfinished files, and save the manifest at the end in any case."""
-        with self.store.scratch() as folder:
-            try:
-                yield folder
-            finally:
-                self.save(self.manifest.unsaved)
 
     def find_damage(self, days: Iterable[date]) -> list[str]:
         """Describe hours whose file is missing, has another length, or should not be there.

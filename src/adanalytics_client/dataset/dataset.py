@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import UTC, date, datetime, time
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, get_args
 
 from adanalytics_client._base.clock import SystemClock
@@ -346,15 +346,8 @@ class Dataset:
         manifest = Manifest(store)
         records = [manifest.day(day) for day in manifest.days()]
         hours = {record.day: len(record.hours) if record.rows else 0 for record in records}
-        last = max(
-            (
-                datetime.combine(record.day, time(hour), UTC)
-                for record in records
-                for hour, of in record.hours.items()
-                if of.rows
-            ),
-            default=None,
-        )
+        filled = [hour for record in records for hour, of in record.by_hour.items() if of.rows]
+        last = filled[-1].start if filled else None
         damaged = manifest.damaged
         return Holdings(identity.partner, identity.origin, identity.form, hours, damaged, last)
 
@@ -417,10 +410,8 @@ class Dataset:
         import_extra("pyarrow", extra="sql")
         from adanalytics_client.dataset.query import CommittedFiles
 
-        files, connection = (
-            CommittedFiles.read(self.place),
-            connection or duckdb.default_connection(),
-        )
+        files = CommittedFiles.read(self.place)
+        connection = connection or duckdb.default_connection()
         files.mount(connection)
         return connection.sql(files.select())
 

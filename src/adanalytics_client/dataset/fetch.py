@@ -28,13 +28,12 @@ from adanalytics_client.dataset.parts import write_hours
 from adanalytics_client.dataset.planning import ExpectedCounts, Query, events_of, requests_of
 from adanalytics_client.dataset.report import FailedQuery
 from adanalytics_client.dataset.section import Section
-from adanalytics_client.dataset.spool import Spool, StoredPage
+from adanalytics_client.dataset.spool import Spool, StoredPage, folder_of
 from adanalytics_client.dataset.store import Store
 from adanalytics_client.dataset.tables import EventTables, Table
 from adanalytics_client.dataset.task import Part, Task
 from adanalytics_client.dataset.workers import WorkerPool
 from adanalytics_client.errors import (
-    AdAnalyticsError,
     ConfigurationError,
     DownloadError,
     ExportError,
@@ -231,14 +230,16 @@ class Fetcher:
                 return self._take(spool, ExportJob(saved, self.connection))
         except _ORDER_LOST as error:
             # An export that is not done in a second run may never be.
-            if not (_is_lost(error) or isinstance(error, ExportTimeout)):
+            if isinstance(error, DownloadError) and error.part:
                 raise
         while True:
             job = self.order(spool)
             try:
                 return self._take(spool, job)
+            except ExportTimeout:
+                raise
             except _ORDER_LOST as error:
-                if not _is_lost(error):
+                if isinstance(error, DownloadError) and error.part:
                     raise
                 spool.clear()
                 if job.order.format == "csv":
@@ -276,7 +277,7 @@ class Fetcher:
         """Download the files of an export, and sort their events into hours."""
         parts = list[Part]()
         for task in self.tasks(spool, job):
-            folder = spool.folder() or self.folder
+            folder = self.store.local(folder_of(spool.query)) or self.folder
             name = f"{spool.query}-{task.number}.{job.order.format}"
             export = read_saved(task.export)
             parts += self._sort(task, download(export, self.connection, folder / name))
@@ -338,9 +339,3 @@ def forecast(queries: Collection[Query], service: ServiceDays, store: Store) -> 
 
 def _spool_of(query: Query, service: ServiceDays, store: Store) -> Spool:
     return Spool(store, query, service.basis(query.first, query.last))
-
-
-def _is_lost(error: AdAnalyticsError) -> bool:
-    if isinstance(error, DownloadError):
-        return error.part is None
-    return not isinstance(error, ExportTimeout)

@@ -143,6 +143,10 @@ class DayRecord:
         return replace(self, hours=dict(sorted({**self.hours, **of_day}.items())))
 
     @property
+    def by_hour(self) -> dict[Hour, HourRecord]:
+        return {Hour(self.day, number): record for number, record in self.hours.items()}
+
+    @property
     def rows(self) -> int:
         return sum(record.rows for record in self.hours.values())
 

@@ -37,10 +37,6 @@ class DayNeed:
     empty: tuple[Hour, ...] = ()
     doubtful: tuple[Hour, ...] = ()
 
-    @property
-    def is_empty(self) -> bool:
-        return not (self.asked or self.empty or self.doubtful)
-
 
 def find_need(
     record: DayRecord, state: DayState, now: datetime, *, force: Collection[Hour] = ()

@@ -1,4 +1,4 @@
-"""A dataset in object storage, through fsspec; all it needs is that a put is atomic.
+"""A dataset in object storage: in S3, GCS and Azure by obstore, elsewhere through fsspec.
 
 There are no renames and no system locks. A put makes the new object visible at once and complete;
 until then the old one is there.
@@ -11,24 +11,26 @@ import tempfile
 import threading
 import time
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from importlib import import_module
+from contextlib import AbstractContextManager, contextmanager, suppress
+from datetime import UTC, datetime
 from io import BufferedIOBase
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
-from urllib.parse import urlsplit
 
-from adanalytics_client._base.locks import POSIX
+from adanalytics_client._base.urls import redact_queries
+from adanalytics_client._base.validation import import_extra
 from adanalytics_client.dataset.layout import LOCK
-from adanalytics_client.dataset.store import write_errors
-from adanalytics_client.errors import DatasetError, DatasetInUse
+from adanalytics_client.errors import ConfigurationError, DatasetError, DatasetInUse
 
 LEASE_SECONDS = 120.0
 """The lifetime of a lease that nobody renews, for example because its process was killed."""
 
-FileSystem = Any
-"""An `fsspec.AbstractFileSystem`; fsspec has no types, and its errors are of any class."""
+_CHECK = "Check the address, the credentials for it and the network."
+_SET_KEYS = (
+    "Set AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION; for the keys of a profile, run "
+    'eval "$(aws configure export-credentials --format env)".'
+)
 
 
 class ObjectStore:
@@ -37,29 +39,25 @@ class ObjectStore:
     Unfinished files are in a temporary folder of this machine until they are put.
 
     Attributes:
-        file_system: the library that reads and writes them.
+        file_system: an `fsspec.AbstractFileSystem`, whose errors are of any class.
     """
 
-    def __init__(self, files: FileSystem, root: str, place: str) -> None:
+    def __init__(self, files: Any, root: str, place: str) -> None:  # noqa: ANN401  # fsspec has no types
         self.file_system = files
         self._root = root.rstrip("/")
         self.place = place
         self._token = token_hex(8)
+        # What its put may replace: nothing, or later anything, or one version.
+        self._lock: object = "create"
 
     def read(self, name: str) -> bytes | None:
-        try:
-            with self._storage_errors():
-                content: bytes = self.file_system.cat_file(self._path(name))
-                return content
-        except FileNotFoundError:
-            return None
+        with self._storage_errors(), suppress(FileNotFoundError):
+            return bytes(self.file_system.cat_file(self._path(name)))
+        return None
 
-    @contextmanager
-    def open(self, name: str) -> Iterator[BufferedIOBase]:
-        path = Path(name)
-        files = self.file_system
-        with path.open("rb") if path.is_absolute() else files.open(self._path(name)) as file:
-            yield file
+    def open(self, name: str) -> AbstractContextManager[BufferedIOBase]:
+        path, files = Path(name), self.file_system
+        return path.open("rb") if path.is_absolute() else files.open(self._path(name))
 
     def write(
         self,
@@ -69,45 +67,37 @@ class ObjectStore:
         lasting: bool = True,  # noqa: ARG002  # it always lasts
         private: bool = False,  # noqa: ARG002  # who may read a bucket is set for the bucket
     ) -> None:
-        with self._storage_errors(), write_errors(self.place):
+        with self._storage_errors():
             self.file_system.pipe_file(self._path(name), content)
 
     def move_in(self, file: str, name: str) -> None:
         """Put or copy a finished file; large ones go in parts that become visible together."""
-        is_here = Path(file).is_absolute()
-        with self._storage_errors(), write_errors(self.place):
-            if is_here:
+        with self._storage_errors():
+            if Path(file).is_absolute():
                 self.file_system.put_file(file, self._path(name))
+                Path(file).unlink()
             else:
                 self.file_system.cp_file(self._path(file), self._path(name))
-        Path(file).unlink() if is_here else self.remove(file)
+                self.remove(file)
 
     def flush(self) -> None:
         """Do nothing: an object is durable once it is put."""
 
     def remove(self, name: str) -> None:
-        path = self._path(name)
-        with self._storage_errors():
-            if self.file_system.exists(path):
-                self.file_system.rm_file(path)
+        with self._storage_errors(), suppress(FileNotFoundError):
+            self.file_system.rm_file(self._path(name))
 
     def names(self) -> Collection[str]:
-        try:
-            with self._storage_errors():
-                found = self.file_system.ls(self._root, detail=False)
-        except FileNotFoundError:
-            return ()
-        return {path.rstrip("/").rpartition("/")[2] for path in found}
+        with self._storage_errors(), suppress(FileNotFoundError):
+            found = self.file_system.ls(self._root, detail=False)
+            return {path.rstrip("/").rpartition("/")[2] for path in found}
+        return ()
 
     def sizes(self, folder: str) -> Mapping[str, int]:
-        try:
-            with self._storage_errors():
-                found = self.file_system.find(self._path(folder), detail=True)
-        except FileNotFoundError:
-            return {}
-        # Some file systems return paths with a leading slash and some without.
-        cut = len(self._root.lstrip("/")) + 1
-        return {path.lstrip("/")[cut:]: int(info["size"]) for path, info in found.items()}
+        with self._storage_errors(), suppress(FileNotFoundError):
+            found = self.file_system.find(self._path(folder), detail=True)
+            return {path.removeprefix(self._path("")): info["size"] for path, info in found.items()}
+        return {}
 
     @contextmanager
     def scratch(self) -> Iterator[Path]:
@@ -124,11 +114,11 @@ class ObjectStore:
     def lock(self) -> Iterator[None]:
         """Hold a lease: an object that expires, which a thread renews while the block runs.
 
-        It is put only if there is none, atomically where the storage supports that (S3 does). Two
-        processes that both take over an expired lease at the same moment may both continue; since
-        every object is put atomically, that costs requests but no data.
+        It replaces only what was read: S3, GCS and Azure give it to one process. Elsewhere, two
+        that take over an expired lease at the same moment may both continue; since every object is
+        put atomically, that costs requests but no data.
         """
-        with self._storage_errors(), write_errors(self.place):
+        with self._storage_errors():
             self._take_lease()
         done = threading.Event()
         renewing = threading.Thread(target=self._renew_lease, args=(done,), daemon=True)
@@ -140,94 +130,96 @@ class ObjectStore:
             renewing.join()
             # A lease that cannot be released expires. Storage libraries raise any class.
             with suppress(Exception):
-                self.file_system.rm_file(self._path(LOCK))
+                # A deletion has no condition, and could hit the lease of another process.
+                self._put_lease(seconds=0)
 
     @contextmanager
     def _storage_errors(self) -> Iterator[None]:
         """Turn an error of a storage library, which may be of any class, into a DatasetError."""
         try:
             yield
-        except (DatasetError, FileNotFoundError):
+        except DatasetError:
             raise
         except Exception as error:
             reason = str(error).strip().partition("\n")[0] or type(error).__name__
+            lacks_keys = self.place.startswith("s3") and not os.environ.get("AWS_ACCESS_KEY_ID")
             raise DatasetError(
-                f"Cannot use {self.place}: {reason.rstrip('.')}.",
-                remedy="Check the address, the credentials for it and the network.",
+                f"Cannot use {self.place}: {redact_queries(reason).rstrip('.')}.",
+                remedy=f"{_CHECK} {_SET_KEYS}" if lacks_keys else _CHECK,
             ) from error
 
     def _path(self, name: str) -> str:
         return f"{self._root}/{name}"
 
     def _take_lease(self) -> None:
-        """Take a lease that is free, expired, or of a process of this machine that has ended."""
-        path = self._path(LOCK)
-        with suppress(FileExistsError):
-            self.file_system.pipe_file(path, self._lease(), mode="create")
-            return
-        try:
-            held = json.loads(self.file_system.cat_file(path))
-            # Its own lease, if the answer to the first put was lost.
-            expired = held["token"] == self._token or time.time() > float(held["until"])
-            ended = held["host"] == socket.gethostname() and not _is_running(int(held["process"]))
-        except (FileNotFoundError, ValueError, KeyError, TypeError):
-            held, expired, ended = {}, True, True
-        if not (expired or ended):
-            raise DatasetInUse(
-                f"Process {held['process']} on {held['host']} works on {self.place}.",
-                remedy="Wait until it has ended, then run the same command again.",
-            )
-        self.file_system.pipe_file(path, self._lease())
+        """Take a lease that is free or expired."""
+        held, self._lock = self._read_lease()
+        if time.time() > held.get("until", 0):
+            with suppress(FileExistsError):
+                return self._put_lease()
+            held, _ = self._read_lease()
+        end = datetime.fromtimestamp(held.get("until", 0), UTC)
+        raise DatasetInUse(
+            f"Process {held.get('process')} on {held.get('host')} works on {self.place}.",
+            remedy="Wait until it has ended, then run the same command again. If it was killed, "
+            f"its lock expires at {end:%H:%M:%S} UTC.",
+        )
 
     def _renew_lease(self, done: threading.Event) -> None:
         while not done.wait(LEASE_SECONDS / 4):
             with suppress(Exception):
-                self.file_system.pipe_file(self._path(LOCK), self._lease())
+                self._put_lease()
 
-    def _lease(self) -> bytes:
+    def _put_lease(self, *, seconds: float = LEASE_SECONDS) -> None:
+        """Put the lease, unless another process put one since. Raises FileExistsError."""
         lease = {
             "host": socket.gethostname(),
             "process": os.getpid(),
             "token": self._token,
-            "until": time.time() + LEASE_SECONDS,
+            "until": time.time() + seconds,
         }
-        return json.dumps(lease).encode()
+        content = json.dumps(lease).encode()
+        try:
+            put = self.file_system.pipe_file(self._path(LOCK), content, mode=self._lock)
+            self._lock = put or "overwrite"
+        except Exception:
+            # If only the answer was lost, it is there.
+            held, version = self._read_lease()
+            if held.get("token") != self._token:
+                raise
+            self._lock = version
 
-
-def _is_running(process: int) -> bool:
-    if not POSIX:
-        # There it would end the process: https://docs.python.org/3/library/os.html#os.kill
-        return True
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
+    def _read_lease(self) -> tuple[dict[str, Any], object]:
+        """Return the lease that is there, empty if it is none, and what a put may replace."""
+        path = self._path(LOCK)
+        with suppress(FileNotFoundError):
+            # Before the content: what is put in between is then not replaced.
+            info = self.file_system.info(path)
+            held = json.loads(self.file_system.cat_file(path))
+            return held, info if "e_tag" in info else "overwrite"
+        return {}, "create"
 
 
 def open_object_store(place: str) -> ObjectStore:
-    """Open an fsspec address.
+    """Open an address of S3, GCS or Azure, or of another library for fsspec.
 
     Raises:
-        DatasetError: when the library for the address is missing, or its kind is unknown.
+        ConfigurationError: when the extra is not installed, or only a profile has credentials.
+        DatasetError: when that library is missing, or the kind of address is unknown.
     """
-    kind = urlsplit(place).scheme
+    kind, _, name = place.partition("://")
+    fsspec = import_extra("fsspec", extra="s3")
+    has_only_profile = os.environ.get("AWS_PROFILE") and not os.environ.get("AWS_ACCESS_KEY_ID")
+    if has_only_profile and kind in {"s3", "s3a"}:
+        raise ConfigurationError("AWS_PROFILE is set, but profiles are not read.", remedy=_SET_KEYS)
+    if kind in {"s3", "s3a", "gs", "az", "abfs", "abfss"}:
+        import_extra("obstore", extra="s3")
+        from adanalytics_client.dataset.cloud import CloudFiles
+
+        return ObjectStore(CloudFiles(kind, name.partition("/")[0]), place, place)
     try:
-        fsspec = import_module("fsspec")
         # Other processes may write too, so listings are not cached.
         files, root = fsspec.core.url_to_fs(place, use_listings_cache=False)
-    except ImportError as error:
-        if kind not in {"s3", "memory"}:
-            raise DatasetError(
-                f"{kind}:// needs a library that is not installed: {error}.",
-                remedy="Install the fsspec library for it, with python -m pip install.",
-            ) from None
-        raise DatasetError(
-            f"{kind}:// needs the 's3' extra, which is not installed.",
-            remedy="Install it: python -m pip install 'adanalytics[s3]'",
-        ) from None
-    except ValueError as error:
+    except (ImportError, ValueError) as error:
         raise DatasetError(f"{place}: {error}.", remedy="Name a folder or s3://...") from None
     return ObjectStore(files, root, place)

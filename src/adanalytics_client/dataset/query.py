@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from adanalytics_client._base.validation import import_extra
 from adanalytics_client._outputs.schema import EVENT_KINDS, Kind
-from adanalytics_client.dataset.layout import DATA, MANIFEST, Hour, PartFormat, part_name
+from adanalytics_client.dataset.layout import DATA, MANIFEST, PartFormat, part_name
 from adanalytics_client.dataset.manifest import HourRecord, Identity, Manifest
 from adanalytics_client.dataset.object_store import ObjectStore
 from adanalytics_client.dataset.parts import checksum
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     import duckdb
 
 T = TypeVar("T")
-
-MEMORY = "1GB"
-"""The memory of a query, if none is given."""
 
 _REPAIR = "If a sync is running, query again. Otherwise adanalytics verify says how to repair it."
 _ONE_SELECT = "Give one SELECT, which reads the view events and nothing else."
@@ -109,9 +106,9 @@ class CommittedFiles:
         if identity is None:
             raise DatasetError(f"There is no dataset at {place}.", remedy="Make one with a sync.")
         parts = {
-            part_name(Hour(day, hour), identity.form): record
+            part_name(hour, identity.form): record
             for day in manifest.days()
-            for hour, record in manifest.day(day).hours.items()
+            for hour, record in manifest.day(day).by_hour.items()
             if record.size
         }
         for day, what in manifest.damaged.items():
@@ -181,7 +178,7 @@ def select_events(datasets: Mapping[str, CommittedFiles]) -> str:
 
 
 @contextmanager
-def run_query(sql: str, places: Sequence[str], *, memory: str = MEMORY) -> Iterator[QueryResult]:
+def run_query(sql: str, places: Sequence[str], *, memory: str) -> Iterator[QueryResult]:
     """Run one SELECT over the view `events` of one or more datasets.
 
     The query can read nothing else, and ends with the block. DuckDB runs on a thread, so that

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import count
-from pathlib import Path
 
 from adanalytics_client.dataset.layout import EXPORTS, SPOOL
 from adanalytics_client.dataset.manifest import Damaged, seal, unseal
@@ -103,10 +102,6 @@ class Spool:
             if says.get("began") != self._began() or says.get("crc32") != zlib.crc32(body):
                 return
             yield StoredPage(says["number"], body, says["last"], says["token"], says["total"])
-
-    def folder(self) -> Path | None:
-        """Return the folder on this machine's disk; None if the dataset is elsewhere."""
-        return self._store.local(self._name)
 
     def clear(self) -> None:
         self.start = None

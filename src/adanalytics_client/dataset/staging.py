@@ -101,9 +101,7 @@ class Staging:
             if shrunk:
                 difference = f"{shrunk[0]} has fewer events than before"
             confirmed = [
-                Hour(day, hour)
-                for hour, of in record.hours.items()
-                if of.fingerprint == UNCONFIRMED
+                hour for hour, of in record.by_hour.items() if of.fingerprint == UNCONFIRMED
             ]
         if difference:
             self.differing[day] = difference
@@ -137,8 +135,8 @@ class Staging:
         """List the hours without events, if the day has fewer events than the summary states."""
         record, stated = self._complete_record(day), events_in(self._service.state(day).figures)
         found = events_in(record.totals.counts) if record.totals else record.rows
-        empty = [hour for hour, of in record.hours.items() if not of.rows]
-        return [Hour(day, hour) for hour in empty] if found < stated else []
+        empty = [hour for hour, of in record.by_hour.items() if not of.rows]
+        return empty if found < stated else []
 
     def _complete_record(self, day: date) -> DayRecord:
         """Return the record that a day would have with its staged hours committed."""

@@ -25,7 +25,7 @@ from adanalytics_client.dataset.delivered import Delivered
 from adanalytics_client.dataset.fetch import Fetcher, Pulled, expected_counts, forecast
 from adanalytics_client.dataset.layout import IDENTITY, Hour
 from adanalytics_client.dataset.manifest import Identity, seal
-from adanalytics_client.dataset.needs import Needs, Reason, end_repull, find_needs
+from adanalytics_client.dataset.needs import DayNeed, Needs, Reason, end_repull, find_needs
 from adanalytics_client.dataset.planning import Query, Via, plan_queries
 from adanalytics_client.dataset.report import FailedQuery, SyncPlan, SyncReport, write_report
 from adanalytics_client.dataset.spool import Spool, Start, list_started
@@ -69,11 +69,12 @@ class Sync:
         if not needs.days:
             return
         report.wanted = 0
-        if not delivered and all(need.is_empty for need in needs.days.values()):
+        if not delivered and all(need == DayNeed() for need in needs.days.values()):
             end_repull(contents, needs)
             return
         with ExitStack() as ending:
-            folder = ending.enter_context(contents.writing())
+            folder = ending.enter_context(contents.store.scratch())
+            ending.callback(lambda: contents.save(contents.manifest.unsaved))
             now = self.now()
             for day, need in needs.days.items():
                 contents.note_empty(need.empty, now, needs.service.state(day).fingerprint)

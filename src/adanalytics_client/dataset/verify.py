@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -35,6 +36,7 @@ EVENTS_COMPARED = 65_536
 """About how many events of an hour are compared with an export at a time."""
 
 
+@dataclass
 class Verification:
     """Checks every file of a dataset, an hour at a time.
 
@@ -42,18 +44,13 @@ class Verification:
     over, or a later one of which it holds something. `observer` is told of each hour.
     """
 
-    def __init__(
-        self,
-        contents: Contents,
-        now: Callable[[], datetime],
-        until: date | None,
-        observer: Observer,
-    ) -> None:
-        self._contents = contents
-        self._manifest = contents.manifest
-        self._now = now
-        self._until = until
-        self._observer = observer
+    contents: Contents
+    now: Callable[[], datetime]
+    until: date | None
+    observer: Observer
+
+    def __post_init__(self) -> None:
+        self._manifest = self.contents.manifest
         self._tables = EventTables()
         self._totals: dict[date, Totals | None] = {}
         self._hours = 0
@@ -67,41 +64,39 @@ class Verification:
         problems = [*self._check_files()]
         if client is None:
             problems += self._find_gaps()
-            return VerifyReport(self._hours, self._events, problems)
-        problems += self._compare(ServiceDays(client.connection, None, self._manifest.days()))
-        if deep:
+        else:
+            problems += self._compare(ServiceDays(client.connection, None, self._manifest.days()))
+        if client and deep:
             broken = {problem.day for problem in problems}
             problems += self._compare_with_exports(client, broken)
         return VerifyReport(self._hours, self._events, problems)
 
     def _check_files(self) -> Iterator[Problem]:
-        form, known = self._contents.form, set()
+        form, known = self.contents.form, set()
         total = sum(len(self._manifest.day(day).hours) for day in self._manifest.days())
-        sizes = self._contents.store.sizes(DATA)
+        sizes = self.contents.store.sizes(DATA)
         for day in self._manifest.days():
-            hours = self._manifest.day(day).hours
             if day in self._manifest.damaged:
                 what = f"its manifest is damaged: {self._manifest.damaged[day]}"
                 yield Problem(day, what, remedy="sync")
             self._totals[day] = Totals()
-            for number, record in hours.items():
-                hour = Hour(day, number)
+            for hour, record in self._manifest.day(day).by_hour.items():
                 self._hours += 1
                 self._events += record.rows
                 if record.size:
                     known.add(part_name(hour, form))
                     yield from self._check_hour(hour, record, sizes)
-                notify(self._observer.verified, HoursVerified(self._hours, total, deep=False))
-        strays = _strays(sizes.keys() - known, form, self._now())
+                notify(self.observer.verified, HoursVerified(self._hours, total, deep=False))
+        strays = _strays(sizes.keys() - known, form, self.now())
         # A day whose manifest is damaged has no known files, so each of its files would be a stray.
         yield from (stray for stray in strays if stray.day not in self._manifest.damaged)
 
     def _check_hour(
         self, hour: Hour, record: HourRecord, sizes: Mapping[str, int]
     ) -> Iterator[Problem]:
-        name = part_name(hour, self._contents.form)
+        name = part_name(hour, self.contents.form)
         size = sizes.get(name)
-        if size == record.size and checksum(self._contents.store, name) == record.sha256:
+        if size == record.size and checksum(self.contents.store, name) == record.sha256:
             for what in self._check_events(hour, record):
                 yield Problem(hour.day, what, hour.hour)
             return
@@ -116,10 +111,7 @@ class Verification:
         rows, totals, strange = 0, self._totals[hour.day], 0
         with closing(Ids()) as ids:
             try:
-                form = self._contents.form
-                for table in read_part(
-                    self._contents.store, part_name(hour, form), form, self._tables
-                ):
+                for table in self._held(hour):
                     ids.add(table)
                     rows += table.num_rows
                     strange += not is_of_hour(table, hour)
@@ -140,8 +132,8 @@ class Verification:
     def _find_gaps(self) -> Iterator[Problem]:
         """Describe hours that are missing on days of the dataset, and days up to `until`."""
         days = set(self._manifest.days())
-        if self._until and days:
-            days.update(days_between(max(days), self._until))
+        if self.until and days:
+            days.update(days_between(max(days), self.until))
         for day in sorted(days.difference(self._manifest.damaged)):
             yield from self._missing(self._manifest.day(day))
 
@@ -149,7 +141,7 @@ class Verification:
         """Describe days and hours that are missing, and totals that differ from the summary."""
         begun = {
             hour.day
-            for start in list_started(self._contents.store, lambda _start: True)
+            for start in list_started(self.contents.store, lambda _start: True)
             for hour in start.query.wanted
         }
         first = min(begun.union(self._manifest.days()), default=date.min)
@@ -165,16 +157,16 @@ class Verification:
                 yield Problem(day, what, remedy="repull" if agreed else "sync")
 
     def _is_expected(self, record: DayRecord, begun: bool) -> bool:
-        if self._until:
-            return record.day <= self._until
-        now = self._now()
+        if self.until:
+            return record.day <= self.until
+        now = self.now()
         # A listed day is not in the future, so then the clock is behind.
         is_past = record.day > now.date() or Hour(record.day, 23).is_over(now)
         return begun or bool(record.hours) or is_past
 
     def _missing(self, record: DayRecord) -> Iterator[Problem]:
         """Describe the hours of a day that are over and were not pulled since."""
-        now, hours = self._now(), [*hours_of(record.day)]
+        now, hours = self.now(), [*hours_of(record.day)]
         due, over = record.due(now), sum(hour.is_over(now) for hour in hours)
         if record.day > now.date():
             due, over = [hour for hour in hours if hour.hour not in record.hours], len(hours)
@@ -201,17 +193,16 @@ class Verification:
             with TemporaryDirectory(prefix="adanalytics-") as name:
                 folder = Path(name)
                 file = client.export(first, last, to=folder / "export.csv")
-                notify(self._observer.verified, HoursVerified(hours, total, deep=True))
+                notify(self.observer.verified, HoursVerified(hours, total, deep=True))
                 partition = HourPartition(folder)
                 for table in self._tables.from_file(file):
                     partition.add(table)
                 for day in days_between(first, last):
-                    for number, record in self._manifest.day(day).hours.items():
-                        hour = Hour(day, number)
+                    for hour, record in self._manifest.day(day).by_hour.items():
                         if wrong := self._difference(hour, record, partition.take(hour), folder):
-                            yield Problem(day, wrong, number)
+                            yield Problem(day, wrong, hour.hour)
                         hours += 1
-                        notify(self._observer.verified, HoursVerified(hours, total, deep=True))
+                        notify(self.observer.verified, HoursVerified(hours, total, deep=True))
 
     def _difference(
         self, hour: Hour, record: HourRecord, exported: Iterator[Table], folder: Path
@@ -220,10 +211,7 @@ class Verification:
 
         Both are divided into groups by the ids of their events, and compared group by group.
         """
-        store, form = self._contents.store, self._contents.form
-        held = (
-            read_part(store, part_name(hour, form), form, self._tables) if record.rows else iter(())
-        )
+        held = self._held(hour) if record.rows else iter(())
         groups, rows = 1 + record.rows // EVENTS_COMPARED, Counter[str]()
         with TemporaryDirectory(dir=folder) as name:
             parts = Partition(Path(name))
@@ -244,6 +232,10 @@ class Verification:
                 differing |= {name for name in names if not _is_same(mine[name], theirs[name])}
         names = [name for name in names if name in differing]
         return f"its events differ from the export: {', '.join(names)}" if names else ""
+
+    def _held(self, hour: Hour) -> Iterator[Table]:
+        store, form = self.contents.store, self.contents.form
+        return read_part(store, part_name(hour, form), form, self._tables)
 
     def _sorted(self, tables: Iterator[Table]) -> Table:
         return pa.concat_tables([self._tables.schema.empty_table(), *tables]).sort_by("event_id")

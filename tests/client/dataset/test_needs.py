@@ -9,7 +9,7 @@ import pytest
 from adanalytics_client.dataset.days import NO_DATA, DayState
 from adanalytics_client.dataset.layout import Hour
 from adanalytics_client.dataset.manifest import UNCONFIRMED, DayRecord, HourRecord
-from adanalytics_client.dataset.needs import Reason, find_need
+from adanalytics_client.dataset.needs import DayNeed, Reason, find_need
 from adanalytics_client.dataset.totals import NOTHING
 
 DAY = date(2026, 1, 15)
@@ -27,7 +27,7 @@ def held(
 def test_hours_that_are_missing_are_pulled() -> None:
     need = find_need(held(range(10)), LISTED, LATER)
     assert need.asked == {Hour(DAY, hour): Reason.MISSING for hour in range(10, 24)}
-    assert find_need(held(range(24)), LISTED, LATER).is_empty
+    assert find_need(held(range(24)), LISTED, LATER) == DayNeed()
 
 
 def test_a_day_that_nobody_has_is_recorded_as_empty() -> None:
@@ -38,7 +38,7 @@ def test_a_day_that_nobody_has_is_recorded_as_empty() -> None:
 def test_hours_that_were_open_are_pulled_once_they_are_over_or_changed() -> None:
     early = datetime(2026, 1, 15, 10, 20, tzinfo=UTC)
     record = held(range(11), at=early)
-    assert find_need(record, LISTED, early).is_empty
+    assert find_need(record, LISTED, early) == DayNeed()
     changed = find_need(record, DayState(DAY, "other", {}), early)
     assert changed.asked == {Hour(DAY, hour): Reason.OPEN for hour in (9, 10)}
     assert changed.doubtful == tuple(Hour(DAY, hour) for hour in range(9))
@@ -67,4 +67,4 @@ def test_a_repull_pulls_regardless_unless_nobody_has_events() -> None:
 def test_a_listed_day_is_not_in_the_future() -> None:
     behind = datetime(2025, 1, 15, 12, tzinfo=UTC)
     assert len(find_need(DayRecord(DAY), LISTED, behind).asked) == 24
-    assert find_need(DayRecord(DAY), UNLISTED, behind).is_empty
+    assert find_need(DayRecord(DAY), UNLISTED, behind) == DayNeed()

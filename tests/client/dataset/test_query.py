@@ -136,7 +136,7 @@ def test_the_folders_above_a_dataset_do_not_matter(
 def test_several_datasets_are_told_apart(synced: Callable[[PartFormat], Path]) -> None:
     places = [str(synced("parquet")), str(synced("csv"))]
     sql = "SELECT dataset, count(*) AS n FROM events GROUP BY 1 ORDER BY 1"
-    with run_query(sql, places) as result:
+    with run_query(sql, places, memory="1GB") as result:
         found = [row for batch in result.batches for row in batch.to_pylist()]
     assert found == [{"dataset": place, "n": 600} for place in sorted(places)]
 
@@ -230,7 +230,9 @@ def test_what_does_not_fit_into_memory_waits_in_a_folder_that_goes_away(
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     places = [str(synced("parquet"))]
     numbers = "(SELECT random() AS x FROM range(2000000))"
-    with run_query("SELECT current_setting('temp_directory') AS at", places) as result:
+    with run_query(
+        "SELECT current_setting('temp_directory') AS at", places, memory="1GB"
+    ) as result:
         (row,) = next(result.batches).to_pylist()
         assert Path(row["at"]).parent == tmp_path
     with run_query(f"SELECT x FROM {numbers} ORDER BY x", places, memory="40MB") as result:

@@ -1,0 +1,142 @@
+"""Syncs to a store with faults, killed ones and two at once: all rows arrive, each once.
+
+Each of them once by default; `make test-stores` and `ADANALYTICS_TRIALS` choose another number.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
+from io import BytesIO
+from threading import Barrier
+from typing import Any
+from urllib.request import Request, urlopen
+
+import pytest
+from tests.cli.processes import TIMEOUT
+from tests.cli.sync.faulty_s3 import FaultyS3, serve
+
+from adanalytics_client import errors
+from adanalytics_client.dataset import object_store
+from adanalytics_server.local import LocalServer, Sample
+
+pytest.importorskip("moto")
+pytest.importorskip("obstore")
+Shop = Any
+TRIALS = range(int(os.environ.get("ADANALYTICS_TRIALS", "1")))
+PLACE = "s3://bucket/events"
+LEASE = "PUT /bucket/events/_adanalytics/lock"
+SYNC = (sys.executable, "-m", "adanalytics_cli", "sync", "2026-01-15", "2026-01-16", "--to", PLACE)
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[LocalServer]:
+    with LocalServer(sample=Sample(days=2, events_per_day=20, seed=7), rate_limit=0) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[tuple[FaultyS3, str]]:
+    faulty, url, stop = serve()
+    yield faulty, url
+    stop()
+
+
+@pytest.fixture
+def faulty(served: tuple[FaultyS3, str], monkeypatch: pytest.MonkeyPatch) -> FaultyS3:
+    faulty, url = served
+    monkeypatch.setenv("AWS_ENDPOINT_URL", url)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
+    faulty.rest()
+    urlopen(Request(f"{url}/moto-api/reset", method="POST"))
+    urlopen(Request(f"{url}/bucket", method="PUT"))
+    return faulty
+
+
+def ids() -> list[str]:
+    files = object_store.open_object_store(PLACE).file_system
+    parquet = import_module("pyarrow.parquet")
+    parts = [BytesIO(files.cat_file(name)) for name in files.find(f"{PLACE}/data")]
+    return sorted(
+        each for part in parts for each in parquet.read_table(part)["event_id"].to_pylist()
+    )
+
+
+def check_all_is_there(shop: Shop, faulty: FaultyS3) -> None:
+    faulty.rest()
+    result = shop.sync("--to", PLACE)
+    assert result.exit_code == 0, result.stderr
+    assert shop.run("verify", PLACE).exit_code == 0
+    assert ids() == sorted(str(row["event_id"]) for row in shop.rows())
+
+
+@pytest.mark.parametrize("trial", TRIALS)
+@pytest.mark.parametrize("status", [503, 0], ids=["unavailable", "reset"])
+def test_faults_lose_nothing(shop: Shop, faulty: FaultyS3, status: int, trial: int) -> None:
+    faulty.dice.seed(trial)
+    faulty.share, faulty.status = 0.1, status
+    result = shop.sync("--to", PLACE)
+    assert "defect" not in result.stderr
+    check_all_is_there(shop, faulty)
+
+
+@pytest.mark.parametrize("trial", TRIALS)
+def test_kills_lose_nothing(shop: Shop, faulty: FaultyS3, trial: int) -> None:
+    faulty.dice.seed(trial)
+    process = subprocess.Popen(SYNC, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    faulty.kill, faulty.share, faulty.left = process.pid, 0.02, 1
+    process.wait(TIMEOUT)
+    faulty.rest()
+    # Two minutes later.
+    object_store.open_object_store(PLACE).remove("_adanalytics/lock")
+    check_all_is_there(shop, faulty)
+
+
+@pytest.mark.parametrize("trial", TRIALS)
+def test_of_two_at_once_one_works(shop: Shop, faulty: FaultyS3, trial: int) -> None:
+    both = [subprocess.Popen(SYNC, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    told = [process.communicate(timeout=TIMEOUT)[1] for process in both]
+    codes = sorted(process.returncode for process in both)
+    assert codes in ([0, 0], [0, 1])
+    if codes == [0, 1]:
+        assert any(f"works on {PLACE}" in each for each in told)
+    check_all_is_there(shop, faulty)
+
+
+@pytest.mark.parametrize(("status", "times"), [(503, 7), (0, 1)], ids=["unavailable", "reset"])
+def test_a_lease_whose_put_had_no_answer_is_its_own(
+    shop: Shop, faulty: FaultyS3, status: int, times: int
+) -> None:
+    faulty.share, faulty.status, faulty.only, faulty.after = 1, status, LEASE, True
+    faulty.left = times
+    result = shop.sync("--to", PLACE)
+    assert result.exit_code == 0, result.stderr
+    assert not faulty.left
+    check_all_is_there(shop, faulty)
+
+
+def test_one_of_many_takes_an_expired_lease(faulty: FaultyS3) -> None:
+    expired = {"host": "elsewhere", "process": 4711, "token": "t", "until": 1.0}
+    store = object_store.open_object_store(PLACE)
+    store.write("_adanalytics/lock", json.dumps(expired).encode())
+    begin, end = Barrier(8), Barrier(8)
+
+    def take(_: int) -> bool:
+        mine = object_store.open_object_store(PLACE)
+        begin.wait(TIMEOUT)
+        try:
+            with mine.lock():
+                end.wait(TIMEOUT)
+        except errors.DatasetInUse:
+            end.wait(TIMEOUT)
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(take, range(8))) == 1
+    with store.lock():
+        pass
