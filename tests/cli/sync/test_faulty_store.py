@@ -32,6 +32,12 @@ LEASE = "PUT /bucket/events/_adanalytics/lock"
 SYNC = (sys.executable, "-m", "adanalytics_cli", "sync", "2026-01-15", "2026-01-16", "--to", PLACE)
 
 
+@pytest.fixture(autouse=True)
+def certificates(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let obstore find some: it refuses to start without, also where it needs none."""
+    monkeypatch.delenv("SSL_CERT_DIR")
+
+
 @pytest.fixture(scope="module")
 def running() -> Iterator[LocalServer]:
     with LocalServer(sample=Sample(days=2, events_per_day=20, seed=7), rate_limit=0) as server:

@@ -23,6 +23,12 @@ CLOSED = "http://127.0.0.1:9"
 MISSING = [name for name in PARTS if find_spec(name) is None]
 
 
+@pytest.fixture(autouse=True)
+def certificates(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let obstore find some: it refuses to start without, also where it needs none."""
+    monkeypatch.delenv("SSL_CERT_DIR")
+
+
 @pytest.fixture(scope="module")
 def running() -> Iterator[LocalServer]:
     """Few events instead of many: each hour with one costs a dozen requests to the store."""
