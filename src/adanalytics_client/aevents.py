@@ -64,7 +64,7 @@ class AsyncEventQuery(QueryBase[AsyncDriver, M]):
         self, *, columns: Sequence[str] | None = None, progress: bool = False
     ) -> "pa.Table":
         """As `EventQuery.to_arrow`, awaited."""
-        from adanalytics_client._outputs.batches import ArrowRows
+        from adanalytics_client._outputs.arrow.batches import ArrowRows
 
         table = ArrowRows(columns)
         with displayed(self._connection.session, progress=progress, plan=self.plan) as session:
@@ -79,7 +79,7 @@ class AsyncEventQuery(QueryBase[AsyncDriver, M]):
         self, *, columns: Sequence[str] | None = None
     ) -> AsyncGenerator["pa.RecordBatch", None]:
         """As `EventQuery.to_arrow_batches`, for `async for`."""
-        from adanalytics_client._outputs.batches import ArrowRows
+        from adanalytics_client._outputs.arrow.batches import ArrowRows
 
         table, given = ArrowRows(columns), False
         async with aclosing(self._converted(table.page)) as batches:

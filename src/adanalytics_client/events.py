@@ -112,7 +112,7 @@ class EventQuery(QueryBase[SyncDriver, M]):
             >>> table.num_rows, str(table.schema.field("revenue").type)
             (300, 'decimal128(18, 9)')
         """
-        from adanalytics_client._outputs.batches import ArrowRows
+        from adanalytics_client._outputs.arrow.batches import ArrowRows
 
         table = ArrowRows(columns)
         with displayed(self._connection.session, progress=progress, plan=self.plan) as session:
@@ -136,7 +136,7 @@ class EventQuery(QueryBase[SyncDriver, M]):
             >>> [batch.num_rows for batch in query.to_arrow_batches(columns=["event_id"])]
             [300, 300]
         """
-        from adanalytics_client._outputs.batches import ArrowRows
+        from adanalytics_client._outputs.arrow.batches import ArrowRows
 
         table, given = ArrowRows(columns), False
         with closing(self._converted(table.page)) as batches:

@@ -22,7 +22,7 @@ def event_schema() -> "pa.Schema":
         >>> event_schema().field("revenue").type
         Decimal128Type(decimal128(38, 9))
     """
-    from adanalytics_client._outputs.batches import ArrowRows
+    from adanalytics_client._outputs.arrow.batches import ArrowRows
 
     return ArrowRows(wide=True).schema
 
@@ -47,7 +47,7 @@ def event_batch(
         >>> event_batch([{"event_id": "a", "event_hour": 13}], ["event_id", "event_hour"]).num_rows
         1
     """
-    from adanalytics_client._outputs.batches import ArrowRows
+    from adanalytics_client._outputs.arrow.batches import ArrowRows
 
     table = ArrowRows(columns, wide=True)
     batch = table.batch(rows)
@@ -70,7 +70,7 @@ def jsonl_batch(lines: bytes, columns: Sequence[str] | None = None) -> "pa.Recor
         >>> jsonl_batch(b'{"event_id":"a","key_values":{}}\\n', ["event_id"]).num_rows
         1
     """
-    from adanalytics_client._outputs.batches import ArrowRows
+    from adanalytics_client._outputs.arrow.batches import ArrowRows
 
     table = ArrowRows(columns, wide=True)
     batch = table.jsonl(lines)
@@ -94,7 +94,7 @@ def pairs_array(texts: "pa.StringArray") -> "pa.MapArray":
         >>> pairs_array(pyarrow.array(['{"slot":"top"}', None])).to_pylist()
         [[('slot', 'top')], None]
     """
-    from adanalytics_client._outputs.lines import map_of_pairs
+    from adanalytics_client._outputs.arrow.lines import map_of_pairs
 
     return map_of_pairs(texts)
 
@@ -114,8 +114,8 @@ def summary_table(rows: Sequence[Mapping[str, Json]]) -> "pa.Table":
         >>> summary_table([{"impressions": 3, "revenue": "0.25"}])["revenue"].to_pylist()
         [Decimal('0.250000000')]
     """
-    from adanalytics_client._outputs.batches import ArrowRows
-    from adanalytics_client._outputs.schema import SUMMARY_KINDS
+    from adanalytics_client._outputs.arrow.batches import ArrowRows
+    from adanalytics_client._outputs.arrow.schema import SUMMARY_KINDS
 
     table = ArrowRows(kinds=SUMMARY_KINDS)
     return table.table([table.batch(rows)])

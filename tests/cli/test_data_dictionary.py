@@ -21,7 +21,7 @@ from click.testing import Result
 from pydantic import BaseModel, ValidationError
 
 from adanalytics_client import Event, Summary, SummaryRow
-from adanalytics_client._outputs.schema import EVENT_KINDS, SUMMARY_KINDS, Kind
+from adanalytics_client._outputs.arrow.schema import EVENT_KINDS, SUMMARY_KINDS, Kind
 from adanalytics_server.api.models import EventBody, SummaryAnswer
 from adanalytics_server.api.models import SummaryRow as ServerRow
 from adanalytics_server.local import LocalServer

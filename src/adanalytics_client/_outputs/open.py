@@ -16,7 +16,7 @@ from adanalytics_client._outputs.jsonl import JsonlOutput
 from adanalytics_client.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from adanalytics_client._outputs.arrow import ArrowOutput
+    from adanalytics_client._outputs.arrow.output import ArrowOutput
 
 Format = Literal["jsonl", "csv", "parquet", "arrow"]
 """The formats of `write`; text is compressed if a path ends in `.gz`."""
@@ -72,8 +72,8 @@ def _described(path: Path, suffix: str) -> str:
 def _maker(form: Format, columns: Sequence[str] | None) -> Callable[[Target], Output]:
     """Return a function that makes the output of a format; check all but the target."""
     if form in {"parquet", "arrow"}:
-        from adanalytics_client._outputs.arrow import ArrowOutput
-        from adanalytics_client._outputs.batches import ArrowRows
+        from adanalytics_client._outputs.arrow.batches import ArrowRows
+        from adanalytics_client._outputs.arrow.output import ArrowOutput
 
         return partial(ArrowOutput, form=form, rows=ArrowRows(columns))
     chosen = None if columns is None else Columns(columns)

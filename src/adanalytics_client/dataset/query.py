@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 import pyarrow as pa
 
 from adanalytics_client._base.validation import import_extra
-from adanalytics_client._outputs.schema import EVENT_KINDS, Kind
+from adanalytics_client._outputs.arrow.schema import EVENT_KINDS, Kind
 from adanalytics_client.dataset.layout import DATA, MANIFEST, PartFormat, part_name
 from adanalytics_client.dataset.manifest import HourRecord, Identity, Manifest
 from adanalytics_client.dataset.object_store import ObjectStore

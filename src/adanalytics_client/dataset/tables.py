@@ -20,7 +20,7 @@ from pyarrow import csv
 from adanalytics_client._base.compression import GZIP_MAGIC
 from adanalytics_client._json.columns import COLUMN_OF_TYPE
 from adanalytics_client._json.encoding import json_text, utf8
-from adanalytics_client._outputs.lines import json_of_pairs
+from adanalytics_client._outputs.arrow.lines import json_of_pairs
 from adanalytics_client.dataset.layout import Hour
 from adanalytics_client.dataset.section import Section, beginning_of
 from adanalytics_client.dataset.totals import Totals

@@ -3,17 +3,12 @@
 import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
-from adanalytics_client._base.validation import import_extra
+import pyarrow as pa
+
 from adanalytics_client._json.encoding import json_text
 from adanalytics_client._json.exact import Json
-from adanalytics_client._outputs.schema import DECIMALS, Kind, arrow_type
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-else:
-    pa = import_extra("pyarrow", extra="arrow")
+from adanalytics_client._outputs.arrow.schema import DECIMALS, Kind, arrow_type
 
 REFUSALS = (ValueError, TypeError, OverflowError, NotImplementedError)
 """The errors for a value that does not fit.

@@ -2,20 +2,15 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from enum import Enum
-from typing import TYPE_CHECKING
 
-from adanalytics_client._base.validation import import_extra
+import pyarrow as pa
+
 from adanalytics_client._json.columns import (
     EVENT_COLUMNS,
     SUMMARY_COLUMNS,
     SUMMARY_MONEY,
     SUMMARY_QUOTIENTS,
 )
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-else:
-    pa = import_extra("pyarrow", extra="arrow")
 
 
 class Kind(Enum):

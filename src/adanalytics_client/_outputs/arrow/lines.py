@@ -8,22 +8,15 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING
 
-from adanalytics_client._base.validation import import_extra
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.json as pj
+
 from adanalytics_client._json.encoding import json_text
 from adanalytics_client._json.exact import parse_text
-from adanalytics_client._outputs.schema import DECIMALS, EVENT_KINDS, Kind, arrow_type
-from adanalytics_client._outputs.values import TEXT_FIRST, Pairs, amount_pattern, pairs_of
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-    import pyarrow.json as pj
-else:
-    pa = import_extra("pyarrow", extra="arrow")
-    pc = import_extra("pyarrow.compute", extra="arrow")
-    pj = import_extra("pyarrow.json", extra="arrow")
+from adanalytics_client._outputs.arrow.schema import DECIMALS, EVENT_KINDS, Kind, arrow_type
+from adanalytics_client._outputs.arrow.values import TEXT_FIRST, Pairs, amount_pattern, pairs_of
 
 # Inside a JSON string a quotation mark is escaped, so `,"` is always outside.
 _PAIRS = b',"key_values":'

@@ -2,22 +2,17 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
-from adanalytics_client._base.validation import import_extra
+import pyarrow as pa
+
 from adanalytics_client._json.columns import Columns
 from adanalytics_client._json.encoding import json_text
 from adanalytics_client._json.exact import Json, NotJson, parse
 from adanalytics_client._json.raw import RawRows
-from adanalytics_client._outputs.lines import read_lines
-from adanalytics_client._outputs.schema import DECIMALS, EVENT_KINDS, Kind, arrow_schema
-from adanalytics_client._outputs.values import REFUSALS, UnfitValue, to_array
+from adanalytics_client._outputs.arrow.lines import read_lines
+from adanalytics_client._outputs.arrow.schema import DECIMALS, EVENT_KINDS, Kind, arrow_schema
+from adanalytics_client._outputs.arrow.values import REFUSALS, UnfitValue, to_array
 from adanalytics_client.errors import ProtocolError
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-else:
-    pa = import_extra("pyarrow", extra="arrow")
 
 Row = Mapping[str, Json]
 

@@ -4,21 +4,17 @@ import io
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
-from adanalytics_client._base.validation import import_extra
+import pyarrow as pa
+import pyarrow.ipc as ipc
+import pyarrow.parquet as pq
+
 from adanalytics_client._json.raw import RawRows
-from adanalytics_client._outputs.batches import ArrowRows
+from adanalytics_client._outputs.arrow.batches import ArrowRows
 from adanalytics_client._outputs.files import Target
 from adanalytics_client.errors import ProtocolError
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-    import pyarrow.ipc as ipc
-    import pyarrow.parquet as pq
     from _typeshed import ReadableBuffer
-else:
-    pa = import_extra("pyarrow", extra="arrow")
-    ipc = import_extra("pyarrow.ipc", extra="arrow")
-    pq = import_extra("pyarrow.parquet", extra="arrow")
 
 ROWS_PER_GROUP = 65_536
 """Rows of a row group or record batch, and the most rows held as columns: some 40 MB."""
