@@ -7,7 +7,7 @@ from pathlib import Path
 from adanalytics_client.dataset.contents import Contents
 from adanalytics_client.dataset.execute import join_parts
 from adanalytics_client.dataset.fetch import Pulled
-from adanalytics_client.dataset.layout import Hour
+from adanalytics_client.dataset.layout import EXPORTS, Hour
 from adanalytics_client.dataset.report import FailedQuery
 from adanalytics_client.dataset.spool import Spool, Start, list_started
 from adanalytics_client.dataset.task import Part
@@ -30,10 +30,13 @@ class Delivered:
             for start in list_started(store, lambda _start: True)
             if start.query.way == "export"
         }
+        sizes = store.sizes(EXPORTS)
         for part in parts:
             if part.start in planned:
-                # Of repeated and speculative tasks, the first counts.
-                planned[part.start].setdefault(part.number, part)
+                # A commit that was killed has moved some of its files.
+                if all(sizes.get(of.file or "", 0) == of.record.size for of in part.hours):
+                    # Of repeated and speculative tasks, the first counts.
+                    planned[part.start].setdefault(part.number, part)
             elif not self._is_done(part.start):
                 raise DatasetError(
                     f"{store.place} has no plan for a part of {part.start.query}.",

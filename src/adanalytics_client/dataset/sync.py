@@ -101,11 +101,7 @@ class Sync:
                 report.wanted = staging.expect(delivered.hours())
                 collect(delivered.pulled(folder))
             pull(needs.asked, needs.service)
-            for day, need in needs.days.items():
-                if need.doubtful and not need.asked:
-                    staging.compare(day)
-            # The change may be in hours that had seemed unchanged.
-            doubtful = [h for day in sorted(staging.differing) for h in needs.days[day].doubtful]
+            doubtful = self._doubtful_hours(needs, staging)
             pull(dict.fromkeys(doubtful, Reason.RESTATED), needs.service)
             if staging.differing:
                 service = self._ask()
@@ -123,14 +119,14 @@ class Sync:
     def tasks(self) -> list[Task]:
         """Order an export of each day with needed hours, await all, and return their tasks."""
         needs, store = self._find_needs(), self.contents.store
-        if not needs.asked:
-            return []
+        doubtful = self._doubtful_hours(needs, Staging(self.contents, needs.service, {}))
         # An earlier plan ends here.
         list_started(store, lambda start: start.query.way == "pages")
-        service, by_day = needs.service, groupby(sorted(needs.asked), lambda hour: hour.day)
+        by_day = groupby(sorted({*needs.asked, *doubtful}), lambda hour: hour.day)
         queries = [Query("export", day, day, None, tuple(hours)) for day, hours in by_day]
         fetcher = self._fetcher(Path())
-        spools = [Spool(store, query, service.basis(query.first, query.last)) for query in queries]
+        basis = needs.service.basis
+        spools = [Spool(store, query, basis(query.first, query.last)) for query in queries]
         # All before waiting for the first: the service prepares them together.
         ordered = [(spool, fetcher.order(spool)) for spool in spools]
         return [task for spool, job in ordered for task in fetcher.tasks(spool, job)]
@@ -147,6 +143,14 @@ class Sync:
             sum(query.way == "export" for query in queries),
             self.report.damaged,
         )
+
+    def _doubtful_hours(self, needs: Needs, staging: Staging) -> list[Hour]:
+        """List the hours that had seemed unchanged, of days that changed nevertheless."""
+        for day, need in needs.days.items():
+            if need.doubtful and not need.asked:
+                staging.compare(day)
+        known = sorted(staging.differing.keys() & needs.days.keys())
+        return [hour for day in known for hour in needs.days[day].doubtful]
 
     def _fetcher(self, folder: Path) -> Fetcher:
         store = self.contents.store

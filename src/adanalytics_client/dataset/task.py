@@ -104,5 +104,7 @@ class Task(_Planned):
             300
         """
         from adanalytics_client.dataset.execute import run_task
+        from adanalytics_client.dataset.store import write_errors
 
-        return run_task(self)
+        with write_errors(self.place):
+            return run_task(self)

@@ -6,6 +6,7 @@ import json
 import pickle
 from dataclasses import replace
 from datetime import date
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow.dataset
@@ -14,10 +15,10 @@ import pytest
 from adanalytics_client import ConfigurationError, DatasetError, ExportExpired
 from adanalytics_client.dataset import Dataset, Part, Task
 from adanalytics_server.faults import Fault
+from adanalytics_server.local import event
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from pytest_httpserver import HTTPServer
 
@@ -94,6 +95,44 @@ def test_a_part_that_never_came_is_reported_and_the_next_sync_brings_it(
     assert dataset.sync(client, FIRST, SECOND).events == 300
 
 
+def test_a_part_whose_file_is_gone_never_came(client: Client, dataset: Dataset) -> None:
+    """A commit that was killed has moved some; the next sync pulls what is missing."""
+    parts = [task.run() for task in dataset.tasks(client, FIRST, SECOND)]
+    lost = next(hour.file for hour in parts[0].hours if hour.file)
+    Path(dataset.place, lost).unlink()
+    report = dataset.commit(client, parts)
+    assert [(failed.query, len(failed.hours)) for failed in report.failed] == [(FIRST, 24)]
+    assert report.events == dataset.sync(client, FIRST, SECOND).events == 300
+    assert dataset.verify(client, until=SECOND).is_whole
+
+
+def test_a_day_that_changed_before_the_commit_is_planned_again(
+    server: LocalServer, client: Client, dataset: Dataset
+) -> None:
+    parts = [task.run() for task in dataset.tasks(client, FIRST)]
+    server.add_events([event(event_time=f"{FIRST}T05:00:00Z")])
+    (failed,) = dataset.commit(client, parts).failed
+    assert "impressions 76 instead of 77" in failed.message
+    again = [task.run() for task in dataset.tasks(client, FIRST)]
+    assert dataset.commit(client, again).failed == []
+    assert len(rows_of(dataset)) == 301
+    assert dataset.tasks(client, FIRST) == []
+
+
+def test_a_day_that_is_no_longer_listed_is_reported(
+    server: LocalServer, client: Client, dataset: Dataset
+) -> None:
+    parts = [task.run() for task in dataset.tasks(client, FIRST)]
+    server.faults.add(
+        Fault(effect="status", operation="dates", status=200, body=f'{{"dates": ["{SECOND}"]}}')
+    )
+    (failed,) = dataset.commit(client, parts).failed
+    assert failed.query == FIRST
+    server.faults.clear()
+    dataset.sync(client, FIRST)
+    assert dataset.verify(client, until=FIRST).is_whole
+
+
 def test_parts_of_another_plan_are_refused(client: Client, dataset: Dataset) -> None:
     (old,) = dataset.tasks(client, FIRST)
     part = old.run()
@@ -116,6 +155,13 @@ def _without_right_to_write(task: Task, folder: Path) -> Task:
     return task
 
 
+def _without_right_to_read(task: Task, folder: Path) -> Task:
+    plan = folder / f"events/_adanalytics/exports/{FIRST}/query.json"
+    plan.unlink()
+    plan.mkdir()
+    return task
+
+
 def _elsewhere(task: Task, folder: Path) -> Task:
     return replace(task, place=str(folder / "elsewhere"))
 
@@ -128,6 +174,7 @@ def _of_another_version(task: Task, _folder: Path) -> Task:
     ("change", "problem"),
     [
         (_without_right_to_write, "Cannot write the dataset"),
+        (_without_right_to_read, "Cannot write the dataset"),
         (_elsewhere, "elsewhere does not have the plan of this task"),
         (_of_another_version, "planned by adanalytics 0.0.1; this machine has"),
     ],
