@@ -28,10 +28,8 @@ def write_errors(place: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise DatasetError(
-            f"Cannot write the dataset {place}: {error.strerror or error}.",
-            remedy="Check the path, the right to write there, and the room on its disk.",
-        ) from error
+        reason = error.strerror or error
+        raise DatasetError(f"Cannot write the dataset {place}: {reason}.") from error
 
 
 class LocalStore:
