@@ -33,7 +33,7 @@ from adanalytics_client._exports.names import name_of, named_format, paths_in
 from adanalytics_client._exports.order import order_export
 from adanalytics_client._exports.part import check_arrival, source_of
 from adanalytics_client._exports.status import ExportFile, ExportOrder, ExportStatus
-from adanalytics_client._exports.transfer import Expected, Transfer, incomplete
+from adanalytics_client._exports.transfer import Expected, FileRange, Transfer, incomplete
 from adanalytics_client._exports.wait import ask_address, described, is_signed, wait_for
 from adanalytics_client._quota.headers import retry_after
 from adanalytics_client.errors import (
@@ -51,6 +51,8 @@ from adanalytics_client.errors import (
 # A file that is stored compressed must arrive unchanged, so that ranges count its own bytes.
 _AS_STORED = ("accept-encoding", "identity")
 _SHOWN_NAMES = 5
+
+_Receiving = Transfer | FileRange
 
 
 def check_delivery(
@@ -109,6 +111,11 @@ class Delivery:
                 transfer.close()
         return path
 
+    def fetch_range(self, sink: FileRange) -> Operation[None]:
+        """Fetch a range of the file of an export that is done."""
+        clock = self._session.clock
+        yield from self._fetch(0, sink, Deadline(clock, clock.monotonic(), "0"), 0)
+
     def _check_events(self, transfers: list[Transfer]) -> None:
         """Refuse empty files for an export of events."""
         events = self.status.row_count
@@ -152,7 +159,7 @@ class Delivery:
         return lambda: Transfer(target, expected, self._session.observer)
 
     def _fetch(
-        self, number: int, transfer: Transfer, ready_by: Deadline, timeout: float
+        self, number: int, transfer: _Receiving, ready_by: Deadline, timeout: float
     ) -> Operation[None]:
         def request() -> Request:
             url = self.status.files[number].url
@@ -164,7 +171,7 @@ class Delivery:
         yield from attempts(self._session, request, judge, rules, sink=transfer)
 
     def _judge(
-        self, transfer: Transfer, timeout: float, exchange: Exchange
+        self, transfer: _Receiving, timeout: float, exchange: Exchange
     ) -> Operation[Setback | None]:
         """Return None when the file is complete, else its problem; renew an expired address."""
         setback = yield from self._problem_of(exchange, transfer, timeout)
@@ -181,7 +188,7 @@ class Delivery:
         return replace(setback, progress=transfer.received)
 
     def _problem_of(
-        self, exchange: Exchange, transfer: Transfer, timeout: float
+        self, exchange: Exchange, transfer: _Receiving, timeout: float
     ) -> Operation[Setback | None]:
         outcome, session = exchange.outcome, self._session
         if isinstance(outcome, Failure):
@@ -204,7 +211,7 @@ class Delivery:
             )
         return None
 
-    def _may_appear(self, reply: Reply, url: str, transfer: Transfer, timeout: float) -> bool:
+    def _may_appear(self, reply: Reply, url: str, transfer: _Receiving, timeout: float) -> bool:
         """Return whether a refused object may not exist yet.
 
         Until then presigned addresses respond with 404, or with 403 if the signer may not list
@@ -220,7 +227,7 @@ class Delivery:
         return missing and now - answered_at < timeout
 
     def _refusal(
-        self, reply: Reply, url: str, transfer: Transfer, *, signed: bool, absent: bool
+        self, reply: Reply, url: str, transfer: _Receiving, *, signed: bool, absent: bool
     ) -> Setback:
         """Describe the problem of a response that is not the file."""
         session, form = self._session, self._order.format
@@ -256,7 +263,7 @@ def _open_files_limit() -> int | None:
     return None if most == resource.RLIM_INFINITY else most
 
 
-def _broken(session: Session, failure: Failure, url: str, transfer: Transfer) -> Setback:
+def _broken(session: Session, failure: Failure, url: str, transfer: _Receiving) -> Setback:
     """Describe the problem of a body that did not end properly, or of a missing response."""
     if failure.kind is FailureKind.UNREADABLE:
         transfer.restart()
@@ -267,7 +274,7 @@ def _broken(session: Session, failure: Failure, url: str, transfer: Transfer) ->
     return failure_setback(failure, url, repeatable=True, within=session.limit_of(None))
 
 
-def _short(transfer: Transfer) -> DownloadError:
+def _short(transfer: _Receiving) -> DownloadError:
     total = f" of {transfer.total}" if transfer.total is not None else ""
     return incomplete(f"The file ended after {transfer.received}{total} bytes.")
 

@@ -4,6 +4,7 @@ import hashlib
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from adanalytics_client._base.compression import DamagedBody
 from adanalytics_client._base.dates import read_http_date
@@ -201,6 +202,78 @@ class Transfer:
             return self._sha256.hexdigest()
         self._file.seek(0)
         return hashlib.file_digest(self._file, "sha256").hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """A version of a file that a service sends in ranges: its length, and what `If-Range` names."""
+
+    size: int
+    validator: str
+
+
+class FileRange:
+    """A `Sink` that puts a range of the bytes of a file into their place in another file.
+
+    Every response must be of one version: the `known` one, or else that of the first response.
+
+    Attributes:
+        received: bytes of the range that arrived.
+        total: bytes of the range.
+        accepted: whether the last response was the range.
+    """
+
+    has_earlier_bytes = False
+
+    def __init__(self, file: BinaryIO, wanted: range, known: StoredFile | None = None) -> None:
+        self._file = file
+        self._wanted = wanted
+        self.known = known
+        self.total = len(wanted)
+        self.restart()
+
+    def ranges(self) -> tuple[tuple[str, str], ...]:
+        asked = f"bytes={self._wanted.start + self.received}-{self._wanted.stop - 1}"
+        version = (("if-range", self.known.validator),) if self.known else ()
+        return (("range", asked), *version)
+
+    def accept(self, head: ResponseHead) -> bool:
+        """Return True for the range, False for an error of the service.
+
+        Raises:
+            DownloadError: for anything else, such as the complete file.
+        """
+        self.accepted = False
+        if head.status not in {200, 206}:
+            return False
+        found = _RANGE.fullmatch((head.get("content-range") or "").strip())
+        first, last, size = map(int, found.groups()) if found else (-1, -1, 0)
+        validator = validator_of(head)
+        if self.known is None and validator is not None:
+            self.known = StoredFile(size, validator)
+        rest = (self._wanted.start + self.received, self._wanted.stop - 1)
+        version = self.known and size == self.known.size and _is_version(head, self.known.validator)
+        if (first, last) != rest or not version or head.encoding:
+            raise DownloadError(
+                "The service sent another file than planned, or not the requested part of it.",
+                remedy="Plan again, or download the complete file.",
+            )
+        self.accepted = True
+        return True
+
+    def write(self, piece: bytes) -> bool:
+        self.received += len(piece)
+        if self.received > self.total:
+            raise DamagedBody(f"more than the {self.total} bytes requested")
+        self._file.write(piece)
+        return True
+
+    def verify(self) -> None:
+        """Do nothing: a checksum is that of a complete file."""
+
+    def restart(self) -> None:
+        self.received, self.accepted = 0, False
+        self._file.seek(self._wanted.start)
 
 
 def incomplete(text: str) -> DownloadError:

@@ -7,19 +7,23 @@ sorts large files in several processes. `join_parts` puts the parts of an export
 
 import random
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from secrets import token_hex
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, TemporaryFile
+from typing import BinaryIO
 
 from adanalytics_client._base.clock import SystemClock
+from adanalytics_client._base.compression import GZIP_MAGIC
 from adanalytics_client._base.observer import Observer
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._base.urls import BaseUrl
 from adanalytics_client._call.config import Config
 from adanalytics_client._call.session import Connection, Session
+from adanalytics_client._exports.download import Delivery
 from adanalytics_client._exports.saved import SavedExport, read_saved
+from adanalytics_client._exports.transfer import FileRange, StoredFile
 from adanalytics_client._io.proxies import Proxies
 from adanalytics_client._io.sync_driver import SyncDriver
 from adanalytics_client._quota.store import open_store as open_quota
@@ -28,12 +32,16 @@ from adanalytics_client.dataset.layout import PartFormat
 from adanalytics_client.dataset.manifest import FinishedHour
 from adanalytics_client.dataset.parts import join_pieces, write_hours
 from adanalytics_client.dataset.planning import Query
+from adanalytics_client.dataset.section import Section
 from adanalytics_client.dataset.spool import folder_of, read_start
 from adanalytics_client.dataset.store import Store, open_store
 from adanalytics_client.dataset.tables import EventTables
 from adanalytics_client.dataset.task import Part, Task
-from adanalytics_client.errors import DatasetError, ProtocolError
+from adanalytics_client.errors import AdAnalyticsError, DatasetError, ProtocolError
 from adanalytics_client.jobs import ExportJob
+
+TASK_BYTES = 64 * 1024 * 1024
+"""The least bytes of a file that are worth a task of their own."""
 
 
 def run_task(task: Task) -> Part:
@@ -57,7 +65,15 @@ def run_task(task: Task) -> Part:
     with TemporaryDirectory(prefix="adanalytics-") as scratch, closing(bare.driver):
         # With the plan, what a killed task left is removed, too.
         folder = store.local(name) or Path(scratch)
-        file = download(export, bare, folder / "export")
+        file = folder / "export"
+        if (stored := task.stored) and task.section:
+
+            def fetch(into: BinaryIO, wanted: range) -> None:
+                _receive(FileRange(into, wanted, stored), export, bare)
+
+            task.section.collect(file, stored.size, fetch)
+        else:
+            download(export, bare, file)
         part = sort(task, file, folder)
         file.unlink()
         hours = list[FinishedHour]()
@@ -71,15 +87,53 @@ def run_task(task: Task) -> Part:
 
 def download(saved: SavedExport, connection: Connection[SyncDriver], path: Path) -> Path:
     if connection.session.config.credential is None:
-        # Its address cannot be renewed. Where the status was polled, that address has answered
-        # before, and not the file's.
-        exists = saved.status.address_exists and saved.status.poll_url is None
-        status = replace(saved.status, address_exists=exists, poll_url=None)
-        saved = replace(saved, status=replace(status, order_is_idempotent=False))
+        saved = _not_renewed(saved)
     if not saved.status.order_is_idempotent:
         # The bytes show the format: a service may ignore the one that was ordered.
         saved = replace(saved, order=replace(saved.order, format="csv"))
     return ExportJob(saved, connection).download(path)
+
+
+def _not_renewed(saved: SavedExport) -> SavedExport:
+    """Return an export for a connection without a credential, which could renew its address."""
+    # Where the status was polled, that address has answered before, and not the file's.
+    exists = saved.status.address_exists and saved.status.poll_url is None
+    status = replace(saved.status, address_exists=exists, poll_url=None, order_is_idempotent=False)
+    return replace(saved, status=status)
+
+
+def divide(tasks: Sequence[Task]) -> list[Task]:
+    """Make several tasks of each large file, if the service sends parts of it."""
+    pieces = [piece for task in tasks for piece in _sections_of(task)]
+    return [replace(piece, number=number, of=len(pieces)) for number, piece in enumerate(pieces)]
+
+
+def _sections_of(task: Task) -> list[Task]:
+    # Without a stated number of events nothing tells that all sections arrived: a checksum is that
+    # of the complete file. And gzip can be read from its beginning only.
+    export = read_saved(task.export)
+    size = export.status.files[0].size_bytes
+    if task.stated is None or (size is not None and size < 2 * TASK_BYTES):
+        return [task]
+    # A problem with the file is for the task to report.
+    with suppress(AdAnalyticsError), TemporaryFile() as file:
+        bare = bare_connection(export)
+        with closing(bare.driver):
+            stored = _receive(FileRange(file, range(4)), export, bare)
+        file.seek(0)
+        if stored and not file.read().startswith(GZIP_MAGIC):
+            sections = Section.of_size(stored.size, stored.size // TASK_BYTES)
+            return [replace(task, section=each, stored=stored) for each in sections] or [task]
+    return [task]
+
+
+def _receive(
+    wanted: FileRange, saved: SavedExport, connection: Connection[SyncDriver]
+) -> StoredFile | None:
+    saved = _not_renewed(saved)
+    delivery = Delivery(connection.session, saved.order, saved.status)
+    connection.driver.run(delivery.fetch_range(wanted))
+    return wanted.known
 
 
 def sort(task: Task, file: Path, folder: Path) -> Part:

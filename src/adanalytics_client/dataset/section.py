@@ -1,12 +1,23 @@
 """Ranges of the bytes of a file, so that several processes may read it."""
 
+from collections.abc import Callable
 from csv import reader
 from dataclasses import dataclass
+from io import SEEK_END
 from itertools import pairwise
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from adanalytics_client._base.compression import GZIP_MAGIC
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
+
+# https://parquet.apache.org/docs/file-format/
+PARQUET = b"PAR1"
+# The length of the metadata before it, and the magic number.
+_FOOTER_BYTES = 8
+_BLOCK = 65_536
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,10 +30,13 @@ class Section:
     @classmethod
     def of_file(cls, path: Path, count: int) -> "list[Section]":
         """Divide a file into sections; none if it is compressed, or for fewer than two."""
-        if count < 2 or beginning_of(path).startswith(GZIP_MAGIC):
+        if beginning_of(path).startswith(GZIP_MAGIC):
             return []
-        size = path.stat().st_size
-        ends = [size * number // count for number in range(count + 1)]
+        return cls.of_size(path.stat().st_size, count)
+
+    @classmethod
+    def of_size(cls, size: int, count: int) -> "list[Section]":
+        ends = [size * number // count for number in range(count + 1)] if count > 1 else []
         return [cls(begin, end) for begin, end in pairwise(ends)]
 
     def lines_of(self, path: Path) -> tuple[list[str], int, int]:
@@ -32,6 +46,45 @@ class Section:
             begin = max(_line_at(file, self.begin), len(header))
             end = max(_line_at(file, self.end), begin)
         return next(reader([header.decode("utf-8-sig", "replace")])), begin, end
+
+    def collect(self, path: Path, size: int, fetch: Callable[[BinaryIO, range], None]) -> None:
+        """Fetch what reading the section needs from a stored file, into a file with holes."""
+        from pyarrow.parquet import read_metadata
+
+        with path.open("w+b") as file:
+            file.truncate(size)
+
+            def fetch_line(place: int) -> None:
+                while place < size:
+                    fetch(file, range(place, min(place + _BLOCK, size)))
+                    file.seek(place)
+                    if b"\n" in file.read(_BLOCK):
+                        return
+                    place += _BLOCK
+
+            fetch_line(0)
+            begin, end = max(self.begin - 1, 0), self.end
+            if beginning_of(path) == PARQUET:
+                fetch(file, range(size - _FOOTER_BYTES, size))
+                file.seek(-_FOOTER_BYTES, SEEK_END)
+                footer = int.from_bytes(file.read(4), "little")
+                fetch(file, range(max(size - _FOOTER_BYTES - footer, 0), size))
+                begins = group_begins(read_metadata(file))
+                begin, end = (
+                    min((each for each in begins if each >= place), default=size)
+                    for place in (self.begin, self.end)
+                )
+            else:
+                fetch_line(end)
+            if begin < end:
+                fetch(file, range(begin, end))
+
+
+def group_begins(metadata: "pq.FileMetaData") -> list[int]:
+    """Return where each group of rows of a Parquet file begins."""
+    groups = (metadata.row_group(number) for number in range(metadata.num_row_groups))
+    columns = [group.column(0) for group in groups]
+    return [each.dictionary_page_offset or each.data_page_offset for each in columns]
 
 
 def _line_at(file: BinaryIO, place: int) -> int:

@@ -22,6 +22,7 @@ from adanalytics_client._io.sync_driver import SyncDriver
 from adanalytics_client.dataset.contents import Contents
 from adanalytics_client.dataset.days import ServiceDays, started_hours
 from adanalytics_client.dataset.delivered import Delivered
+from adanalytics_client.dataset.execute import divide
 from adanalytics_client.dataset.fetch import Fetcher, Pulled, expected_counts, forecast
 from adanalytics_client.dataset.layout import IDENTITY, Hour
 from adanalytics_client.dataset.manifest import Identity, seal
@@ -129,7 +130,7 @@ class Sync:
         spools = [Spool(store, query, basis(query.first, query.last)) for query in queries]
         # All before waiting for the first: the service prepares them together.
         ordered = [(spool, fetcher.order(spool)) for spool in spools]
-        return [task for spool, job in ordered for task in fetcher.tasks(spool, job)]
+        return [task for spool, job in ordered for task in divide(fetcher.tasks(spool, job))]
 
     def plan(self) -> SyncPlan:
         """Find the needed hours, as `run` does, and price them; nothing is pulled."""

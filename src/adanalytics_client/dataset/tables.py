@@ -22,7 +22,7 @@ from adanalytics_client._json.columns import COLUMN_OF_TYPE
 from adanalytics_client._json.encoding import json_text, utf8
 from adanalytics_client._outputs.arrow.lines import json_of_pairs
 from adanalytics_client.dataset.layout import Hour
-from adanalytics_client.dataset.section import Section, beginning_of
+from adanalytics_client.dataset.section import PARQUET, Section, beginning_of, group_begins
 from adanalytics_client.dataset.totals import Totals
 from adanalytics_client.errors import ProtocolError
 from adanalytics_client.tables import event_schema, jsonl_batch, pairs_array
@@ -44,8 +44,6 @@ IDS_HELD = 250_000
 
 # Rows of a parquet file.
 _ROWS_READ = 16_384
-# https://parquet.apache.org/docs/file-format/
-_PARQUET = b"PAR1"
 _PAIRS = "key_values"
 _HASH_BYTES = 8
 _HASHES_READ = 65_536
@@ -88,7 +86,7 @@ class EventTables:
                 any known column.
         """
         magic = beginning_of(path)
-        if magic == _PARQUET:
+        if magic == PARQUET:
             yield from self._from_parquet(path, section)
         elif magic.startswith(GZIP_MAGIC):
             # Some services compress a file unasked.
@@ -110,10 +108,7 @@ class EventTables:
                     raise self._unknown_columns()
                 groups = [*range(file.num_row_groups)]
                 if section:
-                    columns = [file.metadata.row_group(number).column(0) for number in groups]
-                    begin = [
-                        each.dictionary_page_offset or each.data_page_offset for each in columns
-                    ]
+                    begin = group_begins(file.metadata)
                     groups = [n for n in groups if section.begin <= begin[n] < section.end]
                 # Group by group: over several, the reader keeps the bytes of all.
                 read = partial(file.iter_batches, _ROWS_READ, columns=known, use_threads=False)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Self
 
+from adanalytics_client._exports.transfer import StoredFile
 from adanalytics_client._version import __version__
 from adanalytics_client.dataset.manifest import FinishedHour, Identity, seal, unseal
 from adanalytics_client.dataset.section import Section
@@ -57,7 +58,7 @@ class Part(_Planned):
 
 @dataclass(frozen=True, slots=True)
 class Task(_Planned):
-    """A file of a bulk export, which any process may sort into the hours of the dataset.
+    """A file of a bulk export, or a part of one, which any process may sort into hours.
 
     A task is small, can be pickled and holds no credential, but the address of its file, which may
     be signed: whoever has it can read the events until it expires. Its `start`, `number`, `of` and
@@ -68,6 +69,7 @@ class Task(_Planned):
         identity: the partner and service of the dataset, and the format of its files.
         export: the export, with this file only, as text.
         section: the bytes of the file that count; None for all.
+        stored: the length and version of that file, of which a section is requested.
         version: the version of this package that planned the task.
 
     Examples:
@@ -81,6 +83,7 @@ class Task(_Planned):
     identity: Identity
     export: str = field(repr=False)
     section: Section | None = None
+    stored: StoredFile | None = None
     version: str = __version__
 
     def run(self) -> Part:

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import pickle
+from contextlib import suppress
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow.dataset
 import pytest
+from werkzeug import Request, Response
 
-from adanalytics_client import ConfigurationError, DatasetError, ExportExpired
-from adanalytics_client.dataset import Dataset, Part, Task
+from adanalytics_client import (
+    ConfigurationError,
+    DatasetError,
+    DownloadError,
+    ExportExpired,
+    ProtocolError,
+)
+from adanalytics_client.dataset import Dataset, Part, Task, execute
 from adanalytics_server.faults import Fault
 from adanalytics_server.local import event
 
@@ -255,3 +264,94 @@ def test_a_wrong_number_of_workers_is_refused(
 ) -> None:
     with pytest.raises(ConfigurationError, match="workers"):
         dataset.sync(client, date(2026, 1, 15), workers=workers)
+
+
+@pytest.fixture
+def small_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(execute, "TASK_BYTES", 10_000)
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_a_large_file_is_several_tasks(
+    server: LocalServer, client: Client, dataset: Dataset, small_tasks: None, form: str
+) -> None:
+    """An hour on the border of two sections is joined, and a download that breaks off resumes."""
+    if form == "csv":
+        refused = Fault(effect="status", operation="start_export", times=1, status=400)
+        server.faults.add(refused)
+    tasks = dataset.tasks(client, FIRST)
+    assert len(tasks) > 2
+    assert [(task.number, task.of) for task in tasks] == [
+        (n, len(tasks)) for n in range(len(tasks))
+    ]
+    server.faults.add(Fault(effect="truncated_body", operation="download", times=2))
+    parts = [Task.from_json(task.to_json()).run() for task in tasks[::-1]]
+    assert sum(part.rows for part in parts) == 300
+    report = dataset.commit(client, parts)
+    assert (report.events, report.failed) == (300, [])
+    assert dataset.verify(client, until=FIRST, deep=True).is_whole
+
+
+def test_a_section_of_another_file_is_refused(
+    server: LocalServer, client: Client, dataset: Dataset, small_tasks: None
+) -> None:
+    tasks = dataset.tasks(client, FIRST)
+    stored = tasks[0].stored
+    assert stored
+    for other in (replace(stored, validator='"other"'), replace(stored, size=stored.size + 1)):
+        with pytest.raises(DownloadError, match="another file than planned"):
+            replace(tasks[0], stored=other).run()
+
+
+def _offer(server: LocalServer, httpserver: HTTPServer, body: bytes, **other: object) -> None:
+    """Answer each order with this file, which can be read in ranges."""
+
+    def send(request: Request) -> Response:
+        response = Response(body, headers={"ETag": str(other.get("etag", '"strong"'))})
+        ranges = bool(other.get("ranges", True))
+        return response.make_conditional(request.environ, ranges, len(body))
+
+    httpserver.expect_request("/day").respond_with_handler(send)
+    answer = {"download_url": httpserver.url_for("/day"), "status": "completed"}
+    text = json.dumps(answer | {"row_count": other.get("row_count", 300)})
+    server.faults.add(Fault(effect="status", operation="start_export", status=200, body=text))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"ranges": False}, {"etag": 'W/"weak"'}, {"row_count": None}, {"pack": gzip.compress}],
+    ids=["no ranges", "weak validator", "no number of events", "gzip"],
+)
+def test_a_file_that_cannot_be_divided_is_one_task(
+    server: LocalServer,
+    client: Client,
+    dataset: Dataset,
+    tmp_path: Path,
+    httpserver: HTTPServer,
+    small_tasks: None,
+    other: dict[str, Any],
+) -> None:
+    body = client.export(FIRST, to=tmp_path / "day.csv").read_bytes()
+    _offer(server, httpserver, other.get("pack", bytes)(body), **other)
+    (task,) = dataset.tasks(client, FIRST)
+    assert dataset.commit(client, [task.run()]).events == 300
+
+
+def test_a_line_break_in_quotes_is_left_to_a_sync(
+    server: LocalServer,
+    client: Client,
+    dataset: Dataset,
+    tmp_path: Path,
+    httpserver: HTTPServer,
+    small_tasks: None,
+) -> None:
+    lines = client.export(FIRST, to=tmp_path / "day.csv").read_bytes()
+    quoted = b'"' + b"player\n" * 100 + b'"'
+    _offer(server, httpserver, lines.replace(b"com.example.player", quoted))
+    parts = list[Part]()
+    for task in dataset.tasks(client, FIRST):
+        with suppress(ProtocolError):
+            parts.append(task.run())
+    (failed,) = dataset.commit(client, parts).failed
+    assert failed.message.endswith(f"adanalytics sync {FIRST} {FIRST} --to {dataset.place}")
+    assert dataset.sync(client, FIRST, via="export").events == 300
