@@ -18,7 +18,7 @@ export PYTHONDONTWRITEBYTECODE :=
 export UV_COMPILE_BYTECODE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-spark java-17 test-examples test-kill test-stores check bench bench-long bench-spark soak lint format types docs docs-recording test-lowest release clean
+.PHONY: help install demo test test-spark java-17 test-examples test-kill test-stores check proof proof-quick bench bench-long bench-spark soak lint format types docs docs-recording test-lowest release clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -86,6 +86,12 @@ test-stores: $(STAMP)  ## sync 20 times each to a store with faults, killed, and
 	@ADANALYTICS_TRIALS=20 $(BIN)/python -m pytest -n 2 tests/cli/sync/test_faulty_store.py
 
 check: lint types test  ## lint, format check, types and tests
+
+proof: $(STAMP)  ## measure everything for docs/explanation/proof.md and write it, in 15 minutes
+	@$(BIN)/python -m proof
+
+proof-quick: $(STAMP)  ## try the same on small data, in two minutes
+	@$(BIN)/python -m proof --quick
 
 bench: $(STAMP)  ## run the short benchmarks
 	@$(BIN)/python benchmarks/start.py --short

@@ -1,0 +1,1 @@
+"""Figures about adanalytics that anyone can measure again: `make proof`."""

@@ -1,0 +1,60 @@
+"""What a section of `make proof` becomes: a table, a page with plots, a comparison."""
+
+import re
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from proof.report import Plot, Results, Section, side_by_side, table, write_page
+
+SECTION = Section(
+    title="Bodies",
+    explanation="Reading a day.",
+    columns=["Program", "CPU s", "Goal"],
+    rows=[["ours <1>", "1.50", "at most 2"], ["a|b", "3.00", ""]],
+    figures={"ours cpu": 1.5, "peer cpu": 3.0},
+    commands=["adanalytics events 2026-01-15"],
+    plots=[Plot("bodies", "CPU, s", {"ours <1>": "ours cpu", "peer": "peer cpu"}, ["ours <1>"])],
+)
+
+
+def results(section: Section, started: str = "2026-01-15T10:00+00:00") -> Results:
+    empty = Results(started, "python -m proof", {"processor": "a machine"})
+    return empty.with_section("bodies", section, timedelta(minutes=3))
+
+
+def test_a_section_becomes_a_table_and_a_page(tmp_path: Path) -> None:
+    console = Console(width=80)
+    with console.capture() as printed:
+        console.print(table(SECTION))
+    assert "ours <1> │  1.50" in printed.get()
+
+    write_page(results(SECTION), tmp_path)
+    page = (tmp_path / "proof.md").read_text()
+    assert "| run | 2026-01-15T10:00+00:00, `python -m proof`, 3 minutes |" in page
+    assert "| Program | CPU s | Goal |\n| --- | ---: | --- |\n| ours <1> | 1.50 |" in page
+    assert "| a\\|b |" in page
+    assert "$ adanalytics events 2026-01-15\n" in page
+    drawn = (tmp_path / "images" / "bodies.svg").read_text()
+    assert re.findall(r'width="(\d+)\.0" height="22"', drawn) == ["180", "360"]
+    assert "ours &lt;1&gt;" in drawn
+
+
+def test_results_are_read_back_and_compared(tmp_path: Path) -> None:
+    earlier = results(SECTION)
+    earlier.write(tmp_path / "RESULTS.json")
+    assert Results.read(tmp_path / "RESULTS.json") == earlier
+
+    later = results(SECTION, "2026-01-16T10:00+00:00")
+    later.sections["bodies"].figures.update({"ours cpu": 3.0, "new": 1.0})
+    assert side_by_side(Results.read(tmp_path / "RESULTS.json"), later).rows == [
+        ["ours cpu", "1.5", "3", "2.00"],
+        ["peer cpu", "3", "3", "1.00"],
+    ]
+
+
+def test_a_row_fits_its_columns() -> None:
+    with pytest.raises(ValueError, match="does not fit the columns"):
+        Section("T", "", ["A", "B"], [["1"]], {}, [])
