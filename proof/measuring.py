@@ -44,6 +44,8 @@ class Spread:
     most: float
 
     def __str__(self) -> str:
+        if self.least == self.most:
+            return f"{self.median:.2f}"
         return f"{self.median:.2f} ({self.least:.2f} to {self.most:.2f})"
 
 

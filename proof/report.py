@@ -137,13 +137,18 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
+def plain(cell: str) -> str:
+    """Return a cell without the marks of Markdown."""
+    return cell.replace("*", "").replace("`", "")
+
+
 def table(section: Section) -> Table:
     """Return the section as a table for the terminal."""
     made = Table(title=section.title, title_justify="left", title_style="bold")
     for index, column in enumerate(section.columns):
         made.add_column(column, justify="right" if _is_numeric(section, index) else "left")
     for row in section.rows:
-        made.add_row(*row)
+        made.add_row(*map(plain, row))
     return made
 
 
