@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from proof.environments import BUILD, PEERS, python_of
 from proof.measuring import Cost, ProofError, in_turn, ratio, run, spread
 from proof.report import Plot, Section, plain
-from proof.service import DAY, PROGRAM, Service, serving
+from proof.service import DAY, PROGRAM, Service, generated, serving
 
 EVENTS, QUICK_EVENTS = 300_000, 30_000
 ROUNDS, QUICK_ROUNDS = 3, 1
@@ -184,7 +184,7 @@ def measure(quick: bool) -> Section:
     for peer in PEERS.glob("*.txt"):
         python_of(peer.stem)
     generate_client()
-    with serving(events) as service:
+    with serving(generated(events)) as service:
         bench = Bench(service, events)
         works = {way.name: (lambda way=way: bench.run(way)) for way in WAYS}
         costs = in_turn(works, rounds, warm=not quick)

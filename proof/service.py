@@ -1,9 +1,9 @@
-"""A reference server in a process of its own, with one day of generated events."""
+"""A reference server in a process of its own."""
 
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,19 +42,24 @@ class Service:
         return f"{self.url}/api/partners/{PARTNER}/ad-analytics/events"
 
 
-def prepare(data: Path, events: int, *, days: int = 1) -> str:
-    """Generate events, so many a day, and return a key to read them."""
-    folder = ["--data", str(data)]
-    _server("partner", "add", PARTNER, *folder)
-    user = ["user", "add", "ada@example.org", "--role", "admin", "--password-stdin"]
-    _server(*user, *folder, stdin="a long password\n")
+Fill = Callable[[Path], None]
+"""Puts events into a data folder, before the server starts."""
+
+
+def generated(events: int, *, days: int = 1) -> Fill:
+    """Fill a folder with realistic events, so many a day."""
     amount = ["--start", DAY, "--days", str(days), "--events-per-day", str(events)]
-    _server("generate", "--partner", PARTNER, *amount, "--seed", "1", *folder)
-    return _server("key", "create", "--user", "ada@example.org", "--name", "proof", *folder)
+    words = ["generate", "--partner", PARTNER, *amount, "--seed", "1"]
+
+    def fill(data: Path) -> None:
+        server_command(*words, data=data)
+
+    return fill
 
 
-def _server(*words: str, stdin: str = "") -> str:
-    command = [*PROGRAM, "server", *words]
+def server_command(*words: str, data: Path, stdin: str = "") -> str:
+    """Run `adanalytics server` on a data folder and return what it prints."""
+    command = [*PROGRAM, "server", *words, "--data", str(data)]
     done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False)
     if done.returncode:
         raise ProofError(f"{command}: {done.stderr}")
@@ -62,12 +67,21 @@ def _server(*words: str, stdin: str = "") -> str:
 
 
 @contextmanager
-def serving(events: int, *, days: int = 1, options: Sequence[str] = ()) -> Iterator[Service]:
-    """Serve that many events a day, with more requests an hour than anyone needs."""
+def serving(fill: Fill, *, options: Sequence[str] = ()) -> Iterator[Service]:
+    """Serve a partner with these events, and allow more requests an hour than anyone needs.
+
+    Args:
+        fill: puts the events into the data folder.
+        options: further options of `adanalytics serve`.
+    """
     with TemporaryDirectory() as name:
         folder = Path(name)
         data, ready = folder / "data", folder / "ready"
-        key = prepare(data, events, days=days)
+        server_command("partner", "add", PARTNER, data=data)
+        user = ["user", "add", "ada@example.org", "--role", "admin", "--password-stdin"]
+        server_command(*user, data=data, stdin="a long password\n")
+        fill(data)
+        key = server_command("key", "create", "--user", "ada@example.org", "--name", "k", data=data)
         limit = ["--rate-limit", str(REQUESTS_AN_HOUR), "--ready-file", str(ready)]
         command = [*PROGRAM, "serve", "--port", "0", "--data", str(data), *limit, *options]
         with (folder / "log").open("wb") as log:

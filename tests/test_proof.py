@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from proof.economy import Load, planned
 from proof.report import Plot, Results, Section, side_by_side, table, write_page
 
 SECTION = Section(
@@ -58,3 +59,13 @@ def test_results_are_read_back_and_compared(tmp_path: Path) -> None:
 def test_a_row_fits_its_columns() -> None:
     with pytest.raises(ValueError, match="does not fit the columns"):
         Section("T", "", ["A", "B"], [["1"]], {}, [])
+
+
+@pytest.mark.parametrize("peaked", [False, True])
+def test_requests_follow_from_the_events_of_each_hour(*, peaked: bool) -> None:
+    load = Load(1_000_000, peaked)
+    hours = load.hours()
+    assert (len(hours), sum(hours)) == (24, 1_000_000)
+    assert max(hours) == (166_666 if peaked else 41_667)
+    hourly = 108 if peaked else 120
+    assert planned(load) == {"hourly": hourly, "auto": hourly + 1, "none": 100, "default": 1000}
