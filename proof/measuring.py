@@ -5,7 +5,9 @@ import platform
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -112,6 +114,57 @@ def in_turn(
 def ratio(ours: Sequence[float], theirs: Sequence[float]) -> Spread:
     """Divide the values of each pair, and return the middle of the quotients."""
     return spread([our / their for our, their in zip(ours, theirs, strict=True)])
+
+
+@dataclass(frozen=True)
+class Running:
+    """A process that runs on, and what it and its children have used since it started."""
+
+    number: int
+
+    @property
+    def cpu(self) -> float:
+        """Return its seconds of CPU, user and system."""
+        fields = Path(f"/proc/{self.number}/stat").read_text().rpartition(")")[2].split()
+        # cutime and cstime, those of the children that ended; counted from the state, field 3.
+        ended = sum(map(int, fields[13:15])) / os.sysconf("SC_CLK_TCK")
+        # The clock that clock_getcpuclockid(3) names: nanoseconds, while utime counts hundredths.
+        own = time.clock_gettime((~self.number << 3) | 2)
+        children = Path(f"/proc/{self.number}/task/{self.number}/children").read_text().split()
+        return own + ended + sum(Running(int(each)).cpu for each in children)
+
+    @property
+    def megabytes(self) -> float:
+        """Return the most resident memory that it ever had."""
+        for line in Path(f"/proc/{self.number}/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) / 1024
+        raise ProofError(f"process {self.number} has no memory")
+
+
+@contextmanager
+def started(command: Sequence[str | Path], *, log: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Start a server, and stop it at the end of the block."""
+    with log.open("wb") as stream:
+        process = subprocess.Popen(command, stdout=stream, stderr=stream)
+    try:
+        yield process
+    finally:
+        process.terminate()
+        process.wait(timeout=30)
+
+
+def wait_until(ready: Callable[[], bool], process: subprocess.Popen[bytes], log: Path) -> None:
+    """Wait until a started server is ready.
+
+    Raises:
+        ProofError: it ended, with what it logged, or is not ready after a minute.
+    """
+    last = time.monotonic() + 60
+    while not ready():
+        if process.poll() is not None or time.monotonic() > last:
+            raise ProofError(f"{process.args!r} did not start:\n{log.read_text()}")
+        time.sleep(0.02)
 
 
 def machine(root: Path) -> dict[str, str]:

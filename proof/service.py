@@ -2,14 +2,13 @@
 
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from proof.measuring import ProofError
+from proof.measuring import ProofError, Running, started, wait_until
 
 PROGRAM = [sys.executable, "-m", "adanalytics_cli"]
 DAY = "2026-01-15"
@@ -25,6 +24,7 @@ class Service:
     url: str
     key: str
     folder: Path
+    process: Running
 
     @property
     def environment(self) -> dict[str, str]:
@@ -40,6 +40,10 @@ class Service:
     @property
     def events_url(self) -> str:
         return f"{self.url}/api/partners/{PARTNER}/ad-analytics/events"
+
+    @property
+    def summary_url(self) -> str:
+        return f"{self.url}/api/partners/{PARTNER}/ad-analytics/summary"
 
 
 Fill = Callable[[Path], None]
@@ -84,14 +88,7 @@ def serving(fill: Fill, *, options: Sequence[str] = ()) -> Iterator[Service]:
         key = server_command("key", "create", "--user", "ada@example.org", "--name", "k", data=data)
         limit = ["--rate-limit", str(REQUESTS_AN_HOUR), "--ready-file", str(ready)]
         command = [*PROGRAM, "serve", "--port", "0", "--data", str(data), *limit, *options]
-        with (folder / "log").open("wb") as log:
-            server = subprocess.Popen(command, stdout=log, stderr=log)
-        try:
-            while not ready.exists():
-                if server.poll() is not None:
-                    raise ProofError((folder / "log").read_text())
-                time.sleep(0.02)
-            yield Service(ready.read_text().strip(), key, folder)
-        finally:
-            server.terminate()
-            server.wait(timeout=30)
+        log = folder / "log"
+        with started(command, log=log) as process:
+            wait_until(ready.exists, process, log)
+            yield Service(ready.read_text().strip(), key, folder, Running(process.pid))

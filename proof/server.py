@@ -1,0 +1,323 @@
+"""The reference server beside other ways to serve, sum, export and load the same rows."""
+
+import json
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from datetime import date, timedelta
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+
+import httpx
+
+from proof.environments import PEERS, python_of
+from proof.measuring import Cost, ProofError, Running, in_turn, run, spread, started, wait_until
+from proof.report import Section, number
+from proof.service import DAY, PARTNER, PROGRAM, Service, generated, server_command, serving
+
+EVENTS, QUICK_EVENTS = 1_000_000, 200_000
+DAYS = 10
+PAGE = 10_000
+ROUNDS, QUICK_ROUNDS = 3, 1
+REPEATS = 4
+OURS = "ours"
+LAST = str(date.fromisoformat(DAY) + timedelta(days=DAYS - 1))
+RANGE = {"start_date": DAY, "end_date": LAST}
+EXPLANATION = """\
+{events:,} events over {days} days. *CPU* is that of the server's process for one answer, or of a
+whole process where files are loaded or copied; *Wall* is the time until all bytes have come. The
+other servers have the same rows in one table of SQLite or DuckDB, with an index on the date. A page
+has {page:,} events. Datasette continues after the last row of the page before, so its pages cost
+the same everywhere; the endpoint of 40 lines uses OFFSET. The static file has the bytes of our
+first page. Loads read the same {loaded:,} rows from a CSV file; ours checks each field, keeps
+summaries by hour and stores nothing twice. Our summaries come over HTTP with a dozen more columns,
+those of DuckDB stay in its process.
+
+Figures for 10 and 100 million events are extrapolated from the growth between {small:,} and
+{events:,}: they are not measured.
+"""
+Command = list[str | Path]
+Ask = Callable[[], object]
+Costs = dict[str, tuple[float, float]]
+"""Milliseconds of CPU and of wall time by name."""
+
+
+class Rows:
+    """The table: a row for each way, with the ratio to ours, which comes first in each group."""
+
+    def __init__(self) -> None:
+        self.cells: list[list[str]] = []
+        self.figures: dict[str, float] = {}
+
+    def add(self, what: str, costs: Costs) -> None:
+        """Add what each way took, in milliseconds of CPU and of wall time."""
+        for way, (cpu, wall) in costs.items():
+            self.figures[f"{what}, {way}, cpu ms"] = cpu
+            self.figures[f"{what}, {way}, wall ms"] = wall
+            share = "" if way == OURS or not cpu else f"{costs[OURS][0] / cpu:.2f}"
+            label = f"**{way}**" if way == OURS else way
+            self.cells.append([what, label, number(cpu), number(wall), share])
+
+
+def measure(quick: bool) -> Section:
+    """Serve the same rows from all servers, then load and copy them."""
+    events, rounds = (QUICK_EVENTS, QUICK_ROUNDS) if quick else (EVENTS, ROUNDS)
+    few, rows = events // 10, Rows()
+    with (
+        serving(generated(few // DAYS, days=DAYS)) as small,
+        serving(generated(events // DAYS, days=DAYS)) as service,
+    ):
+        file, plain = service.folder / "all.csv", service.folder / "plain.db"
+        exported = _export(service, file)
+        run([sys.executable, PEERS / "sqlite_executemany.py", file, plain], folder=service.folder)
+        last_page = _pages(service, small, plain, events, rounds, rows)
+        by_day = _summaries(service, small, file, rounds, rows)
+        _copies(service, file, plain, exported, rows)
+        _loads(service, few, rounds, rows)
+    _extrapolate("last page", *last_page, events, rows)
+    _extrapolate("summary by day", *by_day, events, rows)
+    return Section(
+        title="The server",
+        explanation=EXPLANATION.format(events=events, days=DAYS, page=PAGE, loaded=few, small=few),
+        columns=["What", "Way", "CPU, ms", "Wall, ms", "Ours / this, CPU"],
+        rows=rows.cells,
+        figures=rows.figures,
+        commands=["python -m proof --section server"],
+    )
+
+
+def _cost(asks: dict[str, tuple[Running, Ask]], rounds: int, repeats: int = REPEATS) -> Costs:
+    """Ask in turn, and return the cost of one answer to each: the median of the rounds."""
+    found: dict[str, list[tuple[float, float]]] = {name: [] for name in asks}
+    for _ in range(rounds + 1):
+        for name, (process, ask) in asks.items():
+            cpu, began = process.cpu, time.perf_counter()
+            for _ in range(repeats):
+                ask()
+            wall = time.perf_counter() - began
+            used = process.cpu - cpu
+            found[name].append((used * 1000 / repeats, wall * 1000 / repeats))
+    # The first round warms up.
+    return {
+        name: (median(each[0] for each in taken[1:]), median(each[1] for each in taken[1:]))
+        for name, taken in found.items()
+    }
+
+
+def _get(http: httpx.Client, url: str, **query: str) -> Ask:
+    """Return a function that receives an answer and discards it."""
+
+    def ask() -> None:
+        with http.stream("GET", url, params=query or None) as answer:
+            answer.raise_for_status()
+            for _ in answer.iter_raw():
+                pass
+
+    return ask
+
+
+def _client(service: Service) -> httpx.Client:
+    return httpx.Client(headers={"Authorization": f"Bearer {service.key}"}, timeout=600)
+
+
+def _pages(
+    service: Service, small: Service, plain: Path, events: int, rounds: int, rows: Rows
+) -> tuple[float, float]:
+    """Compare pages with those of Datasette, an endpoint of 40 lines, and a file.
+
+    Returns the milliseconds of CPU of our last page, of the smaller data and of all.
+    """
+    last = events // PAGE
+    numbers = {"page 1": 1, "page 100": 100, "last page": last}
+    if last <= 100:
+        del numbers["page 100"]
+    body = service.folder / "page.json"
+    datasette: Command = [python_of("datasette"), "-m", "datasette", "serve", plain]
+    datasette += ["--setting", "max_returned_rows", str(PAGE), "--port"]
+    endpoint: Command = [python_of("fastapi_pages"), PEERS / "fastapi_pages.py", plain, body]
+    with (
+        _client(service) as http,
+        _client(small) as http_of_small,
+        httpx.Client(timeout=600) as others,
+        _other(service.folder / "datasette.log", datasette, "/-/versions.json") as (url, process),
+        _other(service.folder / "fastapi.log", endpoint, "/openapi.json") as (api, api_process),
+    ):
+        query = {**RANGE, "per_page": str(PAGE)}
+        body.write_bytes(http.get(service.events_url, params=query).raise_for_status().content)
+        shape = {"_size": str(PAGE), "_shape": "objects", "_nocount": "1"}
+        asks: dict[str, tuple[Running, Ask]] = {}
+        for name, page in numbers.items():
+            query["page"] = str(page)
+            after = str((page - 1) * PAGE)
+            table = f"{url}/plain/events.json"
+            asks[f"{name} ours"] = service.process, _get(http, service.events_url, **query)
+            asks[f"{name} Datasette"] = process, _get(others, table, **shape, _next=after)
+            asks[f"{name} FastAPI"] = api_process, _get(others, f"{api}/events", **query)
+        asks["file"] = api_process, _get(others, f"{api}/static")
+        query["page"] = str(last // 10)
+        asks["small"] = small.process, _get(http_of_small, small.events_url, **query)
+        costs = _cost(asks, rounds)
+    for name in numbers:
+        ways = {OURS: costs[f"{name} ours"], "Datasette": costs[f"{name} Datasette"]}
+        ways["FastAPI and aiosqlite"] = costs[f"{name} FastAPI"]
+        if name == "page 1":
+            ways["a static file"] = costs["file"]
+        rows.add(name, ways)
+    return costs["small"][0], costs["last page ours"][0]
+
+
+@contextmanager
+def _other(log: Path, command: Command, path: str) -> Iterator[tuple[str, Running]]:
+    """Start another server on a free port, its last argument, and wait until it answers."""
+    with closing(socket.create_server(("127.0.0.1", 0))) as free:
+        port = free.getsockname()[1]
+    url = f"http://127.0.0.1:{port}"
+
+    def ready() -> bool:
+        try:
+            return httpx.get(url + path).is_success
+        except httpx.TransportError:
+            return False
+
+    with started([*command, str(port)], log=log) as process:
+        wait_until(ready, process, log)
+        yield url, Running(process.pid)
+
+
+def _summaries(
+    service: Service, small: Service, file: Path, rounds: int, rows: Rows
+) -> tuple[float, float]:
+    """Compare summaries with DuckDB over the raw rows.
+
+    Returns the milliseconds of CPU of our summary by day, of the smaller data and of all.
+    """
+    database = service.folder / "rows.duckdb"
+    duckdb: Command = [python_of("duckdb_rows"), PEERS / "duckdb_rows.py"]
+    run([*duckdb, "load", database, file], folder=service.folder)
+    columns = {"day": "event_date", "campaign": "campaign_id"}
+    asks: dict[str, tuple[Running, Ask]] = {}
+    with _client(service) as http, _client(small) as http_of_small:
+        for group in columns:
+            ask = _get(http, service.summary_url, **RANGE, group_by=group)
+            asks[group] = service.process, ask
+        ask = _get(http_of_small, small.summary_url, **RANGE, group_by="day")
+        asks["small"] = small.process, ask
+        costs = _cost(asks, rounds, repeats=20)
+        answer = http.get(service.summary_url, params=RANGE).raise_for_status()
+    impressions = answer.json()["totals"]["impressions"]
+    for group, column in columns.items():
+        command = [*duckdb, "sum", database, column]
+        theirs = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+        if impressions != theirs["impressions"]:
+            raise ProofError(f"{impressions:,} impressions, {theirs['impressions']:,} in DuckDB")
+        ways = {OURS: costs[group], "DuckDB": (theirs["cpu"], theirs["wall"])}
+        rows.add(f"summary by {group}", ways)
+    return costs["small"][0], costs["day"][0]
+
+
+def _export(service: Service, file: Path) -> tuple[float, float]:
+    """Export everything as csv, save it, and return what the export alone took."""
+    url = service.events_url.replace("/events", "/bulk-export")
+    order = {**RANGE, "format": "csv"}
+    with _client(service) as http:
+        cpu, began = service.process.cpu, time.perf_counter()
+        job = http.post(url, json=order).raise_for_status().json()
+        while job["status"] in ("pending", "processing"):
+            time.sleep(0.05)
+            job = http.get(job["status_url"]).raise_for_status().json()
+        taken = (service.process.cpu - cpu) * 1000, (time.perf_counter() - began) * 1000
+    if job["status"] != "completed":
+        raise ProofError(f"The export is {job['status']}: {job['error']}")
+    with httpx.stream("GET", job["download_url"]) as answer, file.open("wb") as target:
+        for piece in answer.iter_raw():
+            target.write(piece)
+    return taken
+
+
+def _copies(
+    service: Service, file: Path, plain: Path, exported: tuple[float, float], rows: Rows
+) -> None:
+    """Compare an export with DuckDB's COPY and with the shell of SQLite."""
+    copied, shell = service.folder / "copy.csv", service.folder / "shell.csv"
+    duckdb: Command = [python_of("duckdb_rows"), PEERS / "duckdb_rows.py", "copy"]
+    sqlite: Command = [
+        "sqlite3",
+        "-readonly",
+        plain,
+        "-cmd",
+        ".mode csv",
+        "-cmd",
+        f".output {shell}",
+    ]
+    costs = in_turn(
+        {
+            "DuckDB COPY": lambda: run(
+                [*duckdb, service.folder / "rows.duckdb", copied], folder=service.folder
+            ),
+            "sqlite3 shell": lambda: run([*sqlite, "SELECT * FROM events"], folder=service.folder),
+        },
+        1,
+        warm=False,
+    )
+    lines = _lines(file) - 1
+    for each, header in ((copied, 1), (shell, 0)):
+        if (found := _lines(each) - header) != lines:
+            raise ProofError(f"{each.name} has {found:,} rows instead of {lines:,}.")
+    rows.add("export as csv", {OURS: exported, **{k: _whole(v) for k, v in costs.items()}})
+
+
+def _lines(file: Path) -> int:
+    with file.open("rb") as stream:
+        return sum(1 for _ in stream)
+
+
+def _whole(costs: list[Cost]) -> tuple[float, float]:
+    """Return the milliseconds of whole processes."""
+    cpu, wall = spread([cost.cpu for cost in costs]), spread([cost.wall for cost in costs])
+    return cpu.median * 1000, wall.median * 1000
+
+
+def _loads(service: Service, events: int, rounds: int, rows: Rows) -> None:
+    """Load the first rows of the export into new databases, in turn."""
+    file = service.folder / "part.csv"
+    with (service.folder / "all.csv").open() as source, file.open("w") as target:
+        target.writelines(line for _, line in zip(range(events + 1), source, strict=False))
+
+    def in_new_folder(command: Callable[[Path], Command]) -> Cost:
+        with TemporaryDirectory(dir=service.folder) as name:
+            return run(command(Path(name)), folder=Path(name))
+
+    def ours(folder: Path) -> Command:
+        server_command("partner", "add", PARTNER, data=folder)
+        return [*PROGRAM, "server", "load", file, "--partner", PARTNER, "--data", folder]
+
+    def sqlite_utils(folder: Path) -> Command:
+        program: Command = [python_of("sqlite_utils"), "-m", "sqlite_utils", "insert"]
+        return [*program, folder / "x.db", "events", file, "--csv", "--pk", "event_id"]
+
+    def executemany(folder: Path) -> Command:
+        return [sys.executable, PEERS / "sqlite_executemany.py", file, folder / "x.db"]
+
+    ways = {OURS: ours, "sqlite-utils": sqlite_utils, "executemany": executemany}
+    works = {name: (lambda way=way: in_new_folder(way)) for name, way in ways.items()}
+    costs = in_turn(works, rounds, warm=False)
+    rows.add(f"load of {events:,} rows", {name: _whole(each) for name, each in costs.items()})
+
+
+def _extrapolate(what: str, few: float, many: float, events: int, rows: Rows) -> None:
+    """Add what 10 and 100 million events would take, if the growth stays what it was.
+
+    Less for more events is chance and counts as no growth; the row of the smaller data shows it.
+    """
+    growth = max(0.0, many - few) / (events - events // 10)
+    sizes = {f"{events // 10:,} events": few}
+    for millions in (10, 100):
+        label = f"{millions},000,000 events, extrapolated"
+        sizes[label] = many + growth * (millions * 1e6 - events)
+    for label, value in sizes.items():
+        rows.figures[f"{what}, {label}, cpu ms"] = value
+        rows.cells.append([what, f"ours, {label}", number(value), "", ""])
