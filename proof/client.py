@@ -56,6 +56,7 @@ WAYS = [
     Way("openapi_client", "a client by openapi-python-client", "count.txt", "typed"),
     Way("msgspec_decode", "httpx and msgspec to dicts, untyped", "count.txt", "typed"),
     Way("sync", "**`adanalytics sync --to folder`**", "dataset"),
+    Way("sync_export", "**`adanalytics sync --via export`**", "dataset"),
     Way("dlt_rest_api", "dlt, rest_api to Parquet files", "dlt", "sync", 0.15),
 ]
 EXPLANATION = """\
@@ -121,6 +122,8 @@ class Bench:
                 return [*PROGRAM, "events", DAY, "-o", target]
             case "sync":
                 return [*PROGRAM, "sync", DAY, "--to", target]
+            case "sync_export":
+                return [*PROGRAM, "sync", DAY, "--to", target, "--via", "export"]
             case "typed":
                 return [sys.executable, PEERS / "adanalytics_typed.py", DAY, target]
             case "curl":

@@ -111,6 +111,15 @@ def in_turn(
     return costs
 
 
+def middle(costs: Sequence[Cost]) -> Cost:
+    """Return the medians of the three figures."""
+    return Cost(
+        median(cost.wall for cost in costs),
+        median(cost.cpu for cost in costs),
+        median(cost.megabytes for cost in costs),
+    )
+
+
 def ratio(ours: Sequence[float], theirs: Sequence[float]) -> Spread:
     """Divide the values of each pair, and return the middle of the quotients."""
     return spread([our / their for our, their in zip(ours, theirs, strict=True)])
@@ -135,11 +144,15 @@ class Running:
 
     @property
     def megabytes(self) -> float:
-        """Return the most resident memory that it ever had."""
+        """Return the most resident memory that it had since `forget_peak`."""
         for line in Path(f"/proc/{self.number}/status").read_text().splitlines():
             if line.startswith("VmHWM:"):
                 return int(line.split()[1]) / 1024
         raise ProofError(f"process {self.number} has no memory")
+
+    def forget_peak(self) -> None:
+        """Count the most resident memory from now on."""
+        Path(f"/proc/{self.number}/clear_refs").write_text("5")
 
 
 @contextmanager

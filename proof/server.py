@@ -1,6 +1,7 @@
 """The reference server beside other ways to serve, sum, export and load the same rows."""
 
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -9,17 +10,17 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from datetime import date, timedelta
 from pathlib import Path
-from statistics import median
 from tempfile import TemporaryDirectory
 
 import httpx
+import pyarrow.parquet as pq
 
 from proof.environments import PEERS, python_of
-from proof.measuring import Cost, ProofError, Running, in_turn, run, spread, started, wait_until
+from proof.measuring import Cost, ProofError, Running, in_turn, middle, run, started, wait_until
 from proof.report import Section, number
 from proof.service import DAY, PARTNER, PROGRAM, Service, generated, server_command, serving
 
-EVENTS, QUICK_EVENTS = 1_000_000, 200_000
+EVENTS, QUICK_EVENTS = 1_000_000, 100_000
 DAYS = 10
 PAGE = 10_000
 ROUNDS, QUICK_ROUNDS = 3, 1
@@ -27,23 +28,28 @@ REPEATS = 4
 OURS = "ours"
 LAST = str(date.fromisoformat(DAY) + timedelta(days=DAYS - 1))
 RANGE = {"start_date": DAY, "end_date": LAST}
+# DuckDB's name for each format of an export.
+FORMS = {"csv": "CSV", "jsonl": "JSON", "parquet": "PARQUET"}
+MEMORY_GOAL = "at most 250 MB"
 EXPLANATION = """\
 {events:,} events over {days} days. *CPU* is that of the server's process for one answer, or of a
-whole process where files are loaded or copied; *Wall* is the time until all bytes have come. The
-other servers have the same rows in one table of SQLite or DuckDB, with an index on the date. A page
-has {page:,} events. Datasette continues after the last row of the page before, so its pages cost
-the same everywhere; the endpoint of 40 lines uses OFFSET. The static file has the bytes of our
-first page. Loads read the same {loaded:,} rows from a CSV file; ours checks each field, keeps
-summaries by hour and stores nothing twice. Our summaries come over HTTP with a dozen more columns,
-those of DuckDB stay in its process.
+whole process where files are loaded or copied; *Wall* is the time until all bytes have come, and
+*Memory* the most that the process had in the measurement.
 
-Figures for 10 and 100 million events are extrapolated from the growth between {small:,} and
-{events:,}: they are not measured.
+The other servers have the same rows in one table of SQLite or DuckDB, with an index on the date. A
+page has {page:,} events. Datasette continues after the last row of the page before, so its pages
+cost the same everywhere; the endpoint of 40 lines uses OFFSET. The static file has the bytes of our
+first page. Our summaries come over HTTP with a dozen more columns; those of DuckDB stay in its
+process, whose memory is not measured. Loads read the same {few:,} rows from a CSV file; ours checks
+each field, keeps summaries by hour and stores nothing twice. An export of ours also computes the
+SHA-256 of its file.
+
+Figures for 10 and 100 million events are extrapolated from the growth between {few:,} and
+{events:,} events: they are not measured.
 """
 Command = list[str | Path]
 Ask = Callable[[], object]
-Costs = dict[str, tuple[float, float]]
-"""Milliseconds of CPU and of wall time by name."""
+Costs = dict[str, Cost]
 
 
 class Rows:
@@ -53,14 +59,19 @@ class Rows:
         self.cells: list[list[str]] = []
         self.figures: dict[str, float] = {}
 
-    def add(self, what: str, costs: Costs) -> None:
-        """Add what each way took, in milliseconds of CPU and of wall time."""
-        for way, (cpu, wall) in costs.items():
-            self.figures[f"{what}, {way}, cpu ms"] = cpu
-            self.figures[f"{what}, {way}, wall ms"] = wall
-            share = "" if way == OURS or not cpu else f"{costs[OURS][0] / cpu:.2f}"
-            label = f"**{way}**" if way == OURS else way
-            self.cells.append([what, label, number(cpu), number(wall), share])
+    def add(self, what: str, costs: Costs, goal: str = "") -> None:
+        """Add what each way took, and the goal of ours."""
+        for way, cost in costs.items():
+            is_ours = way == OURS
+            self.figures[f"{what}, {way}, cpu ms"] = cost.cpu * 1000
+            self.figures[f"{what}, {way}, wall ms"] = cost.wall * 1000
+            if cost.megabytes:
+                self.figures[f"{what}, {way}, peak MB"] = cost.megabytes
+            label = f"**{way}**" if is_ours else way
+            cells = [number(cost.cpu * 1000), number(cost.wall * 1000)]
+            cells.append(f"{cost.megabytes:.0f}" if cost.megabytes else "")
+            cells.append("" if is_ours else f"{costs[OURS].cpu / cost.cpu:.2f}")
+            self.cells.append([what, label, *cells, goal if is_ours else ""])
 
 
 def measure(quick: bool) -> Section:
@@ -72,18 +83,21 @@ def measure(quick: bool) -> Section:
         serving(generated(events // DAYS, days=DAYS)) as service,
     ):
         file, plain = service.folder / "all.csv", service.folder / "plain.db"
-        exported = _export(service, file)
+        # Not an export: the memory that one leaves behind makes later pages cheaper.
+        pull: Command = [*PROGRAM, "events", DAY, LAST, "-o", file]
+        run(pull, environment=service.environment, folder=service.folder)
         run([sys.executable, PEERS / "sqlite_executemany.py", file, plain], folder=service.folder)
         last_page = _pages(service, small, plain, events, rounds, rows)
+        _liveness(service, 5 if quick else 20, rows)
         by_day = _summaries(service, small, file, rounds, rows)
-        _copies(service, file, plain, exported, rows)
+        _copies(service, rows)
         _loads(service, few, rounds, rows)
     _extrapolate("last page", *last_page, events, rows)
     _extrapolate("summary by day", *by_day, events, rows)
     return Section(
         title="The server",
-        explanation=EXPLANATION.format(events=events, days=DAYS, page=PAGE, loaded=few, small=few),
-        columns=["What", "Way", "CPU, ms", "Wall, ms", "Ours / this, CPU"],
+        explanation=EXPLANATION.format(events=events, days=DAYS, page=PAGE, few=few),
+        columns=["What", "Way", "CPU, ms", "Wall, ms", "Memory, MB", "Ours / this, CPU", "Goal"],
         rows=rows.cells,
         figures=rows.figures,
         commands=["python -m proof --section server"],
@@ -92,20 +106,18 @@ def measure(quick: bool) -> Section:
 
 def _cost(asks: dict[str, tuple[Running, Ask]], rounds: int, repeats: int = REPEATS) -> Costs:
     """Ask in turn, and return the cost of one answer to each: the median of the rounds."""
-    found: dict[str, list[tuple[float, float]]] = {name: [] for name in asks}
+    found: dict[str, list[Cost]] = {name: [] for name in asks}
     for _ in range(rounds + 1):
         for name, (process, ask) in asks.items():
+            process.forget_peak()
             cpu, began = process.cpu, time.perf_counter()
             for _ in range(repeats):
                 ask()
             wall = time.perf_counter() - began
             used = process.cpu - cpu
-            found[name].append((used * 1000 / repeats, wall * 1000 / repeats))
+            found[name].append(Cost(wall / repeats, used / repeats, process.megabytes))
     # The first round warms up.
-    return {
-        name: (median(each[0] for each in taken[1:]), median(each[1] for each in taken[1:]))
-        for name, taken in found.items()
-    }
+    return {name: middle(costs[1:]) for name, costs in found.items()}
 
 
 def _get(http: httpx.Client, url: str, **query: str) -> Ask:
@@ -166,8 +178,42 @@ def _pages(
         ways["FastAPI and aiosqlite"] = costs[f"{name} FastAPI"]
         if name == "page 1":
             ways["a static file"] = costs["file"]
-        rows.add(name, ways)
-    return costs["small"][0], costs["last page ours"][0]
+        deep = costs[f"{name} ours"].cpu / costs["page 1 ours"].cpu
+        goal = f"at most 1.20 of page 1: {deep:.2f}"
+        rows.add(name, ways, MEMORY_GOAL if name == "page 1" else goal)
+    return costs["small"].cpu, costs["last page ours"].cpu
+
+
+def _liveness(service: Service, pulls: int, rows: Rows) -> None:
+    """Request /livez while four clients pull pages, each in a process of its own."""
+    addresses = service.folder / "addresses"
+    url = httpx.URL(service.events_url, params={**RANGE, "per_page": str(PAGE)})
+    addresses.write_text("\n".join([str(url)] * pulls))
+    program: Command = [
+        python_of("httpx_bodies"),
+        PEERS / "httpx_bodies.py",
+        DAY,
+        os.devnull,
+        addresses,
+    ]
+    environment = {**os.environ, **service.environment}
+    clients = [subprocess.Popen(program, env=environment) for _ in range(4)]
+    waits: list[float] = []
+    try:
+        with httpx.Client() as http:
+            while any(client.poll() is None for client in clients):
+                began = time.perf_counter()
+                http.get(f"{service.url}/livez").raise_for_status()
+                waits.append(time.perf_counter() - began)
+    finally:
+        for client in clients:
+            client.kill()
+    if any(client.wait() for client in clients):
+        raise ProofError("A client that pulled pages failed.")
+    worst = sorted(waits)[int(len(waits) * 0.99)] * 1000
+    rows.figures["livez p99 wall ms"] = worst
+    what, way = f"/livez, slowest of 100, {len(waits):,} asked", "**while 4 clients pull**"
+    rows.cells.append([what, way, "", number(worst), "", "", "at most 50 ms"])
 
 
 @contextmanager
@@ -214,71 +260,53 @@ def _summaries(
         theirs = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
         if impressions != theirs["impressions"]:
             raise ProofError(f"{impressions:,} impressions, {theirs['impressions']:,} in DuckDB")
-        ways = {OURS: costs[group], "DuckDB": (theirs["cpu"], theirs["wall"])}
-        rows.add(f"summary by {group}", ways)
-    return costs["small"][0], costs["day"][0]
+        duck = Cost(theirs["wall"] / 1000, theirs["cpu"] / 1000, 0)
+        rows.add(f"summary by {group}", {OURS: costs[group], "DuckDB": duck}, "at most 10 ms")
+    return costs["small"].cpu, costs["day"].cpu
 
 
-def _export(service: Service, file: Path) -> tuple[float, float]:
-    """Export everything as csv, save it, and return what the export alone took."""
+def _export(service: Service, form: str, events: int) -> Cost:
+    """Export everything and return what that took, without the download."""
     url = service.events_url.replace("/events", "/bulk-export")
-    order = {**RANGE, "format": "csv"}
+    process = service.process
     with _client(service) as http:
-        cpu, began = service.process.cpu, time.perf_counter()
-        job = http.post(url, json=order).raise_for_status().json()
+        process.forget_peak()
+        cpu, began = process.cpu, time.perf_counter()
+        job = http.post(url, json={**RANGE, "format": form}).raise_for_status().json()
         while job["status"] in ("pending", "processing"):
             time.sleep(0.05)
             job = http.get(job["status_url"]).raise_for_status().json()
-        taken = (service.process.cpu - cpu) * 1000, (time.perf_counter() - began) * 1000
-    if job["status"] != "completed":
-        raise ProofError(f"The export is {job['status']}: {job['error']}")
-    with httpx.stream("GET", job["download_url"]) as answer, file.open("wb") as target:
-        for piece in answer.iter_raw():
-            target.write(piece)
+        taken = Cost(time.perf_counter() - began, process.cpu - cpu, process.megabytes)
+    if job["status"] != "completed" or job["row_count"] != events:
+        raise ProofError(f"The export: {job}")
     return taken
 
 
-def _copies(
-    service: Service, file: Path, plain: Path, exported: tuple[float, float], rows: Rows
-) -> None:
-    """Compare an export with DuckDB's COPY and with the shell of SQLite."""
-    copied, shell = service.folder / "copy.csv", service.folder / "shell.csv"
+def _copies(service: Service, rows: Rows) -> None:
+    """Compare exports with DuckDB's COPY and with the shell of SQLite."""
+    folder = service.folder
     duckdb: Command = [python_of("duckdb_rows"), PEERS / "duckdb_rows.py", "copy"]
-    sqlite: Command = [
-        "sqlite3",
-        "-readonly",
-        plain,
-        "-cmd",
-        ".mode csv",
-        "-cmd",
-        f".output {shell}",
-    ]
-    costs = in_turn(
-        {
-            "DuckDB COPY": lambda: run(
-                [*duckdb, service.folder / "rows.duckdb", copied], folder=service.folder
-            ),
-            "sqlite3 shell": lambda: run([*sqlite, "SELECT * FROM events"], folder=service.folder),
-        },
-        1,
-        warm=False,
-    )
-    lines = _lines(file) - 1
-    for each, header in ((copied, 1), (shell, 0)):
-        if (found := _lines(each) - header) != lines:
-            raise ProofError(f"{each.name} has {found:,} rows instead of {lines:,}.")
-    rows.add("export as csv", {OURS: exported, **{k: _whole(v) for k, v in costs.items()}})
+    events = _lines(folder / "all.csv") - 1
+    for form, name in FORMS.items():
+        copied = folder / f"copy.{form}"
+        cost = run([*duckdb, folder / "rows.duckdb", copied, name], folder=folder)
+        ways = {OURS: _export(service, form, events), "DuckDB COPY": cost}
+        if form == "csv":
+            shell = folder / "shell.csv"
+            modes = ["-cmd", ".mode csv", "-cmd", f".output {shell}"]
+            query: Command = ["-readonly", folder / "plain.db", *modes, "SELECT * FROM events"]
+            ways["sqlite3 shell"] = run(["sqlite3", *query], folder=folder)
+            found = {_lines(copied) - 1, _lines(shell)}
+        else:
+            found = {_lines(copied) if form == "jsonl" else pq.read_metadata(copied).num_rows}
+        if found != {events}:
+            raise ProofError(f"{form}: copies have {found} rows instead of {events:,}.")
+        rows.add(f"export as {form}", ways, MEMORY_GOAL)
 
 
 def _lines(file: Path) -> int:
     with file.open("rb") as stream:
         return sum(1 for _ in stream)
-
-
-def _whole(costs: list[Cost]) -> tuple[float, float]:
-    """Return the milliseconds of whole processes."""
-    cpu, wall = spread([cost.cpu for cost in costs]), spread([cost.wall for cost in costs])
-    return cpu.median * 1000, wall.median * 1000
 
 
 def _loads(service: Service, events: int, rounds: int, rows: Rows) -> None:
@@ -305,7 +333,7 @@ def _loads(service: Service, events: int, rounds: int, rows: Rows) -> None:
     ways = {OURS: ours, "sqlite-utils": sqlite_utils, "executemany": executemany}
     works = {name: (lambda way=way: in_new_folder(way)) for name, way in ways.items()}
     costs = in_turn(works, rounds, warm=False)
-    rows.add(f"load of {events:,} rows", {name: _whole(each) for name, each in costs.items()})
+    rows.add(f"load of {events:,} rows", {name: middle(each) for name, each in costs.items()})
 
 
 def _extrapolate(what: str, few: float, many: float, events: int, rows: Rows) -> None:
@@ -316,8 +344,8 @@ def _extrapolate(what: str, few: float, many: float, events: int, rows: Rows) ->
     growth = max(0.0, many - few) / (events - events // 10)
     sizes = {f"{events // 10:,} events": few}
     for millions in (10, 100):
-        label = f"{millions},000,000 events, extrapolated"
+        label = f"{millions},000,000 extrapolated"
         sizes[label] = many + growth * (millions * 1e6 - events)
-    for label, value in sizes.items():
-        rows.figures[f"{what}, {label}, cpu ms"] = value
-        rows.cells.append([what, f"ours, {label}", number(value), "", ""])
+    for label, seconds in sizes.items():
+        rows.figures[f"{what}, {label}, cpu ms"] = seconds * 1000
+        rows.cells.append([what, label, number(seconds * 1000), "", "", "", ""])

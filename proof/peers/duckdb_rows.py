@@ -13,7 +13,7 @@ FROM events WHERE NOT is_filtered GROUP BY ALL ORDER BY ALL
 """
 
 
-def main(action: str, database: str, file: str) -> None:
+def main(action: str, database: str, file: str, form: str = "CSV") -> None:
     """Do one of the three; summaries print their milliseconds and impressions as JSON."""
     with duckdb.connect(database) as connection:
         if action == "load":
@@ -21,7 +21,7 @@ def main(action: str, database: str, file: str) -> None:
             source = f"read_csv('{file}', types = {types})"
             connection.execute(f"CREATE TABLE events AS FROM {source}")
         elif action == "copy":
-            connection.execute(f"COPY events TO '{file}' (HEADER)")
+            connection.execute(f"COPY events TO '{file}' (FORMAT {form})")
         else:
             query = SUMMARY.format(group=file)
             rows = connection.execute(query).fetchall()
