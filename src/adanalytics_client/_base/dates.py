@@ -142,10 +142,6 @@ def add_months(day: date, months: int, *, last: bool = False) -> date:
 
     Raises:
         ValueError: for a year outside the calendar.
-
-    Examples:
-        >>> add_months(date(2026, 3, 31), -1)
-        datetime.date(2026, 2, 28)
     """
     year, month = divmod(day.year * 12 + day.month - 1 + months, 12)
     longest = calendar.monthrange(year, month + 1)[1]

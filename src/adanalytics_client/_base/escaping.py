@@ -10,9 +10,5 @@ _CONTROLS = {
 
 
 def visible(text: str) -> str:
-    r"""Replace each control character by its escape, in text for people.
-
-    >>> print(visible("\x1b[31mRED\tx\ny"))
-    \x1b[31mRED\tx\ny
-    """
+    """Replace each control character by its escape, in text for people."""
     return text.translate(_CONTROLS)

@@ -150,13 +150,6 @@ def open_beside(path: Path, *, private: bool = False) -> tuple[Path, BinaryIO]:
 
     Raises:
         OSError: when the folder cannot be written.
-
-    Examples:
-        >>> beside, file = open_beside(Path("day.csv"))
-        >>> with file:
-        ...     file.write(b"date")
-        ...     put_in_place(file, beside, Path("day.csv"))
-        4
     """
     begin = f".{path.name[:_REPEATED]}."
     for left in path.parent.glob(f"{glob.escape(begin)}{'[0-9a-f]' * 12}.tmp"):

@@ -13,11 +13,6 @@ SUFFIXES = {
 
 
 def suffix_of(path: Path) -> tuple[str, bool]:
-    """Return the suffix that names a format, and whether `.gz` after it requests gzip.
-
-    Examples:
-        >>> suffix_of(Path("january.CSV.gz")), suffix_of(Path("january"))
-        (('.csv', True), ('', False))
-    """
+    """Return the suffix that names a format, and whether `.gz` after it requests gzip."""
     packed = path.suffix.lower() == ".gz"
     return (path.with_suffix("") if packed else path).suffix.lower(), packed

@@ -13,11 +13,7 @@ def counted(number: int, thing: str) -> str:
 
 
 def in_bytes(size: int) -> str:
-    """Write a size with three digits, in powers of 1,000.
-
-    >>> in_bytes(4_812_345)
-    '4.81 MB'
-    """
+    """Write a size with three digits, in powers of 1,000."""
     if size < 1000:
         return f"{size} B"
     amount, power = float(size), 0
@@ -28,11 +24,7 @@ def in_bytes(size: int) -> str:
 
 
 def in_minutes(seconds: float) -> str:
-    """Write a duration as a clock shows it.
-
-    >>> in_minutes(75)
-    '1:15'
-    """
+    """Write a duration as a clock shows it."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

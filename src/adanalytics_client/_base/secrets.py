@@ -16,14 +16,7 @@ _UNRESERVED = frozenset(string.ascii_letters + string.digits + "-._~")
 
 
 class Secret:
-    """A credential in memory: it has no readable repr and refuses to be pickled.
-
-    Examples:
-        >>> Secret("aak_123")
-        Secret('***')
-        >>> Secret("aak_123").reveal()
-        'aak_123'
-    """
+    """A credential in memory: it has no readable repr and refuses to be pickled."""
 
     __slots__ = ("_known", "_value")
 

@@ -49,10 +49,6 @@ def count_events(row: Mapping[str, Any]) -> int | None:
     """Count the events in a summary row by their types; None when it has no counts.
 
     An event has one type, so the columns of the types add up to the events.
-
-    Examples:
-        >>> count_events({"impressions": 3, "clicks": 1, "revenue": Decimal("0.5")})
-        4
     """
     counts = [row.get(name) for name in COLUMN_OF_TYPE.values()]
     known = [each for each in counts if isinstance(each, int) and not isinstance(each, bool)]
@@ -75,10 +71,6 @@ class Columns:
 
     Raises:
         ConfigurationError: for anything but names, or no names.
-
-    Examples:
-        >>> Columns(["revenue", "odd"]).choose([{"event_id": "a", "odd": 1}])
-        ('revenue', 'odd')
     """
 
     def __init__(self, chosen: Iterable[str], known: Iterable[str] = EVENT_COLUMNS) -> None:

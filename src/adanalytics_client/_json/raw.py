@@ -142,10 +142,6 @@ def read_page(body: bytes | bytearray, levels: int = LEVELS) -> Json:
     Raises:
         NotJson: for anything but one valid document in UTF-8.
         ProtocolError: when an object around the events has two members with one name.
-
-    Examples:
-        >>> read_page(b'{"events": [{"revenue": 1.50}]}')["events"].array()
-        b'[{"revenue": 1.50}]'
     """
     text = body
     if not text.startswith((b"{", b"[")):

@@ -10,12 +10,7 @@ from adanalytics_client.errors import ProtocolError
 
 
 def fold(name: str) -> str:
-    """Fold camelCase, snake_case and kebab-case to one spelling.
-
-    Examples:
-        >>> fold("hasMore") == fold("has_more") == fold("Has-More")
-        True
-    """
+    """Fold camelCase, snake_case and kebab-case to one spelling."""
     return "".join(filter(str.isalnum, name.lower()))
 
 
@@ -31,12 +26,7 @@ def _is_rows(value: Json) -> bool:
 
 
 def kind_of(value: Json) -> str:
-    """Name the kind of a value, in JSON's words.
-
-    Examples:
-        >>> kind_of(None), kind_of([{}, None]), kind_of({})
-        ('null', 'a list with null in it', 'an object')
-    """
+    """Name the kind of a value, in JSON's words."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, dict):
@@ -232,12 +222,6 @@ def stated_error(objects: Iterable[dict[str, Json]]) -> str:
 
     Args:
         objects: those around the data, from the outermost in.
-
-    Examples:
-        >>> stated_error([{"errors": [{"message": "shard down"}, "slow"], "events": []}])
-        'shard down; slow'
-        >>> stated_error([{"error": None, "errors": [], "events": []}])
-        ''
     """
     members = (member for each in objects for member in each.items())
     stated = (_words(value) for name, value in members if fold(name) in _ERRORS)

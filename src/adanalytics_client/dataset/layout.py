@@ -80,9 +80,5 @@ def hours_of(day: date) -> Iterator[Hour]:
 
 
 def part_name(hour: Hour, form: PartFormat) -> str:
-    """Return the name of an hour's file.
-
-    >>> part_name(Hour(date(2026, 3, 1), 13), "parquet")
-    'data/date=2026-03-01/hour=13/part-0.parquet'
-    """
+    """Return the name of an hour's file."""
     return f"{DATA}/date={hour.day}/hour={hour.hour:02}/part-0.{form}"

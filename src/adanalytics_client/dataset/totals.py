@@ -14,12 +14,7 @@ Figures = Mapping[str, int | Decimal]
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Events by summary column, and exact money; filtered events are left out.
-
-    Examples:
-        >>> Totals.sum([Totals({"clicks": 2}, revenue=Decimal("0.5")), Totals({"clicks": 1})])
-        Totals(counts={'clicks': 3}, revenue=Decimal('0.5'), cost=Decimal('0'))
-    """
+    """Events by summary column, and exact money; filtered events are left out."""
 
     counts: Mapping[str, int] = field(default_factory=dict)
     revenue: Decimal = Decimal(0)
@@ -38,12 +33,7 @@ class Totals:
         return cls(dict(counts), revenue, cost)
 
     def difference(self, stated: Figures) -> str:
-        """Describe how these differ from the stated figures; empty when they agree.
-
-        Examples:
-            >>> Totals({"clicks": 2}).difference({"clicks": 3, "views": 0, "revenue": Decimal(1)})
-            'clicks 2 instead of 3, and 1 more'
-        """
+        """Describe how these differ from the stated figures; empty when they agree."""
         mine = {**self.counts, "revenue": self.revenue, "cost": self.cost}
         differing = [
             f"{name} {mine.get(name, 0)} instead of {figure}"

@@ -1,0 +1,90 @@
+"""Small functions that nobody calls from outside: what each returns for one value."""
+
+from __future__ import annotations
+
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from adanalytics_client._base.dates import add_months
+from adanalytics_client._base.escaping import visible
+from adanalytics_client._base.files import open_beside, put_in_place
+from adanalytics_client._base.formats import suffix_of
+from adanalytics_client._base.quantities import in_bytes, in_minutes
+from adanalytics_client._base.secrets import Secret
+from adanalytics_client._base.urls import Address, BaseUrl, redact_queries, redact_url, without_user
+from adanalytics_client._json.columns import Columns, count_events
+from adanalytics_client._json.encoding import csv_cells, json_text, utf8
+from adanalytics_client._json.raw import read_page
+from adanalytics_client._json.rows import fold, kind_of, stated_error
+from adanalytics_client.dataset.layout import Hour, part_name
+from adanalytics_client.dataset.manifest import seal, unseal
+from adanalytics_client.dataset.totals import Totals
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SIGNED = "https://files.example/a.csv?sig=abc"
+TEXT = "no file '/a.csv?sig=abc' (see https://b.example/?page=2&key=1)."
+SHOWN = "no file '/a.csv?***' (see https://b.example/?page=2&***)."
+FAILED = [{"errors": [{"message": "shard down"}, "slow"], "events": []}]
+
+
+@pytest.mark.parametrize(
+    ("result", "expected"),
+    [
+        (lambda: add_months(date(2026, 3, 31), -1), date(2026, 2, 28)),
+        (lambda: visible("\x1b[31mRED\tx\ny"), r"\x1b[31mRED\tx\ny"),
+        (lambda: suffix_of(Path("january.CSV.gz")), (".csv", True)),
+        (lambda: suffix_of(Path("january")), ("", False)),
+        (lambda: in_bytes(4_812_345), "4.81 MB"),
+        (lambda: in_minutes(75), "1:15"),
+        (lambda: repr(Secret("aak_123")), "Secret('***')"),
+        (lambda: Secret("aak_123").reveal(), "aak_123"),
+        (lambda: redact_url(SIGNED), "https://files.example/a.csv?***"),
+        (lambda: redact_queries(TEXT), SHOWN),
+        (lambda: repr(Address(SIGNED)), "'https://files.example/a.csv?***'"),
+        (lambda: f"{Address(SIGNED)}", SIGNED),
+        (lambda: without_user("http://user:pass@files.example/a@b"), "http://files.example/a@b"),
+        (lambda: BaseUrl.parse("https://a.example/v2/").at("/b"), "https://a.example/v2/b"),
+        (lambda: BaseUrl.parse("http://a.example/b").is_at("http://A.example:80/b"), True),
+        (lambda: count_events({"impressions": 3, "clicks": 1, "revenue": Decimal("0.5")}), 4),
+        (lambda: Columns(["revenue", "odd"]).choose([{"odd": 1}]), ("revenue", "odd")),
+        (lambda: json_text({"cost": Decimal("0E-9")}), '{"cost":0.000000000}'),
+        (lambda: csv_cells([None, True, Decimal("1.50")]), [None, "true", "1.50"]),
+        (lambda: csv_cells([{"b": "2", "a": "1"}]), ['{"a":"1","b":"2"}']),
+        (lambda: utf8('"\ud800"'), b'"\\ud800"'),
+        (read_page(b'{"events": [{"a": 1.50}]}')["events"].array, b'[{"a": 1.50}]'),
+        (lambda: {fold("hasMore"), fold("has_more"), fold("Has-More")}, {fold("HASMORE")}),
+        (lambda: [kind_of(None), kind_of({})], ["null", "an object"]),
+        (lambda: kind_of([{}, None]), "a list with null in it"),
+        (lambda: stated_error(FAILED), "shard down; slow"),
+        (lambda: stated_error([{"error": None, "errors": [], "events": []}]), ""),
+        (
+            lambda: part_name(Hour(date(2026, 3, 1), 13), "parquet"),
+            "data/date=2026-03-01/hour=13/part-0.parquet",
+        ),
+        (lambda: unseal(seal({"rows": 3}), dict[str, int]), {"rows": 3}),
+        (
+            lambda: Totals.sum([Totals({"a": 2}, revenue=Decimal("0.5")), Totals({"a": 1})]),
+            Totals({"a": 3}, revenue=Decimal("0.5")),
+        ),
+        (
+            lambda: Totals({"a": 2}).difference({"a": 3, "b": 0, "revenue": Decimal(1)}),
+            "a 2 instead of 3, and 1 more",
+        ),
+    ],
+)
+def test_small_functions(result: Callable[[], object], expected: object) -> None:
+    assert result() == expected
+
+
+def test_a_file_beside_takes_the_name(tmp_path: Path) -> None:
+    beside, file = open_beside(tmp_path / "day.csv")
+    with file:
+        file.write(b"date")
+        put_in_place(file, beside, tmp_path / "day.csv")
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"date"]
