@@ -18,7 +18,7 @@ export PYTHONDONTWRITEBYTECODE :=
 export UV_COMPILE_BYTECODE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-spark java-17 test-examples test-kill test-stores check proof proof-quick bench bench-long bench-spark soak lint format types docs docs-recording test-lowest release clean
+.PHONY: help install demo test test-spark java-17 test-examples test-kill test-stores check proof proof-quick bench-spark soak lint format types docs docs-recording test-lowest release clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -93,28 +93,11 @@ proof: $(STAMP)  ## measure everything for docs/explanation/proof.md and write i
 proof-quick: $(STAMP)  ## try the same on small data, in two minutes
 	@$(BIN)/python -m proof --quick
 
-bench: $(STAMP)  ## run the short benchmarks
-	@$(BIN)/python benchmarks/start.py --short
-	@$(BIN)/python benchmarks/cli_events.py --short
-	@$(BIN)/python benchmarks/cli_sync.py 200000
-	@$(BIN)/python benchmarks/server_store.py
-	@$(BIN)/python benchmarks/server_exports.py
-	@$(BIN)/python benchmarks/server_http.py
-	@$(BIN)/python benchmarks/server_start.py
-	@$(BIN)/python benchmarks/client_outputs.py 50000
-	@$(BIN)/python benchmarks/client_overhead.py
-
 soak: $(STAMP)  ## pull five million events, twice, and measure the memory
-	@$(BIN)/python benchmarks/client_soak.py
-
-bench-long: $(STAMP)  ## run the server's benchmarks on 2 and on 10 million events
-	@$(BIN)/python benchmarks/server_store.py 2000000
-	@$(BIN)/python benchmarks/server_exports.py 2000000
-	@$(BIN)/python benchmarks/server_http.py 2000000
-	@$(BIN)/python benchmarks/server_memory.py 10000000
+	@$(BIN)/python -m benchmarks.client_soak
 
 bench-spark: java-17 $(SPARK_STAMP)  ## measure the ways to bring events to Spark
-	@$(BIN)/python benchmarks/spark_read.py
+	@$(BIN)/python -m benchmarks.spark_read
 
 lint: $(STAMP)  ## lint and check the format
 	@$(BIN)/ruff check .

@@ -1,6 +1,6 @@
 """Memory of a long pull: millions of events through one client, one at a time.
 
-    python benchmarks/client_soak.py [EVENTS]
+    python -m benchmarks.client_soak [EVENTS]
 
 Pulls a day of 250,000 events again and again, hour by hour with four requests in flight, until
 EVENTS events have passed: as dicts, then typed, each in its own process. The growth is that of peak
@@ -15,10 +15,10 @@ from datetime import date
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from server_process import most_megabytes, server
-
 from adanalytics_client import Client, EventQuery
 from adanalytics_server.local import LocalServer, Sample
+from proof.measuring import Running
+from proof.service import serving_folder
 
 DAY = date(2026, 1, 15)
 EVENTS_OF_A_DAY = 250_000
@@ -27,6 +27,7 @@ WAYS: dict[str, Callable[[EventQuery], Iterable[object]]] = {
     "typed": iter,
 }
 KEY = "ADANALYTICS_API_KEY"
+MODULE = "benchmarks.client_soak"
 
 
 def pull(client: Client, events: int, read: Callable[[EventQuery], Iterable[object]]) -> int:
@@ -42,9 +43,10 @@ def measure(url: str, key: str, what: str, events: int) -> None:
     """Pull in one way and print the memory growth of this process."""
     with Client(url, api_key=key, partner="acme", limit=None) as client:
         client.dates()
-        before = most_megabytes()
+        process = Running(os.getpid())
+        before = process.megabytes
         passed = pull(client, events, WAYS[what])
-        grown = most_megabytes() - before
+        grown = process.megabytes - before
     measured = f"megabytes of growth after {passed:,} events, {what}"
     print(f"{measured:<66} {grown:>6.0f}   at most 150", flush=True)
 
@@ -56,10 +58,9 @@ def main(events: int) -> None:
         sample = Sample(start=DAY, days=1, events_per_day=EVENTS_OF_A_DAY, seed=1)
         with LocalServer(data=folder, sample=sample, rate_limit=0) as local:
             key = local.api_key
-        (folder / "page.json").write_bytes(b"{}")
-        with server(folder) as running:
+        with serving_folder(folder, options=["--rate-limit", "0"]) as (url, _):
             for what in WAYS:
-                command = [sys.executable, __file__, str(events), what, running.url]
+                command = [sys.executable, "-m", MODULE, str(events), what, url]
                 subprocess.run(command, check=True, env={**os.environ, KEY: key})
 
 

@@ -1,6 +1,6 @@
 """Ways to bring days of events to Spark: seconds to get them in, then of a count and a group-by.
 
-    python benchmarks/spark_read.py [EVENTS]
+    python -m benchmarks.spark_read [EVENTS]
 
 The ways are taken in turn, in three rounds after one that warms up, and the medians are printed.
 Each executor is a JVM with one core. The server runs in a process of its own on the same CPUs; it
@@ -22,12 +22,12 @@ from tempfile import TemporaryDirectory
 
 import pyspark
 from pyspark.sql import DataFrame, SparkSession
-from server_process import server
 
 from adanalytics_client import Client
 from adanalytics_client.dataset import Dataset
 from adanalytics_client.spark import AdAnalyticsDataSource, sync
 from adanalytics_server.local import LocalServer, Sample
+from proof.service import serving_folder
 
 FIRST = date(2026, 1, 15)
 DAYS = 20
@@ -154,8 +154,8 @@ def main(events: int) -> None:
         # Spark's workers have the environment of this moment.
         os.environ["XDG_STATE_HOME"] = str(folder / "state")
         print(f"{events:,} events of {DAYS} days, {os.cpu_count()} cores", flush=True)
-        with server(data) as running:
-            os.environ["ADANALYTICS_BASE_URL"] = running.url
+        with serving_folder(data, options=["--rate-limit", "0"]) as (url, _):
+            os.environ["ADANALYTICS_BASE_URL"] = url
             measure(folder, events)
 
 

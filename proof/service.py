@@ -80,15 +80,24 @@ def serving(fill: Fill, *, options: Sequence[str] = ()) -> Iterator[Service]:
     """
     with TemporaryDirectory() as name:
         folder = Path(name)
-        data, ready = folder / "data", folder / "ready"
+        data = folder / "data"
         server_command("partner", "add", PARTNER, data=data)
         user = ["user", "add", "ada@example.org", "--role", "admin", "--password-stdin"]
         server_command(*user, data=data, stdin="a long password\n")
         fill(data)
         key = server_command("key", "create", "--user", "ada@example.org", "--name", "k", data=data)
-        limit = ["--rate-limit", str(REQUESTS_AN_HOUR), "--ready-file", str(ready)]
-        command = [*PROGRAM, "serve", "--port", "0", "--data", str(data), *limit, *options]
-        log = folder / "log"
+        limit = ["--rate-limit", str(REQUESTS_AN_HOUR)]
+        with serving_folder(data, options=[*limit, *options]) as (url, process):
+            yield Service(url, key, folder, process)
+
+
+@contextmanager
+def serving_folder(data: Path, *, options: Sequence[str]) -> Iterator[tuple[str, Running]]:
+    """Serve an existing data folder in a process of its own, and give its address."""
+    with TemporaryDirectory() as name:
+        log, ready = Path(name, "log"), Path(name, "ready")
+        command = [*PROGRAM, "serve", "--port", "0", "--data", str(data)]
+        command += ["--ready-file", str(ready), *options]
         with started(command, log=log) as process:
             wait_until(ready.exists, process, log)
-            yield Service(ready.read_text().strip(), key, folder, Running(process.pid))
+            yield ready.read_text().strip(), Running(process.pid)
