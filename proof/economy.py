@@ -18,7 +18,7 @@ from proof.service import DAY, PARTNER, PROGRAM, Service, server_command, servin
 
 SIZES = [1_000, 100_000, 1_000_000, 20_000_000]
 # Larger days are planned only.
-REAL, QUICK_REAL = 1_000_000, 100_000
+REAL, QUICK_REAL = 1_000_000, 1_000
 PAGE, DEFAULT_PAGE = 10_000, 1_000
 EVENING = range(18, 22)
 WAYS = ["hourly", "auto", "none", "default"]

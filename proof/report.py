@@ -142,6 +142,12 @@ def plain(cell: str) -> str:
     return cell.replace("*", "").replace("`", "")
 
 
+def goal(value: float, most: float, unit: str = "") -> str:
+    """Return a goal as a cell, and whether the value misses it, rounded as it is printed."""
+    text = f"at most {most:g}{unit}"
+    return f"{text}, missed" if round(value, 2) > most else text
+
+
 def table(section: Section) -> Table:
     """Return the section as a table for the terminal."""
     made = Table(title=section.title, title_justify="left", title_style="bold")
@@ -180,7 +186,7 @@ def page(results: Results) -> str:
 
 
 def _part(section: Section) -> Iterator[str]:
-    yield f"\n## {section.title}\n\n{section.explanation}\n"
+    yield f"\n## {section.title}\n\n{section.explanation.strip()}\n"
     for plot in section.plots:
         yield f"![{plot.title}](images/{plot.name}.svg)\n"
     yield _line(section.columns)
