@@ -24,11 +24,14 @@ says so.
 STYLE = """\
 <style>
 text { font: 14px sans-serif; fill: #57606a }
+.title { font-weight: bold }
 .ours { fill: #3f51b5 }
 .peer { fill: #9aa0a6 }
 @media (prefers-color-scheme: dark) { text { fill: #b8c0c8 } .ours { fill: #8c9eff } }
 </style>"""
-BAR_HEIGHT, GAP, LABEL_WIDTH, BAR_WIDTH, VALUE_WIDTH = 22, 8, 250, 360, 90
+BAR_HEIGHT, GAP, BAR_WIDTH, VALUE_WIDTH = 22, 8, 360, 60
+# Of the widest sans-serif font that is usual, at 14 px.
+LETTER_WIDTH = 8
 
 
 @dataclass(frozen=True)
@@ -207,14 +210,15 @@ def _line(cells: Iterator[str] | list[str]) -> str:
 def svg(plot: Plot, figures: dict[str, float]) -> str:
     """Draw horizontal bars from zero, in colours that can be read on light and dark pages."""
     most = max(figures[key] for key in plot.bars.values()) or 1
-    width = LABEL_WIDTH + BAR_WIDTH + VALUE_WIDTH
+    labels = LETTER_WIDTH * max(map(len, plot.bars))
+    width = labels + BAR_WIDTH + VALUE_WIDTH
     height = 34 + len(plot.bars) * (BAR_HEIGHT + GAP)
     lines = [
         '<svg xmlns="http://www.w3.org/2000/svg" role="img"',
         f'  aria-label="{escape(plot.title)}" width="{width}" height="{height}"',
         f'  viewBox="0 0 {width} {height}">',
         STYLE,
-        f'<text y="18" font-weight="bold">{escape(plot.title)}</text>',
+        f'<text class="title" y="18">{escape(plot.title)}</text>',
     ]
     for index, (label, key) in enumerate(plot.bars.items()):
         top = 34 + index * (BAR_HEIGHT + GAP)
@@ -223,8 +227,8 @@ def svg(plot: Plot, figures: dict[str, float]) -> str:
         at = f'y="{top + BAR_HEIGHT / 2 + 5}"'
         size = f'width="{length:.1f}" height="{BAR_HEIGHT}"'
         lines += [
-            f'<text x="{LABEL_WIDTH - 8}" {at} text-anchor="end">{escape(label)}</text>',
-            f'<rect class="{kind}" x="{LABEL_WIDTH}" y="{top}" {size} rx="2"/>',
-            f'<text x="{LABEL_WIDTH + length + 6:.1f}" {at}>{number(figures[key])}</text>',
+            f'<text x="{labels - 8}" {at} text-anchor="end">{escape(label)}</text>',
+            f'<rect class="{kind}" x="{labels}" y="{top}" {size} rx="2"/>',
+            f'<text x="{labels + length + 6:.1f}" {at}>{number(figures[key])}</text>',
         ]
     return "\n".join([*lines, "</svg>\n"])
