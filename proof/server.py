@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -288,27 +289,29 @@ def _copies(service: Service, rows: Rows) -> None:
     """Compare exports with DuckDB's COPY and with the shell of SQLite."""
     folder = service.folder
     duckdb: Command = [python_of("duckdb_rows"), PEERS / "duckdb_rows.py", "copy"]
-    events = _lines(folder / "all.csv") - 1
+    events = _rows_of(folder / "all.csv")
     for form, name in FORMS.items():
         copied = folder / f"copy.{form}"
         cost = run([*duckdb, folder / "rows.duckdb", copied, name], folder=folder)
         ways = {OURS: _export(service, form, events), "DuckDB COPY": cost}
-        if form == "csv":
+        found = {_rows_of(copied)}
+        if form == "csv" and shutil.which("sqlite3"):
             shell = folder / "shell.csv"
-            modes = ["-cmd", ".mode csv", "-cmd", f".output {shell}"]
-            query: Command = ["-readonly", folder / "plain.db", *modes, "SELECT * FROM events"]
+            modes = ["-header", "-cmd", ".mode csv", "-cmd", f".output {shell}"]
+            query: Command = ["-readonly", *modes, folder / "plain.db", "SELECT * FROM events"]
             ways["sqlite3 shell"] = run(["sqlite3", *query], folder=folder)
-            found = {_lines(copied) - 1, _lines(shell)}
-        else:
-            found = {_lines(copied) if form == "jsonl" else pq.read_metadata(copied).num_rows}
+            found.add(_rows_of(shell))
         if found != {events}:
             raise ProofError(f"{form}: copies have {found} rows instead of {events:,}.")
         rows.add(f"export as {form}", ways, goal(ways[OURS].megabytes, MOST_MEGABYTES, " MB"))
 
 
-def _lines(file: Path) -> int:
+def _rows_of(file: Path) -> int:
+    if file.suffix == ".parquet":
+        rows: int = pq.read_metadata(file).num_rows
+        return rows
     with file.open("rb") as stream:
-        return sum(1 for _ in stream)
+        return sum(1 for _ in stream) - (file.suffix == ".csv")
 
 
 def _loads(service: Service, events: int, rounds: int, rows: Rows) -> None:
