@@ -1,6 +1,7 @@
 """What a section of `make proof` becomes: a table, a page with plots, a comparison."""
 
 import re
+import sys
 from datetime import timedelta
 from pathlib import Path
 
@@ -8,7 +9,8 @@ import pytest
 from rich.console import Console
 
 from proof.economy import Load, planned
-from proof.report import Plot, Results, Section, side_by_side, table, write_page
+from proof.measuring import ProofError, run
+from proof.report import Plot, Results, Section, goal, side_by_side, table, write_page
 
 SECTION = Section(
     title="Bodies",
@@ -69,3 +71,25 @@ def test_requests_follow_from_the_events_of_each_hour(*, peaked: bool) -> None:
     assert max(hours) == (166_666 if peaked else 41_667)
     hourly = 108 if peaked else 120
     assert planned(load) == {"hourly": hourly, "auto": hourly + 1, "none": 100, "default": 1000}
+
+
+def test_a_goal_is_missed_as_it_is_printed() -> None:
+    assert goal(0.304, 0.3) == "at most 0.3"
+    assert goal(0.306, 0.3) == "at most 0.3, missed"
+    assert goal(51, 50, " ms") == "at most 50 ms, missed"
+
+
+def test_a_process_costs_what_it_and_its_children_take(tmp_path: Path) -> None:
+    kept = tmp_path / "kept.txt"
+    child = "import time; block = b'x' * 40_000_000\nwhile time.process_time() < 0.2: pass"
+    parent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
+    cost = run([sys.executable, "-c", f"{parent}; open({str(kept)!r}, 'w')"], folder=tmp_path)
+    assert kept.exists()
+    assert cost.cpu > 0.2
+    # Not that of this process, which started it.
+    assert 40 < cost.megabytes < 65
+
+
+def test_a_process_that_fails_says_why(tmp_path: Path) -> None:
+    with pytest.raises(ProofError, match="ended with 3:\nno events"):
+        run([sys.executable, "-c", "print('no events'); exit(3)"], folder=tmp_path)
