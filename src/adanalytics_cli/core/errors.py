@@ -26,11 +26,7 @@ class ExitCode(IntEnum):
 
 
 class CommandError(Exception):
-    """An error that ends the command: its message, and the `remedy`.
-
-    >>> str(CommandError("no room on the disk", remedy="Free some space."))
-    'no room on the disk'
-    """
+    """An error that ends the command: its message, and the `remedy`."""
 
     code = ExitCode.FAILED
     # The request id and the address of a request that failed, shown with -v.

@@ -6,12 +6,7 @@ from adanalytics_client._base.quantities import counted
 
 
 def last_hour(hour: datetime, now: datetime) -> str:
-    """Name the last hour with data, by the time at which it begins, and its age.
-
-    >>> from datetime import UTC
-    >>> last_hour(datetime(2026, 1, 20, 13, tzinfo=UTC), datetime(2026, 1, 20, 14, 20, tzinfo=UTC))
-    'Last hour with data: 13:00 UTC, 1 h ago.'
-    """
+    """Name the last hour with data, by the time at which it begins, and its age."""
     shown = f"{hour:%H:%M} UTC" if hour.date() == now.date() else f"{hour:%Y-%m-%d %H:%M} UTC"
     return f"Last hour with data: {shown}, {age_of(hour, now)}."
 
@@ -25,11 +20,7 @@ def age_of(hour: datetime, now: datetime) -> str:
 
 
 def last_day(day: date, now: datetime, *, addition: str = "") -> str:
-    """Name the last day with data, and its age.
-
-    >>> last_day(date(2026, 1, 16), datetime(2026, 1, 20))
-    'Last day with data: 2026-01-16, 4 days ago.'
-    """
+    """Name the last day with data, and its age."""
     days = (now.date() - day).days
     age = f"{counted(days, 'day')} ago" if days > 1 else "yesterday" if days == 1 else "today"
     return f"Last day with data: {day}, {age}{addition}."

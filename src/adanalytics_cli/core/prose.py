@@ -33,11 +33,6 @@ def wrapped(text: str, width: int, hang: int = 0) -> str:
 
     On a narrow terminal that is a third of the line. A command at the end of a line moves to its
     own lines, which a shell still reads as one. A word that is longer than a line stays whole.
-
-    >>> print(wrapped("The login expired. Sign in: adanalytics login --profile night", 30))
-    The login expired. Sign in:
-      adanalytics login \
-        --profile night
     """
     indent = " " * min(hang, width // 3)
     return "\n".join(each for line in text.split("\n") for each in _lines(line, width, indent))

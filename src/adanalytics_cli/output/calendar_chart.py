@@ -50,12 +50,7 @@ class Coverage:
 
 
 def draw_calendar(coverage: Coverage, marks: str, *, width: int) -> list[str]:
-    """Draw the calendar in lines, none wider than `width` cells where that is 16 or more.
-
-    >>> january = Coverage({date(2026, 1, 2): 24}, date(2026, 1, 1), date(2026, 1, 3))
-    >>> draw_calendar(january, LETTERS, width=40)[1].rstrip()
-    '2026-01 .#.'
-    """
+    """Draw the calendar in lines, none wider than `width` cells where that is 16 or more."""
     length = next((each for each in _ROW_LENGTHS if _LABEL + each <= width), _ROW_LENGTHS[-1])
     counted = width >= _LABEL + _DAYS + len("  31/31")
     lines = [" " * _LABEL + _RULER] if length == _DAYS else []

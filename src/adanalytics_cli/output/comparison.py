@@ -57,11 +57,7 @@ class Pair:
     after: Mapping[str, object] | None
 
     def values(self, metric: str) -> dict[str, Number | None]:
-        """Return before, after, change, and the change in percent of the amount before.
-
-        >>> Pair({}, {"clicks": 8}, {"clicks": 7}).values("clicks")["percent"]
-        Decimal('-12.50')
-        """
+        """Return before, after, change, and the change in percent of the amount before."""
         before = _value(self.before, metric, self.after)
         after = _value(self.after, metric, self.before)
         change: Number | None = None

@@ -53,9 +53,6 @@ def draw_bars(bars: Sequence[Bar], ink: Ink, *, width: int, color: bool = False)
     """Draw one line per bar, not wider than `width` cells unless the values need it.
 
     The longest bar fills what names and values leave. Names give way first, values never.
-
-    >>> draw_bars([Bar("a", 2, "2"), Bar("b", 1, "1")], LETTERS, width=8)
-    ['a #### 2', 'b ##   1']
     """
     values = max((cell_len(bar.shown) for bar in bars), default=0)
     longest = max((cell_len(bar.name) for bar in bars), default=0)

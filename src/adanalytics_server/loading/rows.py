@@ -23,9 +23,6 @@ from adanalytics_server.loading.values import FIELDS, REQUIRED_FIELDS, Number, d
 class LoadError(ValueError):
     """A file was rejected.
 
-    >>> str(LoadError(Path("day.csv"), 7, "country", "'de' is not two upper-case letters"))
-    "day.csv:7: country: 'de' is not two upper-case letters; nothing was loaded"
-
     Args:
         path: the file, as given.
         line: physical line, from 1; for parquet the row, from 1; ``None`` for the whole file.

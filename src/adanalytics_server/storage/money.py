@@ -38,11 +38,7 @@ def nanos_from_text(text: str) -> int:
 
 
 def text_from_nanos(nanos: int) -> str:
-    """Write nanos as a decimal with exactly nine digits after the point.
-
-    >>> text_from_nanos(-2_500_000)
-    '-0.002500000'
-    """
+    """Write nanos as a decimal with exactly nine digits after the point."""
     sign = "-" if nanos < 0 else ""
     units, rest = divmod(abs(nanos), NANOS)
     return f"{sign}{units}.{rest:09d}"

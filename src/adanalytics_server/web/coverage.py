@@ -81,9 +81,5 @@ def read_coverage(store: PartnerStore, year: int) -> Coverage:
 
 
 def level_of(events: int, most: int) -> int:
-    """Return the step of the heatmap's colour for an hour, if the fullest hour has ``most``.
-
-    >>> [level_of(events, 100) for events in (0, 1, 20, 21, 100)]
-    [0, 1, 1, 2, 5]
-    """
+    """Return the step of the heatmap's colour for an hour, if the fullest hour has ``most``."""
     return 0 if not events else -(-events * LEVELS // most)

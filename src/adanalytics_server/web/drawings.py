@@ -144,11 +144,7 @@ def bar_chart(
 
 
 def round_up(value: int) -> int:
-    """Return the next round number for the end of an axis.
-
-    >>> [round_up(value) for value in (0, 1, 3, 17, 21, 4001)]
-    [0, 2, 4, 20, 24, 5000]
-    """
+    """Return the next round number for the end of an axis."""
     if value <= 0:
         return 0
     scale: int = 10 ** max(0, len(str(value)) - 2)

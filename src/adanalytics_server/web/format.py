@@ -18,30 +18,18 @@ def counted(number: int, noun: str) -> str:
 
 
 def amount(money: str | Decimal) -> str:
-    """Write a rounded amount: two digits after the point, four below one unit.
-
-    >>> amount("1234.565000000"), amount("0.004320000"), amount("0.000000000")
-    ('1,234.56', '0.0043', '0.00')
-    """
+    """Write a rounded amount: two digits after the point, four below one unit."""
     exact = Decimal(money)
     return f"{exact:,.4f}" if 0 < abs(exact) < 1 else f"{exact:,.2f}"
 
 
 def exact_amount(money: str) -> str:
-    """Write an amount to the last digit.
-
-    >>> exact_amount("1234.500000000")
-    '1,234.500000000'
-    """
+    """Write an amount to the last digit."""
     return f"{Decimal(money):,f}"
 
 
 def compact(number: Decimal) -> str:
-    """Write a round number for the end of an axis.
-
-    >>> compact(Decimal(12000)), compact(Decimal("0.25")), compact(Decimal(-2500000))
-    ('12k', '0.25', '-2.5M')
-    """
+    """Write a round number for the end of an axis."""
     for size, suffix in _UNITS:
         if abs(number) >= size:
             return f"{_trimmed(number / size)}{suffix}"
@@ -49,29 +37,17 @@ def compact(number: Decimal) -> str:
 
 
 def instant(milliseconds: int) -> str:
-    """Write an instant to the minute, as UTC.
-
-    >>> instant(1_700_000_000_123)
-    '2023-11-14 22:13 UTC'
-    """
+    """Write an instant to the minute, as UTC."""
     return f"{rfc3339(milliseconds)[:16].replace('T', ' ')} UTC"
 
 
 def duration(seconds: int) -> str:
-    """Write a waiting time in seconds or minutes, rounded up.
-
-    >>> duration(45), duration(61), duration(3600)
-    ('45 s', '2 min', '60 min')
-    """
+    """Write a waiting time in seconds or minutes, rounded up."""
     return f"{seconds} s" if seconds < 60 else f"{-(-seconds // 60)} min"
 
 
 def hour_list(hours: Iterable[int]) -> str:
-    """Write hours of a day, consecutive hours as a range.
-
-    >>> hour_list([0, 3, 4, 5, 17])
-    '00, 03 to 05, 17'
-    """
+    """Write hours of a day, consecutive hours as a range."""
     runs: list[list[int]] = []
     for hour in hours:
         if runs and runs[-1][-1] == hour - 1:

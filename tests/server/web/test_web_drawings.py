@@ -1,24 +1,18 @@
 """Where squares and bars go, and how numbers are written, at the edges of what can come in."""
 
-import doctest
 from collections.abc import Callable
 from datetime import date
 from itertools import pairwise
-from types import ModuleType
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adanalytics_server.clock import MILLISECONDS_PER_HOUR
-from adanalytics_server.serving import middleware
 from adanalytics_server.storage.events import Record
 from adanalytics_server.storage.ingest import ingest
 from adanalytics_server.storage.money import text_from_nanos
 from adanalytics_server.storage.store import PartnerStore
-from adanalytics_server.web import coverage as web_coverage
-from adanalytics_server.web import drawings
-from adanalytics_server.web import format as web_format
 from adanalytics_server.web.coverage import Coverage, read_coverage
 from adanalytics_server.web.drawings import (
     CALENDAR_ROW,
@@ -31,12 +25,6 @@ from adanalytics_server.web.drawings import (
     year_grid,
 )
 from adanalytics_server.web.format import exact_amount, hour_list
-
-
-@pytest.mark.parametrize("module", [middleware, drawings, web_coverage, web_format])
-def test_the_examples_in_the_docstrings_are_true(module: ModuleType) -> None:
-    assert doctest.testmod(module).attempted > 0
-    assert doctest.testmod(module).failed == 0
 
 
 @given(st.lists(st.integers(-(10**18), 10**18), min_size=1, max_size=31))
