@@ -4,7 +4,6 @@ from collections.abc import Callable
 from datetime import date
 from itertools import pairwise
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
