@@ -21,7 +21,7 @@ ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "build" / "proof" / "RESULTS.json"
 EXPLANATION = ROOT / "docs" / "explanation"
 # In the order of the page. Each module has a function `measure(quick: bool) -> Section`.
-SECTIONS = ["client", "start", "economy", "server", "faults", "kills"]
+SECTIONS = ["client", "start", "economy", "server", "faults", "kills", "security"]
 
 
 def measure(name: str, *, quick: bool) -> Section:
