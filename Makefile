@@ -60,7 +60,7 @@ $(SPARK_STAMP): $(STAMP)
 	@$(INSTALL) --editable '.[spark]' --group spark
 	@touch $@
 
-test-examples: $(EXAMPLES_STAMP) $(AIRFLOW_STAMP)  ## run all examples, also with dask, dlt and Airflow
+test-examples: $(EXAMPLES_STAMP) $(AIRFLOW_STAMP)  ## run all examples, also with dask, dlt, Ray and Airflow
 	@$(BIN)/python -m pytest -n 2 tests/test_examples.py
 
 $(EXAMPLES_STAMP): $(STAMP)

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
@@ -16,10 +17,12 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 import pyarrow.dataset
 import pytest
 
 from adanalytics_client import Client
+from adanalytics_client.dataset import Dataset
 from adanalytics_server.local import LocalServer, Sample
 
 ROOT = Path(__file__).parent.parent
@@ -31,7 +34,36 @@ ARGUMENTS = {
     "reconcile.py": (["2026-01-15"], "2026-01-15: events and summary agree"),
     "hours_of_a_week_async.py": ([], "\n23  "),
 }
-WITH_OTHER_TOOLS = {"airflow_dag.py", "dask_read.py", "dlt_pipeline.py", "spark_job.py"}
+WITH_OTHER_TOOLS = {
+    "airflow_dag.py",
+    "airflow_tasks_dag.py",
+    "dask_read.py",
+    "dlt_pipeline.py",
+    "spark_job.py",
+    "sync_on_workers.py",
+}
+# What makes the bytes that each engine sends to its workers.
+ENGINES = {
+    "processes": "multiprocessing.reduction.ForkingPickler.dumps",
+    "dask": "multiprocessing.reduction.ForkingPickler.dumps",
+    "ray": "ray.cloudpickle.dumps",
+}
+KEEP_WHAT_IS_SENT = """if True:
+    import pkgutil, runpy, sys
+    from unittest.mock import patch
+
+    _, name, *sys.argv = sys.argv
+    dumps = pkgutil.resolve_name(name)
+
+    def keep(*values, **options):
+        data = dumps(*values, **options)
+        with open("sent", "ab") as file:
+            file.write(data)
+        return data
+
+    with patch(name, keep):
+        runpy.run_path(sys.argv[0], run_name="__main__")
+"""
 # Airflow needs an older fastapi than the server is tested with.
 AIRFLOW = ROOT / ".venv-airflow" / "bin"
 
@@ -192,9 +224,49 @@ def in_warehouse() -> Rows:
     return sorted(rows)
 
 
+def rows_in(folder: str) -> pa.Table:
+    """The rows of a dataset in the order of their ids."""
+    return (
+        pyarrow.dataset.dataset(f"{folder}/data", partitioning="hive")
+        .to_table()
+        .sort_by("event_id")
+    )
+
+
+@pytest.fixture
+def synced(server: LocalServer) -> pa.Table:
+    """The rows that a plain sync brings; the server has then seen nothing."""
+    with Client.from_env() as client:
+        Dataset("plain").sync(client, "2026-01-15", "2026-01-16", via="pages")
+    server.reset()
+    return rows_in("plain")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_workers_bring_what_a_sync_brings_and_get_no_credential(
+    engine: str, server: LocalServer, synced: pa.Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if engine != "processes" and not find_spec(engine):
+        pytest.skip(f"make test-examples installs {engine}")
+    monkeypatch.setenv("DASK_SCHEDULER", "processes")
+    monkeypatch.setenv("HOME", str(Path.cwd()))
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    # The folder of the test has too long a name for the sockets in it.
+    with tempfile.TemporaryDirectory(prefix="ray") as short:
+        monkeypatch.setenv("RAY_TMPDIR", short)
+        command = (sys.executable, "-c", KEEP_WHAT_IS_SENT, ENGINES[engine])
+        example = (EXAMPLES / "sync_on_workers.py", engine, "2026-01-15", "2026-01-16")
+        shown = run(*command, *example)
+    assert "600 events, 0 hours are missing" in shown
+    assert rows_in("events").equals(synced)
+    sent = Path("sent").read_bytes()
+    assert b"signature=" in sent
+    assert server.api_key.encode() not in sent
+
+
 @pytest.fixture
 def airflow(server: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home of Airflow with the example and its connection; the dataset is in `events`."""
+    """A home of Airflow with the examples and their connection; the dataset is in `events`."""
     if not (AIRFLOW / "airflow").exists():
         pytest.skip("make test-examples installs Airflow")
     connection = {
@@ -208,7 +280,8 @@ def airflow(server: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("AIRFLOW_CONN_ADANALYTICS", json.dumps(connection))
     dags = tmp_path / "dags"
     dags.mkdir()
-    shutil.copy(EXAMPLES / "airflow_dag.py", dags)
+    for example in EXAMPLES.glob("airflow_*.py"):
+        shutil.copy(example, dags)
     return tmp_path
 
 
@@ -222,18 +295,47 @@ def test_airflow_keeps_a_dataset(airflow: Path, server: LocalServer) -> None:
     assert server.api_key not in shown
 
 
-def test_an_airflow_task_fails_while_hours_are_missing(airflow: Path, server: LocalServer) -> None:
+def test_workers_of_airflow_bring_what_a_sync_brings_and_get_no_credential(
+    airflow: Path, server: LocalServer, synced: pa.Table
+) -> None:
+    run(AIRFLOW / "airflow", "db", "migrate")
+    shown = run(AIRFLOW / "airflow", "dags", "test", "adanalytics_tasks")
+    assert shown.count("running task") == 4
+    assert rows_in("events").equals(synced)
+    passed_on = (airflow / "airflow.db").read_bytes()
+    assert b"signature=" in passed_on
+    assert server.api_key.encode() not in passed_on
+    assert server.api_key not in shown
+    assert "signature=" not in shown
+
+
+@pytest.mark.parametrize(
+    ("task", "error"),
+    [
+        (
+            "airflow_dag.adanalytics().get_task('sync').execute({})",
+            "RuntimeError: 48 hours are missing.",
+        ),
+        (
+            "airflow_tasks_dag.adanalytics_tasks().get_task('commit').python_callable(None, [])",
+            "RuntimeError: The plan failed.",
+        ),
+    ],
+    ids=["sync", "commit"],
+)
+def test_an_airflow_task_fails_while_hours_are_missing(
+    task: str, error: str, airflow: Path, server: LocalServer
+) -> None:
     server.faults.add("500 on events")
-    task = "import airflow_dag; airflow_dag.adanalytics().get_task('sync').execute({})"
     done = subprocess.run(
-        [AIRFLOW / "python", "-c", task],
+        [AIRFLOW / "python", "-c", f"import airflow_dag, airflow_tasks_dag; {task}"],
         cwd=airflow / "dags",
         capture_output=True,
         text=True,
         check=False,
         timeout=120,
     )
-    assert "RuntimeError: 48 hours are missing." in done.stderr
+    assert error in done.stderr
 
 
 def shown_by(code: str, names: dict[str, Any]) -> dict[str, str]:
