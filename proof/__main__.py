@@ -43,7 +43,10 @@ def measure(name: str, *, quick: bool) -> Section:
 def main(*, quick: bool, names: tuple[str, ...], compare: Path | None) -> None:
     """Measure adanalytics against its peers and its promises."""
     console = Console(width=None if sys.stdout.isatty() else 160)
-    command = " ".join(["python -m proof", *sys.argv[1:]])
+    options = [*["--quick"] * quick, *(f"--section {name}" for name in names)]
+    # Not the path: the page is for other machines.
+    options += [] if compare is None else [f"--compare {compare.name}"]
+    command = " ".join(["python -m proof", *options])
     started = datetime.now(UTC)
     results = Results(started.isoformat(timespec="minutes"), command, machine(ROOT))
     earlier = None if compare is None else Results.read(compare)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from datetime import date, timedelta
 from pathlib import Path
+from statistics import median, quantiles
 from tempfile import TemporaryDirectory
 
 import httpx
@@ -26,6 +27,7 @@ DAYS = 10
 PAGE = 10_000
 ROUNDS, QUICK_ROUNDS = 3, 1
 REPEATS = 4
+GROWTH_ROUNDS = 15
 OURS = "ours"
 LAST = str(date.fromisoformat(DAY) + timedelta(days=DAYS - 1))
 RANGE = {"start_date": DAY, "end_date": LAST}
@@ -45,8 +47,8 @@ process, whose memory is not measured. Loads read the same {few:,} rows from a C
 each field, keeps summaries by hour and stores nothing twice. An export of ours also computes the
 SHA-256 of its file.
 
-Figures for 10 and 100 million events are extrapolated from the growth between {few:,} and
-{events:,} events: they are not measured.
+The figures for 10 and 100 million events are not measured but extrapolated from the growth between
+{few:,} and {events:,} events, in {growth} pairs: the range has the middle half of the pairs.
 """
 Command = list[str | Path]
 Ask = Callable[[], object]
@@ -88,16 +90,17 @@ def measure(quick: bool) -> Section:
         pull: Command = [*PROGRAM, "events", DAY, LAST, "-o", file]
         run(pull, environment=service.environment, folder=service.folder)
         run([sys.executable, PEERS / "sqlite_executemany.py", file, plain], folder=service.folder)
-        last_page = _pages(service, small, plain, events, rounds, rows)
+        _pages(service, plain, events, rounds, rows)
         _liveness(service, 5 if quick else 20, rows)
-        by_day = _summaries(service, small, file, rounds, rows)
+        _summaries(service, file, rounds, rows)
+        _growth(service, small, events, rows)
         _copies(service, rows)
         _loads(service, few, rounds, rows)
-    _extrapolate("last page", *last_page, events, rows)
-    _extrapolate("summary by day", *by_day, events, rows)
     return Section(
         title="The server",
-        explanation=EXPLANATION.format(events=events, days=DAYS, page=PAGE, few=few),
+        explanation=EXPLANATION.format(
+            events=events, days=DAYS, page=PAGE, few=few, growth=GROWTH_ROUNDS
+        ),
         columns=["What", "Way", "CPU, ms", "Wall, ms", "Memory, MB", "Ours / this, CPU", "Goal"],
         rows=rows.cells,
         figures=rows.figures,
@@ -105,8 +108,10 @@ def measure(quick: bool) -> Section:
     )
 
 
-def _cost(asks: dict[str, tuple[Running, Ask]], rounds: int, repeats: int = REPEATS) -> Costs:
-    """Ask in turn, and return the cost of one answer to each: the median of the rounds."""
+def _rounds(
+    asks: dict[str, tuple[Running, Ask]], rounds: int, repeats: int
+) -> dict[str, list[Cost]]:
+    """Ask in turn, and return the cost of one answer to each in each round."""
     found: dict[str, list[Cost]] = {name: [] for name in asks}
     for _ in range(rounds + 1):
         for name, (process, ask) in asks.items():
@@ -118,7 +123,12 @@ def _cost(asks: dict[str, tuple[Running, Ask]], rounds: int, repeats: int = REPE
             used = process.cpu - cpu
             found[name].append(Cost(wall / repeats, used / repeats, process.megabytes))
     # The first round warms up.
-    return {name: middle(costs[1:]) for name, costs in found.items()}
+    return {name: costs[1:] for name, costs in found.items()}
+
+
+def _cost(asks: dict[str, tuple[Running, Ask]], rounds: int, repeats: int = REPEATS) -> Costs:
+    """Ask in turn, and return the cost of one answer to each: the median of the rounds."""
+    return {name: middle(costs) for name, costs in _rounds(asks, rounds, repeats).items()}
 
 
 def _get(http: httpx.Client, url: str, **query: str) -> Ask:
@@ -137,13 +147,8 @@ def _client(service: Service) -> httpx.Client:
     return httpx.Client(headers={"Authorization": f"Bearer {service.key}"}, timeout=600)
 
 
-def _pages(
-    service: Service, small: Service, plain: Path, events: int, rounds: int, rows: Rows
-) -> tuple[float, float]:
-    """Compare pages with those of Datasette, an endpoint of 40 lines, and a file.
-
-    Returns the milliseconds of CPU of our last page, of the smaller data and of all.
-    """
+def _pages(service: Service, plain: Path, events: int, rounds: int, rows: Rows) -> None:
+    """Compare pages with those of Datasette, an endpoint of 40 lines, and a file."""
     last = events // PAGE
     numbers = {"page 1": 1, "page 100": 100, "last page": last}
     if last <= 100:
@@ -154,7 +159,6 @@ def _pages(
     endpoint: Command = [python_of("fastapi_pages"), PEERS / "fastapi_pages.py", plain, body]
     with (
         _client(service) as http,
-        _client(small) as http_of_small,
         httpx.Client(timeout=600) as others,
         _other(service.folder / "datasette.log", datasette, "/-/versions.json") as (url, process),
         _other(service.folder / "fastapi.log", endpoint, "/openapi.json") as (api, api_process),
@@ -171,8 +175,6 @@ def _pages(
             asks[f"{name} Datasette"] = process, _get(others, table, **shape, _next=after)
             asks[f"{name} FastAPI"] = api_process, _get(others, f"{api}/events", **query)
         asks["file"] = api_process, _get(others, f"{api}/static")
-        query["page"] = str(last // 10)
-        asks["small"] = small.process, _get(http_of_small, small.events_url, **query)
         costs = _cost(asks, rounds)
     for name in numbers:
         ways = {OURS: costs[f"{name} ours"], "Datasette": costs[f"{name} Datasette"]}
@@ -183,7 +185,6 @@ def _pages(
         memory = goal(costs[f"{name} ours"].megabytes, MOST_MEGABYTES, " MB")
         depth = f"{goal(deep, 1.2, ' of page 1')} ({deep:.2f})"
         rows.add(name, ways, memory if name == "page 1" else depth)
-    return costs["small"].cpu, costs["last page ours"].cpu
 
 
 def _liveness(service: Service, pulls: int, rows: Rows) -> None:
@@ -236,24 +237,17 @@ def _other(log: Path, command: Command, path: str) -> Iterator[tuple[str, Runnin
         yield url, Running(process.pid)
 
 
-def _summaries(
-    service: Service, small: Service, file: Path, rounds: int, rows: Rows
-) -> tuple[float, float]:
-    """Compare summaries with DuckDB over the raw rows.
-
-    Returns the milliseconds of CPU of our summary by day, of the smaller data and of all.
-    """
+def _summaries(service: Service, file: Path, rounds: int, rows: Rows) -> None:
+    """Compare summaries with DuckDB over the raw rows."""
     database = service.folder / "rows.duckdb"
     duckdb: Command = [python_of("duckdb_rows"), PEERS / "duckdb_rows.py"]
     run([*duckdb, "load", database, file], folder=service.folder)
     columns = {"day": "event_date", "campaign": "campaign_id"}
     asks: dict[str, tuple[Running, Ask]] = {}
-    with _client(service) as http, _client(small) as http_of_small:
+    with _client(service) as http:
         for group in columns:
             ask = _get(http, service.summary_url, **RANGE, group_by=group)
             asks[group] = service.process, ask
-        ask = _get(http_of_small, small.summary_url, **RANGE, group_by="day")
-        asks["small"] = small.process, ask
         costs = _cost(asks, rounds, repeats=20)
         answer = http.get(service.summary_url, params=RANGE).raise_for_status()
     impressions = answer.json()["totals"]["impressions"]
@@ -265,7 +259,6 @@ def _summaries(
         duck = Cost(theirs["wall"] / 1000, theirs["cpu"] / 1000, 0)
         wanted = goal(costs[group].cpu * 1000, 10, " ms")
         rows.add(f"summary by {group}", {OURS: costs[group], "DuckDB": duck}, wanted)
-    return costs["small"].cpu, costs["day"].cpu
 
 
 def _export(service: Service, form: str, events: int) -> Cost:
@@ -341,16 +334,32 @@ def _loads(service: Service, events: int, rounds: int, rows: Rows) -> None:
     rows.add(f"load of {events:,} rows", {name: middle(each) for name, each in costs.items()})
 
 
-def _extrapolate(what: str, few: float, many: float, events: int, rows: Rows) -> None:
-    """Add what 10 and 100 million events would take, if the growth stays what it was.
-
-    Less for more events is chance and counts as no growth; the row of the smaller data shows it.
-    """
-    growth = max(0.0, many - few) / (events - events // 10)
-    sizes = {f"{events // 10:,} events": few}
-    for millions in (10, 100):
-        label = f"{millions},000,000 extrapolated"
-        sizes[label] = many + growth * (millions * 1e6 - events)
-    for label, seconds in sizes.items():
-        rows.figures[f"{what}, {label}, cpu ms"] = seconds * 1000
-        rows.cells.append([what, label, number(seconds * 1000), "", "", "", ""])
+def _growth(service: Service, small: Service, events: int, rows: Rows) -> None:
+    """Compare the last page and a summary with those of a tenth of the events, in turn."""
+    few = events // 10
+    asks: dict[str, tuple[Running, Ask]] = {}
+    with _client(service) as http, _client(small) as http_of_small:
+        for name, of, client, held in (
+            ("many", service, http, events),
+            ("few", small, http_of_small, few),
+        ):
+            page = {**RANGE, "per_page": str(PAGE), "page": str(held // PAGE)}
+            asks[f"last page {name}"] = of.process, _get(client, of.events_url, **page)
+            summary = _get(client, of.summary_url, **RANGE, group_by="day")
+            asks[f"summary by day {name}"] = of.process, summary
+        costs = _rounds(asks, GROWTH_ROUNDS, REPEATS)
+    for what in ("last page", "summary by day"):
+        many = [cost.cpu * 1000 for cost in costs[f"{what} many"]]
+        less = [cost.cpu * 1000 for cost in costs[f"{what} few"]]
+        rows.cells.append([what, f"{few:,} events", number(median(less)), *[""] * 4])
+        rows.cells.append([what, f"{events:,} events", number(median(many)), *[""] * 4])
+        # The middle half of the pairs; less time for more events is chance, so no growth.
+        grown = [more - fewer for more, fewer in zip(many, less, strict=True)]
+        low, _, high = (max(0.0, each) / (events - few) for each in quantiles(grown, n=4))
+        # From small data, the extrapolation would be chance.
+        for millions in (10, 100) if events == EVENTS else ():
+            further = millions * 1e6 - events
+            least, most = (median(many) + growth * further for growth in (low, high))
+            label = f"{millions},000,000 events, extrapolated"
+            rows.figures[f"{what}, {label}, most cpu ms"] = most
+            rows.cells.append([what, label, f"{number(least)} to {number(most)}", *[""] * 4])
