@@ -67,8 +67,9 @@ the median, with the least and the most in parentheses. *Ours / this* is the CPU
 divided by the CPU of this way in the same turn: below 1, ours takes less.
 
 Each peer has an environment of its own with the versions in `proof/peers/*.txt`, and what it writes
-has to have the same number of events. Ours check every byte of every page, its totals and its
-repeats, which no peer does; `sync` also hashes its files and makes them durable.
+has to have the same number of events. Those that only read, parse or decode show how little is
+possible. Ours also compare all pages with the totals that the service states and look for repeated
+events, which no peer does; `sync` also hashes its files and makes them durable.
 """
 QUICK = "On so few events the start of the programs is most of the cost, so the goals do not apply."
 
