@@ -97,11 +97,11 @@ class Authenticator:
         return Caller(User(row["user"], row["email"], role), key=row["number"])
 
 
-class TooManyAttempts(Exception):
+class TooManyAttempts(ApiError):
     """An account is locked for ``seconds``, even with the right password."""
 
     def __init__(self, seconds: int) -> None:
-        super().__init__(f"too many wrong passwords: try again in {seconds} s")
+        super().__init__(429, "Too Many Requests", headers={"Retry-After": str(seconds)})
         self.seconds = seconds
 
 

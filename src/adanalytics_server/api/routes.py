@@ -12,7 +12,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Match
 
-from adanalytics_server.accounts.auth import TooManyAttempts
 from adanalytics_server.accounts.people import Partner
 from adanalytics_server.answers import add_headers, answers_of, note_credential
 from adanalytics_server.api.openapi import (
@@ -106,11 +105,7 @@ partner_router = APIRouter(
 async def login(request: Request, context: ContextDep, _query: NoQuery) -> Response:
     """Exchange an e-mail address and a password for a token that is valid for seven days."""
     body = await read_body(request, LoginRequest)
-    try:
-        user = await context.sign_ins.sign_in(body.email, body.password)
-    except TooManyAttempts as error:
-        headers = {"Retry-After": str(error.seconds)}
-        raise ApiError(429, "Too Many Requests", headers=headers) from error
+    user = await context.sign_ins.sign_in(body.email, body.password)
     if user is None:
         raise unauthorized()
     token = context.tokens.issue(user.number)

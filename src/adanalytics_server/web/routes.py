@@ -53,8 +53,9 @@ async def sign_in(request: Request, context: ContextDep) -> Response:
     except TooManyAttempts as error:
         wait = duration(error.seconds)
         text = f"Too many wrong passwords for this e-mail address. Try again in {wait}."
-        headers = {"Retry-After": str(error.seconds)}
-        return _login_page(target, email=email, problem=text, status=429, headers=headers)
+        return _login_page(
+            target, email=email, problem=text, status=error.status, headers=error.headers
+        )
     if user is None:
         text = "Wrong e-mail address or password."
         return _login_page(target, email=email, problem=text, status=403)
