@@ -12,13 +12,7 @@ import pytest
 from adanalytics_server.api.summaries import read_dates, read_summary
 from adanalytics_server.loading.load import Progress
 from adanalytics_server.loading.values import parse_timestamp
-from adanalytics_server.seed.generate import (
-    GenerateError,
-    GenerateReport,
-    Sample,
-    events_by_hour,
-    generate,
-)
+from adanalytics_server.seed.generate import GenerateError, Sample, events_by_hour, generate
 from adanalytics_server.storage.chunks import split_pieces
 from adanalytics_server.storage.days import DayRange
 from adanalytics_server.storage.events import (
@@ -30,6 +24,7 @@ from adanalytics_server.storage.events import (
     decode_event,
     encode_event,
 )
+from adanalytics_server.storage.ingest import Ingested
 from adanalytics_server.storage.pages import read_page
 from adanalytics_server.storage.store import PartnerStore
 
@@ -37,7 +32,7 @@ START = date(2026, 1, 31)
 PER_DAY = 12_000
 
 
-def fill(store: PartnerStore, start: date = START, days: int = 1, **other: int) -> GenerateReport:
+def fill(store: PartnerStore, start: date = START, days: int = 1, **other: int) -> Ingested:
     sample = Sample(start=start, days=days, **{"events_per_day": 500, "seed": 7, **other})
     return generate(store, sample, partner_id='ac"mé', currency="EUR")
 

@@ -15,7 +15,8 @@ from adanalytics_cli.core.invocation import Invocation
 
 if TYPE_CHECKING:
     from adanalytics_server.accounts.people import Partner
-    from adanalytics_server.seed.generate import GenerateReport, Sample
+    from adanalytics_server.seed.generate import Sample
+    from adanalytics_server.storage.ingest import Ingested
     from adanalytics_server.storage.store import PartnerStore
 
 
@@ -61,7 +62,7 @@ def open_partner_store(data: Path, partner_id: str) -> Iterator[tuple["Partner",
 
 def generate_days(
     data: Path, partner_id: str, sample: "Sample", invocation: Invocation, *, label: str
-) -> "GenerateReport":
+) -> "Ingested":
     """Store generated events, and show the progress under the name `label`."""
     from adanalytics_server.seed.generate import generate
 

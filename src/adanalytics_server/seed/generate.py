@@ -13,7 +13,7 @@ from adanalytics_server.seed.auction import LONGEST, Auctions
 from adanalytics_server.seed.catalogue import NAMES
 from adanalytics_server.storage.days import day_number
 from adanalytics_server.storage.events import Record
-from adanalytics_server.storage.ingest import ingest
+from adanalytics_server.storage.ingest import Ingested, ingest
 from adanalytics_server.storage.store import PartnerStore
 
 # Requests by hour of the day, UTC: quiet nights, busy evenings.
@@ -46,19 +46,6 @@ class GenerateError(ValueError):
     """Invalid days or numbers of events; the text says why."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GenerateReport:
-    """The result of a generation.
-
-    Attributes:
-        stored: new events.
-        duplicates: events that an earlier run had stored.
-    """
-
-    stored: int
-    duplicates: int
-
-
 def generate(
     store: PartnerStore,
     sample: Sample,
@@ -66,7 +53,7 @@ def generate(
     partner_id: str,
     currency: str,
     progress: OnProgress | None = None,
-) -> GenerateReport:
+) -> Ingested:
     """Generate events and store them, each day in one step.
 
     A day depends on the seed, the partner, the date and ``events_per_day`` only, not on the
@@ -99,7 +86,7 @@ def generate(
             done=number * events_per_day,
         )
         stored += ingest(store, records, names=NAMES).stored
-    return GenerateReport(stored=stored, duplicates=total - stored)
+    return Ingested(stored=stored, duplicates=total - stored)
 
 
 def events_by_hour(events: int) -> list[int]:
