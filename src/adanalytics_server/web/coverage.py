@@ -1,11 +1,9 @@
 """The hours that have data: the numbers behind the calendar and the heatmap."""
 
-from calendar import monthrange
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 
-from adanalytics_server.storage.days import DayRange, day_number
+from adanalytics_server.storage.days import DayRange, day_number, day_of_number
 from adanalytics_server.storage.pages import read_spans
 from adanalytics_server.storage.store import PartnerStore
 
@@ -42,42 +40,21 @@ class DayCoverage:
         return -(-self.covered * (LEVELS - 1) // HOURS)
 
 
-@dataclass(frozen=True, slots=True)
-class Coverage:
-    """The hours of one calendar year that have events, by hours since 1970.
-
-    ``first`` and ``last`` are the partner's first and last such hour in any year.
-    """
-
-    year: int
-    events: Mapping[int, int]
-    first: int
-    last: int
-
-    def month(self, month: int) -> tuple[DayCoverage, ...]:
-        days = monthrange(self.year, month)[1]
-        return tuple(self._day(date(self.year, month, day)) for day in range(1, days + 1))
-
-    def _day(self, day: date) -> DayCoverage:
-        midnight = day_number(day) * HOURS
-        hours = tuple(self.events.get(midnight + hour, 0) for hour in range(HOURS))
-        gaps = tuple(
-            hour
-            for hour, events in enumerate(hours)
-            if not events and self.first < midnight + hour < self.last
-        )
-        return DayCoverage(day, hours, gaps)
-
-
-def read_coverage(store: PartnerStore, year: int) -> Coverage:
-    """Read the coverage of a calendar year, which has at most 8,784 hours."""
-    spans = read_spans(store, DayRange(date(year, 1, 1), date(year, 12, 31)))
+def read_coverage(store: PartnerStore, year: int) -> list[DayCoverage]:
+    """Read the days of a calendar year, which has at most 8,784 hours."""
+    start, end = date(year, 1, 1), date(year, 12, 31)
+    events = {span.hour: span.n for span in read_spans(store, DayRange(start, end))}
     with store.reading("ledger") as ledger:
-        first, last = ledger.execute(
-            "SELECT MIN(hour), MAX(hour) FROM hours WHERE n > 0"
-        ).fetchone()
-    events = {span.hour: span.n for span in spans}
-    return Coverage(year, events, first=first or 0, last=last or 0)
+        # Of any year: a gap may begin before this one.
+        query = "SELECT IFNULL(MIN(hour), 0), IFNULL(MAX(hour), 0) FROM hours WHERE n > 0"
+        first, last = ledger.execute(query).fetchone()
+    days = []
+    for number in range(day_number(start), day_number(end) + 1):
+        hours = range(number * HOURS, (number + 1) * HOURS)
+        gaps = (hour % HOURS for hour in hours if hour not in events and first < hour < last)
+        counts = tuple(events.get(hour, 0) for hour in hours)
+        days.append(DayCoverage(day_of_number(number), counts, tuple(gaps)))
+    return days
 
 
 def level_of(events: int, most: int) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from adanalytics_server.web.coverage import Coverage, DayCoverage, level_of
+from adanalytics_server.web.coverage import DayCoverage, level_of
 from adanalytics_server.web.format import counted
 
 COLUMN = 20
@@ -38,10 +38,9 @@ class Grid:
     height: int
 
 
-def year_grid(coverage: Coverage) -> Grid:
+def year_grid(days: Sequence[DayCoverage]) -> Grid:
     """Draw a year: a column per week, a row per weekday, starting on Monday."""
-    offset = date(coverage.year, 1, 1).weekday()
-    days = [day for month in range(1, 13) for day in coverage.month(month)]
+    offset = days[0].day.weekday()
     squares = tuple(
         Square(
             (offset + number) // 7 * COLUMN,
@@ -51,22 +50,16 @@ def year_grid(coverage: Coverage) -> Grid:
         )
         for number, day in enumerate(days)
     )
-    return Grid(squares, weeks_of(coverage.year) * COLUMN, 7 * CALENDAR_ROW)
+    return Grid(squares, squares[-1].x + COLUMN, 7 * CALENDAR_ROW)
 
 
-def month_columns(year: int) -> dict[int, int]:
-    """Return week column -> month, for the week in which each month begins."""
-    first = date(year, 1, 1)
-    return {
-        (first.weekday() + (date(year, month, 1) - first).days) // 7: month
-        for month in range(1, 13)
+def month_labels(days: Sequence[DayCoverage]) -> list[date | None]:
+    """Return the month that begins in each column of a year's calendar, or ``None``."""
+    offset = days[0].day.weekday()
+    begins = {
+        (offset + number) // 7: day.day for number, day in enumerate(days) if day.day.day == 1
     }
-
-
-def weeks_of(year: int) -> int:
-    """Count the columns of a year's calendar: 53, or 54 if both ends are partial weeks."""
-    first, last = date(year, 1, 1), date(year, 12, 31)
-    return (first.weekday() + (last - first).days) // 7 + 1
+    return [begins.get(week) for week in range((offset + len(days) - 1) // 7 + 1)]
 
 
 def hour_grid(days: Sequence[DayCoverage]) -> Grid:

@@ -1,8 +1,7 @@
 """One month of one partner, as the overview shows it."""
 
-import re
 from calendar import monthrange
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -19,15 +18,13 @@ from adanalytics_server.web.drawings import (
     Grid,
     bar_chart,
     hour_grid,
-    month_columns,
-    weeks_of,
+    month_labels,
     year_grid,
 )
 from adanalytics_server.web.format import amount, compact, counted
 
 # The figures of a day that the summary does not list.
 _NOTHING = {"impressions": 0, "clicks": 0, "revenue": "0.000000000", "ecpm": None}
-_MONTH = re.compile(r"([0-9]{4})-(0[1-9]|1[0-2])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +70,10 @@ def parse_month(text: str | None) -> date | None:
     """
     if not text:
         return None
-    found = _MONTH.fullmatch(text)
-    if not found or found[1] == "0000":
-        raise ApiError(400, "Write the month as YYYY-MM, such as 2026-01.")
-    return date(int(found[1]), int(found[2]), 1)
+    try:
+        return date.fromisoformat(f"{text}-01")
+    except ValueError as error:
+        raise ApiError(400, "Write the month as YYYY-MM, such as 2026-01.") from error
 
 
 def read_month(store: PartnerStore, wanted: date | None, *, currency: str) -> MonthView | None:
@@ -89,29 +86,23 @@ def read_month(store: PartnerStore, wanted: date | None, *, currency: str) -> Mo
     summary = read_summary(store, DayRange(month, last), group_by="day", currency=currency)
     totals = summary["totals"]
     rows = {row["date"]: row for row in summary["summary"]}
-    coverage = read_coverage(store, month.year)
+    year = read_coverage(store, month.year)
     days = tuple(
         DayFigures(day, rows.get(day.day.isoformat(), _NOTHING))
-        for day in coverage.month(month.month)
+        for day in year
+        if day.day.month == month.month
     )
     return MonthView(
         month=month,
         months=tuple(sorted({*months, month})),
         days=days,
         totals=totals,
-        labels=tuple(_labels(month.year, frozenset(months))),
-        year=year_grid(coverage),
+        labels=tuple((label, label in months) for label in month_labels(year)),
+        year=year_grid(year),
         hours=hour_grid([day.coverage for day in days]),
         impressions=_impressions(days),
         revenue=_revenue(days, currency),
     )
-
-
-def _labels(year: int, with_data: frozenset[date]) -> Iterator[tuple[date | None, bool]]:
-    columns = month_columns(year)
-    for column in range(weeks_of(year)):
-        month = date(year, columns[column], 1) if column in columns else None
-        yield month, month in with_data
 
 
 def _impressions(days: tuple[DayFigures, ...]) -> BarChart:

@@ -12,15 +12,14 @@ from adanalytics_server.storage.events import Record
 from adanalytics_server.storage.ingest import ingest
 from adanalytics_server.storage.money import text_from_nanos
 from adanalytics_server.storage.store import PartnerStore
-from adanalytics_server.web.coverage import Coverage, read_coverage
+from adanalytics_server.web.coverage import DayCoverage, read_coverage
 from adanalytics_server.web.drawings import (
     CALENDAR_ROW,
     CHART_HEIGHT,
     COLUMN,
     bar_chart,
-    month_columns,
+    month_labels,
     round_up,
-    weeks_of,
     year_grid,
 )
 from adanalytics_server.web.format import exact_amount, hour_list
@@ -65,15 +64,18 @@ def test_a_round_end_is_not_below_nor_far_above(value: int) -> None:
 @settings(max_examples=30)
 @given(st.integers(1, 9999))
 def test_a_year_has_a_square_a_day_and_a_label_a_month(year: int) -> None:
-    grid = year_grid(Coverage(year, {}, first=0, last=0))
     first = date(year, 1, 1)
+    numbers = range(first.toordinal(), date(year, 12, 31).toordinal() + 1)
+    days = [DayCoverage(date.fromordinal(number), (0,) * 24, ()) for number in numbers]
+    grid = year_grid(days)
     assert len(grid.squares) == (date(year, 12, 31) - first).days + 1
     assert len({(square.x, square.y) for square in grid.squares}) == len(grid.squares)
     for number, square in enumerate(grid.squares):
         assert square.y // CALENDAR_ROW == (first.weekday() + number) % 7
     assert max(square.x for square in grid.squares) == grid.width - COLUMN
-    assert weeks_of(year) in {53, 54}
-    assert sorted(month_columns(year).values()) == list(range(1, 13))
+    labels = month_labels(days)
+    assert len(labels) in {53, 54}
+    assert [label.month for label in labels if label] == list(range(1, 13))
 
 
 def test_a_gap_lies_between_hours_with_data_also_of_other_years(
@@ -82,11 +84,11 @@ def test_a_gap_lies_between_hours_with_data_also_of_other_years(
     new_year = 1_767_225_600_000  # 2026-01-01T00:00:00Z
     times = [new_year - 2 * MILLISECONDS_PER_HOUR, new_year + 3 * MILLISECONDS_PER_HOUR]
     ingest(store, [make_record(time, number) for number, time in enumerate(times)])
-    assert read_coverage(store, 2025).month(12)[30].gaps == (23,)
-    assert read_coverage(store, 2025).month(12)[29].gaps == ()
-    assert read_coverage(store, 2026).month(1)[0].gaps == (0, 1, 2)
-    assert read_coverage(store, 2026).month(1)[0].covered == 1
-    assert read_coverage(store, 2024).month(1)[0].gaps == ()
+    assert read_coverage(store, 2025)[-1].gaps == (23,)
+    assert read_coverage(store, 2025)[-2].gaps == ()
+    assert read_coverage(store, 2026)[0].gaps == (0, 1, 2)
+    assert read_coverage(store, 2026)[0].covered == 1
+    assert read_coverage(store, 2024)[0].gaps == ()
 
 
 @given(st.integers(-(10**27), 10**27))
