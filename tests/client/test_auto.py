@@ -300,6 +300,8 @@ def test_how_days_are_laid_out() -> None:
     ]
     assert requests_of(laid, counts, size=10) == 20 + 1 + 68 + 72 + 1
     assert [each.cut for each in lay_out(days, counts, size=10, hour=3)] == ["whole"] * 5
+    full = [lay_out(days[:1], {days[0]: count}, size=10, hour=None) for count in (200, 201)]
+    assert [each.cut for (each,) in full] == ["whole", "hour"]
     assert requests_of([DateRange(days[0], days[5], "day")], counts, size=10) == 10 + 10 + 1 + 111
 
 

@@ -50,11 +50,14 @@ def test_a_broken_download_goes_on_where_it_broke_off(
 def test_a_file_that_was_replaced_meanwhile_is_fetched_afresh(
     variant: Variant, stand_in: StandIn, tmp_path: Path
 ) -> None:
+    """By one of the same length, whose rest would fit."""
+    new = {**CSV, "ETag": '"v2"'}
+    rest = {**new, "Content-Range": f"bytes 100-{len(FILE) - 1}/{len(FILE)}"}
     offer(
         stand_in,
-        Say(b"old" * 900, headers={**CSV, "ETag": '"v1"'}, cut=100),
-        Say(b"x", status=206, headers={"ETag": '"v2"', "Content-Range": "bytes 100-100/101"}),
-        Say(FILE, headers={**CSV, "ETag": '"v2"'}),
+        Say(b"x" * len(FILE), headers={**CSV, "ETag": '"v1"'}, cut=100),
+        Say(FILE[100:], status=206, headers=rest),
+        Say(FILE, headers=new),
     )
     assert fetch(variant, tmp_path / "out.csv").read_bytes() == FILE
 
@@ -628,6 +631,7 @@ def test_a_packed_file_of_next_to_nothing_stays_packed(
     [
         (PACKED, {"sha256": "0" * 64}, errors.ChecksumMismatch),
         (PACKED, {"size_bytes": 5}, errors.DownloadError),
+        (PACKED, {"size_bytes": len(FILE) + 5}, errors.DownloadError),
         (PACKED[:-1], {}, errors.DownloadError),
         (PACKED[:-1], {"size_bytes": len(FILE)}, errors.DownloadError),
         (b"not packed", {}, errors.DownloadError),

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from adanalytics_client.dataset.contents import Contents
 from adanalytics_client.dataset.days import DayState
 from adanalytics_client.dataset.fetch import Pulled
-from adanalytics_client.dataset.layout import Hour, hours_of
-from adanalytics_client.dataset.manifest import UNCONFIRMED, FinishedHour, HourRecord
+from adanalytics_client.dataset.layout import JOURNAL, Hour, hours_of
+from adanalytics_client.dataset.manifest import UNCONFIRMED, FinishedHour, HourRecord, seal
 from adanalytics_client.dataset.planning import Query
 from adanalytics_client.dataset.spool import Spool, list_started
 from adanalytics_client.dataset.staging import Staging
 from adanalytics_client.dataset.store import open_store
-from adanalytics_client.dataset.totals import Totals
+from adanalytics_client.dataset.totals import NOTHING, Totals
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -120,6 +122,22 @@ def test_a_day_that_never_adds_up_is_rejected(bench: Bench) -> None:
     assert {each.fingerprint for each in bench.contents.manifest.day(DAY).hours.values()} == {
         UNCONFIRMED
     }
+
+
+@pytest.mark.parametrize("money", ["revenue", "cost"])
+def test_a_billionth_of_money_is_a_difference(money: str) -> None:
+    totals = Totals(**{money: Decimal(1)})  # type: ignore[arg-type]  # not the counts
+    stated = {**NOTHING, money: Decimal("1.000000001")}
+    assert totals.difference(stated) == f"{money} 1 instead of 1.000000001"
+
+
+def test_a_stop_before_the_rename_keeps_the_record_of_the_file_in_place(bench: Bench) -> None:
+    """The note was written, the file is still the earlier one, of the same length."""
+    held = bench.contents.manifest.record(HOURS[3])
+    assert held is not None
+    prepared = seal({"prepared": replace(held, rows=9, sha256="of the new file")})
+    bench.store.write(f"{JOURNAL}/{HOURS[3]}.json", prepared)
+    assert Contents(bench.store, "jsonl").manifest.record(HOURS[3]) == held
 
 
 def test_a_new_summary_may_explain_a_difference(bench: Bench) -> None:
