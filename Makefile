@@ -79,8 +79,9 @@ $(AIRFLOW_STAMP): pyproject.toml Makefile
 	fi
 	@touch $@
 
-test-kill: $(STAMP)  ## kill a sync at 50 random moments
+test-kill: $(STAMP)  ## kill a sync at 50 random moments, and tasks in 20 rounds
 	@ADANALYTICS_KILLS=50 $(BIN)/python -m pytest tests/cli/sync/test_kill.py
+	@ADANALYTICS_KILLS=20 $(BIN)/python -m pytest -n 2 tests/client/dataset/test_task_kills.py
 
 test-stores: $(STAMP)  ## sync 20 times each to a store with faults, killed, and two at once
 	@ADANALYTICS_TRIALS=20 $(BIN)/python -m pytest -n 2 tests/cli/sync/test_faulty_store.py
