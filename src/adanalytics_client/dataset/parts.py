@@ -105,8 +105,10 @@ def read_part(store: Store, name: str, form: PartFormat, tables: EventTables) ->
     """
     with store.open(name) as file:
         if form == "parquet":
-            for batch in pq.ParquetFile(file).iter_batches(batch_size=ROWS_PER_GROUP):
-                yield pa.Table.from_batches([batch])
+            # Not by iter_batches, which keeps much of the groups that it has read.
+            groups = pq.ParquetFile(file)
+            for number in range(groups.num_row_groups):
+                yield groups.read_row_group(number, use_threads=False)
         elif form == "csv":
             yield from tables.from_csv(file)
         else:
