@@ -18,7 +18,7 @@ export PYTHONDONTWRITEBYTECODE :=
 export UV_COMPILE_BYTECODE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-spark java-17 test-examples test-kill test-stores check proof proof-quick mutation bench-spark soak lint format types docs docs-recording test-lowest release clean
+.PHONY: help install demo test test-spark java-17 test-examples test-kill test-stores check proof proof-quick mutation bench-large bench-spark soak lint format types docs docs-recording test-lowest release clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -99,6 +99,9 @@ proof-quick: $(STAMP)  ## try the same on small data, in two minutes
 
 soak: $(STAMP)  ## pull five million events, twice, and measure the memory
 	@$(BIN)/python -m benchmarks.client_soak
+
+bench-large: $(STAMP)  ## measure a dataset of 100 million events on this machine, in 12 GB
+	@$(BIN)/python -m benchmarks.large_dataset
 
 bench-spark: java-17 $(SPARK_STAMP)  ## measure the ways to bring events to Spark
 	@$(BIN)/python -m benchmarks.spark_read
