@@ -69,16 +69,7 @@ _TIMEOUT = 10.0
 
 def check_service(invocation: Invocation, settings: ServiceSettings) -> Iterator[Check]:
     """Check that it answers, accepts the credential and shows the partner."""
-    from adanalytics_client import (
-        AdAnalyticsError,
-        AuthenticationError,
-        NotFound,
-        PermissionDenied,
-        QuotaExceeded,
-        RateLimited,
-        RetryPolicy,
-        TransportError,
-    )
+    from adanalytics_client import RetryPolicy, errors
 
     base_url, partner = base_url_of(settings), partner_of(settings)
     credential = find_credential(settings, invocation, os.environ)
@@ -88,20 +79,20 @@ def check_service(invocation: Invocation, settings: ServiceSettings) -> Iterator
         try:
             days = counted(len(client.dates()), "day")
             check = Check("ok", "login", f"accepted; {partner} has data on {days}")
-        except (QuotaExceeded, RateLimited):
+        except (errors.QuotaExceeded, errors.RateLimited):
             answers, check = progress.requests > 0, None
             unknown = "The login was not checked. Try again then."
-        except TransportError as error:
+        except errors.TransportError as error:
             remedy = "Check --base-url and the network."
             remedy = error.remedy if "http://" in error.remedy else remedy
             yield Check("fail", "service", error.message, remedy)
             return
-        except AuthenticationError as error:
+        except errors.AuthenticationError as error:
             remedy = invocation.sign_in_again or "Check ADANALYTICS_API_KEY."
             check = Check("fail", "login", error.message, remedy)
-        except (PermissionDenied, NotFound) as error:
+        except (errors.PermissionDenied, errors.NotFound) as error:
             check = Check("fail", "partner", error.message, f"Is '{partner}' the right partner?")
-        except AdAnalyticsError as error:
+        except errors.AdAnalyticsError as error:
             answers, check = False, Check("fail", "service", error.message, "Try again later.")
         if answers:
             yield Check("ok", "service", f"{base_url} answers")

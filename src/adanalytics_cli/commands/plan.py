@@ -59,22 +59,16 @@ def plan(
 
 def _estimate(client: "Client", first: date, last: date) -> "Estimate":
     """Take events by day from one summary; if it has no counts, the days from `dates`."""
-    from adanalytics_client import (
-        AuthenticationError,
-        PermissionDenied,
-        ProtocolError,
-        RateLimited,
-        StatusError,
-    )
+    from adanalytics_client import errors
     from adanalytics_client.pricing import Estimate
 
     estimate = Estimate(first, last, None)
     try:
-        summary = client.summary(first, last, group_by="day")
-        estimate = Estimate.of(summary, first, last)
-    except (StatusError, ProtocolError) as error:
-        if isinstance(error, AuthenticationError | PermissionDenied | RateLimited):
-            raise
+        estimate = Estimate.of(client.summary(first, last, group_by="day"), first, last)
+    except (errors.AuthenticationError, errors.PermissionDenied, errors.RateLimited):
+        raise
+    except (errors.StatusError, errors.ProtocolError):
+        pass
     if estimate.counts is not None:
         return estimate
     days = frozenset(day for day in client.dates() if first <= day <= last)

@@ -49,21 +49,15 @@ def prepare_demo_data(
 
     Preparing the same folder again adds no event: they come from a fixed seed.
     """
-    from adanalytics_server.admin import (
-        add_partner,
-        add_user,
-        create_key,
-        list_partners,
-        list_users,
-    )
+    from adanalytics_server import admin
     from adanalytics_server.seed.generate import Sample
 
-    if PARTNER not in {each.id for each in list_partners(data)}:
-        add_partner(data, PARTNER, name="Acme Media", currency="USD")
+    if PARTNER not in {each.id for each in admin.list_partners(data)}:
+        admin.add_partner(data, PARTNER, name="Acme Media", currency="USD")
     password = None
-    if EMAIL not in {each.email for each in list_users(data)}:
+    if EMAIL not in {each.email for each in admin.list_users(data)}:
         password = secrets.token_urlsafe(12)
-        add_user(data, EMAIL, password=password, role="admin")
+        admin.add_user(data, EMAIL, password=password, role="admin")
     sample = Sample(start=FIRST_DAY, days=DAYS, events_per_day=events, seed=SEED)
     generate_days(data, PARTNER, sample, invocation, label="demo data")
-    return DemoAccess(create_key(data, EMAIL, name="demo", key=key), password)
+    return DemoAccess(admin.create_key(data, EMAIL, name="demo", key=key), password)

@@ -15,15 +15,7 @@ from typing import Annotated, BinaryIO, Literal
 
 import msgspec
 
-from adanalytics_client._base.files import (
-    UNFOLLOWED,
-    check_place,
-    keep_permissions,
-    open_beside,
-    permissions_of,
-    put_in_place,
-    real_path,
-)
+from adanalytics_client._base import files
 from adanalytics_client._base.locks import POSIX, lock, release_lock
 from adanalytics_client._exports.status import ExportFile, ExportOrder, ExportStatus
 from adanalytics_client.errors import ConfigurationError, DownloadError
@@ -54,12 +46,12 @@ def check_arrival(path: Path) -> None:
 
     It tries to, and leaves no trace, because permissions alone do not show whether that works.
     """
-    check_place(path)
+    files.check_place(path)
     if path.is_dir():
-        beside, probe = open_beside(path / "part")
+        beside, probe = files.open_beside(path / "part")
         probe.close()
         return beside.unlink()
-    part = Part(real_path(path))
+    part = Part(files.real_path(path))
     if part.file.seek(0, os.SEEK_END) == 0:
         part.discard()
     return part.close()
@@ -113,7 +105,7 @@ class Part:
     def __init__(self, target: Path) -> None:
         self._target = target
         self.path, self._note = names_beside(target)
-        self.file = _open_locked(self.path, within=permissions_of(target))
+        self.file = _open_locked(self.path, within=files.permissions_of(target))
         self._opened_by = os.getpid()
 
     @property
@@ -145,7 +137,7 @@ class Part:
             # Only as a new file: a link here would overwrite its target.
             with beside.open("xb") as file:
                 file.write(msgspec.json.encode(note))
-                put_in_place(file, beside, self._note)
+                files.put_in_place(file, beside, self._note)
         except BaseException:
             beside.unlink(missing_ok=True)
             raise
@@ -154,11 +146,11 @@ class Part:
         """Rename the part to its target; if that fails, it and `note` stay."""
         self.file.flush()
         os.fsync(self.file.fileno())
-        keep_permissions(self.file, self._target)
+        files.keep_permissions(self.file, self._target)
         # Before the rename, which ends the lock: later the note might be another download's.
         self.keep_note(None)
         try:
-            put_in_place(self.file, self.path, self._target)
+            files.put_in_place(self.file, self.path, self._target)
         except OSError as error:
             with suppress(OSError, DownloadError):
                 self.keep_note(note)
@@ -237,7 +229,7 @@ def _open_regular(path: Path, mode: int) -> int:
 
 
 def _open_itself(path: str, flags: int, mode: int = _OWNER) -> int:
-    return os.open(path, flags | UNFOLLOWED, mode)
+    return os.open(path, flags | files.UNFOLLOWED, mode)
 
 
 def _is_at(path: Path, file: BinaryIO) -> bool:

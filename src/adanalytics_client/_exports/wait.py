@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+from adanalytics_client import errors
 from adanalytics_client._base.deadline import Deadline
 from adanalytics_client._base.effects import Operation, Request
 from adanalytics_client._base.validation import check_seconds
@@ -19,17 +20,6 @@ from adanalytics_client._exports.status import (
     ExportStatus,
 )
 from adanalytics_client._json.exact import Json
-from adanalytics_client.errors import (
-    ExportError,
-    ExportExpired,
-    ExportFailed,
-    ExportTimeout,
-    NotFound,
-    PermissionDenied,
-    ProtocolError,
-    ServerError,
-    TransportError,
-)
 
 _LONGEST_KEYS = 500
 
@@ -46,7 +36,7 @@ def ask_status(
     url = known.poll_url or known.files[0].url
     try:
         answer = yield from ask_address(session, order, url, of_file=known.poll_url is None)
-    except (NotFound, PermissionDenied) as error:
+    except (errors.NotFound, errors.PermissionDenied) as error:
         return _absent(session, error, known)
     if answer.value is None:
         files = known.files or (ExportFile(url),)
@@ -72,7 +62,7 @@ def ask_address(
 
 
 def _absent(
-    session: Session, error: NotFound | PermissionDenied, known: ExportStatus
+    session: Session, error: errors.NotFound | errors.PermissionDenied, known: ExportStatus
 ) -> ExportStatus:
     """Return the status after a 403, 404 or 410: not there yet, or else expired.
 
@@ -88,7 +78,7 @@ def _absent(
         return replace(known, retry_after=None, reason=reason)
     if error.status in {404, 410} or (of_file and error.status == 403):
         named = f" {known.export_id}" if known.export_id else ""
-        expired = ExportExpired(
+        expired = errors.ExportExpired(
             f"The service has no export{named} at the address that it gave ({error.status}).",
             remedy="Start it again.",
             request_id=error.request_id,
@@ -104,7 +94,7 @@ def is_signed(session: Session, url: str) -> bool:
     return "?" in url or not session.config.base.owns(url)
 
 
-def described(error: ExportError, known: ExportStatus) -> ExportError:
+def described(error: errors.ExportError, known: ExportStatus) -> errors.ExportError:
     """Add the id and the last word of an export to its error, and the request id."""
     return error.amended(
         export_id=known.export_id,
@@ -148,8 +138,8 @@ def wait_for(
         bounded = _within(session, left, f"wait(timeout={timeout:g})")
         try:
             known = yield from ask_status(bounded, order, known)
-        except (ServerError, TransportError, ProtocolError) as error:
-            passing = not isinstance(error, ProtocolError) or error.unreadable
+        except (errors.ServerError, errors.TransportError, errors.ProtocolError) as error:
+            passing = not isinstance(error, errors.ProtocolError) or error.unreadable
             if not passing or last or session.clock.monotonic() >= deadline:
                 raise
             known = replace(known, retry_after=None)
@@ -181,14 +171,14 @@ def _within(session: Session, left: float, name: str) -> Session:
     return replace(session, config=replace(config, max_wait=max_wait), latest=latest)
 
 
-def _too_late(timeout: float, asked: float, known: ExportStatus) -> ExportError:
+def _too_late(timeout: float, asked: float, known: ExportStatus) -> errors.ExportError:
     if known.reason:
-        return ExportExpired(
+        return errors.ExportExpired(
             f"The export did not appear within {timeout:g} s: {known.reason}.",
             remedy="Start it again.",
         )
     advice = f"; the service says to ask again in {asked:.0f} s" if asked else ""
-    return ExportTimeout(
+    return errors.ExportTimeout(
         f"The export is not done within {timeout:g} s; its last status is "
         f"{known.status_text or 'unknown'!r}{advice}.",
         remedy="Wait longer, or wait again later.",
@@ -200,16 +190,16 @@ def _finished(known: ExportStatus) -> ExportStatus:
     reason = (known.reason or "").rstrip(".")
     if known.phase is ExportPhase.FAILED:
         reason = reason or f"its status is {known.status_text!r}, without a reason"
-        failed = ExportFailed(
+        failed = errors.ExportFailed(
             f"The export failed: {reason}.", remedy="Start it again, or ask for less."
         )
         raise described(failed, known)
     if known.phase is ExportPhase.EXPIRED:
         why = f": {reason}" if reason else ""
-        expired = ExportExpired(f"The export has expired{why}.", remedy="Start it again.")
+        expired = errors.ExportExpired(f"The export has expired{why}.", remedy="Start it again.")
         raise described(expired, known)
     if not known.files:
-        raise ProtocolError(
+        raise errors.ProtocolError(
             "The export is done, but the answer names no file to download. "
             f"Keys seen: {', '.join(known.keys)[:_LONGEST_KEYS] or 'none'}.",
             remedy="The whole answer is last_status.answer of the job that start_export returns: "

@@ -14,16 +14,7 @@ from starlette.routing import Match
 
 from adanalytics_server.accounts.people import Partner
 from adanalytics_server.answers import add_headers, answers_of, note_credential
-from adanalytics_server.api.openapi import (
-    DATES,
-    DOWNLOAD,
-    EVENTS,
-    EXPORT_STATUS,
-    LOGIN,
-    START_EXPORT,
-    SUMMARY,
-    json_body,
-)
+from adanalytics_server.api import openapi
 from adanalytics_server.api.requests import (
     ApiRoute,
     BulkExportRequest,
@@ -98,9 +89,9 @@ partner_router = APIRouter(
 @router.post(
     "/api/auth/login",
     tags=["login"],
-    responses=LOGIN,
+    responses=openapi.LOGIN,
     dependencies=[Depends(refuse_repeated)],
-    openapi_extra=json_body(LoginRequest),
+    openapi_extra=openapi.json_body(LoginRequest),
 )
 async def login(request: Request, context: ContextDep, _query: NoQuery) -> Response:
     """Exchange an e-mail address and a password for a token that is valid for seven days."""
@@ -114,7 +105,7 @@ async def login(request: Request, context: ContextDep, _query: NoQuery) -> Respo
     )
 
 
-@partner_router.get("/events", tags=["data"], responses=EVENTS)
+@partner_router.get("/events", tags=["data"], responses=openapi.EVENTS)
 def events(
     request: Request,
     context: ContextDep,
@@ -144,7 +135,7 @@ def events(
     return Response(whole, headers=headers, media_type="application/json")
 
 
-@partner_router.get("/summary", tags=["data"], responses=SUMMARY)
+@partner_router.get("/summary", tags=["data"], responses=openapi.SUMMARY)
 def summary(
     request: Request,
     context: ContextDep,
@@ -157,7 +148,7 @@ def summary(
     return json_response(answers_of(request).summary(found))
 
 
-@partner_router.get("/dates", tags=["data"], responses=DATES)
+@partner_router.get("/dates", tags=["data"], responses=openapi.DATES)
 def dates(context: ContextDep, partner: ReadablePartner, _query: NoQuery) -> Response:
     """List the days that have data."""
     return json_response({"dates": read_dates(context.stores.of(partner.number))})
@@ -166,8 +157,8 @@ def dates(context: ContextDep, partner: ReadablePartner, _query: NoQuery) -> Res
 @partner_router.post(
     "/bulk-export",
     tags=["export"],
-    responses=START_EXPORT,
-    openapi_extra=json_body(BulkExportRequest),
+    responses=openapi.START_EXPORT,
+    openapi_extra=openapi.json_body(BulkExportRequest),
 )
 async def start_export(
     request: Request, context: ContextDep, partner: ReadablePartner, _query: NoQuery
@@ -190,7 +181,7 @@ async def start_export(
     return _export_answer(request, context, partner, job)
 
 
-@partner_router.get("/bulk-export/{export_id}", tags=["export"], responses=EXPORT_STATUS)
+@partner_router.get("/bulk-export/{export_id}", tags=["export"], responses=openapi.EXPORT_STATUS)
 async def export_status(
     request: Request,
     context: ContextDep,
@@ -209,7 +200,7 @@ async def export_status(
     "/exports/{export_id}",
     tags=["export"],
     response_class=Response,
-    responses=DOWNLOAD,
+    responses=openapi.DOWNLOAD,
     dependencies=[Depends(refuse_repeated)],
 )
 async def download(

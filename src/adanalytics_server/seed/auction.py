@@ -11,17 +11,8 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from adanalytics_server.clock import MILLISECONDS_PER_DAY, rfc3339
-from adanalytics_server.seed.catalogue import (
-    CAMPAIGNS,
-    COUNTRIES,
-    KEY_VALUES,
-    NOBODY,
-    PLACEMENTS,
-    PLAYBACK_ERRORS,
-    REQUEST_ERRORS,
-    Campaign,
-    Placement,
-)
+from adanalytics_server.seed import catalogue
+from adanalytics_server.seed.catalogue import Campaign, Placement
 from adanalytics_server.storage.events import LogEvent, Record, encode_event, record_of
 from adanalytics_server.storage.money import text_from_nanos
 
@@ -66,7 +57,7 @@ def unfilled(draw: Draw) -> list[Step]:
     """Return the events of a request without an ad; one in six has an error."""
     steps = [Step(0, "ad_request")]
     if draw() % 6 == 0:
-        code = REQUEST_ERRORS[draw() % len(REQUEST_ERRORS)]
+        code = catalogue.REQUEST_ERRORS[draw() % len(catalogue.REQUEST_ERRORS)]
         steps.append(Step(80 + draw() % 2_000, "error", code))
     return steps
 
@@ -85,7 +76,7 @@ def played(draw: Draw) -> list[Step]:
     now = 120 + draw() % 900
     steps = [Step(0, "ad_request"), Step(now, "impression")]
     if draw() % 90 == 0:
-        code = PLAYBACK_ERRORS[draw() % len(PLAYBACK_ERRORS)]
+        code = catalogue.PLAYBACK_ERRORS[draw() % len(catalogue.PLAYBACK_ERRORS)]
         return [*steps, Step(now + 40 + draw() % 400, "error", code)]
     now += 20 + draw() % 250
     steps.append(Step(now, "start"))
@@ -119,10 +110,10 @@ class Auctions:
         It has at most ``most`` records; later events are left out.
         """
         draw = self._draw
-        placement = PLACEMENTS[draw() % len(PLACEMENTS)]
+        placement = catalogue.PLACEMENTS[draw() % len(catalogue.PLACEMENTS)]
         campaign = self._winner(placement)
         play = played if placement.media_type in ("video", "audio") else shown
-        steps = (unfilled if campaign is NOBODY else play)(draw)[:most]
+        steps = (unfilled if campaign is catalogue.NOBODY else play)(draw)[:most]
         # The auction must end within the day, which has an exact number of events.
         request = min(earliest + draw() % width, self._day_end - 1 - steps[-1].after)
         is_filtered = draw() % 100 == 0
@@ -140,14 +131,14 @@ class Auctions:
             "deal_id": campaign.deal,
             "media_type": placement.media_type,
             "device_type": device,
-            "country": COUNTRIES[draw() % len(COUNTRIES)],
+            "country": catalogue.COUNTRIES[draw() % len(catalogue.COUNTRIES)],
             "os": os,
             "currency": self._currency,
             "payment_type": campaign.payment,
             "domain": placement.domain,
             "app_bundle": placement.app_bundle,
             "is_filtered": is_filtered,
-            "key_values": KEY_VALUES[draw() % len(KEY_VALUES)],
+            "key_values": catalogue.KEY_VALUES[draw() % len(catalogue.KEY_VALUES)],
         }
         return [self._record(request, step, campaign, shows_cost, shared) for step in steps]
 
@@ -174,8 +165,8 @@ class Auctions:
 
     def _winner(self, placement: Placement) -> Campaign:
         if self._draw() % 100 >= 78:
-            return NOBODY
-        campaigns = CAMPAIGNS[placement.media_type]
+            return catalogue.NOBODY
+        campaigns = catalogue.CAMPAIGNS[placement.media_type]
         return campaigns[self._draw() % len(campaigns)]
 
     def _price(self, campaign: Campaign) -> int:

@@ -12,15 +12,8 @@ from adanalytics_server.errors import ApiError
 from adanalytics_server.storage.days import DayRange
 from adanalytics_server.storage.money import nanos_from_canonical
 from adanalytics_server.storage.store import PartnerStore
+from adanalytics_server.web import drawings
 from adanalytics_server.web.coverage import DayCoverage, read_coverage
-from adanalytics_server.web.drawings import (
-    BarChart,
-    Grid,
-    bar_chart,
-    hour_grid,
-    month_labels,
-    year_grid,
-)
 from adanalytics_server.web.format import amount, compact, counted
 
 # The figures of a day that the summary does not list.
@@ -48,10 +41,10 @@ class MonthView:
     days: tuple[DayFigures, ...]
     totals: dict[str, Any]
     labels: tuple[tuple[date | None, bool], ...]
-    year: Grid
-    hours: Grid
-    impressions: BarChart
-    revenue: BarChart
+    year: drawings.Grid
+    hours: drawings.Grid
+    impressions: drawings.BarChart
+    revenue: drawings.BarChart
 
     @property
     def before(self) -> date | None:
@@ -97,22 +90,24 @@ def read_month(store: PartnerStore, wanted: date | None, *, currency: str) -> Mo
         months=tuple(sorted({*months, month})),
         days=days,
         totals=totals,
-        labels=tuple((label, label in months) for label in month_labels(year)),
-        year=year_grid(year),
-        hours=hour_grid([day.coverage for day in days]),
+        labels=tuple((label, label in months) for label in drawings.month_labels(year)),
+        year=drawings.year_grid(year),
+        hours=drawings.hour_grid([day.coverage for day in days]),
         impressions=_impressions(days),
         revenue=_revenue(days, currency),
     )
 
 
-def _impressions(days: tuple[DayFigures, ...]) -> BarChart:
+def _impressions(days: tuple[DayFigures, ...]) -> drawings.BarChart:
     values = {str(day.coverage.day): day.summary["impressions"] for day in days}
     titles = [f"{day}: {counted(value, 'impression')}" for day, value in values.items()]
-    return bar_chart(list(values.values()), titles, tick_text=lambda n: compact(Decimal(n)))
+    return drawings.bar_chart(
+        list(values.values()), titles, tick_text=lambda n: compact(Decimal(n))
+    )
 
 
-def _revenue(days: tuple[DayFigures, ...], currency: str) -> BarChart:
+def _revenue(days: tuple[DayFigures, ...], currency: str) -> drawings.BarChart:
     amounts = {str(day.coverage.day): day.summary["revenue"] for day in days}
     titles = [f"{day}: {currency} {amount(value)}" for day, value in amounts.items()]
     nanos = [nanos_from_canonical(value) for value in amounts.values()]
-    return bar_chart(nanos, titles, tick_text=lambda n: compact(Decimal(n).scaleb(-9)))
+    return drawings.bar_chart(nanos, titles, tick_text=lambda n: compact(Decimal(n).scaleb(-9)))
