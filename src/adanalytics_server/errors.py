@@ -47,12 +47,10 @@ def unauthorized() -> ApiError:
 
 
 def bad_parameter(field: str, message: str) -> ApiError:
-    """Return the error of one bad parameter or body field."""
     return ApiError(400, "Bad Request", details=[Detail(field, message)])
 
 
 def error_response(error: ApiError) -> Response:
-    """Write an error in the shape of all errors."""
     body: dict[str, object] = {"error": error.message}
     if error.details:
         body["details"] = list(error.details)
@@ -66,17 +64,6 @@ def error_response(error: ApiError) -> Response:
 
 async def answer_api_error(_request: Request, error: Any) -> Response:  # noqa: ANN401  # an ApiError
     return error_response(error)
-
-
-async def answer_framework_error(request: Request, error: HTTPException) -> Response:
-    """Answer an error of the framework, such as an unknown path or method."""
-    return error_response(
-        ApiError(
-            error.status_code,
-            HTTPStatus(error.status_code).phrase,
-            headers=headers_of(request, error),
-        )
-    )
 
 
 def headers_of(request: Request, error: HTTPException) -> dict[str, str]:

@@ -32,8 +32,8 @@ def compact(number: Decimal) -> str:
     """Write a round number for the end of an axis."""
     for size, suffix in _UNITS:
         if abs(number) >= size:
-            return f"{_trimmed(number / size)}{suffix}"
-    return _trimmed(number)
+            return f"{(number / size).normalize():f}{suffix}"
+    return f"{number.normalize():f}"
 
 
 def instant(milliseconds: int) -> str:
@@ -57,8 +57,3 @@ def hour_list(hours: Iterable[int]) -> str:
     return ", ".join(
         f"{run[0]:02d}" if len(run) == 1 else f"{run[0]:02d} to {run[-1]:02d}" for run in runs
     )
-
-
-def _trimmed(number: Decimal) -> str:
-    text = f"{number:f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text

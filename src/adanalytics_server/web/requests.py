@@ -15,7 +15,7 @@ from adanalytics_server.accounts.people import User
 from adanalytics_server.answers import note_credential, request_id_of
 from adanalytics_server.api.requests import read_bytes
 from adanalytics_server.context import context_of
-from adanalytics_server.errors import ApiError, answer_framework_error, headers_of
+from adanalytics_server.errors import ApiError, error_response, headers_of
 from adanalytics_server.serving.middleware import SAFE_METHODS, comes_from_elsewhere, log_failure
 from adanalytics_server.web.pages import PAGE_HEADERS, error_page
 
@@ -53,14 +53,14 @@ class PageRoute(APIRoute):
 
 async def answer_unrouted(request: Request, error: Any) -> Response:  # noqa: ANN401  # an HTTPException
     """Answer an unknown path or method: browsers get a page, except below the API's paths."""
+    status, headers = HTTPStatus(error.status_code), headers_of(request, error)
     is_page = "text/html" in request.headers.get("accept", "")
     if not is_page or request.url.path.startswith(_API):
-        return await answer_framework_error(request, error)
+        return error_response(ApiError(status, status.phrase, headers=headers))
     text = "This page does not accept this kind of request."
-    if error.status_code == HTTPStatus.NOT_FOUND:
+    if status is HTTPStatus.NOT_FOUND:
         text = "There is no page at this address."
-    failure = ApiError(error.status_code, text, headers=headers_of(request, error))
-    return error_page(failure, await _user_of(request))
+    return error_page(ApiError(status, text, headers=headers), await _user_of(request))
 
 
 async def _user_of(request: Request) -> User | None:
