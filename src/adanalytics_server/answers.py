@@ -195,7 +195,6 @@ def add_headers(request: Request, headers: Headers) -> None:
 
 
 def request_id_of(request: Request) -> str:
-    """Return the ``X-Request-Id`` of the response to a request."""
     return str(request.scope[HEADERS]["X-Request-Id"])
 
 

@@ -75,7 +75,6 @@ class Clock:
             return self._frozen is not None
 
     def capture(self) -> tuple[int, int | None]:
-        """Return the current setting for ``restore``."""
         with self._lock:
             return self._offset, self._frozen
 

@@ -170,7 +170,6 @@ class ControlledServer:
         return f"{type(self).__name__}(url={self.url!r}, partner={self.partner!r})"
 
     def _prepare(self, currency: str, sample: Sample | None) -> None:
-        """Get access, and add the sample."""
         access = self._send("POST", "access", {"id": self.partner, "currency": currency})
         self.api_key, self.email = access["api_key"], access["email"]
         self.password, self.rate_limit = access["password"], access["rate_limit"]

@@ -23,7 +23,6 @@ SHELLS = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}
     ],
 )
 def completion(_invocation: Invocation, shell: str) -> None:
-    """Print the script; nothing is installed."""
     root = click.get_current_context().find_root().command
     made = SHELLS[shell](root, {}, "adanalytics", COMPLETION_VARIABLE)
     # Not source(), which runs bash to check its version and may complain on stderr.

@@ -30,7 +30,6 @@ from adanalytics_cli.server.data_folder import server_command
     examples=["adanalytics demo", "adanalytics demo --keep demo"],
 )
 def demo(invocation: Invocation, keep: Path | None) -> None:
-    """Run the demo and fail if anything in it disagrees."""
     from adanalytics_cli.demo.run import Demo, Story
 
     story = Story(invocation)

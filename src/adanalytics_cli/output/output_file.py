@@ -30,7 +30,6 @@ def output_option() -> click.Option:
 
 
 def output_options(known: Sequence[Format]) -> list[click.Option]:
-    """Make `-o FILE`, `-f FORMAT` and `--bom`."""
     bom = flag("--bom", "Begin csv with a byte order mark, by which Excel knows UTF-8.")
     return [output_option(), format_option(known), bom]
 

@@ -296,7 +296,6 @@ def table_note(answers: Sequence[Answer], view: View, all_rows: int = 0) -> str:
 
 
 def about_answers(answers: Sequence[Answer]) -> Row:
-    """Return the facts about the rows of a file."""
     currencies = [str(answer.summary.currency or "") for answer in answers]
     facts = facts_about((each.partner for each in answers), (answers[0].first, answers[0].last))
     return facts | {"currency": ", ".join(currencies)}

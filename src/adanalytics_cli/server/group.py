@@ -41,7 +41,6 @@ _PATIENCE_SECONDS = 5.0
     examples=["adanalytics server health http://127.0.0.1:8000"],
 )
 def health(_invocation: Invocation, url: str) -> None:
-    """Ask the readiness page once."""
     import httpx
 
     address = f"{url.rstrip('/')}/readyz"

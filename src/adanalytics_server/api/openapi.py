@@ -87,7 +87,6 @@ def json_body(model: type[BaseModel]) -> dict[str, Any]:
 
 
 def document_text(app: FastAPI) -> str:
-    """Write an application's document as indented JSON."""
     return json.dumps(app.openapi(), indent=2, ensure_ascii=False) + "\n"
 
 

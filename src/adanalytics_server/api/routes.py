@@ -285,7 +285,6 @@ def _export_answer(
 def json_response(
     body: object, *, status: int = 200, headers: dict[str, str] | None = None
 ) -> Response:
-    """Write a body as JSON."""
     return Response(
         msgspec.json.encode(body), status, headers=headers, media_type="application/json"
     )

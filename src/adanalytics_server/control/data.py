@@ -78,7 +78,6 @@ async def add_events(
 
 
 async def add_sample(context: Context, partner: str, sample: Sample) -> dict[str, object]:
-    """Generate events."""
     found = await context.accounts.partner(partner)
     store = context.stores.of(found.number)
     report = await asyncio.to_thread(

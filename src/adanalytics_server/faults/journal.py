@@ -113,12 +113,10 @@ class Journal:
         self.restore((0, ()))
 
     def capture(self) -> tuple[int, tuple[Entry, ...]]:
-        """Return the current state for ``restore``."""
         with self._lock:
             return self._count, tuple(self._entries)
 
     def restore(self, captured: tuple[int, tuple[Entry, ...]]) -> None:
-        """Go back to a captured state."""
         with self._lock:
             self._count, entries = captured
             self._entries = deque(entries, maxlen=MOST_ENTRIES)

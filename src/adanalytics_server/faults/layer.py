@@ -127,7 +127,6 @@ class Faults:
             return copy.deepcopy(self._armed)
 
     def restore(self, captured: Iterable[_Armed]) -> None:
-        """Go back to a captured state."""
         with self._lock:
             self._armed = copy.deepcopy(list(captured))
 

@@ -19,7 +19,6 @@ _BETWEEN = b"}," + BEGIN
 
 
 def split_rows(text: bytes) -> list[bytes]:
-    """Split joined rows."""
     inner = text.split(_BETWEEN)
     if len(inner) == 1:
         return inner if text else []

@@ -76,7 +76,6 @@ class Static(StaticFiles):
     def file_response(
         self, full_path: PathLike, stat_result: os.stat_result, scope: Scope, status_code: int = 200
     ) -> Response:
-        """Add the headers of these files to Starlette's."""
         answer = super().file_response(full_path, stat_result, scope, status_code)
         answer.headers.update({"Cache-Control": "no-cache", "X-Content-Type-Options": "nosniff"})
         return answer
