@@ -106,10 +106,7 @@ def calendar_lines(coverage: Coverage, note: str, terminal: Terminal) -> list[st
     marks = SHADES if terminal.can_show(SHADES) else LETTERS
     lines = draw_calendar(coverage, marks, width=terminal.width)
     if terminal.color:
-        lines = [_colored(line, marks[-1]) for line in lines]
+        green = f"\x1b[32m{marks[-1]}\x1b[0m"
+        lines = [each.replace(marks[-1], green).replace("\x1b[0m\x1b[32m", "") for each in lines]
     note_lines = wrapped(visible(note), terminal.width).splitlines()
     return [*lines, "", *legend(coverage, marks), *note_lines]
-
-
-def _colored(line: str, full: str) -> str:
-    return line.replace(full, f"\x1b[32m{full}\x1b[0m").replace("\x1b[0m\x1b[32m", "")

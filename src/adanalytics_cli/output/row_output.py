@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from adanalytics_cli.console.terminal import NOWHERE, Terminal, look_at
 from adanalytics_cli.core.invocation import Invocation
-from adanalytics_cli.output.formats import Format, is_picture, pick_format
+from adanalytics_cli.output.formats import Format, is_picture
 from adanalytics_cli.output.output_file import open_output
 from adanalytics_client._json.encoding import csv_cells, json_text, utf8
 
@@ -124,21 +124,6 @@ def write_summary_table(rows: Sequence[Row], path: Path | None, names: Sequence[
     table = table.select(list(names)) if names else table
     with open_output(path) as stream:
         parquet.write_table(table, stream, compression="zstd")
-
-
-def print_listing(
-    names: Sequence[str],
-    records: Iterable[Sequence[object]],
-    chosen_format: str | None,
-    invocation: Invocation,
-) -> None:
-    """Print the records, whose columns are `names`; a pipe gets csv by default."""
-    from adanalytics_cli.console.table_view import Column
-
-    form = pick_format(chosen_format, None, piped="csv")
-    columns = [Column(name, name.replace("_", " ")) for name in names]
-    rows = [dict(zip(names, record, strict=True)) for record in records]
-    write_rows(rows, form, None, columns=columns, invocation=invocation)
 
 
 def write_chart(

@@ -10,8 +10,8 @@ import click
 from adanalytics_cli.console.prompts import can_ask, secret_from_stdin
 from adanalytics_cli.core.command import CommandGroup, Entry, ExampleCommand, flag
 from adanalytics_cli.core.invocation import Invocation, remark
-from adanalytics_cli.output.formats import FORMATS, format_option
-from adanalytics_cli.output.row_output import print_listing
+from adanalytics_cli.output.formats import FORMATS, format_option, pick_format
+from adanalytics_cli.output.row_output import write_rows
 from adanalytics_cli.server.data_folder import data_option, server_command
 
 
@@ -27,11 +27,16 @@ def _list_command(what: str, columns: Mapping[str, str]) -> ExampleCommand:
         examples=[f"adanalytics server {what} list"],
     )
     def listing(invocation: Invocation, chosen_format: str | None, data: Path) -> None:
+        from adanalytics_cli.console.table_view import Column
         from adanalytics_server import admin
 
-        found = getattr(admin, f"list_{what}s")(data)
-        rows = [[_plain(name, getattr(each, name)) for name in columns.values()] for each in found]
-        print_listing([*columns], rows, chosen_format, invocation)
+        form = pick_format(chosen_format, None, piped="csv")
+        rows = [
+            {heading: _plain(name, getattr(each, name)) for heading, name in columns.items()}
+            for each in getattr(admin, f"list_{what}s")(data)
+        ]
+        headings = [Column(heading, heading.replace("_", " ")) for heading in columns]
+        write_rows(rows, form, None, columns=headings, invocation=invocation)
 
     return listing
 
@@ -110,7 +115,6 @@ def user_add(
     password_stdin: bool,
     data: Path,
 ) -> None:
-    """Add one user with a password from stdin or a prompt."""
     from adanalytics_server.admin import add_user
 
     password = _read_password(email, from_stdin=password_stdin)
