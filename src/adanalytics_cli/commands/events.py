@@ -8,10 +8,10 @@ import click
 
 from adanalytics_cli.account.connection import connect, report_end
 from adanalytics_cli.account.quota import QuotaCheck, how_to_go_on
-from adanalytics_cli.core.command import command
+from adanalytics_cli.core.command import command, option
 from adanalytics_cli.core.files import naming
 from adanalytics_cli.core.invocation import Invocation
-from adanalytics_cli.core.numbers import WholeNumber, number_option
+from adanalytics_cli.core.numbers import WholeNumber
 from adanalytics_cli.core.periods import PERIOD_HELP, period, period_arguments
 from adanalytics_cli.output.formats import BINARY, FORMATS, columns_option, pick_format
 from adanalytics_cli.output.output_file import output_options
@@ -32,9 +32,9 @@ ROWS_OF_A_TABLE = 100
     params=[
         *period_arguments(required=True),
         *output_options(_FORMATS),
-        number_option("--hour", WholeNumber(0, 23), "H", "Pull only this hour of each day."),
+        option("--hour", WholeNumber(0, 23), "H", "Pull only this hour of each day."),
         columns_option(EVENT_COLUMNS),
-        number_option("--limit", WholeNumber(1), "N", "Stop after this many events."),
+        option("--limit", WholeNumber(1), "N", "Stop after this many events."),
         click.Option(
             ["--split"],
             type=click.Choice(get_args(Split)),
@@ -45,13 +45,13 @@ ROWS_OF_A_TABLE = 100
                 "requests."
             ),
         ),
-        number_option(
+        option(
             "--per-page",
             WholeNumber(1, LARGEST_PAGE),
             "N",
             f"Events per request (default and maximum: {LARGEST_PAGE}).",
         ),
-        number_option(
+        option(
             "--concurrency", WholeNumber(1, 64), "N", "Number of requests sent at the same time.", 4
         ),
     ],

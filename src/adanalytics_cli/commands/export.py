@@ -13,11 +13,11 @@ import click
 from click.core import ParameterSource
 
 from adanalytics_cli.account.connection import connect, report_end
-from adanalytics_cli.core.command import command, flag
+from adanalytics_cli.core.command import command, flag, option
 from adanalytics_cli.core.errors import Interrupted
 from adanalytics_cli.core.files import naming, replacing
 from adanalytics_cli.core.invocation import Invocation, remark
-from adanalytics_cli.core.numbers import Number, number_option
+from adanalytics_cli.core.numbers import Number
 from adanalytics_cli.core.periods import PERIOD_HELP, period, period_arguments
 from adanalytics_cli.output.formats import (
     check_not_terminal,
@@ -133,7 +133,7 @@ def _resume(saved: str, job: Path, wanted: Wanted, client: "Client") -> "ExportJ
             callback=_as_path,
             help="Fetch the export saved in FILE, or start one and save it in a new FILE.",
         ),
-        number_option(
+        option(
             "--timeout",
             Number(min=0, min_open=True),
             "S",

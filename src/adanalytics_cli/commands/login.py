@@ -17,7 +17,7 @@ import click
 from adanalytics_cli.account.connection import open_client
 from adanalytics_cli.account.credential import Credential, in_environment
 from adanalytics_cli.console.prompts import ask, ask_secret, can_ask, secret_from_stdin
-from adanalytics_cli.core.command import command, flag
+from adanalytics_cli.core.command import command, flag, option
 from adanalytics_cli.core.errors import SettingsError
 from adanalytics_cli.core.files import naming
 from adanalytics_cli.core.invocation import Invocation, remark
@@ -50,9 +50,7 @@ Where = Literal["keyring", "file"]
 @command(
     "login",
     params=[
-        click.Option(
-            ["--email"], metavar="E", help="Sign in with this e-mail.  [env: ADANALYTICS_EMAIL]"
-        ),
+        option("--email", str, "E", "Sign in with this e-mail.  [env: ADANALYTICS_EMAIL]"),
         flag("--password-stdin", "Read the password from stdin."),
         flag("--api-key-stdin", "Read an API key from stdin."),
         click.Option(

@@ -8,7 +8,7 @@ from time import monotonic
 
 import click
 
-from adanalytics_cli.core.command import command, flag
+from adanalytics_cli.core.command import command, flag, option
 from adanalytics_cli.core.errors import CommandError, MissingExtra, SettingsError
 from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.output.formats import FORMATS, Format, pick_format
@@ -33,11 +33,12 @@ _DEFAULT = "events"
         ),
         *output_options(_FORMATS),
         flag("--chart", "Draw bars of an answer with two columns: a label and a number."),
-        click.Option(
-            ["--memory"],
-            metavar="SIZE",
-            default="1GB",
-            help="Most memory of the query; what does not fit waits in a temporary folder.",
+        option(
+            "--memory",
+            str,
+            "SIZE",
+            "Most memory of the query; what does not fit waits in a temporary folder.",
+            "1GB",
         ),
     ],
     details=(
@@ -63,7 +64,6 @@ def query(
     chart: bool,
     memory: str,
 ) -> None:
-    """Run the query, and write its rows as they become ready."""
     form = pick_format(chosen_format, output, piped="csv", known=_FORMATS, bom=bom, chart=chart)
     if find_spec("duckdb") is None:
         raise MissingExtra("sql", needed_for="adanalytics query")

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from adanalytics_cli.account.connection import ask_each, connect_each, report_end
-from adanalytics_cli.core.command import command, completing, flag
+from adanalytics_cli.core.command import command, completing, flag, option
 from adanalytics_cli.core.invocation import Invocation
-from adanalytics_cli.core.numbers import WholeNumber, number_option
+from adanalytics_cli.core.numbers import WholeNumber
 from adanalytics_cli.core.periods import (
     PERIOD_HELP,
     period,
@@ -86,7 +86,7 @@ def _compared_words(
                 "the order. A comparison also by before, change or percent."
             ),
         ),
-        number_option(
+        option(
             "--top",
             WholeNumber(1),
             "N",

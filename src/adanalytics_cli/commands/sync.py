@@ -13,10 +13,10 @@ import click
 
 from adanalytics_cli.account.connection import connect, report_end
 from adanalytics_cli.account.quota import QuotaCheck
-from adanalytics_cli.core.command import command, flag
+from adanalytics_cli.core.command import command, flag, option
 from adanalytics_cli.core.errors import Interrupted, PartlyDone, UsedUp
 from adanalytics_cli.core.invocation import Invocation, remark
-from adanalytics_cli.core.numbers import Number, WholeNumber, number_option
+from adanalytics_cli.core.numbers import Number, WholeNumber
 from adanalytics_cli.core.periods import period, period_arguments, span
 from adanalytics_cli.output.formats import file_format_option
 from adanalytics_client import Observer, Period, RequestDue, WaitStarted
@@ -59,20 +59,17 @@ _M_ARENA_MAX = -8
             default="auto",
             help="Pull pages or bulk exports; auto picks the cheaper.",
         ),
-        click.Option(
-            ["--moved-from"],
-            metavar="URL",
-            help="The former address of the service, if it has moved since the last sync.",
+        option(
+            "--moved-from",
+            str,
+            "URL",
+            "The former address of the service, if it has moved since the last sync.",
         ),
-        number_option(
+        option(
             "--workers", WholeNumber(min=1), "N", "Sort exports in N processes, not one per core."
         ),
-        number_option(
-            "--max-requests", WholeNumber(min=1), "N", "Send at most N requests in this run."
-        ),
-        number_option(
-            "--deadline", Number(min=0, min_open=True), "S", "Send no request after S seconds."
-        ),
+        option("--max-requests", WholeNumber(min=1), "N", "Send at most N requests in this run."),
+        option("--deadline", Number(min=0, min_open=True), "S", "Send no request after S seconds."),
     ],
     details=(
         f"START and END are {Period.FORMS}; both are inclusive, in UTC. Without them it "

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -59,32 +59,14 @@ class _Context(click.Context):
 class ExampleCommand(click.Command):
     """A click command whose help shows examples before options.
 
-    Its summary comes from its `Entry`. `examples` are complete command lines. `connects` says that
-    the command talks to the service, so that `--base-url` and the like may also follow the command.
+    Its summary comes from its `Entry`. `run_options` are those of the run that may also follow it.
     """
 
     context_class = _Context
 
-    def __init__(
-        self,
-        name: str,
-        *,
-        callback: Callable[..., object],
-        params: Sequence[click.Parameter],
-        examples: Sequence[str],
-        details: str = "",
-        connects: bool = False,
-    ) -> None:
-        shared = OUTPUT_OPTIONS + (CONNECTION_OPTIONS if connects else ())
-        self.run_options = tuple(map(_hidden, shared))
-        super().__init__(
-            name,
-            context_settings=HELP_SETTINGS,
-            callback=callback,
-            params=[*params, *self.run_options],
-        )
-        self.examples = tuple(examples)
-        self.details = details
+    run_options: Sequence[click.Option]
+    examples: Sequence[str]
+    details: str
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the words; raises click.UsageError for a single-value option given twice.
@@ -131,15 +113,24 @@ def command(
     connects: bool = False,
     kind: type[ExampleCommand] = ExampleCommand,
 ) -> Callable[[Callable[..., object]], ExampleCommand]:
-    """Make a command of a function, which gets the options of the run before its own."""
-    return lambda run: kind(
-        name,
-        callback=click.pass_obj(run),
-        params=params,
-        examples=examples,
-        details=details,
-        connects=connects,
-    )
+    """Make a command of a function, which gets the options of the run before its own.
+
+    `examples` are complete command lines. `connects` says that the command talks to the service, so
+    that `--base-url` and the like may also follow the command.
+    """
+
+    def make(run: Callable[..., object]) -> ExampleCommand:
+        shared = [_hidden(each) for each in OUTPUT_OPTIONS + CONNECTION_OPTIONS * connects]
+        made = kind(
+            name,
+            context_settings=HELP_SETTINGS,
+            callback=click.pass_obj(run),
+            params=[*params, *shared],
+        )
+        made.run_options, made.examples, made.details = shared, examples, details
+        return made
+
+    return make
 
 
 def near_or_known(word: str, names: Sequence[str], what: str) -> str:
@@ -322,3 +313,13 @@ def _hidden(option: click.Option) -> click.Option:
 
 def flag(name: str, summary: str) -> click.Option:
     return click.Option([name], is_flag=True, help=summary)
+
+
+def option(
+    name: str,
+    kind: "type[str] | click.ParamType[Any]",
+    metavar: str,
+    summary: str,
+    default: str | int | None = None,
+) -> click.Option:
+    return click.Option([name], type=kind, metavar=metavar, default=default, help=summary)

@@ -50,9 +50,3 @@ class Number(click.FloatRange):
         return number
 
     _describe_range = _bounds
-
-
-def number_option(
-    name: str, kind: WholeNumber | Number, metavar: str, summary: str, default: int | None = None
-) -> click.Option:
-    return click.Option([name], type=kind, metavar=metavar, default=default, help=summary)

@@ -8,7 +8,7 @@ from typing import Literal
 import click
 
 from adanalytics_cli.console.prompts import can_ask, secret_from_stdin
-from adanalytics_cli.core.command import CommandGroup, Entry, ExampleCommand, flag
+from adanalytics_cli.core.command import CommandGroup, Entry, ExampleCommand, flag, option
 from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.output.formats import FORMATS, format_option, pick_format
 from adanalytics_cli.output.row_output import write_rows
@@ -51,13 +51,8 @@ def _plain(name: str, value: object) -> object:
     "add",
     params=[
         click.Argument(["partner_id"], metavar="ID"),
-        click.Option(["--name"], metavar="N", help="Display name (default: the ID)."),
-        click.Option(
-            ["--currency"],
-            metavar="CODE",
-            default="USD",
-            help="ISO 4217 code of the partner's currency.",
-        ),
+        option("--name", str, "N", "Display name (default: the ID)."),
+        option("--currency", str, "CODE", "ISO 4217 code of the partner's currency.", "USD"),
         data_option(made=True),
     ],
     examples=["adanalytics server partner add acme --name 'Acme Media' --currency EUR"],

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 from adanalytics_cli.console.progress import show_stages
-from adanalytics_cli.core.command import flag
+from adanalytics_cli.core.command import flag, option
 from adanalytics_cli.core.invocation import Invocation
-from adanalytics_cli.core.numbers import WholeNumber, number_option
+from adanalytics_cli.core.numbers import WholeNumber
 from adanalytics_cli.core.periods import read_period
 from adanalytics_cli.core.prose import fitted
 from adanalytics_cli.server.data_folder import (
@@ -120,15 +120,15 @@ def _describe(report: "LoadReport") -> str:
         click.Option(
             ["--start"], metavar="DATE", required=True, callback=read_period, help="First day."
         ),
-        number_option("--days", WholeNumber(1, 3660), "N", "Number of days.", 1),
-        number_option(
+        option("--days", WholeNumber(1, 3660), "N", "Number of days.", 1),
+        option(
             "--events-per-day",
             WholeNumber(1, 100_000_000),
             "N",
             "Exact number of events on each day.",
             10_000,
         ),
-        number_option("--seed", WholeNumber(0), "S", "The same seed generates the same events.", 0),
+        option("--seed", WholeNumber(0), "S", "The same seed generates the same events.", 0),
         data_option(),
     ],
     examples=[
@@ -146,7 +146,6 @@ def generate(
     seed: int,
     data: Path,
 ) -> None:
-    """Generate the days and say what was stored."""
     from adanalytics_server.seed.generate import Sample
 
     sample = Sample(start=start.first, days=days, events_per_day=events_per_day, seed=seed)

@@ -12,10 +12,10 @@ from typing import Literal
 import click
 from click.core import ParameterSource
 
-from adanalytics_cli.core.command import flag
+from adanalytics_cli.core.command import flag, option
 from adanalytics_cli.core.errors import CommandError, Terminated
 from adanalytics_cli.core.invocation import Invocation
-from adanalytics_cli.core.numbers import WholeNumber, number_option
+from adanalytics_cli.core.numbers import WholeNumber
 from adanalytics_cli.core.prose import fitted
 from adanalytics_cli.output.output_file import open_output
 from adanalytics_cli.server.data_folder import DEFAULT_DATA, data_option, server_command
@@ -26,17 +26,11 @@ from adanalytics_cli.server.demo_data import EVENTS_PER_DAY, PARTNER, DemoAccess
     "serve",
     params=[
         flag("--demo", "Serve generated data, in a temporary folder unless --data is given."),
-        click.Option(
-            ["--demo-key"], metavar="KEY", help="API key of the demo; it begins with aak_."
-        ),
-        number_option(
-            "--demo-events", WholeNumber(1), "N", "Events on each of its days.", EVENTS_PER_DAY
-        ),
+        option("--demo-key", str, "KEY", "API key of the demo; it begins with aak_."),
+        option("--demo-events", WholeNumber(1), "N", "Events on each of its days.", EVENTS_PER_DAY),
         data_option(default=None, made=True),
-        number_option(
-            "--port", WholeNumber(0, 65535), "N", "Port to bind; 0 picks a free one.", 8000
-        ),
-        click.Option(["--host"], metavar="ADDRESS", default="127.0.0.1", help="Address to bind."),
+        option("--port", WholeNumber(0, 65535), "N", "Port to bind; 0 picks a free one.", 8000),
+        option("--host", str, "ADDRESS", "Address to bind.", "127.0.0.1"),
         flag("--allow-remote", "Allow a --host that other machines can reach."),
         flag("--for-tests", "Allow --demo and --test-controls with --allow-remote."),
         click.Option(
@@ -51,25 +45,26 @@ from adanalytics_cli.server.demo_data import EVENTS_PER_DAY, PARTNER, DemoAccess
             metavar="PATH",
             help="Write the URL to this file once it answers; in a .json file also the key.",
         ),
-        number_option(
+        option(
             "--rate-limit",
             WholeNumber(0),
             "N",
             "Requests per API key and hour; 0 means no limit.",
             1000,
         ),
-        number_option(
+        option(
             "--export-inline-max",
             WholeNumber(0),
             "ROWS",
             "Finish an export of up to this size within its request.",
             50_000,
         ),
-        click.Option(
-            ["--dialect"],
-            metavar="NAME",
-            default="reference",
-            help="Shape of the responses, such as modern, classic or bare.",
+        option(
+            "--dialect",
+            str,
+            "NAME",
+            "Shape of the responses, such as modern, classic or bare.",
+            "reference",
         ),
         flag("--docs", "Serve /docs, a page that shows and tries the API."),
         click.Option(
@@ -161,14 +156,8 @@ def serve(
             nonlocal announced
             announced = True
             url = url_of(listener)
-            _announce(
-                listener.getsockname()[0],
-                url,
-                folder,
-                access,
-                invocation,
-                as_record=log_format == "json",
-            )
+            bound = listener.getsockname()[0]
+            _announce(bound, url, folder, access, invocation, as_record=log_format == "json")
             if ready_file:
                 stack.callback(ready_file.unlink, missing_ok=True)
                 ready = {"url": url}
