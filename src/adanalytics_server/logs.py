@@ -34,7 +34,7 @@ class TextFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         line = f"{_instant(record)} {record.levelname} {_one_line(record.getMessage())}"
-        if request_id := _fields(record).get("request_id"):
+        if request_id := getattr(record, "fields", {}).get("request_id"):
             line += f" {request_id}"
         if record.exc_info:
             trace = self.formatException(record.exc_info)
@@ -51,7 +51,7 @@ class JsonFormatter(logging.Formatter):
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
-            **_fields(record),
+            **getattr(record, "fields", {}),
         }
         if record.exc_info:
             entry["trace"] = self.formatException(record.exc_info)
@@ -68,11 +68,6 @@ def _is_no_cancelled_request(record: logging.LogRecord) -> bool:
 def _instant(record: logging.LogRecord) -> str:
     instant = datetime.fromtimestamp(record.created, UTC)
     return f"{instant:%Y-%m-%dT%H:%M:%S}.{instant.microsecond // 1000:03}Z"
-
-
-def _fields(record: logging.LogRecord) -> dict[str, object]:
-    fields: dict[str, object] = getattr(record, "fields", {})
-    return fields
 
 
 def _one_line(text: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adanalytics_server.storage.damage import DiskFull, room_for
-from adanalytics_server.storage.store import PartnerStore, Stores
+from adanalytics_server.storage.store import Stores
 
 
 class CannotRestore(RuntimeError):
@@ -53,8 +53,7 @@ class DataFiles:
     def capture(self, into: Path, *, at_most: int | None) -> Files:
         """Copy all files into a new folder, but at most so many bytes of a partner's events.
 
-        Raises:
-            DiskFull: the disk is full and ``at_most`` is ``None``.
+        A full disk is ``DiskFull`` if ``at_most`` is ``None``.
         """
         shutil.rmtree(into, ignore_errors=True)
         exports = into / "exports"
@@ -70,8 +69,7 @@ class DataFiles:
     def restore(self, captured: Files) -> None:
         """Remove new files, and restore those that were deleted or changed.
 
-        Raises:
-            CannotRestore: events have changed that were too large to copy.
+        Changed events that were too large to copy are ``CannotRestore``.
         """
         kept = {file.name for file in captured.exports.iterdir()}
         for file in self._export_files():
@@ -94,7 +92,10 @@ class DataFiles:
                     " server on a fresh folder"
                 )
             else:
-                _bring_back(self._stores.of(number), before.copy)
+                # Over the open files, the ledger last: it decides which rows are visible.
+                folder, copies = self._stores.of(number).folder, before.copy.glob("*.db")
+                for file in sorted(copies, key=lambda file: file.stem == "ledger"):
+                    _copy(file, folder / file.name)
 
     def _export_files(self) -> list[Path]:
         # A file with this suffix is unfinished and belongs to the worker.
@@ -129,12 +130,6 @@ class DataFiles:
             # A damaged file must not prevent the start: requests that need it report it.
             return Events(revision, reason=f"a file cannot be read ({error})")
         return Events(revision, into)
-
-
-def _bring_back(store: PartnerStore, copy: Path) -> None:
-    """Write the copies over the open files, the ledger last: it decides which rows are visible."""
-    for file in sorted(copy.glob("*.db"), key=lambda file: file.stem == "ledger"):
-        _copy(file, store.folder / file.name)
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -19,8 +19,7 @@ COUNTERS = (
     "errors",
 )
 # Units and nanos in separate columns: neither can overflow 64 bits.
-MONEY = ("revenue_units", "revenue_nanos", "cost_units", "cost_nanos")
-MEASURES = COUNTERS + MONEY
+MEASURES = (*COUNTERS, "revenue_units", "revenue_nanos", "cost_units", "cost_nanos")
 
 # Raise it when a table changes.
 VERSION = 4
@@ -135,11 +134,7 @@ class OtherSchema(RuntimeError):
 
 
 def prepare(connection: sqlite3.Connection, tables: str) -> None:
-    """Create the tables in an empty file, in one transaction, and check the layout of any other.
-
-    Raises:
-        OtherSchema: another version of the server wrote the file.
-    """
+    """Create the tables in an empty file, in one step; another layout is ``OtherSchema``."""
     connection.execute("PRAGMA busy_timeout = 10000")
     if _version(connection) == 0:
         connection.execute("PRAGMA journal_mode = WAL")
