@@ -58,11 +58,8 @@ def connect_each(
     if chart and len(partners) > 1:
         raise click.UsageError("--chart draws one partner. Name one with --partner.")
     credential = find_credential(settings, invocation, os.environ)
-    max_wait = settings.max_wait
-    with open_client(invocation, base_url, partners[0], credential, max_wait=max_wait) as (
-        client,
-        progress,
-    ):
+    opened = open_client(invocation, base_url, partners[0], credential, max_wait=settings.max_wait)
+    with opened as (client, progress):
         yield {partner: client.for_partner(partner) for partner in partners}, progress
 
 

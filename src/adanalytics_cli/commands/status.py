@@ -79,10 +79,8 @@ def status(invocation: Invocation, chosen_format: str | None) -> None:
             raise NoCredential(str(missing), remedy=missing.remedy) from missing
         credential = find_credential(settings, invocation, os.environ, may_ask=False)
         found.credential = credential
-        with open_client(invocation, base_url, partner, credential, max_wait=0) as (
-            client,
-            _progress,
-        ):
+        opened = open_client(invocation, base_url, partner, credential, max_wait=0)
+        with opened as (client, _progress):
             found.quota = client.quota
         here = dataset_here(settings)
         found.last_hour = here.last_hour if here else None

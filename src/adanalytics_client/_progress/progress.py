@@ -7,17 +7,8 @@ from dataclasses import replace
 from functools import partial
 from math import ceil
 
-from adanalytics_client._base.observer import (
-    BytesReceived,
-    BytesWritten,
-    HoursVerified,
-    Observer,
-    PageReceived,
-    PullPlanned,
-    RequestSent,
-    RetryPlanned,
-    WaitStarted,
-)
+from adanalytics_client._base import observer
+from adanalytics_client._base.observer import Observer
 from adanalytics_client._base.quantities import counted, in_bytes, in_minutes
 from adanalytics_client._progress.drawing import Line
 
@@ -60,10 +51,10 @@ class Progress(Observer):
         self._began = now()
         # The seconds of all pauses, also those to come, and when work goes on.
         self._pauses, self._resumes = 0.0, self._began
-        self._wait: WaitStarted | None = None
+        self._wait: observer.WaitStarted | None = None
         self._wait_ends = self._began
         self._export_since: float | None = None
-        self._retry: RetryPlanned | None = None
+        self._retry: observer.RetryPlanned | None = None
         self._retries_at = 0.0
         self._pulls = False
         self._queries = self._finished = 0
@@ -80,8 +71,8 @@ class Progress(Observer):
         # The events of each query whose first page is here.
         self._sizes: dict[str, int] = {}
         self._size = 0
-        self._verified: HoursVerified | None = None
-        self._file: BytesReceived | None = None
+        self._verified: observer.HoursVerified | None = None
+        self._file: observer.BytesReceived | None = None
         # When the bytes of the file began to come, and how many an earlier run had fetched.
         self._file_began, self._file_had = 0.0, 0
 
@@ -116,19 +107,19 @@ class Progress(Observer):
             self._resumes = resumes
         self._retry = None
 
-    def request(self, info: RequestSent) -> None:
+    def request(self, info: observer.RequestSent) -> None:
         with self._lock:
             self.requests += 1
             self._asked += 1
             self._answering += info.seconds
 
-    def retry(self, info: RetryPlanned) -> None:
+    def retry(self, info: observer.RetryPlanned) -> None:
         """Describe the pause until it ends or a page comes from another thread."""
         with self._lock:
             self._retry, self._retries_at = info, self._now() + info.seconds
             self._pause_until(self._retries_at)
 
-    def wait(self, info: WaitStarted) -> None:
+    def wait(self, info: observer.WaitStarted) -> None:
         with self._lock:
             now = self._now()
             self._wait, self._wait_ends = info, max(now + info.seconds, self._wait_ends)
@@ -138,7 +129,7 @@ class Progress(Observer):
             elif self._export_since is None:
                 self._export_since = now
 
-    def plan(self, info: PullPlanned) -> None:
+    def plan(self, info: observer.PullPlanned) -> None:
         with self._lock:
             if not self.events:
                 # No page before the plan is a part of the pull.
@@ -148,7 +139,7 @@ class Progress(Observer):
             self._rounds, self._planned_at = info.rounds or 0.0, self.events
             self._asked, self._answering = 0, 0.0
 
-    def page(self, info: PageReceived) -> None:
+    def page(self, info: observer.PageReceived) -> None:
         with self._lock:
             self._pulls, self._file = True, None
             self._end_retry()
@@ -164,17 +155,17 @@ class Progress(Observer):
             elif info.number == info.pages and (size := self._sizes.get(info.slice)):
                 self._sizes[info.slice] = size - size // info.pages + info.events
 
-    def bytes(self, info: BytesReceived) -> None:
+    def bytes(self, info: observer.BytesReceived) -> None:
         with self._lock:
             if self._file is None or info.received < self._file.received:
                 self._file_began, self._file_had = self._working(), info.received
             self._file, self._export_since, self._verified = info, None, None
             self._end_retry()
 
-    def output(self, info: BytesWritten) -> None:
+    def output(self, info: observer.BytesWritten) -> None:
         self._size = info.size
 
-    def verified(self, info: HoursVerified) -> None:
+    def verified(self, info: observer.HoursVerified) -> None:
         with self._lock:
             self._verified, self._export_since = info, None
 
@@ -241,7 +232,7 @@ class Progress(Observer):
             return sum(self._sizes.values())
         return self._total
 
-    def _describe_file(self, file: BytesReceived) -> Line:
+    def _describe_file(self, file: observer.BytesReceived) -> Line:
         parts = [in_bytes(file.received)]
         if file.expected:
             parts[0] += f" of {in_bytes(file.expected)}"
