@@ -178,6 +178,13 @@ def test_every_link_leads_somewhere(name: str) -> None:
     assert wrong == []
 
 
+def test_every_attribute_in_the_reference_has_a_type() -> None:
+    texts = {name: (SITE / name / "index.md").read_text() for name in PAGES if "reference/" in name}
+    tables = re.findall(r"(?m)^\| Name \| Type \|.*\n(?:\|.*\n)*", "".join(texts.values()))
+    assert len(tables) > 50
+    assert re.findall(r"(?m)^\| `.+?` \| +\|.*$", "".join(tables)) == []
+
+
 def test_the_whole_documentation_is_there_as_text() -> None:
     listed = re.findall(r"\]\(/(.+)\): ", (SITE / "llms.txt").read_text())
     assert len(listed) == len(PAGES)

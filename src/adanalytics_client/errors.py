@@ -207,7 +207,7 @@ class ProtocolError(AdAnalyticsError):
     """A complete response arrived but is not as promised, for example without rows.
 
     Attributes:
-        unreadable: whether it was not JSON at all, such as a proxy's page; a later try may help.
+        unreadable (bool): whether it was no JSON, such as a proxy's page; a later try may help.
     """
 
     unreadable = False

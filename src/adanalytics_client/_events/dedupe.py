@@ -33,7 +33,7 @@ class SeenEvents:
             file or a table holds as many again until it is complete.
 
     Attributes:
-        most: as above.
+        most (int): how many ids are remembered.
         repeated: events left out so far.
         forgotten: ids that were dropped to keep to `most`; zero means that nothing was missed.
 

@@ -65,7 +65,7 @@ class Dataset:
         clock: returns the current time in UTC; by default the clock of the client.
 
     Attributes:
-        place: the folder or address.
+        place (str): the folder or address.
         report: the result of the last `sync`; available even when it raised an error.
 
     Raises:
