@@ -481,7 +481,7 @@ class Summary(OpenModel):
 
     @property
     def request_id(self) -> str | None:
-        """Return the `X-Request-Id` of the response, for the service's support; not compared."""
+        """Return the `X-Request-Id` of the response, for the service's support; `==` ignores it."""
         return vars(self).get("_request_id")
 
     def to_arrow(self) -> "pa.Table":

@@ -100,7 +100,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """The price of one way; sizes and times are None when the number of events is unknown.
+    """What one way to get the events costs; size and times are None without a number of events.
 
     Attributes:
         way: the way.
