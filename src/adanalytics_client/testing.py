@@ -161,7 +161,7 @@ class reference_client:  # noqa: N801  # used like a function
         days: the number of days with data; 0 starts empty.
         events_per_day: events on each of them.
         partner: the id of the partner.
-        limit: requests an hour that the server allows and that the client counts in memory.
+        limit: requests per hour that the server allows and that the client counts in memory.
         faults: faults in a few words each, such as `503 once per hour`.
         dialect: other responses where the service's documentation is silent, such as `modern`.
         clock: a movable time for both; by default each uses the machine's.

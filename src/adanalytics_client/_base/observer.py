@@ -184,7 +184,7 @@ class BytesReceived:
 
 @dataclass(frozen=True, slots=True)
 class BytesWritten:
-    """The events of a page were written; the output now has `size` bytes, as compressed."""
+    """The events of a page were written; the output now has `size` bytes, compressed."""
 
     size: int
 
@@ -221,37 +221,37 @@ class Observer:
     """
 
     def due(self, info: RequestDue) -> None:
-        """Hear of a request about to be sent or repeated; raise an error to send no more."""
+        """Receive a request that is about to be sent or repeated; raise an error to send no more."""
 
     def request(self, info: RequestSent) -> None:
-        """Hear of a response or a failure."""
+        """Receive a response or a failure."""
 
     def retry(self, info: RetryPlanned) -> None:
-        """Hear of a retry, before the pause that precedes it."""
+        """Receive a retry, before the pause that precedes it."""
 
     def wait(self, info: WaitStarted) -> None:
-        """Hear of a wait for quota or for an export that begins."""
+        """Receive a wait for quota or for an export that begins."""
 
     def plan(self, info: PullPlanned) -> None:
-        """Hear of the queries of a pull; raise an error to send none of them."""
+        """Receive the queries of a pull; raise an error to send none of them."""
 
     def page(self, info: PageReceived) -> None:
-        """Hear of a page of events."""
+        """Receive a page of events."""
 
     def drift(self, info: PageDrift) -> None:
-        """Hear of a page that shows drift or contradicts itself; also logged."""
+        """Receive a page that shows drift or contradicts itself; also logged."""
 
     def partial(self, info: PartialAnswer) -> None:
-        """Hear of a response with both data and an error; also logged as a warning."""
+        """Receive a response with both data and an error; also logged as a warning."""
 
     def bytes(self, info: BytesReceived) -> None:
-        """Hear of a piece of a file that arrived."""
+        """Receive a piece of a file that arrived."""
 
     def output(self, info: BytesWritten) -> None:
-        """Hear of the size of the output of `write`; a pipe has none."""
+        """Receive the size of the output of `write`; a pipe has none."""
 
     def verified(self, info: HoursVerified) -> None:
-        """Hear of the progress of a verification."""
+        """Receive the progress of a verification."""
 
 
 def notify(hear: Callable[[Info], None], info: Info) -> None:

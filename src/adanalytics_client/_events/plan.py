@@ -39,7 +39,7 @@ class Slice:
 class DateRange:
     """Days from `start` to `end`, both included, that are all divided in the same way.
 
-    A plan of years is a few of them, so a resume token carries them.
+    A few of them describe a plan for years, so it fits into a resume token.
 
     Attributes:
         start: the first day.

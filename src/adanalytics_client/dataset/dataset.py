@@ -120,7 +120,7 @@ class Dataset:
             end: as for `Client.events`.
             via: `pages`, `export` for bulk exports, or `auto` for the faster way.
             repull: pull this many of the last days again, whatever the service says about them.
-            moved_from: the former address of the service, where the dataset was pulled from it.
+            moved_from: the former address of the service, if the dataset was pulled from there.
             workers: processes that sort the events of large exports into hours. More than one needs
                 a program that may be imported, so with `if __name__ == "__main__":`.
 

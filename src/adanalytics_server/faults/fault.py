@@ -89,7 +89,7 @@ class Fault:
         per: count ``times`` separately for every ``hour`` of the server's clock, or for every
             distinct ``request`` (method, path and query); ``None`` never starts again.
         probability: strike a matching request with this probability, above 0 and up to 1.
-        seed: seed of the random numbers; with the same one, a sequence is struck alike.
+        seed: seed of the random numbers, so that each run strikes the same requests.
         status: effect ``status``: the HTTP status.
         body: effect ``status``: the body; by default the API's JSON error.
         content_type: effect ``status``: the type of ``body``.
