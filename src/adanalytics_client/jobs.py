@@ -61,7 +61,7 @@ class ExportJob(SavedJob[SyncDriver]):
         """Wait until the export is done.
 
         Args:
-            timeout: seconds to wait at most.
+            timeout: seconds to wait at most, by default 3600.
 
         Raises:
             ExportFailed: with the service's reason.
@@ -96,8 +96,8 @@ class ExportJob(SavedJob[SyncDriver]):
                 kept. Its cause is the service's error if there was one, such as a 503 in the
                 middle.
             StatusError, TransportError: when the service fails or refuses and nothing is kept.
-            AuthenticationError, QuotaExceeded, and RateLimited with `on_limit="raise"`: also when
-                bytes are kept, from which the same call continues.
+            AuthenticationError, RequestLimitReached: also when bytes are kept, from which the same
+                call continues.
 
         Examples:
             >>> job.download("day.csv").stat().st_size

@@ -221,7 +221,7 @@ class Observer:
     """
 
     def due(self, info: RequestDue) -> None:
-        """Receive a request that is about to be sent or repeated; raise an error to send no more."""
+        """Receive a request before it is sent or repeated; raise an error to send no more."""
 
     def request(self, info: RequestSent) -> None:
         """Receive a response or a failure."""

@@ -288,7 +288,7 @@ class Dataset:
             deep: compare every event with a bulk export as well, which needs a client.
             until: the last day that the dataset should hold. By default the last one that is over,
                 or a later one of which the dataset holds something.
-            observer: is told how many hours are verified; by default the observer of the client.
+            observer: receives how many hours are verified; by default the observer of the client.
 
         Returns:
             The number of hours and events, and the problems.

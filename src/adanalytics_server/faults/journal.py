@@ -45,7 +45,7 @@ class Entry:
         query: the parameters in order; ``***`` replaces signatures and credentials.
         operation: one of ``adanalytics_server.api.routes.OPERATIONS``, or ``None``.
         key: the last four characters of the bearer credential, or ``None``.
-        headers: the request headers in ``KEPT_HEADERS``.
+        headers: the request headers about content and ranges, and `user-agent`.
         status: the status of the response; ``None`` if the connection was closed instead.
         fault: the effect that struck, in words, or ``None``.
         request_id: the ``X-Request-Id`` of the response.
@@ -65,7 +65,7 @@ class Entry:
 
 
 class Journal:
-    """The last ``MOST_ENTRIES`` requests; safe to read from other threads."""
+    """The last 1,000 requests; safe to read from other threads."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
