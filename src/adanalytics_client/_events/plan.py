@@ -137,7 +137,7 @@ class Plan:
         split: how they are divided.
         per_page: events of a full page.
         slices: the queries, each of one page or more.
-        ranges: the same as runs of days that are divided alike.
+        ranges: the same queries, as runs of days that are divided alike.
         hour: the only hour to pull of each day, or None for all.
         days: the days passed to `only_days`, or None for all.
         max_events: events after which the pull stops, or None; in a resumed pull, the rest of them.
