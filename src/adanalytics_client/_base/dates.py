@@ -104,7 +104,7 @@ class Period:
         return cls(first, min(last, today) if first <= today else last, months=months)
 
     def through(self, end: "Period | None") -> tuple[date, date]:
-        """Return the first and the last day of a range from here to `end`, or of this word alone.
+        """Return the first and the last day from this period to `end`, or of this period alone.
 
         Examples:
             >>> week = Period.parse("-7d", today=date(2026, 3, 9))
