@@ -487,9 +487,12 @@ def test_events_that_come_at_the_end_are_no_drift(
 
 
 def test_events_that_go_while_they_are_read_move_others(
-    variant: Variant, stand_in: StandIn, say: type[Say]
+    variant: Variant, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
 ) -> None:
-    """An hour that is replaced by less: what moved up to pages that were read is asked again."""
+    """An hour that is replaced by less: what moved up to pages that were read is asked again.
+
+    Its old events are gone, but were handed on.
+    """
     stored = [f"e{at}" for at in range(6)]
 
     def script(asked: Asked) -> Say:
@@ -500,6 +503,7 @@ def test_events_that_go_while_they_are_read_move_others(
     stand_in.script = script
     assert variant.rows(DAY, split="none") == rows("e0", "e1", "e4", "e5", "e2", "e3")
     assert len(stand_in.asked) == 4
+    assert "counts 4 events, but 6 arrived; the data changed meanwhile" in caplog.messages[-1]
 
 
 def test_events_without_an_id_are_never_left_out(

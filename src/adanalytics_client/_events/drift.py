@@ -96,12 +96,12 @@ class SliceHistory:
         )
         off = last and self.total not in {None, self.distinct}
         drift = None
-        # A slice that is pulled again repeats itself.
-        if cursor.attempt == 0 and (repeated or off or contradicted):
+        # A slice that is pulled again repeats itself; if it counts fewer events, some are gone.
+        if (off and not self.short) or (cursor.attempt == 0 and (repeated or off or contradicted)):
             drift = PageDrift(
                 slice=str(cursor.slice),
                 number=cursor.number,
-                repeated=repeated,
+                repeated=0 if cursor.attempt else repeated,
                 distinct=self.distinct,
                 total=self.total,
                 last=last,
