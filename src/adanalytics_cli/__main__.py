@@ -17,6 +17,9 @@ def main() -> None:
             sys.exit(_show_version())
         # pyarrow imports numpy, which would start threads that stay idle.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+        # httpx has a command line of its own, for which it imports rich; it does without both
+        # (httpx/__init__.py catches the ImportError).
+        sys.modules["httpx._main"] = None  # type: ignore[assignment]
         from adanalytics_cli.main import cli
 
         # A caller that had SIGTERM ignored keeps it ignored.

@@ -9,6 +9,7 @@ import pytest
 
 from adanalytics_cli.main import COMMANDS
 from adanalytics_cli.server.group import server
+from adanalytics_server.local import LocalServer
 
 PROBE = """
 import json, sys
@@ -41,7 +42,7 @@ def modules_after(*words: str) -> set[str]:
         check=True,
         env={**os.environ, "COLUMNS": "80"},
     )
-    told = json.loads(done.stderr)
+    told = json.loads(done.stderr.splitlines()[-1])
     assert told["code"] in (0, None)
     assert done.stdout
     return set(told["modules"])
@@ -70,3 +71,9 @@ def test_version_imports_nothing_but_itself(word: str) -> None:
 )
 def test_help_imports_nothing_heavy(words: list[str]) -> None:
     assert not HEAVY & modules_after(*words, "--help")
+
+
+def test_a_pull_into_a_pipe_imports_nothing_that_draws(service: LocalServer) -> None:
+    loaded = modules_after("events", "2026-01-15")
+    assert "httpx" in loaded
+    assert not {"rich.console", "pygments", "pydantic", "pyarrow"} & loaded
