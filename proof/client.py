@@ -223,7 +223,7 @@ def _section(costs: dict[str, list[Cost]], events: int, rounds: int) -> Section:
         plots=[
             Plot(
                 "proof-cpu",
-                "Seconds of CPU for a million events, ours and theirs",
+                "Seconds of CPU per million events, ours and theirs",
                 {plain(way.label): f"{way.name} cpu s per million" for way in WAYS},
                 [plain(way.label) for way in WAYS if way.ours is None],
             )

@@ -24,10 +24,10 @@ EVENING = range(18, 22)
 WAYS = ["hourly", "auto", "none", "default"]
 EXPLANATION = """\
 How many requests a day of events takes, and in parentheses how many a million events would take at
-that rate. *Least* is the number of full pages. *hourly*, *auto* and *none* are the values of
-`--split`, with pages of {page:,}; *default* is one query with the service's default page of
-{default:,}, as the other clients send it unless told otherwise. In *peaked* days, two thirds of the
-events are in four hours of the evening.
+that rate. *Least* counts the requests if every page but the last is full. *hourly*, *auto* and
+*none* are the values of `--split`, with pages of {page:,}; *default* is one query with the
+service's default page of {default:,}, as the other clients send it unless told otherwise. In
+*peaked* days, two thirds of the events are in four hours of the evening.
 
 The numbers follow from the plan, `adanalytics_client.pricing`, and from the events of each hour,
 which the plan does not know. Real pulls of the days up to {real:,} events are the check: the server

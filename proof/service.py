@@ -72,7 +72,7 @@ def server_command(*words: str, data: Path, stdin: str = "") -> str:
 
 @contextmanager
 def serving(fill: Fill, *, options: Sequence[str] = ()) -> Iterator[Service]:
-    """Serve a partner with these events, and allow more requests an hour than anyone needs.
+    """Serve a partner with these events, and allow more requests per hour than anyone needs.
 
     Args:
         fill: puts the events into the data folder.

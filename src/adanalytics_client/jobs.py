@@ -88,8 +88,9 @@ class ExportJob(SavedJob[SyncDriver]):
         files needs an existing folder.
 
         Raises:
-            ConfigurationError: when `path` cannot be a file, or is not a folder for several, or
-                when there are more files than the process may have open.
+            ConfigurationError: when `path` cannot be a file, when it is not a folder although
+                there are several files, or when there are more files than the process may have
+                open.
             OSError: when `path` cannot be written; checked before it waits.
             ExportError: when the export fails, expires or is not done in time.
             DownloadError: when the file does not arrive complete; `part` is the file with the bytes

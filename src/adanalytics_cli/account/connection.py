@@ -1,4 +1,4 @@
-"""Open the client of a command, observed by the progress and the budget of the run."""
+"""Open the client of a command, with the progress and the budget of the run as observers."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping

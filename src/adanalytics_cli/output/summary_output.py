@@ -220,7 +220,7 @@ def find_names(
 
 
 def fill_gaps(summary: "Summary", last: date) -> "Summary":
-    """Add to a summary by day an empty row for each day without data after the first with data.
+    """Add empty rows to a summary by day: one per day without data, from the first day with data.
 
     A row of an unknown day may belong to any of them, so then nothing is filled in.
     """

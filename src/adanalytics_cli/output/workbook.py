@@ -46,9 +46,9 @@ def write_workbook(
 
     Numbers, days and times (in UTC) become cells of their type, everything else text, never a
     formula. A whole number of more than 15 digits, such as an id, becomes text; it is no amount.
-    `columns`, and each Cell for itself, tell which numbers are percentages, counts and rounded
-    money. The second sheet has `about`. Memory use does not depend on the number of rows; they wait
-    on the disk, beside `path`.
+    `columns` say which numbers are percentages, counts and rounded money; a Cell says it for its
+    own value. The second sheet has `about`. Memory use does not depend on the number of rows; they
+    wait on the disk, beside `path`.
 
     Raises CommandError for more rows than a sheet takes, and for an amount of more than 15 digits
     or a text that no cell holds; then nothing is written.

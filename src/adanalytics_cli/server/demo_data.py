@@ -47,7 +47,7 @@ def prepare_demo_data(
 ) -> DemoAccess:
     """Add what `data` lacks for the demo, and make a fresh key, or this one.
 
-    Preparing the same folder again adds no event: they come from a fixed seed.
+    Preparing the same folder again adds no events, because they come from a fixed seed.
     """
     from adanalytics_server import admin
     from adanalytics_server.seed.generate import Sample

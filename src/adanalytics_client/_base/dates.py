@@ -116,10 +116,10 @@ class Period:
         return self.since or self.first, self.until or self.last
 
     def before(self, end: "Period | None" = None) -> tuple[date, date]:
-        """Return the first and the last day of the period in front of the one to `end`.
+        """Return the first and the last day of the period before the one from here to `end`.
 
-        In front of whole months, or of months that are not over, are the same days of as many
-        months earlier; otherwise it is as many days.
+        For whole months, or months that are not over, it is the same days as many months earlier.
+        For any other period, it is the same number of days directly before.
 
         Examples:
             >>> march = Period.parse("2026-03", today=date(2026, 3, 9))

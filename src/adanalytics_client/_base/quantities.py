@@ -4,7 +4,7 @@ _UNITS = ("B", "kB", "MB", "GB", "TB")
 
 
 def counted(number: int, thing: str) -> str:
-    """Write a number of things, whose plural ends in s.
+    """Write a number with its noun; the plural adds an s.
 
     >>> counted(1, "request"), counted(1200, "event")
     ('1 request', '1,200 events')

@@ -144,14 +144,14 @@ class Config:
             raise invalid(
                 "limit",
                 limit,
-                "Pass a whole number of requests an hour, at least 1, or None for no limit.",
+                "Pass a whole number of requests per hour, at least 1, or None for no limit.",
             )
         if not is_whole(self.reserve, 0, None if limit is None else limit - 1):
             most = "" if limit is None else f", less than limit={limit}"
             raise invalid(
                 "reserve",
                 self.reserve,
-                f"Pass a whole number of requests an hour, at least 0{most}.",
+                f"Pass a whole number of requests per hour, at least 0{most}.",
             )
         if self.on_limit not in get_args(OnLimit):
             raise invalid("on_limit", self.on_limit, "Choose wait or raise.")

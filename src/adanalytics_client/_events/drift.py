@@ -1,8 +1,9 @@
 """Compare the pages of a slice with each other: repeats, endless pages, missing events.
 
-Events that arrive in front of the next page push the last events of the previous page to its
-beginning, and the new ones are missed. So the ids of a slice of several pages are kept, which
-reveals every repeat, and at the end their number is compared with the total in the pages. No I/O.
+When events are inserted before the next page, that page begins by repeating the last events of
+the previous one, and the inserted events are missed. So the ids of a slice of several pages are
+kept, which reveals every repeat, and at the end their number is compared with the total in the
+pages. No I/O.
 """
 
 import logging

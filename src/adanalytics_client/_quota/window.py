@@ -60,7 +60,7 @@ class QuotaState:
     """The quota left at one moment, after the sends of all processes on this machine.
 
     Attributes:
-        limit: requests an hour, or None when the client does not count.
+        limit: requests per hour, or None when the client does not count.
         remaining: requests that this client may send now, without its `reserve`; None when the
             client does not count.
         resumes_at: when the next request may be sent, in UTC; None means now.

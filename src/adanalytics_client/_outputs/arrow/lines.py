@@ -34,7 +34,7 @@ def read_lines(lines: bytes, schema: pa.Schema, *, skip_others: bool) -> pa.Reco
         skip_others: leave other columns out; otherwise they are refused.
 
     Raises:
-        REFUSALS: when the values have to be read one by one.
+        REFUSALS: when the text does not fit the schema; then read the values one by one.
     """
     # An event without key_values leaves no rest, which no reader accepts as an event.
     parted = [line.rpartition(_PAIRS) for line in lines.split(b"\n")[:-1]]
