@@ -25,10 +25,10 @@ from adanalytics_client import AdAnalyticsError, Client
 from adanalytics_client.dataset import Dataset
 from adanalytics_server.admin import add_partner
 from adanalytics_server.local import LocalServer, Sample
-from proof.faults import FIRST, LAST, Rows, Truth, csv_rows, essence, held_rows, plain_events
 from proof.measuring import ProofError
 from proof.report import Section
 from proof.service import PROGRAM
+from proof.trial import FIRST, LAST, Rows, Truth, csv_rows, essence, held_rows, plain_events
 
 TRIES, QUICK_TRIES = 20, 2
 # Each has four kills.
@@ -75,7 +75,8 @@ try:
 except QuotaExceeded:
     pass
 """
-Counts = Counter[str]
+Found = dict[str, list[list[str]]]
+"""The outcomes of each try, by what was tried."""
 Disturb = Callable[[], None]
 
 
@@ -365,7 +366,7 @@ def measure(quick: bool) -> Section:
     tries = QUICK_TRIES if quick else TRIES
     cuts = QUICK_CUTS if quick else CUTS
     shortages = QUICK_SHORTAGES if quick else SHORTAGES
-    found: dict[str, list[list[str]]] = {}
+    found: Found = {}
     with TemporaryDirectory() as name, LocalServer(sample=SAMPLE, rate_limit=0) as server:
         folder = Path(name)
         sent = plain_events(server)
@@ -394,13 +395,19 @@ def measure(quick: bool) -> Section:
     return _section(found, power is not None)
 
 
-def _section(found: dict[str, list[list[str]]], has_power: bool) -> Section:
+def table_of(found: Found) -> tuple[list[list[str]], dict[str, float]]:
+    """Return the rows of the table, and the figures."""
     rows: list[list[str]] = []
     figures: dict[str, float] = {}
     for what, tries in found.items():
         counts = Counter(each for one in tries for each in one)
         rows.append([what, str(len(tries)), *(str(counts[outcome]) for outcome in OUTCOMES)])
         figures |= {f"{what}, {outcome}": float(counts[outcome]) for outcome in OUTCOMES}
+    return rows, figures
+
+
+def _section(found: Found, has_power: bool) -> Section:
+    rows, figures = table_of(found)
     reason = "" if has_power else "Not on this machine, which has no C compiler or is not Linux."
     return Section(
         title="Kills, power cuts and shortages",
