@@ -21,7 +21,18 @@ ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "build" / "proof" / "RESULTS.json"
 EXPLANATION = ROOT / "docs" / "explanation"
 # In the order of the page. Each module has a function `measure(quick: bool) -> Section`.
-SECTIONS = ["client", "start", "economy", "server", "faults", "kills", "security"]
+SECTIONS = [
+    "client",
+    "start",
+    "economy",
+    "server",
+    "faults",
+    "kills",
+    "stores",
+    "load",
+    "security",
+    "mutation",
+]
 
 
 def measure(name: str, *, quick: bool) -> Section:
