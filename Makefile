@@ -18,7 +18,7 @@ export PYTHONDONTWRITEBYTECODE :=
 export UV_COMPILE_BYTECODE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-spark java-17 test-examples test-kill test-stores check proof proof-quick mutation bench-large bench-spark soak lint format types docs docs-recording test-lowest release clean
+.PHONY: help install demo test test-spark java-17 test-examples test-kill test-stores check proof proof-quick mutation load bench-large bench-spark soak lint format types docs docs-recording test-lowest release clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -93,6 +93,9 @@ proof: $(STAMP)  ## measure everything for docs/explanation/proof.md and write i
 
 mutation: $(STAMP)  ## change 40 central lines one at a time, and see whether tests notice, in 15 minutes
 	@$(BIN)/python -m proof.mutation
+
+load: $(STAMP)  ## pull in all ways for ten minutes while the data change, and count violations
+	@$(BIN)/python -m proof.load
 
 proof-quick: $(STAMP)  ## try the same on small data, in two minutes
 	@$(BIN)/python -m proof --quick

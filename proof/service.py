@@ -71,11 +71,14 @@ def server_command(*words: str, data: Path, stdin: str = "") -> str:
 
 
 @contextmanager
-def serving(fill: Fill, *, options: Sequence[str] = ()) -> Iterator[Service]:
-    """Serve a partner with these events, and allow more requests per hour than anyone needs.
+def serving(
+    fill: Fill, *, limit: int = REQUESTS_AN_HOUR, options: Sequence[str] = ()
+) -> Iterator[Service]:
+    """Serve a partner with these events.
 
     Args:
         fill: puts the events into the data folder.
+        limit: requests of a key in an hour.
         options: further options of `adanalytics serve`.
     """
     with TemporaryDirectory() as name:
@@ -86,8 +89,8 @@ def serving(fill: Fill, *, options: Sequence[str] = ()) -> Iterator[Service]:
         server_command(*user, data=data, stdin="a long password\n")
         fill(data)
         key = server_command("key", "create", "--user", "ada@example.org", "--name", "k", data=data)
-        limit = ["--rate-limit", str(REQUESTS_AN_HOUR)]
-        with serving_folder(data, options=[*limit, *options]) as (url, process):
+        words = ["--rate-limit", str(limit), *options]
+        with serving_folder(data, options=words) as (url, process):
             yield Service(url, key, folder, process)
 
 
