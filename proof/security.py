@@ -6,11 +6,13 @@ import os
 import pickle
 import re
 import subprocess
+import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import quote
@@ -20,6 +22,7 @@ import httpx
 from adanalytics_client import AdAnalyticsError, Client
 from adanalytics_client.dataset import Dataset
 from adanalytics_server.local import LocalServer, Sample
+from proof import browser
 from proof.environments import python_of
 from proof.measuring import started, wait_until
 from proof.report import Section
@@ -27,15 +30,22 @@ from proof.service import PARTNER, PROGRAM, server_command
 
 DAY = "2026-01-15"
 SAMPLE = Sample(start=date(2026, 1, 15), days=2, events_per_day=100)
-FUZZ = Path(__file__).parent.parent / "tests" / "server" / "fuzz"
+ROOT = Path(__file__).parent.parent
+FUZZ = ROOT / "tests" / "server" / "fuzz"
+SPARK_TESTS = "tests/spark/test_secrets.py"
 EXAMPLES, QUICK_EXAMPLES = 40, 3
 KEYS = "/settings/api-keys"
 EXPLANATION = """\
 schemathesis {version} sends requests that it makes from the server's OpenAPI document, valid and
 invalid ones, with all of its checks; *Checks* is the number of requests. The pages are asked over
 plain HTTP as a browser would, with and without a session, and as another site would, with every
-value of `Sec-Fetch-Site` and `Origin`. A key and a password that were used, also wrong ones, must
-not appear, in plain text, base64 or percent-encoded, in what is listed; every log is on DEBUG.
+value of `Sec-Fetch-Site` and `Origin`. Then Chromium signs in and opens pages of another origin and
+of another site, which send forms, frame pages and read answers.
+
+A key and a password that were used, also wrong ones, must not appear, in plain text, base64 or
+percent-encoded, in what is listed; every log is on DEBUG. For Spark, the checks are those of
+`tests/spark/test_secrets.py`: plans, pages of the UI, logs, errors, and the command lines of a
+driver and its executors.
 *Failed* has to be 0.
 """
 
@@ -48,6 +58,7 @@ class Findings:
     failed: dict[str, list[str]] = field(default_factory=dict)
 
     def check(self, subject: str, holds: bool, what: str) -> None:
+        """Count a check, and keep what failed."""
         self.checks[subject] = self.checks.get(subject, 0) + 1
         if not holds:
             self.failed.setdefault(subject, []).append(what)
@@ -304,17 +315,47 @@ def read_server(found: Findings) -> None:
             found.check("secrets: files of the server", clean, file.name)
 
 
+def use_browser(server: LocalServer, found: Findings) -> str:
+    """Attack a visitor's session in Chromium; return why that cannot be tried, or nothing."""
+    if (chromium := browser.program()) is None:
+        return "no Chromium is installed"
+    browser.visit(server, chromium, partial(found.check, "web area in Chromium"))
+    return ""
+
+
+def use_spark(found: Findings) -> str:
+    """Run the tests that look for secrets in what Spark shows; return why they cannot run."""
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", SPARK_TESTS],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if reason := re.search(r"^SKIPPED .*: (.+)$", done.stdout, re.MULTILINE):
+        return reason[1]
+    passed = re.search(r"(\d+) passed", done.stdout)
+    for _ in range(int(passed[1]) if passed else 0):
+        found.check("secrets: Spark", True, "")
+    if done.returncode or passed is None:
+        found.check("secrets: Spark", False, done.stdout[-3000:] + done.stderr)
+    return ""
+
+
 def measure(quick: bool) -> Section:
     """Attack the server, then look for secrets."""
     found = Findings()
     with LocalServer(sample=SAMPLE, rate_limit=0, export_inline_max=150) as server:
         fuzz(server, quick, found)
+    missing = {}
     with LocalServer(sample=SAMPLE, rate_limit=0) as server:
         browse(server, found)
+        missing["web area in Chromium"] = use_browser(server, found)
     with LocalServer(sample=SAMPLE, rate_limit=0) as server:
         use_library(server, found)
         use_command_line(server, found)
     read_server(found)
+    missing["secrets: Spark"] = use_spark(found)
     for subject, lines in found.failed.items():
         for line in lines:
             print(f"{subject}: {line}")
@@ -328,7 +369,10 @@ def measure(quick: bool) -> Section:
         title="Security",
         explanation=EXPLANATION.format(version=version[1] if version else ""),
         columns=["What", "Checks", "Failed"],
-        rows=[[what, f"{n:,}", str(failed[what])] for what, n in found.checks.items()],
+        rows=[
+            *([what, f"{n:,}", str(failed[what])] for what, n in found.checks.items()),
+            *([f"{what}: not tried, {why}", "0", ""] for what, why in missing.items() if why),
+        ],
         figures={f"security, {what}, failed": float(n) for what, n in failed.items()},
         commands=["python -m proof --section security"],
     )
