@@ -4,6 +4,7 @@ The key_values of an event, whose names differ from event to event, must be its 
 are cut off and parsed separately.
 """
 
+import re
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
@@ -19,7 +20,7 @@ from adanalytics_client._outputs.arrow.schema import DECIMALS, EVENT_KINDS, Kind
 from adanalytics_client._outputs.arrow.values import TEXT_FIRST, Pairs, amount_pattern, pairs_of
 
 # Inside a JSON string a quotation mark is escaped, so `,"` is always outside.
-_PAIRS = b',"key_values":'
+_PAIRS = re.compile(rb',"key_values":(.*)\n')
 
 
 def read_lines(lines: bytes, schema: pa.Schema, *, skip_others: bool) -> pa.RecordBatch:
@@ -36,14 +37,12 @@ def read_lines(lines: bytes, schema: pa.Schema, *, skip_others: bool) -> pa.Reco
     Raises:
         REFUSALS: when the text does not fit the schema; then read the values one by one.
     """
-    # An event without key_values leaves no rest, which no reader accepts as an event.
-    parted = [line.rpartition(_PAIRS) for line in lines.split(b"\n")[:-1]]
-    rest = b"}\n".join([*(before for before, _, _ in parted), b""])
-    table = _read(rest, schema, skip_others=skip_others)
-    if table.num_rows != len(parted):
-        raise ValueError("a line is not one event")
+    parted = _PAIRS.split(lines)
+    table = _read(b"}\n".join(parted[::2]), schema, skip_others=skip_others)
+    if table.num_rows != len(parted) // 2:
+        raise ValueError("a line is not one event, or has no key_values")
     # Parsed even if the column is not chosen: text that is not JSON is an error.
-    pairs = map_of_pairs(_text_array([text for _, _, text in parted]), suffix="}")
+    pairs = map_of_pairs(_text_array(parted[1::2]), suffix="}")
     arrays = [
         pairs if EVENT_KINDS[field.name] is Kind.PAIRS else _cast(table[field.name], field)
         for field in schema
