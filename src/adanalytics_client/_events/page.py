@@ -24,7 +24,7 @@ class _Identified(msgspec.Struct, gc=False):
     event_id: Any = None
 
 
-_IDENTIFIED = msgspec.json.Decoder(list[_Identified])
+_IDENTIFIED = msgspec.json.Decoder(_Identified)
 
 
 def is_id(value: object) -> TypeGuard[EventId]:
@@ -33,7 +33,7 @@ def is_id(value: object) -> TypeGuard[EventId]:
 
 def ids_of(rows: RawRows) -> list[EventId | None]:
     """Read the ids of events; None for an event without one."""
-    found = [each.event_id for part in rows.parts() for each in _IDENTIFIED.decode(part.array())]
+    found = [each.event_id for each in map(_IDENTIFIED.decode, rows.texts)]
     # If all events have ids, none is checked singly: that would cost as much as reading them.
     if {*map(type, found)} <= {str, int}:
         return found
