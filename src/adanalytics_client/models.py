@@ -123,7 +123,7 @@ class _OrAsSent:
 # An amount in JSON is text or a whole number; a fraction is already a float by then.
 _AMOUNT = core_schema.decimal_schema()
 _TEXT_OR_WHOLE = core_schema.union_schema(
-    [core_schema.str_schema(strict=True), core_schema.int_schema(strict=True)]
+    [core_schema.str_schema(strict=True), core_schema.int_schema(strict=True)], mode="left_to_right"
 )
 # Other forms of a date stay text: converted to a date and back, the text would differ.
 _DAY_TEXT = core_schema.chain_schema(
