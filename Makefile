@@ -45,19 +45,19 @@ demo: $(STAMP)  ## run the whole system once on generated data
 	@$(BIN)/adanalytics demo
 	@echo 'First, in each terminal, run: . $(BIN)/activate'
 
-test: $(STAMP)  ## run all tests but those on Spark
+test: $(STAMP)  ## run all tests but those on Spark and of tables
 	@$(BIN)/python -m pytest -n $(WORKERS) -m 'not spark'
 
-test-spark: java-17 $(SPARK_STAMP)  ## run the tests on Spark; they need Java 17
-	@$(BIN)/python -m pytest -n 2 --dist loadfile -m spark tests/spark
+test-spark: java-17 $(SPARK_STAMP)  ## run the tests on Spark, which need Java 17, and of tables
+	@$(BIN)/python -m pytest -n 2 --dist loadfile -m spark tests/spark tests/client/dataset/test_table_format.py
 
 java-17:
 	@$${JAVA_HOME:+$$JAVA_HOME/bin/}java -version 2>&1 | grep -qE 'version "(1[7-9]|[2-9][0-9])' || \
 	  { echo 'Spark needs Java 17 or later: apt-get install openjdk-17-jre-headless' >&2; exit 1; }
 
-# Not part of install, because PySpark takes 490 MB and deltalake 140.
+# Not part of install, because PySpark takes 490 MB, deltalake 140 and pyiceberg 25.
 $(SPARK_STAMP): $(STAMP)
-	@$(INSTALL) --editable '.[spark]' --group spark
+	@$(INSTALL) --editable '.[spark,delta,iceberg]'
 	@touch $@
 
 test-examples: $(EXAMPLES_STAMP) $(AIRFLOW_STAMP)  ## run all examples, also with dask, dlt, Ray and Airflow

@@ -40,7 +40,7 @@ def test_the_licence_of_each_dependency_is_listed() -> None:
     table = (ROOT / "docs/explanation/policy.md").read_text().partition("## Licences")[2]
     listed = {(name, extra) for row in table.splitlines()[6:] for name, extra in pairs(row)}
     groups = {"always": PROJECT["dependencies"], **PROJECT["optional-dependencies"]}
-    stated = {(re.split(r"[<>;]", each)[0], name) for name in groups for each in groups[name]}
+    stated = {(re.split(r"[\[<>;]", each)[0], name) for name in groups for each in groups[name]}
     assert listed == {pair for pair in stated if pair[1] != "all"}
 
 

@@ -68,7 +68,7 @@ _INSTEAD_OF = {
         "Name another place (sync takes it as --to). If the service has moved here, sync takes its "
         "former address as --moved-from."
     ),
-    "format of this one": "Give --to another place, or leave out --format.",
+    "format of this one": "Give --to another place, or leave out --format and --table.",
     "take its first flag": "Report it to the service.",
     "on_drift=": "Run the same command again later.",
     "memory=": "Give a larger --memory, or select fewer rows or columns.",

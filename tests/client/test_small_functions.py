@@ -20,8 +20,8 @@ from adanalytics_client._json.columns import Columns, count_events
 from adanalytics_client._json.encoding import csv_cells, json_text, utf8
 from adanalytics_client._json.raw import read_page
 from adanalytics_client._json.rows import fold, kind_of, stated_error
-from adanalytics_client.dataset.layout import Hour, part_name
-from adanalytics_client.dataset.manifest import seal, unseal
+from adanalytics_client.dataset.layout import Hour
+from adanalytics_client.dataset.manifest import Identity, seal, unseal
 from adanalytics_client.dataset.totals import Totals
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ FAILED = [{"errors": [{"message": "shard down"}, "slow"], "events": []}]
         (lambda: stated_error(FAILED), "shard down; slow"),
         (lambda: stated_error([{"error": None, "errors": [], "events": []}]), ""),
         (
-            lambda: part_name(Hour(date(2026, 3, 1), 13), "parquet"),
+            lambda: Identity("acme", "", "parquet").part_name(Hour(date(2026, 3, 1), 13), None),
             "data/date=2026-03-01/hour=13/part-0.parquet",
         ),
         (lambda: unseal(seal({"rows": 3}), dict[str, int]), {"rows": 3}),

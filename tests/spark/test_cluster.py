@@ -93,3 +93,19 @@ def test_a_killed_executor_gives_no_event_twice(cluster: SparkSession, server: L
     assert victim not in executors_of(cluster)
     # The task of the killed executor ran again.
     assert asked(server).count("download") == 2 + 1
+
+
+def test_a_restated_hour_of_a_table_is_read_once(
+    cluster: SparkSession, server: LocalServer, tmp_path: Path
+) -> None:
+    pytest.importorskip("deltalake")
+    dataset = Dataset(tmp_path / "events", table="delta")
+    with Client.from_env() as client:
+        assert sync(cluster, dataset, client, FIRST).count() == 300
+        restated = [{"event_time": f"{FIRST}T03:00:00Z"}]
+        server.add_events(restated, replace_hours=True)
+        read = sync(cluster, Dataset(tmp_path / "events"), client, FIRST)
+        held = client.events(FIRST).to_arrow().num_rows
+    assert {"date", "hour"} <= {*read.columns}
+    assert read.where("hour = 3").count() == 1
+    assert read.count() == held < 300

@@ -24,7 +24,7 @@ from adanalytics_client._base.escaping import visible
 from adanalytics_client._base.quantities import counted
 
 if TYPE_CHECKING:
-    from adanalytics_client.dataset import PartFormat, SyncReport, Via
+    from adanalytics_client.dataset import PartFormat, SyncReport, TableFormat, Via
 
 # Of malloc.h.
 _M_ARENA_MAX = -8
@@ -43,6 +43,11 @@ _M_ARENA_MAX = -8
         ),
         file_format_option(
             ("parquet", "jsonl", "csv"), "Format of a new dataset; the default is parquet."
+        ),
+        click.Option(
+            ["--table"],
+            type=click.Choice(["delta", "iceberg"]),
+            help="Let a table of this kind list the parquet files of a new dataset.",
         ),
         flag("--dry-run", "Show what a sync would pull and what it would cost; write nothing."),
         click.Option(
@@ -92,6 +97,7 @@ def sync(
     location: str,
     via: "Via",
     file_format: "PartFormat | None",
+    table: "TableFormat | None",
     repull: int,
     moved_from: str | None,
     workers: int | None,
@@ -113,8 +119,9 @@ def sync(
     words += ["--repull", str(repull)] if repull else []
     words += ["--moved-from", moved_from] if moved_from else []
     words += ["--format", file_format] if dry_run and file_format else []
+    words += ["--table", table] if dry_run and table else []
     again = invocation.command_line("sync", *words)
-    dataset = Dataset(location, format=file_format, clock=invocation.clock)
+    dataset = Dataset(location, format=file_format, table=table, clock=invocation.clock)
     budget = Budget(requests=max_requests, seconds=deadline, clock=invocation.clock)
     with connect(invocation, waits=not dry_run, budget=budget) as (client, progress):
         if dry_run:

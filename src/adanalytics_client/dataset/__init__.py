@@ -8,7 +8,7 @@ Examples:
 """
 
 from adanalytics_client.dataset.dataset import Dataset, Holdings
-from adanalytics_client.dataset.layout import Hour, PartFormat
+from adanalytics_client.dataset.layout import Hour, PartFormat, TableFormat
 from adanalytics_client.dataset.planning import Via
 from adanalytics_client.dataset.report import (
     FailedQuery,
@@ -31,10 +31,11 @@ __all__ = [
     "Remedy",
     "SyncPlan",
     "SyncReport",
+    "TableFormat",
     "Task",
     "VerifyReport",
     "Via",
 ]
 
-for _name in set(__all__) - {"PartFormat", "Remedy", "Via"}:
+for _name in set(__all__) - {"PartFormat", "Remedy", "TableFormat", "Via"}:
     globals()[_name].__module__ = __name__

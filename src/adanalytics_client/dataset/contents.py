@@ -1,8 +1,9 @@
 """The hours that a dataset holds, and the atomic replacement of an hour.
 
 A journal entry with the checksum of the new file is written first, then the file is renamed into
-place, then the manifest is updated, once for each day. A process may be killed between any two of
-these steps: the next run reads the journal, checks which file is there, and corrects the manifest.
+place, then the manifest is updated, once for each day, and then the table, if there is one. A
+process may be killed between any two of these steps: the next run reads the journal, checks which
+file is there, and corrects the manifest and the table.
 """
 
 from collections.abc import Collection, Iterable
@@ -10,23 +11,32 @@ from datetime import date, datetime
 
 from msgspec.structs import replace
 
-from adanalytics_client.dataset.layout import DATA, JOURNAL, Hour, PartFormat, hours_of, part_name
-from adanalytics_client.dataset.manifest import FinishedHour, HourRecord, Manifest, seal, unseal
+from adanalytics_client.dataset.layout import DATA, JOURNAL, Hour, hours_of
+from adanalytics_client.dataset.manifest import (
+    FinishedHour,
+    HourRecord,
+    Identity,
+    Manifest,
+    seal,
+    unseal,
+)
 from adanalytics_client.dataset.parts import checksum
 from adanalytics_client.dataset.store import Store
+from adanalytics_client.dataset.table_format import FileTable
 
 
 class Contents:
     """The parts and the manifest of a dataset whose lock is held; for one thread."""
 
-    def __init__(self, store: Store, form: PartFormat) -> None:
+    def __init__(self, store: Store, identity: Identity) -> None:
         self.store = store
-        self.form = form
+        self.identity = identity
         self.manifest = Manifest(store)
+        self.table = FileTable(store, identity) if identity.table else None
         self._noted: set[Hour] = set()
         self._recover()
         self._sizes = store.sizes(DATA)
-        self._parts = {name for name in self._sizes if name.endswith(f"/part-0.{form}")}
+        self._parts = {name for name in self._sizes if name.endswith(f"/part-0.{identity.form}")}
 
     def find_damage(self, days: Iterable[date]) -> list[str]:
         """Describe hours whose file is missing, has another length, or should not be there.
@@ -36,8 +46,9 @@ class Contents:
         """
         found = {}
         for hour in (hour for day in days for hour in hours_of(day)):
-            name = part_name(hour, self.form)
-            record, size = self.manifest.record(hour), self._sizes.get(name)
+            record = self.manifest.record(hour)
+            name = self.identity.part_name(hour, record)
+            size = self._sizes.get(name)
             if record is None or size == (record.size or None):
                 continue
             is_now = "was deleted" if size is None else f"has {size} bytes, not {record.size}"
@@ -47,8 +58,8 @@ class Contents:
         return [*found.values(), *(f"the manifest of {day}: {what}" for day, what in days_lost)]
 
     def commit(self, finished: FinishedHour, fingerprint: str) -> None:
-        hour, name = finished.hour, part_name(finished.hour, self.form)
         record = replace(finished.record, fingerprint=fingerprint)
+        hour, name = finished.hour, self.identity.part_name(finished.hour, record)
         note = seal({"prepared": record})
         self.store.write(f"{JOURNAL}/{hour}.json", note, lasting=False)
         self._noted.add(hour)
@@ -64,7 +75,7 @@ class Contents:
         """Record, without a request, that hours have no events."""
         for hour in hours:
             record = HourRecord(0, 0, "", asked_at, fingerprint)
-            if part_name(hour, self.form) in self._parts:
+            if self.identity.part_name(hour, record) in self._parts:
                 self.commit(FinishedHour(hour, record), fingerprint)
             else:
                 self.manifest.put({hour: record})
@@ -77,14 +88,17 @@ class Contents:
         )
 
     def save(self, days: Collection[date]) -> None:
-        """Write the manifest of the changed days, and remove their journal entries."""
-        if not self.manifest.unsaved.intersection(days):
+        """Write the manifest and the table of changed days, and remove their journal entries."""
+        changed = self.manifest.unsaved.intersection(days)
+        if not changed:
             return
         self.store.flush()
         self.manifest.save(days)
         for hour in [hour for hour in self._noted if hour.day in days]:
             self.store.remove(f"{JOURNAL}/{hour}.json")
             self._noted.discard(hour)
+        if self.table:
+            self.table.publish(self.manifest, changed)
 
     def _recover(self) -> None:
         """Correct the manifest for files that were replaced just before a stop."""
@@ -95,13 +109,13 @@ class Contents:
                 record = unseal(self.store.read(name), dict[str, HourRecord])["prepared"]
             except (KeyError, ValueError):
                 continue
-            part = part_name(hour, self.form)
+            part = self.identity.part_name(hour, record)
             if not record.size:
                 self.store.remove(part)
             elif checksum(self.store, part) != record.sha256:
                 # The file is still the earlier part, and its record is still right.
                 continue
             self.manifest.put({hour: record})
-        self.save(self.manifest.unsaved)
+        self.manifest.save(self.manifest.unsaved)
         for name in notes:
             self.store.remove(name)

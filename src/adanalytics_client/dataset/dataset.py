@@ -12,7 +12,7 @@ from adanalytics_client._base.dates import Day, Period, to_range
 from adanalytics_client._base.observer import Observer
 from adanalytics_client._base.urls import BaseUrl
 from adanalytics_client._base.validation import check_choice, import_extra, invalid, is_whole
-from adanalytics_client.dataset.layout import DATA, OURS, PartFormat
+from adanalytics_client.dataset.layout import DATA, OURS, PartFormat, TableFormat
 from adanalytics_client.dataset.manifest import Identity, Manifest
 from adanalytics_client.dataset.planning import Via
 from adanalytics_client.dataset.report import SyncPlan, SyncReport, VerifyReport
@@ -39,6 +39,7 @@ class Holdings:
         hours: the number of pulled hours of each day; 0 for a day without events.
         damaged: days whose records cannot be read, and why.
         last_hour: the beginning of the last hour with events, in UTC; None without events.
+        table: the format of its table; None without one.
     """
 
     partner: str
@@ -47,6 +48,7 @@ class Holdings:
     hours: dict[date, int] = field(default_factory=dict)
     damaged: dict[date, str] = field(default_factory=dict)
     last_hour: datetime | None = None
+    table: TableFormat | None = None
 
 
 class Dataset:
@@ -62,6 +64,8 @@ class Dataset:
         place: a folder, or an fsspec address such as `s3://bucket/events`.
         format: `parquet`, `jsonl` or `csv`. By default the format of the dataset, and parquet for a
             new one.
+        table: `delta` or `iceberg`: a table that lists the parquet files, for engines that read
+            tables. By default that of the dataset, and none for a new one.
         clock: returns the current time in UTC; by default the clock of the client.
 
     Attributes:
@@ -69,7 +73,7 @@ class Dataset:
         report: the result of the last `sync`; available even when it raised an error.
 
     Raises:
-        ConfigurationError: for an unknown format.
+        ConfigurationError: for an unknown format, or a table of other files than parquet.
 
     Examples:
         >>> dataset = Dataset("events", format="parquet")
@@ -84,12 +88,18 @@ class Dataset:
         place: str | os.PathLike[str],
         *,
         format: PartFormat | None = None,  # noqa: A002  # the word that users expect here
+        table: TableFormat | None = None,
         clock: Callable[[], datetime] | None = None,
     ) -> None:
         if format is not None:
             check_choice("format", format, get_args(PartFormat))
+        if table is not None:
+            check_choice("table", table, get_args(TableFormat))
+            if format not in {None, "parquet"}:
+                raise invalid("format", format, "A table lists parquet files.")
         self.place = os.fspath(place)
         self._format = format
+        self._table = table
         self._clock = clock
         self.report: SyncReport | None = None
 
@@ -264,7 +274,7 @@ class Dataset:
         branch = replace(connection, driver=connection.driver.branch())
         with store.lock():
             identity = self._identity(client, store, moved_from)
-            contents = Contents(store, identity.form)
+            contents = Contents(store, identity)
             yield Sync(branch, contents, identity, span, via, repull, now, report)
 
     def verify(
@@ -323,7 +333,7 @@ class Dataset:
             )
         with store.lock():
             identity = self._identity(client, store) if client else known
-            contents = Contents(store, identity.form)
+            contents = Contents(store, identity)
             observer = observer or (client.connection.session.observer if client else Observer())
             return Verification(contents, now, last, observer).run(client, deep=deep)
 
@@ -348,8 +358,8 @@ class Dataset:
         hours = {record.day: len(record.hours) if record.rows else 0 for record in records}
         filled = [hour for record in records for hour, of in record.by_hour.items() if of.rows]
         last = filled[-1].start if filled else None
-        damaged = manifest.damaged
-        return Holdings(identity.partner, identity.origin, identity.form, hours, damaged, last)
+        partner, origin, form = identity.partner, identity.origin, identity.form
+        return Holdings(partner, origin, form, hours, manifest.damaged, last, identity.table)
 
     def query(self, sql: str, *, memory: str = "1GB") -> "pa.Table":
         """Answer one SELECT over the view `events` with DuckDB; nothing is sent or written.
@@ -426,17 +436,19 @@ class Dataset:
         """
         former = BaseUrl.parse(moved_from) if moved_from is not None else None
         known, config = Identity.read(store), client.connection.session.config
-        form = self._format or (known.form if known else "parquet")
-        ours = Identity(config.partner or "", config.base.text, form)
+        form = self._format or (known.form if known and not self._table else "parquet")
+        table = self._table or (known.table if known and form == known.form else None)
+        ours = Identity(config.partner or "", config.base.text, form, table=table)
         if known is None or not (Manifest(store).days() or store.sizes(DATA)):
             return ours
         has_moved = former is not None and former.is_at(known.origin)
         same_service = has_moved or config.base.is_at(known.origin)
         moved = " If the service moved here, give its former address as moved_from."
+        forms = ours.format_text(), known.format_text()
         for what, mine, theirs, same, more in (
             ("partner", config.partner, known.partner, config.partner == known.partner, ""),
             ("service", config.base.text, known.origin, same_service, moved),
-            ("format", form, known.form, form == known.form, ""),
+            ("format", *forms, len({*forms}) == 1, ""),
         ):
             if not same:
                 raise DatasetError(

@@ -52,7 +52,7 @@ class Delivered:
 
     def pulled(self, folder: Path) -> Generator[Pulled | FailedQuery]:
         """Yield the hours of each query, or why it has none; what failed is ordered again."""
-        store, form = self._contents.store, self._contents.form
+        store, form = self._contents.store, self._contents.identity.form
         for start, parts in self._planned.items():
             query, spool = start.query, Spool(store, start.query, start.basis)
             try:

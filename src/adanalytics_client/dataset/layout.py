@@ -12,6 +12,9 @@ from typing import Literal, Self
 PartFormat = Literal["parquet", "jsonl", "csv"]
 """The format of a dataset's files; a dataset has one."""
 
+TableFormat = Literal["delta", "iceberg"]
+"""The format of a table that lists the files of a dataset."""
+
 LATENESS = timedelta(hours=1)
 """How long after its end an hour still counts as open, for events that arrive late."""
 
@@ -77,8 +80,3 @@ class Hour:
 def hours_of(day: date) -> Iterator[Hour]:
     """Yield the 24 hours of a day, in order."""
     return (Hour(day, hour) for hour in range(24))
-
-
-def part_name(hour: Hour, form: PartFormat) -> str:
-    """Return the name of an hour's file."""
-    return f"{DATA}/date={hour.day}/hour={hour.hour:02}/part-0.{form}"

@@ -9,7 +9,15 @@ from typing import Any, Self, TypeVar
 
 import msgspec
 
-from adanalytics_client.dataset.layout import IDENTITY, MANIFEST, Hour, PartFormat, hours_of
+from adanalytics_client.dataset.layout import (
+    DATA,
+    IDENTITY,
+    MANIFEST,
+    Hour,
+    PartFormat,
+    TableFormat,
+    hours_of,
+)
 from adanalytics_client.dataset.store import Store
 from adanalytics_client.dataset.totals import Totals
 from adanalytics_client.errors import DatasetDamaged
@@ -63,12 +71,13 @@ def _text(record: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """The partner and service of a dataset's events, and the format of its files."""
+    """The partner and service of a dataset's events, and the format of its files and table."""
 
     partner: str
     origin: str
     form: PartFormat
     layout: int = 1
+    table: TableFormat | None = None
 
     @classmethod
     def read(cls, store: Store) -> Self | None:
@@ -85,8 +94,17 @@ class Identity:
         except Damaged as error:
             raise DatasetDamaged(
                 f"{store.place}/{IDENTITY} is damaged: {error}.",
-                remedy="Delete this one file; the next sync writes it again and keeps the data.",
+                remedy="Delete this one file; a sync of its format and table writes it again and "
+                "keeps the data.",
             ) from None
+
+    def part_name(self, hour: Hour, record: "HourRecord | None") -> str:
+        """Return the name of an hour's file; a file that a table lists must never change."""
+        content = record.sha256[:16] if record and self.table else ""
+        return f"{DATA}/date={hour.day}/hour={hour.hour:02}/part-{content or 0}.{self.form}"
+
+    def format_text(self) -> str:
+        return f"{self.form}+{self.table}" if self.table else self.form
 
 
 class HourRecord(msgspec.Struct, frozen=True, rename={"totals": "tally"}):
@@ -219,3 +237,4 @@ class Manifest:
         for day in sorted(self.unsaved.intersection(days)):
             self._store.write(f"{MANIFEST}/{day}.json", seal(self._days[day]))
             self.unsaved.discard(day)
+            self.damaged.pop(day, None)

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from adanalytics_client._base.validation import import_extra
 from adanalytics_client._outputs.arrow.schema import EVENT_KINDS, Kind
-from adanalytics_client.dataset.layout import DATA, MANIFEST, PartFormat, part_name
+from adanalytics_client.dataset.layout import DATA, MANIFEST, PartFormat
 from adanalytics_client.dataset.manifest import HourRecord, Identity, Manifest
 from adanalytics_client.dataset.object_store import ObjectStore
 from adanalytics_client.dataset.parts import checksum
@@ -106,7 +106,7 @@ class CommittedFiles:
         if identity is None:
             raise DatasetError(f"There is no dataset at {place}.", remedy="Make one with a sync.")
         parts = {
-            part_name(hour, identity.form): record
+            identity.part_name(hour, record): record
             for day in manifest.days()
             for hour, record in manifest.day(day).by_hour.items()
             if record.size

@@ -65,6 +65,8 @@ class Sync:
                 observer raises to end the run. Hours committed before stay.
         """
         contents, report = self.contents, self.report
+        if contents.table:
+            contents.table.publish(contents.manifest)
         delivered = None if parts is None else Delivered(parts, contents)
         needs = self._find_needs()
         if not needs.days:

@@ -17,8 +17,8 @@ from adanalytics_client._base.observer import HoursVerified, Observer, notify
 from adanalytics_client._base.quantities import counted
 from adanalytics_client.dataset.contents import Contents
 from adanalytics_client.dataset.days import ServiceDays
-from adanalytics_client.dataset.layout import DATA, Hour, PartFormat, hours_of, part_name
-from adanalytics_client.dataset.manifest import DayRecord, HourRecord
+from adanalytics_client.dataset.layout import DATA, Hour, hours_of
+from adanalytics_client.dataset.manifest import DayRecord, HourRecord, Identity
 from adanalytics_client.dataset.partition import HourPartition, Partition, split_by_id
 from adanalytics_client.dataset.parts import checksum, read_part
 from adanalytics_client.dataset.planning import DAYS_PER_EXPORT
@@ -72,7 +72,7 @@ class Verification:
         return VerifyReport(self._hours, self._events, problems)
 
     def _check_files(self) -> Iterator[Problem]:
-        form, known = self.contents.form, set()
+        identity, known = self.contents.identity, set()
         total = sum(len(self._manifest.day(day).hours) for day in self._manifest.days())
         sizes = self.contents.store.sizes(DATA)
         for day in self._manifest.days():
@@ -84,17 +84,28 @@ class Verification:
                 self._hours += 1
                 self._events += record.rows
                 if record.size:
-                    known.add(part_name(hour, form))
+                    known.add(identity.part_name(hour, record))
                     yield from self._check_hour(hour, record, sizes)
                 notify(self.observer.verified, HoursVerified(self._hours, total, deep=False))
-        strays = _strays(sizes.keys() - known, form, self.now())
+        strays = _strays(sizes.keys() - known, identity, self.now())
         # A day whose manifest is damaged has no known files, so each of its files would be a stray.
         yield from (stray for stray in strays if stray.day not in self._manifest.damaged)
+        yield from self._compare_table()
+
+    def _compare_table(self) -> Iterator[Problem]:
+        """Describe how the files of the table differ from the records; a sync repairs it."""
+        if self.contents.table and (days := self._manifest.days()):
+            lacking, foreign = self.contents.table.difference(self._manifest)
+            if lacking or foreign:
+                lists = f"lists {counted(len(foreign), 'other')}"
+                what = f"the table lacks {counted(len(lacking), 'file')} and {lists}"
+                day = min((hour.day for hour, _ in lacking.values()), default=days[0])
+                yield Problem(day, what, remedy="sync")
 
     def _check_hour(
         self, hour: Hour, record: HourRecord, sizes: Mapping[str, int]
     ) -> Iterator[Problem]:
-        name = part_name(hour, self.contents.form)
+        name = self.contents.identity.part_name(hour, record)
         size = sizes.get(name)
         if size == record.size and checksum(self.contents.store, name) == record.sha256:
             for what in self._check_events(hour, record):
@@ -111,7 +122,7 @@ class Verification:
         rows, totals, strange = 0, self._totals[hour.day], 0
         with closing(Ids()) as ids:
             try:
-                for table in self._held(hour):
+                for table in self._held(hour, record):
                     ids.add(table)
                     rows += table.num_rows
                     strange += not is_of_hour(table, hour)
@@ -211,7 +222,7 @@ class Verification:
 
         Both are divided into groups by the ids of their events, and compared group by group.
         """
-        held = self._held(hour) if record.rows else iter(())
+        held = self._held(hour, record) if record.rows else iter(())
         groups, rows = 1 + record.rows // EVENTS_COMPARED, Counter[str]()
         with TemporaryDirectory(dir=folder) as name:
             parts = Partition(Path(name))
@@ -233,9 +244,9 @@ class Verification:
         names = [name for name in names if name in differing]
         return f"its events differ from the export: {', '.join(names)}" if names else ""
 
-    def _held(self, hour: Hour) -> Iterator[Table]:
-        store, form = self.contents.store, self.contents.form
-        return read_part(store, part_name(hour, form), form, self._tables)
+    def _held(self, hour: Hour, record: HourRecord) -> Iterator[Table]:
+        store, identity = self.contents.store, self.contents.identity
+        return read_part(store, identity.part_name(hour, record), identity.form, self._tables)
 
     def _sorted(self, tables: Iterator[Table]) -> Table:
         return pa.concat_tables([self._tables.schema.empty_table(), *tables]).sort_by("event_id")
@@ -254,15 +265,18 @@ def _is_same(mine: "pa.ChunkedArray", theirs: "pa.ChunkedArray") -> bool:
     return bool(mine.equals(theirs))
 
 
-def _strays(names: Iterable[str], form: PartFormat, now: datetime) -> Iterator[Problem]:
+def _strays(names: Iterable[str], identity: Identity, now: datetime) -> Iterator[Problem]:
     """Describe files under `data` that were never committed; readers would take them for events.
 
     A sync replaces one with the name of a part, once its hour is over, and leaves others alone.
+    Readers of a table see only what it lists, and earlier versions of it list earlier files.
     """
-    for name in sorted(names):
+    for name in () if identity.table else sorted(names):
         day = name.partition("date=")[2].partition("/")[0]
         try:
-            hours = {part_name(hour, form): hour for hour in hours_of(date.fromisoformat(day))}
+            hours = {
+                identity.part_name(hour, None): hour for hour in hours_of(date.fromisoformat(day))
+            }
         except ValueError:
             hours = {}
         hour = hours.get(name)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from adanalytics_client._base.dates import Day
 from adanalytics_client.client import Client
 from adanalytics_client.dataset import Dataset, Task
+from adanalytics_client.dataset.query import CommittedFiles
 from adanalytics_client.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def sync(
         end: as for `Dataset.sync`.
 
     Returns:
-        The committed files, which Spark reads itself, with the columns `date` and `hour`.
+        The files of the dataset, which Spark reads itself, with the columns `date` and `hour`.
 
     Raises:
         DatasetError: when hours are missing after the commit, with the command to finish.
@@ -50,4 +51,7 @@ def sync(
     report = dataset.commit(client, parts)
     if report.failed:
         raise DatasetError(report.failed[0].message)
-    return spark.read.parquet(f"{dataset.place}/data")
+    folder, held = f"{dataset.place}/data", dataset.holdings()
+    # Beside a table, the folder keeps replaced files.
+    paths = CommittedFiles.read(dataset.place).paths() if held and held.table else [folder]
+    return spark.read.option("basePath", folder).parquet(*paths)

@@ -13,7 +13,13 @@ from adanalytics_client.dataset.contents import Contents
 from adanalytics_client.dataset.days import DayState
 from adanalytics_client.dataset.fetch import Pulled
 from adanalytics_client.dataset.layout import JOURNAL, Hour, hours_of
-from adanalytics_client.dataset.manifest import UNCONFIRMED, FinishedHour, HourRecord, seal
+from adanalytics_client.dataset.manifest import (
+    UNCONFIRMED,
+    FinishedHour,
+    HourRecord,
+    Identity,
+    seal,
+)
 from adanalytics_client.dataset.planning import Query
 from adanalytics_client.dataset.spool import Spool, list_started
 from adanalytics_client.dataset.staging import Staging
@@ -49,7 +55,7 @@ class Bench:
 
     def __init__(self, folder: Path) -> None:
         self.store = open_store(str(folder / "dataset"))
-        self.contents = Contents(self.store, "jsonl")
+        self.contents = Contents(self.store, Identity("acme", "http://localhost", "jsonl"))
         self._folder = folder
 
     def pulled(self, clicks: int, *hours: Hour) -> Pulled:
@@ -137,7 +143,7 @@ def test_a_stop_before_the_rename_keeps_the_record_of_the_file_in_place(bench: B
     assert held is not None
     prepared = seal({"prepared": replace(held, rows=9, sha256="of the new file")})
     bench.store.write(f"{JOURNAL}/{HOURS[3]}.json", prepared)
-    assert Contents(bench.store, "jsonl").manifest.record(HOURS[3]) == held
+    assert Contents(bench.store, bench.contents.identity).manifest.record(HOURS[3]) == held
 
 
 def test_a_new_summary_may_explain_a_difference(bench: Bench) -> None:

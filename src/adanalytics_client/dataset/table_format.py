@@ -1,0 +1,201 @@
+"""The Delta or Iceberg table of a dataset: it lists the files of the dataset, and copies none.
+
+The manifest is the truth, and the table follows it: what both list is compared, and the difference
+becomes one transaction. So after a kill between the two, the next sync repairs the table.
+"""
+
+import json
+import time
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import closing, contextmanager
+from datetime import date
+from functools import cached_property
+from importlib import import_module
+from typing import Any
+
+import pyarrow as pa
+
+from adanalytics_client._base.validation import import_extra
+from adanalytics_client.dataset.layout import DATA, OURS, Hour
+from adanalytics_client.dataset.manifest import HourRecord, Identity, Manifest
+from adanalytics_client.dataset.store import Store
+from adanalytics_client.errors import AdAnalyticsError, ConfigurationError, DatasetError
+from adanalytics_client.tables import event_schema
+
+Files = dict[str, tuple[Hour, HourRecord]]
+"""Files by their name below the dataset."""
+
+# A dataset allows it, too; deltalake reads all other settings of a store from the environment.
+_AS_DATASET = {"allow_http": "true"}
+
+
+class FileTable:
+    """Keeps a table equal to the manifest of its dataset, whose lock is held."""
+
+    def __init__(self, store: Store, identity: Identity) -> None:
+        self._identity = identity
+        self._place = store.place
+        log = DeltaLog if identity.table == "delta" else IcebergLog
+        self._log: DeltaLog | IcebergLog = log(store, identity)
+
+    @cached_property
+    def _listed(self) -> set[str]:
+        """The files that the table lists; no other process adds any."""
+        with self._errors():
+            return {*self._log.names()}
+
+    def publish(self, manifest: Manifest, days: Collection[date] | None = None) -> None:
+        """Make the table list the files of some days, or of all, that the manifest names."""
+        added, removed = self.difference(manifest, days)
+        if added or removed:
+            with self._errors():
+                self._log.change(added, removed)
+            self._listed.difference_update(removed)
+            self._listed.update(added)
+
+    def difference(
+        self, manifest: Manifest, days: Collection[date] | None = None
+    ) -> tuple[Files, set[str]]:
+        """Return the files that the table lacks, and those that only the table lists."""
+        records = [manifest.day(day) for day in (manifest.days() if days is None else days)]
+        every = [each for record in records for each in record.by_hour.items() if each[1].size]
+        files = {self._identity.part_name(*each): each for each in every}
+        added = {name: each for name, each in files.items() if name not in self._listed}
+        begins = ("",) if days is None else tuple(f"{DATA}/date={day}/" for day in days)
+        foreign = {name for name in self._listed - files.keys() if name.startswith(begins)}
+        # Rows of a day whose manifest is damaged stay until a sync has pulled it again.
+        unknown = tuple(f"{DATA}/date={day}/" for day in manifest.damaged)
+        return added, {name for name in foreign if not name.startswith(unknown)}
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        """Turn an error of a library, which may be of any class, into a DatasetError."""
+        try:
+            yield
+        except AdAnalyticsError:
+            raise
+        except Exception as error:
+            reason = str(error).strip().partition("\n")[0] or type(error).__name__
+            raise DatasetError(
+                f"Cannot use the {self._identity.table} table of {self._place}: {reason}.",
+                remedy="The files are complete. Mend the cause; a sync then renews the table.",
+            ) from error
+
+
+class DeltaLog:
+    """The log of a Delta table, `_delta_log` in the dataset."""
+
+    def __init__(self, store: Store, _identity: Identity) -> None:
+        self._delta = import_extra("deltalake", extra="delta")
+        self._address = store.address(DATA).removesuffix(f"/{DATA}")
+        self._table: Any = None
+
+    def names(self) -> Iterable[str]:
+        try:
+            self._table = self._delta.DeltaTable(self._address, storage_options=_AS_DATASET)
+        except self._delta.exceptions.TableNotFoundError:
+            return []
+        return list(pa.table(self._table.get_add_actions())["path"].to_pylist())
+
+    def change(self, added: Files, removed: Collection[str]) -> None:
+        partitions = pa.schema([("date", pa.date32()), ("hour", pa.int64())])
+        schema = self._delta.Schema.from_arrow(pa.schema([*event_schema(), *partitions]))
+        if self._table is None:
+            self._table = self._delta.DeltaTable.create(
+                self._address, schema, partition_by=partitions.names, storage_options=_AS_DATASET
+            )
+        table, kinds = self._table, import_module("deltalake.transaction")
+        known = {field.name for field in table.schema().fields}
+        if lacking := [field for field in schema.fields if field.name not in known]:
+            table.alter.add_columns(lacking)
+        # A vacuum on any machine compares it with the time of that system.
+        now = int(time.time() * 1000)
+        actions = [
+            kinds.RemoveAction(name, data_change=True, deletion_timestamp=now) for name in removed
+        ]
+        for name, (hour, record) in added.items():
+            partition = {"date": str(hour.day), "hour": str(hour.hour)}
+            stats = json.dumps({"numRecords": record.rows})
+            actions.append(kinds.AddAction(name, record.size, partition, now, True, stats))
+        table.create_write_transaction(actions, "append", table.schema(), partitions.names)
+        table.update_incremental()
+
+
+class IcebergLog:
+    """The table `adanalytics.<partner>` of an Iceberg catalog.
+
+    The catalog is the default one of pyiceberg's configuration or, without one, a SQLite file in
+    the dataset. Names are absolute, so a dataset that moved needs a new table.
+    """
+
+    def __init__(self, store: Store, identity: Identity) -> None:
+        import_extra("pyiceberg", extra="iceberg")
+        self._store = store
+        self._name = ("adanalytics", identity.partner)
+        self._root = store.address(DATA).removesuffix(DATA)
+        self._location = f"{self._root}{OURS}/iceberg"
+
+    def names(self) -> Iterable[str]:
+        with self._catalog() as catalog:
+            if not catalog.table_exists(self._name):
+                return []
+            files = self._files(self._load(catalog))
+            return [file.file_path.removeprefix(self._root) for file in files]
+
+    def change(self, added: Files, removed: Collection[str]) -> None:
+        arrow = import_module("pyiceberg.io.pyarrow")
+        with self._catalog() as catalog:
+            if not catalog.table_exists(self._name):
+                catalog.create_namespace_if_not_exists(self._name[:1])
+                # Each transaction writes all snapshots anew.
+                kept = {"write.metadata.delete-after-commit.enabled": "true"}
+                catalog.create_table(self._name, event_schema(), self._location, properties=kept)
+            table = self._load(catalog)
+            with table.transaction() as change:
+                with change.update_schema() as columns:
+                    columns.union_by_name(event_schema())
+                if not change.table_metadata.name_mapping():
+                    mapping = change.table_metadata.schema().name_mapping.model_dump_json()
+                    change.set_properties({"schema.name-mapping.default": mapping})
+                update = change.update_snapshot()
+                with update.overwrite() if removed else update.fast_append() as snapshot:
+                    for file in self._files(table) if removed else ():
+                        if file.file_path.removeprefix(self._root) in removed:
+                            snapshot.delete_data_file(file)
+                    paths = iter([self._root + name for name in added])
+                    for file in arrow.parquet_files_to_data_files(
+                        table.io, change.table_metadata, paths
+                    ):
+                        snapshot.append_data_file(file)
+
+    @contextmanager
+    def _catalog(self) -> Iterator[Any]:
+        config, folder = import_module("pyiceberg.utils.config").Config(), self._store.local(OURS)
+        name, settings = config.get_default_catalog_name(), dict[str, str]()
+        if not config.get_catalog_config(name):
+            if folder is None:
+                raise ConfigurationError(
+                    "An Iceberg table in object storage needs a catalog.",
+                    remedy="Set PYICEBERG_CATALOG__DEFAULT__URI, or write ~/.pyiceberg.yaml.",
+                )
+            name = "adanalytics"
+            settings = {"type": "sql", "uri": f"sqlite:///{folder}/catalog.db"}
+        catalogs = import_module("pyiceberg.catalog")
+        with closing(catalogs.load_catalog(name, **settings)) as catalog:
+            yield catalog
+
+    def _load(self, catalog: Any) -> Any:  # noqa: ANN401  # read only where it is installed
+        table = catalog.load_table(self._name)
+        if table.location() != self._location:
+            raise DatasetError(
+                f"{'.'.join(self._name)} in the catalog is the table of {table.location()}.",
+                remedy="Name another default catalog. If the dataset was moved, delete its "
+                f"{OURS}/catalog.db.",
+            )
+        return table
+
+    def _files(self, table: Any) -> Iterator[Any]:  # noqa: ANN401  # as above
+        snapshot = table.current_snapshot()
+        for manifest in snapshot.manifests(table.io) if snapshot else ():
+            for entry in manifest.fetch_manifest_entry(table.io):
+                yield entry.data_file
