@@ -60,11 +60,11 @@ WAYS = [
     Way("dlt_rest_api", "dlt, rest_api to Parquet files", "dlt", "sync", 0.15),
 ]
 EXPLANATION = """\
-One day of {events:,} events from the reference server, over loopback. Each way is a whole process,
-from its start to its end: the CPU, user and system, of the process and its children, and the most
-memory of one of them. The server's CPU does not count. The ways run in turn, {rounds}; a figure is
-the median, with the least and the most in parentheses. *Ours / this* is the CPU that ours took,
-divided by the CPU of this way in the same turn: below 1, ours takes less.
+One day of {events:,} events from the reference server, over loopback. Each way is measured as a
+whole process, from its start to its end: the CPU, user and system, of the process and its children,
+and the most memory that one of them had. The server's CPU does not count. The ways run in turn,
+{rounds}; a figure is the median, with the least and the most in parentheses. *Ours / this* is the
+CPU that ours took, divided by the CPU of this way in the same turn: below 1, ours takes less.
 
 Each peer has an environment of its own with the versions in `proof/peers/*.txt`, and what it writes
 has to have the same number of events. Those that only read, parse or decode show how little is

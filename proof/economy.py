@@ -31,7 +31,7 @@ service's default page of {default:,}, as the other clients send it unless told 
 
 The numbers follow from the plan, `adanalytics_client.pricing`, and from the events of each hour,
 which the plan does not know. Real pulls of the days up to {real:,} events are the check: the server
-has to count the same requests.
+has to count as many requests.
 """
 
 

@@ -39,7 +39,7 @@ from proof.trial import (
 SEEDS, QUICK_SEEDS = 300, 20
 EXPLANATION = """\
 The reference server misbehaves in every way that it can ({faults} sentences of its language of
-faults, each for ever, once, and once after a first good answer), in each of its {dialects}
+faults, each permanently, once, and once after a first good answer), in each of its {dialects}
 dialects, and in {seeds} random combinations of two or three faults, half of them in a dialect. Each
 operation is tried on {events} events of two days; *events* come in several pages. The rows must be
 those that the server sends to plain HTTP without faults. *Typed error* is an error of the client's
@@ -52,8 +52,8 @@ request for the rest of a file that broke off, and after its address expired. Th
 and the data source of Spark, both run in this process, download with each fault once.
 
 Files of a dataset are also cut, emptied, removed, exchanged with others or changed in one bit.
-`verify` compares their checksums and has to notice all of it. A query does not, so that it notices
-only damage that makes a file unreadable: other rows without an error count as *read as it is*.
+`verify` compares their checksums and has to notice all damage. A query does not, so it notices only
+damage that makes a file unreadable: other rows without an error count as *read as it is*.
 """
 STATUSES = (200, 204, 301, 304, 400, 401, 403, 404, 409, 410, 418, 425, 429, 500, 502, 503, 504)
 EFFECTS = (

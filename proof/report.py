@@ -19,7 +19,7 @@ description: "Figures about adanalytics beside other tools and with faults, and 
 
 `make proof` measures everything on this page and writes it. `make proof-quick` tries the same on
 small data in two minutes. A goal is what the project wants to reach; a figure that misses its goal
-says so.
+is marked as missed.
 """
 STYLE = """\
 <style>

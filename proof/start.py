@@ -27,10 +27,10 @@ CLIENT = "import adanalytics_client; adanalytics_client.Client"
 MODELS = "import adanalytics_client; adanalytics_client.Client; adanalytics_client.Event"
 EXPLANATION = """\
 Whole processes in turn with their peers, {rounds} times; a figure is the median, with the least and
-the most in parentheses. Times of starts and imports contain that of Python. A request asks for the
-days with data, {requests:,} times on one connection, and the client also notes each in the log that
-programs share. A server inside a test is a `LocalServer`; the times without a peer are the shortest
-of ten, since other work on the machine can only delay one.
+the most in parentheses. Times of starts and imports include that of Python. A request asks for the
+days with data, {requests:,} times on one connection, and the client also notes each request in the
+log that programs share. A server inside a test is a `LocalServer`; the times without a peer are the
+shortest of ten, since other work on the machine can only delay one.
 """
 
 

@@ -28,7 +28,7 @@ COMMAND_LINE = (ROOT / "tests/cli/error_texts.txt").read_text().splitlines()
 
 
 def fits(title: str, text: str) -> bool:
-    """A dot-dot-dot in a title stands for any text."""
+    """An ellipsis in a title stands for any text."""
     return re.search(re.escape(title).replace("…", ".+"), text) is not None
 
 
