@@ -134,7 +134,7 @@ class ClientBase(Generic[Http, Driving]):
 
         Reads `ADANALYTICS_BASE_URL`, `ADANALYTICS_PARTNER`, and `ADANALYTICS_API_KEY` or
         `ADANALYTICS_EMAIL` with `ADANALYTICS_PASSWORD`. The keywords are those of the constructor
-        and win over the environment; a credential among them replaces that of the environment.
+        and take precedence; a credential among them replaces that of the environment.
 
         Raises:
             ConfigurationError: naming the variable that is missing.
@@ -194,7 +194,7 @@ class ClientBase(Generic[Http, Driving]):
 
         The settings come from the profile in `$XDG_CONFIG_HOME/adanalytics/config.toml`, the key or
         token from the keyring or from the private file; environment variables are not read. The
-        keywords are those of the constructor and win over the profile.
+        keywords are those of the constructor and take precedence.
 
         Raises:
             ConfigurationError: when the profile or its login is missing or cannot be used; the
@@ -269,7 +269,7 @@ class ClientBase(Generic[Http, Driving]):
     def for_partner(self, partner: str) -> Self:
         """Return a client for another partner on the same connections, login and quota.
 
-        Closing it closes nothing, as with a client from `with_options`.
+        Closing that client closes nothing, as with a client from `with_options`.
 
         Raises:
             ConfigurationError: for anything but a text.

@@ -193,16 +193,16 @@ class Client(ClientBase[HttpClient, SyncDriver]):
             start: a date or a time, also of pandas or numpy, `YYYY-MM-DD`, 20260115, `today`,
                 `yesterday`, a month such as `2026-01`, or a number of days ago such as `-7d`; in
                 UTC, by the client's clock.
-            end: the same, where a month means its last day. By default the end of `start`; `-7d`
+            end: the same, but a month means its last day. By default the end of `start`; `-7d`
                 without an end means the last seven days, including today.
             hour: only this hour, 0 to 23, of each day.
             split: `hourly` queries each hour separately, as the service advises for large days;
                 `daily` each day; `none` the whole range at once; `auto` begins with the range and
-                turns to days or hours where the range has too many pages.
+                turns to days or hours if the range has too many pages.
             per_page: events per page, 1 to 10,000; by default the value in the `resume` token, else
                 10,000, or `max_events` if that is less.
-            concurrency: requests in flight, 1 to 64. The first page is fetched alone; then their
-                number doubles with each page that you take, so a look at one event is one request.
+            concurrency: requests in flight, 1 to 64. The first page is fetched alone, so a look
+                at one event is one request; then the number doubles with each page that you take.
             ordered: keep the order of the plan; False gives pages as they arrive.
             model: the type of an event, anything pydantic can validate; by default `Event`.
             rows_key: the name of the list of events, or its path such as `report.body.events`, for
@@ -265,7 +265,7 @@ class Client(ClientBase[HttpClient, SyncDriver]):
             start: as for `events`.
             end: as for `events`.
             format: `csv`, or another that the service knows.
-            compression: sent only when given, as the service documents none.
+            compression: sent only when given, since the service documents none.
 
         Raises:
             ConfigurationError: for a wrong day.
@@ -304,7 +304,7 @@ class Client(ClientBase[HttpClient, SyncDriver]):
             to: the file to write; an existing one is replaced only by a complete one.
             format: as for `start_export`; by default from the suffix of `to`, such as `.csv`,
                 `.jsonl`, `.ndjson` or `.parquet`, else csv.
-            compression: as for `start_export`; by default gzip where `to` ends in `.gz`.
+            compression: as for `start_export`; by default gzip if `to` ends in `.gz`.
             timeout: the most seconds to wait for the export.
             progress: show waits and bytes, in a terminal or a notebook.
 

@@ -37,7 +37,7 @@ from typing import NamedTuple, Self
 
 
 class FieldError(NamedTuple):
-    """What the service says about one field of a request; `field` is "" where it names none.
+    """What the service says about one field of a request; `field` is "" if it names none.
 
     Examples:
         >>> FieldError("hour", "should be at most 23").field
@@ -54,7 +54,7 @@ class AdAnalyticsError(Exception):
 
     Attributes:
         message: what happened.
-        remedy: what to do about it; "" where nothing is known to help.
+        remedy: what to do about it; "" if nothing is known to help.
         request_id: the `X-Request-Id` of the last response, for the service's support.
         attempts: how many times the request was sent; 0 when nothing was.
         url: the address asked, without the values of a signed query.
@@ -117,7 +117,7 @@ class ConfigurationError(AdAnalyticsError):
 
 
 class TransportError(AdAnalyticsError):
-    """No complete response arrived: refused, reset, cut short, or the name did not resolve."""
+    """No complete response arrived: connection refused, reset or cut short, or unknown name."""
 
 
 class RequestTimeout(TransportError):
@@ -218,7 +218,7 @@ class ExportError(AdAnalyticsError):
     """A bulk export did not yield a file.
 
     Attributes:
-        export_id: the service's id of the export, where it gave one.
+        export_id: the service's id of the export, if it gave one.
         status: the service's last status word.
     """
 
@@ -277,7 +277,7 @@ class ChecksumMismatch(DownloadError):
 
 
 class DatasetError(AdAnalyticsError):
-    """A dataset cannot be read or written, or is a copy of something else."""
+    """A dataset cannot be read or written, or belongs to another partner or service."""
 
 
 class DatasetDamaged(DatasetError):
@@ -289,7 +289,7 @@ class DatasetInUse(DatasetError):
 
 
 class QueryError(DatasetError):
-    """The SQL of a query is wrong, or asks for more than to read the dataset."""
+    """The SQL of a query is wrong, or does more than read the dataset."""
 
 
 class UnsuitablePlace(DatasetError):

@@ -452,9 +452,9 @@ class SummaryRow(OpenModel):
 
 
 class Summary(OpenModel):
-    """Aggregated metrics: `rows` in the service's order, `totals` where it sends them.
+    """Aggregated metrics: `rows` in the service's order, `totals` if it sends them.
 
-    A loop goes over the rows, and `len()` counts them. Everything else that the service sends
+    A loop yields the rows, and `len()` counts them. Everything else that the service sends
     beside the rows is kept as sent; a field `rows` that is not the list of rows is
     `summary["rows_"]`.
 

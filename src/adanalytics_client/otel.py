@@ -24,8 +24,8 @@ _Attributes = dict[str, str | int | float | tuple[str, ...]]
 class TracingObserver(Observer):
     """Records each request as a span, a child of the span that is current in the calling code.
 
-    Retries and waits become events of that parent, or spans where there is none. Credentials,
-    signed queries and bodies are not recorded, and requests are sent as they are without it.
+    Retries and waits become events of that parent, or spans if there is none. Credentials,
+    signed queries and bodies are not recorded, and the requests themselves do not change.
 
     Args:
         tracer_provider: where the spans go; by default the global one.

@@ -87,7 +87,7 @@ class Estimate:
 
     @property
     def events(self) -> int | None:
-        """Return the number of events, at least: a summary leaves filtered ones out."""
+        """Return the least number of events, since a summary leaves filtered ones out."""
         return None if self.counts is None else sum(self.counts.values())
 
     @property
@@ -107,7 +107,7 @@ class Price:
         requests: the fewest requests that it takes.
         size: bytes.
         seconds: in total, including `waits`.
-        waits: the seconds of it spent waiting for quota.
+        waits: the seconds of these spent waiting for quota.
 
     Examples:
         >>> day = date(2026, 1, 15)
@@ -170,7 +170,7 @@ def prices(
 
 
 def choose(estimate: Estimate, found: Iterable[Price]) -> Choice:
-    """Return the way with the fewest requests, or an export if their waits exceed its time.
+    """Return the way with the fewest requests, or an export if that way waits longer.
 
     Examples:
         >>> day = date(2026, 1, 15)

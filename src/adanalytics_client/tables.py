@@ -56,7 +56,7 @@ def event_batch(
 
 
 def jsonl_batch(lines: bytes, columns: Sequence[str] | None = None) -> "pa.RecordBatch":
-    """As `event_batch`, from JSON lines: several times as fast where values are as documented.
+    """As `event_batch`, from JSON lines: several times as fast if values are as documented.
 
     Args:
         lines: events in UTF-8, each with its line break.

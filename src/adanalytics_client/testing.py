@@ -69,8 +69,8 @@ class MovableClock:
     """One time for a client and its server; it stands still until it is moved.
 
     When the client waits, for quota or before a retry, the clock moves on by that time and the wait
-    ends at once. Requests in flight then arrive later, and other waits move the clock too: send one
-    request after the other with `concurrency=1` for exact times.
+    ends at once. Requests in flight then arrive at the later time, and each of several waits moves
+    the clock: for exact times, send one request after the other with `concurrency=1`.
 
     Args:
         now: the time to begin at, with a time zone; by default the present.

@@ -79,7 +79,7 @@ class Clock:
             return self._offset, self._frozen
 
     def restore(self, captured: tuple[int, int | None]) -> None:
-        """Go back to a captured setting; a running clock includes the time since then."""
+        """Go back to a captured setting; a clock that ran then shows the time passed since."""
         with self._lock:
             self._offset, self._frozen = captured
 

@@ -82,8 +82,8 @@ class ControlledServer:
         """Store events and return how many were new.
 
         Args:
-            events: mappings of fields, or models such as those of the client. A field that is
-                missing is filled as by ``event``; the rules are those of a file to load.
+            events: mappings of fields, or models such as those of the client. A missing
+                field is filled in as by ``event``; the rules are those for loading a file.
             partner: id of another partner than the server's.
             replace_hours: remove the old events of the hours first, as a restatement does.
 
@@ -130,7 +130,7 @@ class ControlledServer:
         self._send("POST", "users", body)
 
     def reset(self) -> None:
-        """Restore the state after the start, or the one of ``keep``, in a few milliseconds.
+        """Restore the state after the start or after ``keep``, in a few milliseconds.
 
         Restores events, accounts, exports, the request limit, the clock, the faults given to the
         constructor, and an empty journal. Requests that a fault delays continue at once.
@@ -142,7 +142,7 @@ class ControlledServer:
         self._send("POST", "reset")
 
     def keep(self) -> None:
-        """Let ``reset`` restore the current state from now on, own data included.
+        """Let ``reset`` restore the current state from now on, including your own data.
 
         Raises:
             ControlError: the server is not running.
@@ -210,8 +210,8 @@ class ControlledServer:
 class RemoteServer(ControlledServer):
     """A server that runs elsewhere with its test controls on, such as in a container.
 
-    It begins with a reset of that server to its start, whatever was kept later, and as a context
-    manager ends with one: let one test process at a time use it.
+    It first resets that server to its start, whatever was kept later, and as a context manager
+    does so again at the end: let one test process at a time use it.
 
     Args:
         url: its address, such as ``http://127.0.0.1:8000``.

@@ -34,7 +34,7 @@ class Period:
         last: the last day.
         until: the last day of a range given by this word alone, if that is not `last`: `-7d` with
             an end is a day, without one the last seven days.
-        since: the first day of such a range, where that is not `first`.
+        since: the first day of such a range, if that is not `first`.
         months: 1 for a month, 3 for a quarter, 12 for a year, 0 for days.
 
     Examples:
@@ -56,8 +56,8 @@ class Period:
     def parse(cls, value: object, today: date) -> "Period":
         """Read a day, `today`, `yesterday`, a number of days ago such as `-7d`, or whole months.
 
-        Whole months are `2026-01`, `2026-Q3`, `2026`, `this-month` and `last-month`. What has
-        begun ends today.
+        Whole months are `2026-01`, `2026-Q3`, `2026`, `this-month` and `last-month`. A
+        period that is not over ends today.
 
         Raises:
             ConfigurationError: for another form, or a day that does not exist.

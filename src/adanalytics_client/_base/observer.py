@@ -102,8 +102,8 @@ class PageReceived:
         slice: the query.
         number: the page, from 1.
         events: events on this page.
-        pages: pages of the slice, this one being the last when they are equal; None while their
-            number is unknown.
+        pages: pages of the slice; this page is the last if `number` is the same. None while
+            unknown.
     """
 
     slice: str
@@ -208,7 +208,7 @@ class Observer:
     """The base of an observer: override the methods of interest, the others do nothing.
 
     Methods are called in the thread or task that does the work, so they must be quick and, with
-    `Client`, thread-safe. An error that one raises ends the operation.
+    `Client`, thread-safe. If a method raises an error, the operation ends.
 
     Examples:
         >>> class AtMostTen(Observer):
@@ -248,7 +248,7 @@ class Observer:
         """Receive a piece of a file that arrived."""
 
     def output(self, info: BytesWritten) -> None:
-        """Receive the size of the output of `write`; a pipe has none."""
+        """Receive the size of the output of `write`; a pipe has no size."""
 
     def verified(self, info: HoursVerified) -> None:
         """Receive the progress of a verification."""

@@ -29,7 +29,7 @@ is one request in twenty.
 def lay_out(
     days: Sequence[date], counts: DayCounts, *, size: int, hour: int | None
 ) -> list[DateRange]:
-    """Make one query of each run of small days, and one per hour of days of too many full pages.
+    """Make one query of each run of small days, and one per hour of each day that is too large.
 
     Args:
         days: the days to pull, in order; a run also spans the gaps between them.

@@ -148,7 +148,7 @@ def wait_for(
 
 
 def polls_within(seconds: float) -> int:
-    """Return the most requests of `wait_for` in so many seconds."""
+    """Return the most requests that `wait_for` sends in so many seconds."""
     pause, polls = FIRST_PAUSE, 1
     while pause < LONGEST_PAUSE and seconds > pause:
         seconds, pause, polls = seconds - pause, pause_before(polls), polls + 1

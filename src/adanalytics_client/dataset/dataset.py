@@ -132,7 +132,7 @@ class Dataset:
             repull: pull this many of the last days again, whatever the service says about them.
             moved_from: the former address of the service, if the dataset was pulled from there.
             workers: processes that sort the events of large exports into hours. More than one needs
-                a program that may be imported, so with `if __name__ == "__main__":`.
+                a program that can be imported, that is, with `if __name__ == "__main__":`.
 
         Returns:
             The hours that were committed, and the queries that failed.
@@ -186,7 +186,7 @@ class Dataset:
     def commit(self, client: "Client", parts: "Iterable[Part]") -> SyncReport:
         """Make the hours visible that tasks delivered, if their days add up to the summary.
 
-        Committing the same parts again changes nothing. A day whose parts did not all come, or
+        Committing the same parts again changes nothing. A day whose parts did not all arrive, or
         whose events do not add up, is in `failed` with the command that finishes it.
 
         Args:
@@ -297,7 +297,7 @@ class Dataset:
             client: sends the requests; None sends none.
             deep: compare every event with a bulk export as well, which needs a client.
             until: the last day that the dataset should hold. By default the last one that is over,
-                or a later one of which the dataset holds something.
+                or a later one if the dataset has hours of it.
             observer: receives how many hours are verified; by default the observer of the client.
 
         Returns:
@@ -338,7 +338,7 @@ class Dataset:
             return Verification(contents, now, last, observer).run(client, deep=deep)
 
     def holdings(self) -> Holdings | None:
-        """Return the contents of the dataset, or None where there is no dataset; nothing is sent.
+        """Return the contents of the dataset, or None if there is no dataset; nothing is sent.
 
         Raises:
             DatasetDamaged: when the identity of the dataset cannot be read.

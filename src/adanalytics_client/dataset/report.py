@@ -51,7 +51,7 @@ class SyncPlan:
 
     Attributes:
         hours: the hours that it would pull, and why each of them.
-        events: about how many events they have; the summary, which says so, has no filtered ones.
+        events: about how many events they have, by the summary, which leaves out filtered ones.
         requests: the fewest requests, besides the two that planning costs.
         exports: the bulk exports among the queries.
         damaged: descriptions of files that are damaged, whose hours it would pull again.

@@ -18,7 +18,9 @@ class _Planned:
     stated: int | None
 
     def to_json(self) -> str:
-        """Return it as text, for schedulers that carry JSON; a task's can read its events.
+        """Return it as text, for schedulers that carry JSON.
+
+        Anyone who has the text of a task can read its events until the address expires.
 
         Examples:
             >>> (task,) = Dataset("events").tasks(client, "2026-01-15")
@@ -89,7 +91,7 @@ class Task(_Planned):
     def run(self) -> Part:
         """Download the file, check it, and put its events into the store, hour by hour.
 
-        A task may run again, or twice at a time: of equal parts, `commit` takes one.
+        A task may run again, or twice at a time: `commit` takes only one of equal parts.
 
         Returns:
             The part for `Dataset.commit`.

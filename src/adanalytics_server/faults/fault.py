@@ -80,14 +80,14 @@ class Fault:
 
     Attributes:
         effect: one of ``EFFECTS``.
-        method: strike only this HTTP method.
-        path: strike only these paths, a pattern with ``*`` and ``?``.
-        operation: strike only this operation.
-        key: strike only credentials with these last four characters.
+        method: strike only requests with this HTTP method.
+        path: strike only requests to these paths, a pattern with ``*`` and ``?``.
+        operation: strike only requests for this operation.
+        key: strike only requests whose credential has these last four characters.
         after: let this many matching requests pass first.
         times: strike this many times; ``None`` means always.
         per: count ``times`` separately for every ``hour`` of the server's clock, or for every
-            distinct ``request`` (method, path and query); ``None`` never starts again.
+            distinct ``request`` (method, path and query); ``None`` never restarts the count.
         probability: strike a matching request with this probability, above 0 and up to 1.
         seed: seed of the random numbers, so that each run strikes the same requests.
         status: effect ``status``: the HTTP status.

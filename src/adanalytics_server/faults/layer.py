@@ -74,7 +74,7 @@ class Faults:
         self._held: set[asyncio.Future[None]] = set()
 
     def add(self, *faults: str | Fault) -> None:
-        """Arm faults after the armed ones.
+        """Arm faults, to be tried after those that are already armed.
 
         Raises:
             FaultError: a text is not a fault; none of them is armed.
