@@ -5,9 +5,11 @@ It takes minutes, so the section shows the result that the last run of it record
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+import time
 import tomllib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -25,15 +27,16 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent
 RECORD = HERE / "mutations.json"
 GOAL = 38
-TIME_LIMIT = 300
-KILLED, SURVIVED = "killed", "survived"
-# Exit statuses of pytest: all passed; some failed; the files could not be imported.
-STATUSES = {0: SURVIVED, 1: KILLED, 2: KILLED}
+# What takes longer than this, and this much longer than all unchanged tests, hangs.
+TIME_LIMIT, SLOWNESS = 300, 2
+SURVIVED, HUNG = "nothing", "a test that hangs"
+# Exit statuses of pytest. Another one is no test that notices: a change has to compile.
+PASSED, FAILED = 0, 1
 EXPLANATION = """\
 Central lines are changed one at a time: planning, paging, pacing, retries, exact numbers, the
 commit of a dataset, exports, secrets, money and storage. A change is *killed* when a test of the
-files that ought to notice it fails; without a change all of them pass. Recorded on {date} by `make
-mutation`.
+files that ought to notice it fails, or hangs for twice the time that all these files take without a
+change; without one, all of them pass. `make mutation` recorded the outcomes, the oldest on {date}.
 """
 
 
@@ -65,8 +68,8 @@ def scratch() -> Iterator[Path]:
         yield Path(name)
 
 
-def run_tests(files: Iterable[str], folder: Path, *, seconds: float) -> str:
-    """Run the test files on the copy until one fails."""
+def noticed_by(files: Iterable[str], folder: Path, *, seconds: float | None = None) -> str:
+    """Run the test files on the copy until one fails, and return its name."""
     try:
         done = subprocess.run(
             [sys.executable, "-m", "pytest", "-q", "-x", *files],
@@ -78,22 +81,36 @@ def run_tests(files: Iterable[str], folder: Path, *, seconds: float) -> str:
             timeout=seconds,
         )
     except subprocess.TimeoutExpired:
-        return KILLED
-    if done.returncode not in STATUSES:
+        return HUNG
+    if done.returncode == PASSED:
+        return SURVIVED
+    found = re.search(r"^(?:FAILED|ERROR) \S*?([^/\s]+\.py\S*)", done.stdout, re.MULTILINE)
+    if done.returncode != FAILED or found is None:
         raise ProofError(f"{files}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
-    return STATUSES[done.returncode]
+    # Without the values of its parameters.
+    return found[1].partition("[")[0]
 
 
-def outcome_of(mutation: Mutation, folder: Path, number: int) -> str:
-    """Change the copy, run its tests, and change it back."""
-    file = folder / mutation.file
-    before = file.read_text()
+def changed(mutation: Mutation, folder: Path) -> str:
+    """Return the changed text of its file.
+
+    Raises:
+        ProofError: the line is not there once.
+    """
+    before = (folder / mutation.file).read_text()
     if before.count(mutation.before) != 1:
         raise ProofError(f"{mutation.what}: its line is not in {mutation.file} once.")
+    return before.replace(mutation.before, mutation.after)
+
+
+def try_out(mutation: Mutation, folder: Path, number: int, *, seconds: float) -> str:
+    """Change the copy, run its tests, and change it back; return what noticed it."""
+    file = folder / mutation.file
+    before = file.read_text()
     # Compiled code is renewed for another time of the file, which counts in seconds.
-    _write(file, before.replace(mutation.before, mutation.after), 2 * number)
+    _write(file, changed(mutation, folder), 2 * number)
     try:
-        return run_tests(mutation.tests, folder, seconds=TIME_LIMIT)
+        return noticed_by(mutation.tests, folder, seconds=seconds)
     finally:
         _write(file, before, 2 * number + 1)
 
@@ -106,41 +123,52 @@ def _write(file: Path, text: str, seconds: int) -> None:
 @click.command(context_settings={"show_default": True})
 @click.option("--only", default="", help="Try only changes that are described with this word.")
 def main(*, only: str) -> None:
-    """Try every change, and record the outcomes unless only some were tried."""
-    outcomes: dict[str, str] = {}
-    chosen = [each for each in mutations() if only in each.what]
+    """Try every change, and record the outcomes."""
+    all_of_them = mutations()
+    chosen = [each for each in all_of_them if only in each.what]
+    known = json.loads(RECORD.read_text()) if RECORD.exists() else {}
+    record = {each.what: known[each.what] for each in all_of_them if each.what in known}
     with scratch() as folder:
         files = sorted({file for each in chosen for file in each.tests})
-        if run_tests(files, folder, seconds=TIME_LIMIT * len(chosen)) == KILLED:
-            raise ProofError("A test fails without any change.")
+        began = time.monotonic()
+        if (failed := noticed_by(files, folder)) != SURVIVED:
+            raise ProofError(f"Without any change, it is noticed by {failed}.")
+        seconds = max(TIME_LIMIT, SLOWNESS * (time.monotonic() - began))
         for number, mutation in enumerate(chosen):
-            outcomes[mutation.what] = outcome_of(mutation, folder, number)
-            print(f"{outcomes[mutation.what]:9}{mutation.what}", flush=True)
-    killed = sum(outcome == KILLED for outcome in outcomes.values())
-    print(f"{killed} of {len(outcomes)} are killed")
-    if not only:
-        record = {"date": f"{datetime.now(UTC):%Y-%m-%d}", "outcomes": outcomes}
-        RECORD.write_text(json.dumps(record, indent=2) + "\n")
+            found = try_out(mutation, folder, number, seconds=seconds)
+            print(f"{mutation.what}: {found}", flush=True)
+            record[mutation.what] = {"noticed by": found, "date": f"{datetime.now(UTC):%Y-%m-%d}"}
+            RECORD.write_text(json.dumps(record, indent=2) + "\n")
+    killed = sum(record[each.what]["noticed by"] != SURVIVED for each in chosen)
+    print(f"{killed} of {len(chosen)} are killed")
 
 
 def measure(quick: bool) -> Section:  # noqa: ARG001  # nothing runs
     """Show the recorded outcomes, those that survived first."""
-    record = json.loads(RECORD.read_text())
-    outcomes: dict[str, str] = record["outcomes"]
-    if missing := {each.what for each in mutations()} ^ outcomes.keys():
+    record: dict[str, dict[str, str]] = json.loads(RECORD.read_text())
+    every = {each.what: each for each in mutations()}
+    if missing := every.keys() ^ record.keys():
         raise ProofError(f"Run make mutation again: {sorted(missing)} changed since.")
-    killed = sum(outcome == KILLED for outcome in outcomes.values())
-    by_file = {each.what: each.file.removeprefix("src/") for each in mutations()}
-    changes = sorted(outcomes, key=lambda what: outcomes[what] == KILLED)
+    for each in every.values():
+        changed(each, ROOT)
+    killed = sum(each["noticed by"] != SURVIVED for each in record.values())
+    changes = sorted(every, key=lambda what: record[what]["noticed by"] != SURVIVED)
     return Section(
         title="Mutations",
-        explanation=EXPLANATION.format(date=record["date"]),
-        columns=["Change", "File", "Outcome"],
+        explanation=EXPLANATION.format(date=min(each["date"] for each in record.values())),
+        columns=["Change", "File", "Noticed by"],
         rows=[
-            [f"**{killed} of {len(outcomes)} killed**", "", f"goal: {GOAL}"],
-            *([what, f"`{by_file[what]}`", outcomes[what]] for what in changes),
+            [f"**{killed} of {len(record)} killed**", "", f"goal: {GOAL}"],
+            *(
+                [
+                    what,
+                    f"`{every[what].file.removeprefix('src/')}`",
+                    f"`{record[what]['noticed by'].rpartition('::')[2]}`",
+                ]
+                for what in changes
+            ),
         ],
-        figures={"mutations": float(len(outcomes)), "mutations killed": float(killed)},
+        figures={"mutations": float(len(record)), "mutations killed": float(killed)},
         commands=["make mutation"],
     )
 

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from proof.economy import Load, planned
 from proof.measuring import ProofError, run
+from proof.mutation import ROOT, changed, mutations
 from proof.report import Plot, Results, Section, goal, side_by_side, table, write_page
 
 SECTION = Section(
@@ -93,3 +94,8 @@ def test_a_process_costs_what_it_and_its_children_take(tmp_path: Path) -> None:
 def test_a_process_that_fails_says_why(tmp_path: Path) -> None:
     with pytest.raises(ProofError, match="ended with 3:\nno events"):
         run([sys.executable, "-c", "print('no events'); exit(3)"], folder=tmp_path)
+
+
+def test_the_line_of_each_mutation_is_there_once() -> None:
+    texts = [changed(each, ROOT) for each in mutations()]
+    assert len(texts) == 40
