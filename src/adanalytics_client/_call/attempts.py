@@ -324,7 +324,7 @@ def call(
 ) -> Operation[Answer[T]]:
     """Send until it succeeds; a body that `read` refuses as NotJson is requested again."""
 
-    def judge(exchanged: Exchange) -> Operation[Answer[T] | Setback]:
+    def judge(exchanged: Exchange) -> "Operation[Answer[T] | Setback]":
         outcome = exchanged.outcome
         if isinstance(outcome, Failure):
             within = session.limit_of(deadline)
