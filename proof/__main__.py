@@ -63,12 +63,14 @@ def main(*, quick: bool, names: tuple[str, ...], compare: Path | None) -> None:
     earlier = None if compare is None else Results.read(compare)
     for name in names or SECTIONS:
         console.print(f"Measuring: {name}", highlight=False, style="dim")
+        before = results.seconds
         results = results.with_section(
             name, measure(name, quick=quick), datetime.now(UTC) - started
         )
         # After each section, so that a failure in a later one loses nothing.
         results.write(RESULTS)
         console.print(table(results.sections[name]))
+        console.print(f"{name}: {results.seconds - before:.0f} s", style="dim", end="\n\n")
     if earlier is not None:
         results = results.with_section(
             "two-runs", side_by_side(earlier, results), datetime.now(UTC) - started

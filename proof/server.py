@@ -27,7 +27,7 @@ DAYS = 10
 PAGE = 10_000
 ROUNDS, QUICK_ROUNDS = 3, 1
 REPEATS = 4
-GROWTH_ROUNDS = 15
+GROWTH_ROUNDS, QUICK_GROWTH_ROUNDS = 15, 2
 OURS = "ours"
 LAST = str(date.fromisoformat(DAY) + timedelta(days=DAYS - 1))
 RANGE = {"start_date": DAY, "end_date": LAST}
@@ -99,7 +99,7 @@ def measure(quick: bool) -> Section:
     return Section(
         title="The server",
         explanation=EXPLANATION.format(
-            events=events, days=DAYS, page=PAGE, few=few, growth=GROWTH_ROUNDS
+            events=events, days=DAYS, page=PAGE, few=few, growth=_growth_rounds(events)
         ),
         columns=["What", "Way", "CPU, ms", "Wall, ms", "Memory, MB", "Ours / this, CPU", "Goal"],
         rows=rows.cells,
@@ -334,6 +334,10 @@ def _loads(service: Service, events: int, rounds: int, rows: Rows) -> None:
     rows.add(f"load of {events:,} rows", {name: middle(each) for name, each in costs.items()})
 
 
+def _growth_rounds(events: int) -> int:
+    return GROWTH_ROUNDS if events == EVENTS else QUICK_GROWTH_ROUNDS
+
+
 def _growth(service: Service, small: Service, events: int, rows: Rows) -> None:
     """Compare the last page and a summary with those of a tenth of the events, in turn."""
     few = events // 10
@@ -347,7 +351,7 @@ def _growth(service: Service, small: Service, events: int, rows: Rows) -> None:
             asks[f"last page {name}"] = of.process, _get(client, of.events_url, **page)
             summary = _get(client, of.summary_url, **RANGE, group_by="day")
             asks[f"summary by day {name}"] = of.process, summary
-        costs = _rounds(asks, GROWTH_ROUNDS, REPEATS)
+        costs = _rounds(asks, _growth_rounds(events), REPEATS)
     for what in ("last page", "summary by day"):
         many = [cost.cpu * 1000 for cost in costs[f"{what} many"]]
         less = [cost.cpu * 1000 for cost in costs[f"{what} few"]]

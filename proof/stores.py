@@ -41,7 +41,7 @@ LOCK = "events/_adanalytics/lock"
 # Of the requests to the store.
 STRUCK, KILLING = 0.1, 0.02
 HOLDER = "works on"
-TRIES, QUICK_TRIES = 10, 1
+TRIES, QUICK_TRIES = 6, 1
 EXPLANATION = """\
 Syncs write a dataset to moto's S3 server, which fails before it does a request or after, when only
 the answer is lost; kills happen at a random request. Then what is visible is compared with what the
