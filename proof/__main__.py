@@ -22,16 +22,8 @@ RESULTS = ROOT / "build" / "proof" / "RESULTS.json"
 EXPLANATION = ROOT / "docs" / "explanation"
 # In the order of the page. Each module has a function `measure(quick: bool) -> Section`.
 SECTIONS = [
-    "client",
-    "start",
-    "economy",
-    "server",
-    "faults",
-    "kills",
-    "stores",
-    "load",
-    "security",
-    "mutation",
+    *("client", "start", "economy", "server", "faults", "damage", "kills", "stores", "load"),
+    *("security", "mutation"),
 ]
 
 

@@ -1,21 +1,17 @@
-"""What the client makes of a server that misbehaves, and of a dataset that was damaged.
+"""What the client makes of a server that misbehaves.
 
 Each try has an outcome: the same rows as without a fault; an error of the client's own classes;
 other rows with a warning in the log; another error; or other rows without a word. The last two must
-not happen. A query of a damaged dataset, which promises less, may read it as it is.
+not happen.
 """
 
 import os
 import random
 import subprocess
 from collections.abc import Sequence
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from shutil import copytree, rmtree
-from typing import get_args
 
-from adanalytics_client.dataset import Dataset, PartFormat
 from adanalytics_server.faults import DIALECTS
 from proof.downloads import SPARK, downloads, readers
 from proof.report import Section
@@ -50,10 +46,6 @@ the data changed. *Silent* means other rows without an error.
 The file of an export that is ready is also downloaded with these faults, with wrong answers to the
 request for the rest of a file that broke off, and after its address expired. The tasks of a sync
 and the data source of Spark, both run in this process, download with each fault once.
-
-Files of a dataset are also cut, emptied, removed, exchanged with others or changed in one bit.
-`verify` compares their checksums and has to notice all damage. A query does not, so it notices only
-damage that makes a file unreadable: other rows without an error count as *read as it is*.
 """
 STATUSES = (200, 204, 301, 304, 400, 401, 403, 404, 409, 410, 418, 425, 429, 500, 502, 503, 504)
 EFFECTS = (
@@ -114,45 +106,8 @@ def command_line(at: Trial, faults: Sequence[str], folder: Path) -> None:
     at.tally.add("command line: events", outcome, f"{faults} {done.stderr}")
 
 
-def damage(place: Path, dice: random.Random) -> str:
-    """Damage one file of a dataset, and return what was done."""
-    files = [*sorted(place.glob("data/*/*/*")), *sorted(place.glob("_adanalytics/manifest/*"))]
-    file = dice.choice(files)
-    kind = dice.choice(("cut", "emptied", "removed", "exchanged", "changed"))
-    held = file.read_bytes()
-    at = dice.randrange(len(held))
-    if kind == "removed":
-        file.unlink()
-    elif kind == "exchanged":
-        file.write_bytes(dice.choice([each for each in files if each != file]).read_bytes())
-    else:
-        changed = held[:at] + bytes([held[at] ^ 1 << dice.randrange(8)]) + held[at + 1 :]
-        file.write_bytes({"cut": held[:at], "emptied": b"", "changed": changed}[kind])
-    return f"{file.relative_to(place)} {kind} at {at}"
-
-
-def damaged_datasets(at: Trial, seeds: int) -> None:
-    """Damage datasets in every format; query and verify each."""
-    at.server.reset()
-    for form in get_args(PartFormat):
-        whole, place = at.folder / f"whole-{form}", at.folder / f"damaged-{form}"
-        with at.client() as client:
-            Dataset(whole, format=form).sync(client, FIRST, LAST)
-        for seed in range(seeds):
-            rmtree(place, ignore_errors=True)
-            copytree(whole, place)
-            what = f"seed {seed}: {form}: {damage(place, random.Random(seed))}"
-            dataset = Dataset(place)
-            at.count(f"query of a damaged dataset, {form}", partial(at.queried, dataset), what)
-            at.count("verify of a damaged dataset", partial(_verified, dataset), what)
-
-
-def _verified(dataset: Dataset) -> str:
-    return SILENT if dataset.verify(None).is_whole else TYPED
-
-
 def measure(quick: bool) -> Section:
-    """Try every fault and dialect alone, then random combinations, then damage."""
+    """Try every fault and dialect alone, then random combinations."""
     seeds = QUICK_SEEDS if quick else SEEDS
     tally, truth, has_spark = Tally(), find_truth(), find_spec("pyspark") is not None
     with trial(tally, truth) as at:
@@ -161,7 +116,6 @@ def measure(quick: bool) -> Section:
                 at.each([f"{effect} {times}"])
         downloads(at, ON_DOWNLOAD, quick=quick)
         readers(at, SOON[:: 6 if quick else 1], has_spark=has_spark)
-        damaged_datasets(at, seeds // 10)
         for seed in range(seeds // 10):
             command_line(at, combination(random.Random(f"command {seed}")), at.folder)
     dialects = ["reference", *list(DIALECTS)[:: 9 if quick else 1]]
@@ -174,17 +128,7 @@ def measure(quick: bool) -> Section:
             for seed in ours[max(0, number - 1) :: step]:
                 dice = random.Random(seed)
                 at.each(combination(dice), dice.sample(ALL, 2))
-    for line in tally.wrong:
-        print(line)
-    figures = {
-        f"{operation}, {outcome}": float(counts[outcome])
-        for operation, counts in tally.counts.items()
-        for outcome in OUTCOMES
-    }
-    rows = [
-        [operation, str(counts.total()), *(str(counts[outcome]) for outcome in OUTCOMES)]
-        for operation, counts in tally.counts.items()
-    ]
+    rows, figures = tally.table(OUTCOMES)
     if not has_spark:
         missing = f"{SPARK}: PySpark is not installed (`make test-spark` does it)"
         rows.append([missing, "0", *[""] * len(OUTCOMES)])

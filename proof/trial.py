@@ -36,8 +36,8 @@ COLUMNS = (
 # What a warning has to say about rows that are not those of one moment.
 WARNING = "the data changed meanwhile"
 SAME, TYPED, WARNED = "same", "typed error", "warned"
-OTHER, SILENT, AS_IT_IS = "other error", "silent", "read as it is"
-OUTCOMES = (SAME, TYPED, WARNED, OTHER, SILENT, AS_IT_IS)
+OTHER, SILENT = "other error", "silent"
+OUTCOMES = (SAME, TYPED, WARNED, OTHER, SILENT)
 # A minute of the movable clock passes in some ten questions: enough for an export that is made.
 EXPORT_SECONDS = 600.0
 QUERY = f"SELECT {', '.join(COLUMNS)} FROM events"
@@ -57,6 +57,21 @@ class Tally:
         self.counts.setdefault(operation, Counter())[outcome] += 1
         if outcome in {OTHER, SILENT}:
             self.wrong.append(f"{operation}: {what}: {outcome}")
+
+    def table(self, outcomes: Sequence[str]) -> tuple[list[list[str]], dict[str, float]]:
+        """Return the rows of the table, and the figures; print what must not happen."""
+        for line in self.wrong:
+            print(line)
+        rows = [
+            [operation, str(counts.total()), *(str(counts[outcome]) for outcome in outcomes)]
+            for operation, counts in self.counts.items()
+        ]
+        figures = {
+            f"{operation}, {outcome}": float(counts[outcome])
+            for operation, counts in self.counts.items()
+            for outcome in outcomes
+        }
+        return rows, figures
 
 
 def essence(rows: Iterable[Mapping[str, Any]]) -> Rows:
@@ -182,11 +197,6 @@ class Trial:
         if not left:
             return self.compared(held)
         return TYPED if self.truth.has_hours(held) else SILENT
-
-    def queried(self, dataset: Dataset) -> str:
-        """Query a dataset that was damaged."""
-        held = essence(dataset.query(QUERY).to_pylist())
-        return SAME if held == self.truth.events else AS_IT_IS
 
     def compared(self, found: Rows) -> str:
         return SAME if found == self.truth.events else SILENT
