@@ -19,13 +19,7 @@ from adanalytics_cli.core.files import naming, replacing
 from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.core.numbers import Number
 from adanalytics_cli.core.periods import PERIOD_HELP, period, period_arguments
-from adanalytics_cli.output.formats import (
-    check_not_terminal,
-    contradiction,
-    file_format_option,
-    format_of,
-    is_packed,
-)
+from adanalytics_cli.output import formats
 from adanalytics_cli.output.output_file import file_path, is_device, open_stream, output_option
 from adanalytics_client import Period
 from adanalytics_client._base.quantities import counted
@@ -63,12 +57,12 @@ def _read_file_options(
 
     Raises click.UsageError when the two differ, and for compressed parquet.
     """
-    suffix, gz = (format_of(output), is_packed(output)) if output else (None, False)
+    suffix, gz = (formats.format_of(output), formats.is_packed(output)) if output else (None, False)
     packed = compression == "gzip" if compression else gz or (False if suffix else None)
     if output and suffix and file_format not in (None, suffix):
-        raise contradiction(f"-f {file_format}", output)
+        raise formats.contradiction(f"-f {file_format}", output)
     if output and suffix and packed != gz:
-        raise contradiction(f"--compression {compression}", output)
+        raise formats.contradiction(f"--compression {compression}", output)
     form = file_format or (suffix if suffix in FORMATS else None)
     if form == "parquet" and packed:
         raise click.UsageError("parquet is already compressed. Leave out .gz and --compression.")
@@ -116,7 +110,9 @@ def _resume(saved: str, job: Path, wanted: Wanted, client: "Client") -> "ExportJ
     params=[
         *period_arguments(required=False),
         output_option(),
-        file_format_option(FORMATS, "File format; the default follows the file suffix, else csv."),
+        formats.file_format_option(
+            FORMATS, "File format; the default follows the file suffix, else csv."
+        ),
         click.Option(
             ["--compression"],
             type=click.Choice(["none", "gzip"]),
@@ -184,7 +180,7 @@ def export(
             "-f json prints the result on stdout. Name a file for the export with -o FILE."
         )
     if not no_wait:
-        check_not_terminal("An export", output)
+        formats.check_not_terminal("An export", output)
     if kept and no_wait:
         raise click.UsageError(f"{job} already holds an export. To fetch it, leave out --no-wait.")
     if job and not kept and not days:

@@ -32,12 +32,7 @@ from adanalytics_cli.core.settings import (
 )
 from adanalytics_client._base.escaping import visible
 from adanalytics_client._base.files import state_folder
-from adanalytics_client._profiles.keyring_access import (
-    KeyringError,
-    NoKeyring,
-    delete_secret,
-    put_secret,
-)
+from adanalytics_client._profiles import keyring_access
 from adanalytics_client._profiles.login_store import LoginStore, StoredLogin
 from adanalytics_client._profiles.settings_file import settings_file
 
@@ -261,13 +256,13 @@ def keep_login(
     """
     if where != "file":
         try:
-            put_secret(profile, secret)
+            keyring_access.put_secret(profile, secret)
             store.put(profile, login)
-        except KeyringError as error:
+        except keyring_access.KeyringError as error:
             if where == "keyring":
                 error.remedy = error.remedy or "Keep the login in a file: --store file"
                 raise
-            if not isinstance(error, NoKeyring):
+            if not isinstance(error, keyring_access.NoKeyring):
                 remark(f"{error.message} Using a private file instead.", invocation)
         else:
             return "the keyring"
@@ -275,8 +270,8 @@ def keep_login(
     with naming(store.path, store.path.parent):
         store.put(profile, replace(login, secret=secret))
     if before is not None and before.secret is None:
-        with suppress(KeyringError):
-            delete_secret(profile)
+        with suppress(keyring_access.KeyringError):
+            keyring_access.delete_secret(profile)
     return str(store.path)
 
 

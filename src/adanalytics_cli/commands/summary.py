@@ -10,16 +10,10 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from adanalytics_cli.account.connection import ask_each, connect_each, report_end
+from adanalytics_cli.core import periods
 from adanalytics_cli.core.command import command, completing, flag, option
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.numbers import WholeNumber
-from adanalytics_cli.core.periods import (
-    PERIOD_HELP,
-    period,
-    period_arguments,
-    period_words,
-    read_begun_period,
-)
 from adanalytics_cli.output.formats import FORMATS, Format, columns_option, is_picture, pick_format
 from adanalytics_cli.output.output_file import output_options
 from adanalytics_cli.output.row_output import write_chart
@@ -47,20 +41,20 @@ def _one_group(
 def _read_compared(
     context: click.Context, parameter: click.Parameter, word: str | None
 ) -> Period | str | None:
-    return word if word == _PREVIOUS else read_begun_period(context, parameter, word)
+    return word if word == _PREVIOUS else periods.read_begun_period(context, parameter, word)
 
 
 def _compared_words(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[str]:
     words = [_PREVIOUS] if _PREVIOUS.startswith(incomplete) else []
-    return words + period_words(context, parameter, incomplete)
+    return words + periods.period_words(context, parameter, incomplete)
 
 
 @command(
     "summary",
     params=[
-        *period_arguments(required=True),
+        *periods.period_arguments(required=True),
         click.Option(
             ["-g", "--group-by"],
             type=click.Choice(["day", "campaign", "demand_tag"]),
@@ -107,9 +101,9 @@ def _compared_words(
         ),
     ],
     details=(
-        f"{PERIOD_HELP} The service leaves out filtered (invalid) traffic. The previous period is "
-        "the month, quarter or year before, up to the same day, or as many days before. Several "
-        "partners come one after the other and are never added."
+        f"{periods.PERIOD_HELP} The service leaves out filtered (invalid) traffic. The previous "
+        "period is the month, quarter or year before, up to the same day, or as many days before. "
+        "Several partners come one after the other and are never added."
     ),
     examples=[
         "adanalytics summary yesterday",
@@ -146,9 +140,9 @@ def summary(
     if rounded and (exact or form not in {"table", "xlsx"}):
         other = "--exact" if exact else f"{form}, which has every digit"
         raise click.UsageError(f"--round does not go with {other}. Leave out one of them.")
-    spans = [period(invocation, start, end)]
+    spans = [periods.period(invocation, start, end)]
     if isinstance(compare, Period):
-        spans.append(period(invocation, compare, None))
+        spans.append(periods.period(invocation, compare, None))
     elif compare:
         last = spans[0][1]
         spans.append(start.before(end and Period(last, last)))

@@ -11,16 +11,7 @@ from adanalytics_cli.console.table_view import Column, in_cells
 from adanalytics_cli.console.terminal import Terminal
 from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.core.prose import wrapped
-from adanalytics_cli.output.summary_output import (
-    MONEY,
-    Answer,
-    View,
-    in_order,
-    name_column,
-    summary_columns,
-    table_note,
-    table_rows,
-)
+from adanalytics_cli.output import summary_output
 from adanalytics_client._base.escaping import visible
 
 _NARROWEST_BAR = 4
@@ -91,31 +82,35 @@ _FUNNEL = {
 }
 
 
-def draw_summary(answer: Answer, view: View, terminal: Terminal) -> list[str]:
+def draw_summary(
+    answer: summary_output.Answer, view: summary_output.View, terminal: Terminal
+) -> list[str]:
     """Draw the bars of a summary as wide as the terminal, and its note; titles name the unit.
 
     Groups get bars of the metric that they are sorted by, else of impressions and revenue. Raises
     CommandError where there is no number.
     """
     all_rows = len(answer.summary.rows)
-    answer = in_order(answer, view, gaps=True)
+    answer = summary_output.in_order(answer, view, gaps=True)
     # Names without that of the group have no totals.
-    rows = table_rows(answer, replace(view, names=["-"]))
+    rows = summary_output.table_rows(answer, replace(view, names=["-"]))
     group_by, sorted_by = view.group_by, view.order.name if view.order else ""
     charts: list[tuple[str, list[Bar]]] = []
     if group_by is None:
-        columns = summary_columns(None, [*_FUNNEL], rounded=view.rounded)
+        columns = summary_output.summary_columns(None, [*_FUNNEL], rounded=view.rounded)
         row = rows[0] if rows else {}
         charts.append(("events", [_bar_of(row, each, _FUNNEL[each.key]) for each in columns]))
     else:
         metrics: tuple[str, ...] = ("impressions", "revenue")
         if any(isinstance(row.get(sorted_by), int | Decimal) for row in rows):
             metrics = (sorted_by,)
-        name = name_column(group_by)
-        for column in summary_columns(group_by, metrics, rounded=view.rounded):
+        name = summary_output.name_column(group_by)
+        for column in summary_output.summary_columns(group_by, metrics, rounded=view.rounded):
             bars = [_bar_of(row, column, str(row.get(name))) for row in rows]
             money = f" in {answer.summary.currency}" if answer.summary.currency else ""
-            charts.append((f"{column.heading}{money if column.key in MONEY else ''}", bars))
+            charts.append(
+                (f"{column.heading}{money if column.key in summary_output.MONEY else ''}", bars)
+            )
     with_numbers = [
         (title, bars) for title, bars in charts if any(bar.value is not None for bar in bars)
     ]
@@ -123,7 +118,7 @@ def draw_summary(answer: Answer, view: View, terminal: Terminal) -> list[str]:
         raise CommandError(
             "The summary has no numbers to draw.", remedy="Show it with -f table or -f json."
         )
-    return chart_lines(with_numbers, table_note([answer], view, all_rows), terminal)
+    return chart_lines(with_numbers, summary_output.table_note([answer], view, all_rows), terminal)
 
 
 def chart_lines(

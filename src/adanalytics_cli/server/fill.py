@@ -12,12 +12,7 @@ from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.numbers import WholeNumber
 from adanalytics_cli.core.periods import read_period
 from adanalytics_cli.core.prose import fitted
-from adanalytics_cli.server.data_folder import (
-    data_option,
-    generate_days,
-    open_partner_store,
-    server_command,
-)
+from adanalytics_cli.server import data_folder
 from adanalytics_client import Period
 from adanalytics_client._base.escaping import visible
 from adanalytics_client._base.quantities import counted
@@ -30,7 +25,7 @@ def _pairs(name: str, variable: str, form: str, meaning: str) -> click.Option:
     return click.Option([name, variable], metavar=form, multiple=True, help=meaning)
 
 
-@server_command(
+@data_folder.server_command(
     "load",
     params=[
         click.Argument(
@@ -43,7 +38,7 @@ def _pairs(name: str, variable: str, form: str, meaning: str) -> click.Option:
         _pairs("--set", "constants", "FIELD=VALUE", "Set a field to one value in every row."),
         _pairs("--where", "where", "COLUMN=VALUE", "Load only the rows with this value."),
         flag("--replace-hours", "Replace all events of every hour that a file contains."),
-        data_option(),
+        data_folder.data_option(),
     ],
     details=(
         "Each column sets the field of the same name. event_time, event_type and supply_tag_id are "
@@ -71,7 +66,7 @@ def load(
     from adanalytics_server.loading.mapping import Mapping
 
     mapping = Mapping.parse(columns=columns, constants=constants, where=where)
-    with open_partner_store(data, partner_id) as (partner, store):
+    with data_folder.open_partner_store(data, partner_id) as (partner, store):
         for path in files:
             with show_stages(path.name, invocation) as progress:
                 report = load_file(
@@ -111,7 +106,7 @@ def _describe(report: "LoadReport") -> str:
     return "\n  ".join(lines)
 
 
-@server_command(
+@data_folder.server_command(
     "generate",
     params=[
         click.Option(
@@ -129,7 +124,7 @@ def _describe(report: "LoadReport") -> str:
             10_000,
         ),
         option("--seed", WholeNumber(0), "S", "The same seed generates the same events.", 0),
-        data_option(),
+        data_folder.data_option(),
     ],
     examples=[
         "adanalytics server generate --partner acme --start 2026-01-15",
@@ -149,7 +144,7 @@ def generate(
     from adanalytics_server.seed.generate import Sample
 
     sample = Sample(start=start.first, days=days, events_per_day=events_per_day, seed=seed)
-    outcome = generate_days(data, partner_id, sample, invocation, label=partner_id)
+    outcome = data_folder.generate_days(data, partner_id, sample, invocation, label=partner_id)
     text = f"{counted(outcome.stored, 'event')} stored on {counted(days, 'day')} from {start.first}"
     if outcome.duplicates:
         text += f", {outcome.duplicates:,} already there"

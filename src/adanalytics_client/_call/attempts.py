@@ -6,17 +6,8 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Generic, TypeVar
 
+from adanalytics_client._base import effects
 from adanalytics_client._base.deadline import Deadline
-from adanalytics_client._base.effects import (
-    Atomic,
-    Failure,
-    Offload,
-    Operation,
-    Reply,
-    Request,
-    Sink,
-    Sleep,
-)
 from adanalytics_client._base.observer import RetryPlanned, WaitStarted, notify
 from adanalytics_client._base.secrets import Secret
 from adanalytics_client._base.urls import without_user
@@ -79,19 +70,19 @@ class Rules:
     appears_by: Deadline | None = None
 
 
-Judge = Callable[[Exchange], Operation[T | Setback]]
+Judge = Callable[[Exchange], effects.Operation[T | Setback]]
 """Makes the value of a good answer, or says what is wrong with it."""
 
 
 def attempts(
     session: Session,
-    request: Callable[[], Request],
+    request: Callable[[], effects.Request],
     judge: Judge[T],
     rules: Rules,
     *,
-    sink: Sink | None = None,
+    sink: effects.Sink | None = None,
     deadline: Deadline | None = None,
-) -> Operation[T]:
+) -> effects.Operation[T]:
     """Send until `judge` returns a value, or raise the error of the last problem.
 
     `request` makes the request of each attempt, without a credential; `sink` receives the body.
@@ -111,7 +102,7 @@ class _Attempts:
 
     session: Session
     rules: Rules
-    sink: Sink | None
+    sink: effects.Sink | None
     deadline: Deadline
     sent: int = 0
     failures: int = 0
@@ -126,7 +117,7 @@ class _Attempts:
     authorized: bool = False
     signed: bool = False
 
-    def send(self, request: Request) -> Operation[Exchange]:
+    def send(self, request: effects.Request) -> effects.Operation[Exchange]:
         """Send a request, again if it needs or refuses the credential or needs a new one."""
         if request.url != self.url:
             access = self.rules.access
@@ -186,10 +177,10 @@ class _Attempts:
             return True
         return False
 
-    def pause_after(self, setback: Setback, exchanged: Exchange) -> Operation[None]:
+    def pause_after(self, setback: Setback, exchanged: Exchange) -> effects.Operation[None]:
         """Wait before the next attempt, or raise the error of the problem."""
         session, policy = self.session, self.session.config.retry
-        reply = exchanged.outcome if isinstance(exchanged.outcome, Reply) else None
+        reply = exchanged.outcome if isinstance(exchanged.outcome, effects.Reply) else None
         error = setback.error.amended(attempts=self.sent)
         session.credentials.complete(error, exchanged.url, reply)
         if setback.at_once:
@@ -217,9 +208,9 @@ class _Attempts:
         planned = RetryPlanned(session.shown(exchanged.url), self.sent, seconds, error.message)
         _LOG.info("%s", planned)
         notify(session.observer.retry, planned)
-        yield Sleep(seconds)
+        yield effects.Sleep(seconds)
 
-    def _wait_out(self, hold: Wait, error: AdAnalyticsError, url: str) -> Operation[None]:
+    def _wait_out(self, hold: Wait, error: AdAnalyticsError, url: str) -> effects.Operation[None]:
         """Wait as long as the service says, which postpones the deadline."""
         config = self.session.config
         # After several wrong passwords services lock an account for minutes, even to the right one.
@@ -230,7 +221,7 @@ class _Attempts:
         shown = self.session.shown(url)
         _LOG.info("%s", RetryPlanned(shown, self.sent, hold.seconds, error.message))
         announce(self.session, hold)
-        yield Sleep(hold.seconds)
+        yield effects.Sleep(hold.seconds)
         self.deadline.extend(hold.seconds)
 
     def _sits_out(self, setback: Setback) -> bool:
@@ -248,7 +239,7 @@ class _Attempts:
         )
         return False
 
-    def _until_it_appears(self, setback: Setback) -> Operation[bool]:
+    def _until_it_appears(self, setback: Setback) -> effects.Operation[bool]:
         """Wait for a file that does not exist yet; False if there was never time for it."""
         appears_by, asked = self.rules.appears_by, setback.asked or 0.0
         if appears_by is None or appears_by.left <= 0 or asked > appears_by.left:
@@ -263,10 +254,12 @@ class _Attempts:
         return True
 
 
-def wait(session: Session, reason: str, seconds: float, *, is_new: bool = False) -> Operation[None]:
+def wait(
+    session: Session, reason: str, seconds: float, *, is_new: bool = False
+) -> effects.Operation[None]:
     """Sleep, after a report to the observer, and to the log when it `is_new` and long."""
     announce(session, WaitStarted(reason, seconds, moment_in(session, seconds)), is_new=is_new)
-    yield Sleep(seconds)
+    yield effects.Sleep(seconds)
 
 
 def _out_of_time(session: Session, setback: Setback, deadline: Deadline) -> AdAnalyticsError:
@@ -278,10 +271,10 @@ def _out_of_time(session: Session, setback: Setback, deadline: Deadline) -> AdAn
     return error if name in error.message else error.amended(message=f"{error.message} {why}")
 
 
-def _obey(session: Session, url: str, seconds: float) -> Operation[Wait]:
+def _obey(session: Session, url: str, seconds: float) -> effects.Operation[Wait]:
     """Obey a 429: every request with this key waits, not only the one that was refused."""
     if session.config.base.counts(url):
-        hold: Wait = yield Atomic(lambda: session.quota.hold(seconds))
+        hold: Wait = yield effects.Atomic(lambda: session.quota.hold(seconds))
         return replace(hold, seconds=seconds)
     return Wait(seconds, moment_in(session, seconds), is_new=True, by_service=True)
 
@@ -291,7 +284,7 @@ class Answer(Generic[T]):
     """A good reply, the value read from it, and the address that sent it."""
 
     value: T = field(repr=False)
-    reply: Reply
+    reply: effects.Reply
     url: str
 
     def checked(self, credentials: Credentials, read: Callable[[], R]) -> R:
@@ -308,25 +301,25 @@ class Answer(Generic[T]):
         raise credentials.complete(error, self.url, self.reply).with_traceback(None) from None
 
 
-def read_json(reply: Reply) -> Json:
+def read_json(reply: effects.Reply) -> Json:
     """Return the body as exact JSON; None when the status means that there is none."""
     return None if reply.status == NO_CONTENT else parse(reply.body)
 
 
 def call(
     session: Session,
-    request: Request,
-    read: Callable[[Reply], T],
+    request: effects.Request,
+    read: Callable[[effects.Reply], T],
     rules: Rules = Rules(),
     *,
-    sink: Sink | None = None,
+    sink: effects.Sink | None = None,
     deadline: Deadline | None = None,
-) -> Operation[Answer[T]]:
+) -> effects.Operation[Answer[T]]:
     """Send until it succeeds; a body that `read` refuses as NotJson is requested again."""
 
-    def judge(exchanged: Exchange) -> "Operation[Answer[T] | Setback]":
+    def judge(exchanged: Exchange) -> "effects.Operation[Answer[T] | Setback]":
         outcome = exchanged.outcome
-        if isinstance(outcome, Failure):
+        if isinstance(outcome, effects.Failure):
             within = session.limit_of(deadline)
             return failure_setback(
                 outcome, exchanged.url, repeatable=rules.repeatable, within=within
@@ -338,7 +331,7 @@ def call(
             if sink is None and len(outcome.body) < _QUICK_BODY:
                 value = read(outcome)
             else:
-                value = yield Offload(lambda: read(outcome))
+                value = yield effects.Offload(lambda: read(outcome))
         except NotJson as error:
             return unreadable_setback(outcome, error, repeatable=rules.repeatable)
         except ProtocolError as error:
@@ -355,7 +348,7 @@ def call(
 def log_in_of(session: Session, deadline: Deadline) -> LogIn:
     """Return how to exchange an e-mail and password for a token, by `deadline`."""
 
-    def log_in(login: Login) -> Operation[Secret]:
+    def log_in(login: Login) -> effects.Operation[Secret]:
         request = login_request(session.config.base, login)
         answer = yield from call(
             session, request, read_json, Rules(Access.NEVER), deadline=deadline

@@ -7,38 +7,24 @@ from copy import copy
 from dataclasses import dataclass
 from typing import TypeVar
 
+from adanalytics_client import errors
+from adanalytics_client._base import effects
 from adanalytics_client._base.deadline import Deadline
-from adanalytics_client._base.effects import (
-    Exclusive,
-    Failure,
-    Operation,
-    Reply,
-    Request,
-    ResponseHead,
-)
 from adanalytics_client._base.secrets import Secret
 from adanalytics_client._base.urls import BaseUrl, redact_queries, redact_url
 from adanalytics_client._call.config import Bearer, Credential, Login
 from adanalytics_client._json.encoding import utf8
 from adanalytics_client._json.exact import Json
-from adanalytics_client.errors import (
-    AdAnalyticsError,
-    ConfigurationError,
-    ProtocolError,
-    RequestTimeout,
-    ServerError,
-    TransportError,
-)
 
-E = TypeVar("E", bound=AdAnalyticsError)
+E = TypeVar("E", bound=errors.AdAnalyticsError)
 
 JSON_BODY = ("content-type", "application/json")
 _LOGIN = "/api/auth/login"
 
 
-def login_request(base: BaseUrl, login: Login) -> Request:
+def login_request(base: BaseUrl, login: Login) -> effects.Request:
     body = {"email": login.email, "password": login.password.reveal()}
-    return Request("POST", base.at(_LOGIN), (JSON_BODY,), json.dumps(body).encode("utf-8"))
+    return effects.Request("POST", base.at(_LOGIN), (JSON_BODY,), json.dumps(body).encode("utf-8"))
 
 
 def token_of(content: Json) -> Secret:
@@ -48,11 +34,11 @@ def token_of(content: Json) -> Secret:
     # Error reports show the local variables of every frame in the traceback.
     del content, token
     if issued is None:
-        raise ProtocolError("The login answer has no token.", remedy="Check base_url.")
+        raise errors.ProtocolError("The login answer has no token.", remedy="Check base_url.")
     try:
         return issued.for_header("token")
-    except ConfigurationError:
-        raise ProtocolError(
+    except errors.ConfigurationError:
+        raise errors.ProtocolError(
             "The login answer has a token with characters that a header cannot contain.",
             remedy="Report it to the service.",
         ) from None
@@ -73,7 +59,7 @@ _SECRET_HEADERS = frozenset({"set-cookie", "authorization", "authentication-info
 class LogIn:
     """How to log in, and until when to wait for the login of another request, if not for ever."""
 
-    operation: Callable[[Login], Operation[Secret]]
+    operation: Callable[[Login], effects.Operation[Secret]]
     latest: Deadline | None
 
 
@@ -92,7 +78,7 @@ class Credentials:
         self._replaced: deque[Secret] = deque(maxlen=_MOST_REPLACED)
         self._secret = source.secret if isinstance(source, Bearer) else None
         self._round = 0
-        self._failure: AdAnalyticsError | None = None
+        self._failure: errors.AdAnalyticsError | None = None
 
     @property
     def renewable(self) -> bool:
@@ -107,13 +93,13 @@ class Credentials:
             return "Log in again: a token is valid for 7 days."
         return "Check the API key, or have an admin create one in Settings > API Keys."
 
-    def current(self, log_in: LogIn) -> Operation[tuple[Secret, int]]:
+    def current(self, log_in: LogIn) -> effects.Operation[tuple[Secret, int]]:
         """Return the credential to send, after a login if there is none yet, and its round.
 
         The round shows whether a later 401 is for an old credential.
         """
         if self._source is None:
-            raise ConfigurationError(
+            raise errors.ConfigurationError(
                 "The address needs a credential, but only signed addresses were expected here.",
                 remedy="Download it with the client that ordered it.",
             )
@@ -141,7 +127,7 @@ class Credentials:
         shown = utf8(redact_queries(self.redact(text))).decode()
         return shown if len(shown) <= _LONGEST_TEXT else f"{shown[:_LONGEST_TEXT]}..."
 
-    def request_id(self, head: ResponseHead) -> str | None:
+    def request_id(self, head: effects.ResponseHead) -> str | None:
         """The `X-Request-Id` of a response, for the service's support."""
         return self.shown(head.get("x-request-id") or "") or None
 
@@ -155,7 +141,7 @@ class Credentials:
             url=self.redact(error.url) if error.url else None,
         )
 
-    def complete(self, error: E, url: str, reply: Reply | None) -> E:
+    def complete(self, error: E, url: str, reply: effects.Reply | None) -> E:
         """Add the address and the response to an error, all without secrets."""
         if reply is not None:
             head = reply.head.headers.items()
@@ -178,25 +164,25 @@ class Credentials:
             text = text[:-_LONGEST_SECRET]
         return utf8(text)[:_LARGEST_BODY].decode(errors="ignore")
 
-    def renew(self, seen: int, log_in: LogIn) -> Operation[None]:
+    def renew(self, seen: int, log_in: LogIn) -> effects.Operation[None]:
         """Replace the credential of a round, unless another request already has."""
         latest = log_in.latest
         moment = None if latest is None else latest.moment
-        outcome = yield Exclusive(lambda: self._log_in(seen, log_in), moment)
-        if latest is not None and isinstance(outcome, Failure):
-            raise RequestTimeout(
+        outcome = yield effects.Exclusive(lambda: self._log_in(seen, log_in), moment)
+        if latest is not None and isinstance(outcome, effects.Failure):
+            raise errors.RequestTimeout(
                 f"A login that another call started did not finish within {latest.name}.",
                 remedy="Try later, or allow more time.",
             )
 
-    def _log_in(self, seen: int, log_in: LogIn) -> Operation[None]:
+    def _log_in(self, seen: int, log_in: LogIn) -> effects.Operation[None]:
         if self._round != seen or not isinstance(self._source, Login):
             if self._failure is not None:
                 raise copy(self._failure)
             return
         try:
             issued = yield from log_in.operation(self._source)
-        except AdAnalyticsError as error:
+        except errors.AdAnalyticsError as error:
             if not _lacked_time(error, log_in):
                 self._failure = error
                 self._round += 1
@@ -208,7 +194,9 @@ class Credentials:
         self._round += 1
 
 
-def _lacked_time(error: AdAnalyticsError, log_in: LogIn) -> bool:
+def _lacked_time(error: errors.AdAnalyticsError, log_in: LogIn) -> bool:
     """Return whether a login with more time might succeed, so that its failure is not shared."""
-    hurried = log_in.latest is not None and isinstance(error, (ServerError, TransportError))
-    return hurried or isinstance(error, RequestTimeout)
+    hurried = log_in.latest is not None and isinstance(
+        error, (errors.ServerError, errors.TransportError)
+    )
+    return hurried or isinstance(error, errors.RequestTimeout)

@@ -6,30 +6,10 @@ from datetime import UTC, datetime
 from functools import partial
 from urllib.parse import urldefrag
 
+from adanalytics_client._base import effects, urls
 from adanalytics_client._base.compression import DamagedBody
 from adanalytics_client._base.deadline import Deadline
-from adanalytics_client._base.effects import (
-    Atomic,
-    Failure,
-    FailureKind,
-    Operation,
-    Reply,
-    Request,
-    ResponseHead,
-    Send,
-    Sink,
-    Sleep,
-)
 from adanalytics_client._base.observer import RequestDue, RequestSent, WaitStarted, notify
-from adanalytics_client._base.urls import (
-    Address,
-    BaseUrl,
-    absolute_url,
-    host_of,
-    origin_of,
-    redact_url,
-    without_user,
-)
 from adanalytics_client._call.session import Session
 from adanalytics_client._quota.window import Permit, Wait
 from adanalytics_client.errors import ProtocolError, QuotaExceeded, RequestTimeout
@@ -53,25 +33,25 @@ class Exchange:
         signed: whether the address has refused the credential, so it is a signed one.
     """
 
-    outcome: Reply | Failure
+    outcome: effects.Reply | effects.Failure
     url: str
     waited: float
     signed: bool = False
 
     @property
     def status(self) -> int | None:
-        return self.outcome.status if isinstance(self.outcome, Reply) else None
+        return self.outcome.status if isinstance(self.outcome, effects.Reply) else None
 
 
 def exchange(
     session: Session,
-    request: Request,
+    request: effects.Request,
     *,
-    sink: Sink | None = None,
+    sink: effects.Sink | None = None,
     carry: bool = True,
     deadline: Deadline | None,
     resends: int = 0,
-) -> Operation[Exchange]:
+) -> effects.Operation[Exchange]:
     """Send a request and follow redirects here, not in httpx, so that each hop is checked.
 
     Waits for quota postpone the `deadline`; `resends` requests of the same call preceded this one.
@@ -80,10 +60,11 @@ def exchange(
     request = replace(request, timeout=session.config.timeout)
     for number in range(resends, resends + _MOST_REDIRECTS + 1):
         if deadline is not None and deadline.over:
+            host = urls.host_of(request.url)
             raise RequestTimeout(
-                f"{deadline.name} passed before the request to {host_of(request.url)} was sent.",
+                f"{deadline.name} passed before the request to {host} was sent.",
                 remedy="Try later, or allow more time.",
-                url=redact_url(request.url),
+                url=urls.redact_url(request.url),
                 attempts=int(number > resends),
             )
         shown = session.shown(request.url)
@@ -94,16 +75,18 @@ def exchange(
             deadline.extend(held)
         started = session.clock.monotonic()
         until = None if deadline is None else deadline.for_one_request
-        outcome: Reply | Failure
+        outcome: effects.Reply | effects.Failure
         try:
-            outcome = yield Send(request, until, sink)
+            outcome = yield effects.Send(request, until, sink)
         except DamagedBody as error:
-            outcome = Failure(FailureKind.UNREADABLE, arrived=True, detail=str(error))
-        head = outcome.head if isinstance(outcome, Reply) else None
+            outcome = effects.Failure(
+                effects.FailureKind.UNREADABLE, arrived=True, detail=str(error)
+            )
+        head = outcome.head if isinstance(outcome, effects.Reply) else None
         if head is not None and session.config.base.owns(request.url):
             session.clock_check.compare(head.sent_at)
         if permit is not None:
-            yield Atomic(partial(session.quota.settle, permit, head))
+            yield effects.Atomic(partial(session.quota.settle, permit, head))
         seconds = session.clock.monotonic() - started
         report = RequestSent(
             method=request.method,
@@ -112,7 +95,7 @@ def exchange(
             seconds=seconds,
             request_id=session.credentials.request_id(head) if head else None,
             resends=number,
-            failure=outcome.kind.name.lower() if isinstance(outcome, Failure) else None,
+            failure=outcome.kind.name.lower() if isinstance(outcome, effects.Failure) else None,
         )
         result = report.status or report.failure
         _LOG.debug("%s %s: %s after %.3f s", report.method, report.url, result, report.seconds)
@@ -123,11 +106,11 @@ def exchange(
     raise ProtocolError(
         "The service redirects in a loop.",
         remedy="Check base_url, or try later.",
-        url=redact_url(request.url),
+        url=urls.redact_url(request.url),
     )
 
 
-def _pace(session: Session, url: str) -> Operation[tuple[Permit | None, float]]:
+def _pace(session: Session, url: str) -> effects.Operation[tuple[Permit | None, float]]:
     """Wait until a request may be sent; return the permit and the seconds waited.
 
     A request outside the Partner API needs no permit.
@@ -137,7 +120,7 @@ def _pace(session: Session, url: str) -> Operation[tuple[Permit | None, float]]:
         return None, waited
     least = _SHORTEST_PAUSE
     while True:
-        permit: Permit | Wait = yield Atomic(session.quota.take)
+        permit: Permit | Wait = yield effects.Atomic(session.quota.take)
         if isinstance(permit, Permit):
             return permit, waited
         seconds = max(permit.seconds, least)
@@ -148,7 +131,7 @@ def _pace(session: Session, url: str) -> Operation[tuple[Permit | None, float]]:
                 resumes_at=permit.resumes_at,
             )
         announce(session, permit)
-        yield Sleep(seconds)
+        yield effects.Sleep(seconds)
         waited += seconds
         # A caller's clock may count in milliseconds or seconds, and not move for less.
         least = min(2 * least, 1.0)
@@ -173,7 +156,9 @@ def moment_in(session: Session, seconds: float) -> datetime:
     return datetime.fromtimestamp(session.clock.time() + seconds, tz=UTC)
 
 
-def _redirected(base: BaseUrl, request: Request, head: ResponseHead, *, carry: bool) -> Request:
+def _redirected(
+    base: urls.BaseUrl, request: effects.Request, head: effects.ResponseHead, *, carry: bool
+) -> effects.Request:
     """Make the request for the next hop (RFC 9110, section 15.4).
 
     The credential stays only while every hop is on the base origin, and only if `carry`; once
@@ -181,9 +166,9 @@ def _redirected(base: BaseUrl, request: Request, head: ResponseHead, *, carry: b
     308) on the base origin, or becomes a GET (303); any other would carry a body to a place that
     the user did not name.
     """
-    location = without_user(head.get("location") or "")
-    target = Address(urldefrag(absolute_url(request.url, location)).url)
-    if origin_of(target) is None:
+    location = urls.without_user(head.get("location") or "")
+    target = urls.Address(urldefrag(urls.absolute_url(request.url, location)).url)
+    if urls.origin_of(target) is None:
         raise ProtocolError(
             "The service redirected to something that is not an http address.",
             remedy="Check base_url.",
@@ -194,7 +179,7 @@ def _redirected(base: BaseUrl, request: Request, head: ResponseHead, *, carry: b
             request = replace(request, method="GET", body=None)
         elif not (home and head.status in {307, 308}):
             raise ProtocolError(
-                f"The service redirected a {request.method} to {redact_url(target)}.",
+                f"The service redirected a {request.method} to {urls.redact_url(target)}.",
                 remedy="If it has moved there, set base_url to it.",
             )
     return replace(request, url=target, credential=request.credential if home and carry else None)

@@ -6,16 +6,8 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from adanalytics_client._base import effects
 from adanalytics_client._base.deadline import Deadline
-from adanalytics_client._base.effects import (
-    Atomic,
-    Failure,
-    FailureKind,
-    Offload,
-    Operation,
-    Reply,
-    Request,
-)
 from adanalytics_client._base.locks import POSIX
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._base.validation import check_seconds, invalid
@@ -75,13 +67,13 @@ class Delivery:
         self._order = order
         self._renewed_at = -1
 
-    def run(self, path: Path, *, timeout: float) -> Operation[Path]:
+    def run(self, path: Path, *, timeout: float) -> effects.Operation[Path]:
         """Wait for the export and fetch every file; either all of them appear or none.
 
         It waits at most `timeout` seconds for the files; the time in which bytes arrive does not
         count.
         """
-        yield Atomic(lambda: check_arrival(path))
+        yield effects.Atomic(lambda: check_arrival(path))
         clock = self._session.clock
         ready_by = Deadline(clock, clock.monotonic() + timeout, f"timeout={timeout:g}")
         self.status = yield from wait_for(
@@ -92,12 +84,12 @@ class Delivery:
         try:
             for number, target in enumerate(self._targets(path)):
                 # Opened here and not in a thread, where a cancellation would leave it open.
-                transfer = yield Atomic(self._opening(target, number))
+                transfer = yield effects.Atomic(self._opening(target, number))
                 transfers.append(transfer)
                 yield from self._fetch(number, transfer, ready_by, timeout)
             self._check_events(transfers)
             for transfer in transfers:
-                yield Offload(transfer.commit)
+                yield effects.Offload(transfer.commit)
         except DownloadError as error:
             error.amended(part=_kept(transfer, transfers))
             raise
@@ -111,7 +103,7 @@ class Delivery:
                 transfer.close()
         return path
 
-    def fetch_range(self, sink: FileRange) -> Operation[None]:
+    def fetch_range(self, sink: FileRange) -> effects.Operation[None]:
         """Fetch a range of the file of an export that is done."""
         clock = self._session.clock
         yield from self._fetch(0, sink, Deadline(clock, clock.monotonic(), "0"), 0)
@@ -160,10 +152,10 @@ class Delivery:
 
     def _fetch(
         self, number: int, transfer: _Receiving, ready_by: Deadline, timeout: float
-    ) -> Operation[None]:
-        def request() -> Request:
+    ) -> effects.Operation[None]:
+        def request() -> effects.Request:
             url = self.status.files[number].url
-            return Request("GET", url, (_AS_STORED, *transfer.ranges()))
+            return effects.Request("GET", url, (_AS_STORED, *transfer.ranges()))
 
         self._renewed_at = -1
         judge = partial(self._judge, transfer, timeout)
@@ -172,7 +164,7 @@ class Delivery:
 
     def _judge(
         self, transfer: _Receiving, timeout: float, exchange: Exchange
-    ) -> Operation[Setback | None]:
+    ) -> effects.Operation[Setback | None]:
         """Return None when the file is complete, else its problem; renew an expired address."""
         setback = yield from self._problem_of(exchange, transfer, timeout)
         if setback is None:
@@ -189,9 +181,9 @@ class Delivery:
 
     def _problem_of(
         self, exchange: Exchange, transfer: _Receiving, timeout: float
-    ) -> Operation[Setback | None]:
+    ) -> effects.Operation[Setback | None]:
         outcome, session = exchange.outcome, self._session
-        if isinstance(outcome, Failure):
+        if isinstance(outcome, effects.Failure):
             return _broken(session, outcome, exchange.url, transfer)
         if not transfer.accepted:
             absent = self._may_appear(outcome, exchange.url, transfer, timeout)
@@ -201,7 +193,7 @@ class Delivery:
             return Setback(_short(transfer), again=True)
         had_earlier_bytes = transfer.has_earlier_bytes
         try:
-            yield Offload(transfer.verify)
+            yield effects.Offload(transfer.verify)
         except DownloadError as error:
             transfer.restart()
             # Bytes of an earlier run may have changed on the disk; new ones would be the same
@@ -211,7 +203,9 @@ class Delivery:
             )
         return None
 
-    def _may_appear(self, reply: Reply, url: str, transfer: _Receiving, timeout: float) -> bool:
+    def _may_appear(
+        self, reply: effects.Reply, url: str, transfer: _Receiving, timeout: float
+    ) -> bool:
         """Return whether a refused object may not exist yet.
 
         Until then presigned addresses respond with 404, or with 403 if the signer may not list
@@ -227,7 +221,7 @@ class Delivery:
         return missing and now - answered_at < timeout
 
     def _refusal(
-        self, reply: Reply, url: str, transfer: _Receiving, *, signed: bool, absent: bool
+        self, reply: effects.Reply, url: str, transfer: _Receiving, *, signed: bool, absent: bool
     ) -> Setback:
         """Describe the problem of a response that is not the file."""
         session, form = self._session, self._order.format
@@ -263,13 +257,13 @@ def _open_files_limit() -> int | None:
     return None if most == resource.RLIM_INFINITY else most
 
 
-def _broken(session: Session, failure: Failure, url: str, transfer: _Receiving) -> Setback:
+def _broken(session: Session, failure: effects.Failure, url: str, transfer: _Receiving) -> Setback:
     """Describe the problem of a body that did not end properly, or of a missing response."""
-    if failure.kind is FailureKind.UNREADABLE:
+    if failure.kind is effects.FailureKind.UNREADABLE:
         transfer.restart()
         return Setback(incomplete(f"The file arrived damaged ({failure.detail})."), again=True)
-    broke_off = transfer.received and failure.kind is FailureKind.BROKEN
-    if broke_off or failure.kind is FailureKind.TRUNCATED:
+    broke_off = transfer.received and failure.kind is effects.FailureKind.BROKEN
+    if broke_off or failure.kind is effects.FailureKind.TRUNCATED:
         return Setback(_short(transfer), again=True)
     return failure_setback(failure, url, repeatable=True, within=session.limit_of(None))
 
@@ -298,7 +292,7 @@ def _broken_off(error: StatusError | TransportError, kept: str, received: int) -
 
 def _renewed(
     session: Session, order: ExportOrder, known: ExportStatus
-) -> Operation[ExportStatus | None]:
+) -> effects.Operation[ExportStatus | None]:
     """Return the status with fresh addresses of the same files, or None without a way to them.
 
     The order is repeated only if an earlier repeat returned the same export: otherwise it might

@@ -12,6 +12,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
+from adanalytics_client import errors
 from adanalytics_client._base.observer import PullPlanned
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._call.session import Connection
@@ -33,18 +34,6 @@ from adanalytics_client.dataset.store import Store
 from adanalytics_client.dataset.tables import EventTables, Table
 from adanalytics_client.dataset.task import Part, Task
 from adanalytics_client.dataset.workers import WorkerPool
-from adanalytics_client.errors import (
-    ConfigurationError,
-    DownloadError,
-    ExportError,
-    ExportTimeout,
-    InvalidRequest,
-    NotFound,
-    PermissionDenied,
-    ProtocolError,
-    ServerError,
-    TransportError,
-)
 from adanalytics_client.events import EventQuery
 from adanalytics_client.jobs import ExportJob
 
@@ -64,16 +53,22 @@ FAILURES_IN_A_ROW = 4
 """After this many failures in a row the service counts as unavailable."""
 
 # Errors that may affect one query and not others; a refused credential is not among them.
-_OF_ONE_QUERY = (DownloadError, ExportError, ProtocolError, ServerError, TransportError)
+_OF_ONE_QUERY = (
+    errors.DownloadError,
+    errors.ExportError,
+    errors.ProtocolError,
+    errors.ServerError,
+    errors.TransportError,
+)
 # After these errors, another try with the same order would always fail.
 _ORDER_LOST = (
-    ConfigurationError,
-    DownloadError,
-    ExportError,
-    InvalidRequest,
-    NotFound,
-    PermissionDenied,
-    ProtocolError,
+    errors.ConfigurationError,
+    errors.DownloadError,
+    errors.ExportError,
+    errors.InvalidRequest,
+    errors.NotFound,
+    errors.PermissionDenied,
+    errors.ProtocolError,
 )
 
 
@@ -182,7 +177,7 @@ class Fetcher:
             except _Drift as drift:
                 problem = f"{str(drift).rstrip('.')}."
         spool.clear()
-        raise ProtocolError(
+        raise errors.ProtocolError(
             f"The pages of {spool.query} did not fit together in {ATTEMPTS} attempts: {problem}"
         )
 
@@ -216,7 +211,7 @@ class Fetcher:
                     spool.put(page)
                     token = page.token
                     yield page
-            except ProtocolError as error:
+            except errors.ProtocolError as error:
                 if token is None:
                     raise
                 # The first page was good, so a fault of a later one may be temporary.
@@ -230,16 +225,16 @@ class Fetcher:
                 return self._take(spool, ExportJob(saved, self.connection))
         except _ORDER_LOST as error:
             # An export that is not done in a second run may never be.
-            if isinstance(error, DownloadError) and error.part:
+            if isinstance(error, errors.DownloadError) and error.part:
                 raise
         while True:
             job = self.order(spool)
             try:
                 return self._take(spool, job)
-            except ExportTimeout:
+            except errors.ExportTimeout:
                 raise
             except _ORDER_LOST as error:
-                if isinstance(error, DownloadError) and error.part:
+                if isinstance(error, errors.DownloadError) and error.part:
                     raise
                 spool.clear()
                 if job.order.format == "csv":
@@ -255,7 +250,7 @@ class Fetcher:
         )
         try:
             job = ExportJob(self.connection.driver.run(ordered), self.connection)
-        except InvalidRequest:
+        except errors.InvalidRequest:
             if form == "csv":
                 raise
             self._format = "csv"
@@ -290,7 +285,7 @@ class Fetcher:
         most = min(self.workers, file.stat().st_size // SECTION_BYTES)
         if sections := Section.of_file(file, most):
             # A line break in quotes leads to either error, and the system may end a process.
-            with suppress(ProtocolError, BrokenExecutor):
+            with suppress(errors.ProtocolError, BrokenExecutor):
                 tasks = [replace(task, section=each) for each in sections]
                 begun = [self._pool.submit(sort, each, file, self.folder) for each in tasks]
                 parts = [each.result() for each in begun]
