@@ -8,10 +8,11 @@ file is there, and corrects the manifest and the table.
 
 from collections.abc import Collection, Iterable
 from datetime import date, datetime
+from itertools import chain
 
 from msgspec.structs import replace
 
-from adanalytics_client.dataset.layout import DATA, JOURNAL, Hour, hours_of
+from adanalytics_client.dataset.layout import DATA, JOURNAL, Hour
 from adanalytics_client.dataset.manifest import (
     FinishedHour,
     HourRecord,
@@ -35,8 +36,7 @@ class Contents:
         self.table = FileTable(store, identity) if identity.table else None
         self._noted: set[Hour] = set()
         self._recover()
-        self._sizes = store.sizes(DATA)
-        self._parts = {name for name in self._sizes if name.endswith(f"/part-0.{identity.form}")}
+        self._sizes = {**store.sizes(DATA)}
 
     def find_damage(self, days: Iterable[date]) -> list[str]:
         """Describe hours whose file is missing, has another length, or should not be there.
@@ -45,14 +45,13 @@ class Contents:
         manifest is damaged. `verify` reads the bytes.
         """
         found = {}
-        for hour in (hour for day in days for hour in hours_of(day)):
-            record = self.manifest.record(hour)
+        records = (self.manifest.day(day).by_hour.items() for day in days)
+        for hour, record in chain.from_iterable(records):
             name = self.identity.part_name(hour, record)
             size = self._sizes.get(name)
-            if record is None or size == (record.size or None):
-                continue
-            is_now = "was deleted" if size is None else f"has {size} bytes, not {record.size}"
-            found[hour] = f"{name} {is_now}"
+            if size != (record.size or None):
+                is_now = "was deleted" if size is None else f"has {size} bytes, not {record.size}"
+                found[hour] = f"{name} {is_now}"
         self.manifest.forget(found)
         days_lost = self.manifest.damaged.items()
         return [*found.values(), *(f"the manifest of {day}: {what}" for day, what in days_lost)]
@@ -65,17 +64,17 @@ class Contents:
         self._noted.add(hour)
         if finished.file is not None:
             self.store.move_in(finished.file, name)
-            self._parts.add(name)
-        elif name in self._parts:
+            self._sizes[name] = record.size
+        elif name in self._sizes:
             self.store.remove(name)
-            self._parts.discard(name)
+            del self._sizes[name]
         self.manifest.put({hour: record})
 
     def note_empty(self, hours: Iterable[Hour], asked_at: datetime, fingerprint: str) -> None:
         """Record, without a request, that hours have no events."""
         for hour in hours:
             record = HourRecord(0, 0, "", asked_at, fingerprint)
-            if self.identity.part_name(hour, record) in self._parts:
+            if self.identity.part_name(hour, record) in self._sizes:
                 self.commit(FinishedHour(hour, record), fingerprint)
             else:
                 self.manifest.put({hour: record})
