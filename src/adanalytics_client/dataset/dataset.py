@@ -273,9 +273,8 @@ class Dataset:
         # A separate view, so that the end of this sync leaves the caller's client open.
         branch = replace(connection, driver=connection.driver.branch())
         with store.lock():
-            identity = self._identity(client, store, moved_from)
-            contents = Contents(store, identity)
-            yield Sync(branch, contents, identity, span, via, repull, now, report)
+            contents = Contents(store, self._identity(client, store, moved_from))
+            yield Sync(branch, contents, span, via, repull, now, report)
 
     def verify(
         self,

@@ -49,7 +49,6 @@ class Sync:
 
     connection: Connection[SyncDriver]
     contents: Contents
-    identity: Identity
     span: Period | None
     via: Via
     repull: int
@@ -156,8 +155,8 @@ class Sync:
         return [hour for day in known for hour in needs.days[day].doubtful]
 
     def _fetcher(self, folder: Path) -> Fetcher:
-        store = self.contents.store
-        return Fetcher(self.connection, store, self.identity, folder, self.now, self.workers)
+        store, identity = self.contents.store, self.contents.identity
+        return Fetcher(self.connection, store, identity, folder, self.now, self.workers)
 
     def _find_needs(self) -> Needs:
         now, damaged = self.now(), self.report.damaged
@@ -168,12 +167,12 @@ class Sync:
 
         Before a good answer, the partner or the address may be a mistake.
         """
-        store = self.contents.store
+        store, identity = self.contents.store, self.contents.identity
         service = ServiceDays(self.connection, self.span, self.contents.manifest.days())
-        if Identity.read(store) != self.identity:
+        if Identity.read(store) != identity:
             # Pages of another service or partner.
             list_started(store, lambda _start: False)
-            store.write(IDENTITY, seal(self.identity))
+            store.write(IDENTITY, seal(identity))
         return service
 
     def _list_queries(
