@@ -52,24 +52,12 @@ ATTEMPTS = 3
 FAILURES_IN_A_ROW = 4
 """After this many failures in a row the service counts as unavailable."""
 
+_OF_AN_EXPORT = (errors.DownloadError, errors.ExportError, errors.ProtocolError)
+_REFUSED = (errors.InvalidRequest, errors.NotFound, errors.PermissionDenied)
 # Errors that may affect one query and not others; a refused credential is not among them.
-_OF_ONE_QUERY = (
-    errors.DownloadError,
-    errors.ExportError,
-    errors.ProtocolError,
-    errors.ServerError,
-    errors.TransportError,
-)
+_OF_ONE_QUERY = (*_OF_AN_EXPORT, errors.ServerError, errors.TransportError)
 # After these errors, another try with the same order would always fail.
-_ORDER_LOST = (
-    errors.ConfigurationError,
-    errors.DownloadError,
-    errors.ExportError,
-    errors.InvalidRequest,
-    errors.NotFound,
-    errors.PermissionDenied,
-    errors.ProtocolError,
-)
+_ORDER_LOST = (*_OF_AN_EXPORT, *_REFUSED, errors.ConfigurationError)
 
 
 class _Drift(Exception):
