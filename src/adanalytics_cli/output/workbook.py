@@ -7,7 +7,6 @@ from functools import cache
 from math import isfinite
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 import xlsxwriter
 from xlsxwriter.exceptions import FileCreateError
@@ -17,9 +16,6 @@ from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.output.formats import SHEET_ROWS
 from adanalytics_cli.output.output_file import is_device, open_output
 from adanalytics_client._json.encoding import csv_cells, utf8
-
-if TYPE_CHECKING:
-    from xlsxwriter import Workbook
 
 Row = Mapping[str, object]
 Show = Callable[[object], str]
@@ -82,7 +78,7 @@ class _Sheet:
     """A sheet that is written row by row; `rows` counts those below the heading."""
 
     def __init__(
-        self, book: "Workbook", title: str, names: Sequence[str], shows: Sequence[Show]
+        self, book: xlsxwriter.Workbook, title: str, names: Sequence[str], shows: Sequence[Show]
     ) -> None:
         self._sheet, self._names, self._shows = book.add_worksheet(title), names, shows
         self._format = cache(lambda look: book.add_format({"num_format": look}))

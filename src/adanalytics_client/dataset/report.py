@@ -4,13 +4,11 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from adanalytics_client._events.plan import runs_of
 from adanalytics_client.dataset.layout import REPORTS, Hour
-
-if TYPE_CHECKING:
-    from adanalytics_client.dataset.store import Store
+from adanalytics_client.dataset.store import Store
 
 Remedy = Literal["sync", "repull", "delete"]
 """The remedy for a problem: a sync of its day, one with `repull`, or deleting the file."""
@@ -97,7 +95,7 @@ class SyncReport:
         return (self.wanted or 0) - len(self.hours)
 
 
-def write_report(report: SyncReport, store: "Store") -> None:
+def write_report(report: SyncReport, store: Store) -> None:
     """Write the file about failed queries, if there are any, and set its name."""
     if report.failed:
         report.file = f"{REPORTS}/{report.began:%Y%m%dT%H%M%SZ}.json"
