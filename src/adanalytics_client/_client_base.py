@@ -89,13 +89,10 @@ class ClientBase(Generic[Http, Driving]):
             base=BaseUrl.parse(base_url),
         )
         check_observer(observer)
+        log = _chosen(quota_log, "ADANALYTICS_QUOTA_LOG", _QUOTA_LOG)
         session = Session.open(
             config,
-            store=open_store(
-                _chosen(quota_log, "ADANALYTICS_QUOTA_LOG", _QUOTA_LOG),
-                config.quota_name,
-                os.environ,
-            ),
+            store=open_store(log, config.quota_name, os.environ),
             observer=observer or Observer(),
             clock=clock or SystemClock(),
             jitter=jitter,

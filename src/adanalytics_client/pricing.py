@@ -162,11 +162,11 @@ def prices(
     pace = pace or Pace()
     hourly = _begun([DateRange(estimate.start, estimate.end, "hour")], estimate)
     by_hour = requests_of(hourly, estimate.counts or {}, size=LARGEST_PAGE)
-    found = [
+    return [
         _price_of_pages("hourly", by_hour, estimate, quota, concurrency, pace),
         _price_of_pages("auto", _auto_requests(estimate), estimate, quota, concurrency, pace),
+        _price_of_export(estimate, quota, pace),
     ]
-    return [*found, _price_of_export(estimate, quota, pace)]
 
 
 def choose(estimate: Estimate, found: Iterable[Price]) -> Choice:

@@ -196,7 +196,5 @@ class Credentials:
 
 def _lacked_time(error: errors.AdAnalyticsError, log_in: LogIn) -> bool:
     """Return whether a login with more time might succeed, so that its failure is not shared."""
-    hurried = log_in.latest is not None and isinstance(
-        error, (errors.ServerError, errors.TransportError)
-    )
-    return hurried or isinstance(error, errors.RequestTimeout)
+    hurried, temporary = log_in.latest is not None, (errors.ServerError, errors.TransportError)
+    return isinstance(error, temporary if hurried else errors.RequestTimeout)
