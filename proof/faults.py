@@ -41,7 +41,7 @@ operation is tried on {events} events of two days; *events* come in several page
 those that the server sends to plain HTTP without faults. *Typed error* is an error of the client's
 classes, for the command line an exit status with a sentence; a sync that says which hours are left
 counts as one, if the hours that it committed are right. *Warned* are other rows with a warning that
-the data changed. *Silent* means other rows without an error.
+the data changed or that an answer had no body. *Silent* means other rows without a word.
 
 The file of an export that is ready is also downloaded with these faults, with wrong answers to the
 request for the rest of a file that broke off, and after its address expired. The tasks of a sync

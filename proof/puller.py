@@ -22,11 +22,11 @@ from proof.trial import (
     QUERY,
     SAME,
     TYPED,
-    WARNING,
     Rows,
     csv_rows,
     essence,
     held_rows,
+    is_told,
     warnings_logged,
 )
 
@@ -107,7 +107,7 @@ def main(way: str, seconds: str, name: str) -> None:
                 told |= {"outcome": TYPED, "why": str(error)}
             except Exception as error:  # noqa: BLE001  # it is what is counted
                 told |= {"outcome": OTHER, "why": repr(error)}
-            told["warned"] = any(WARNING in each for each in warnings)
+            told["warned"] = is_told(warnings)
         print(json.dumps(told | {"ended": time.monotonic()}), flush=True)
 
 

@@ -39,7 +39,7 @@ from proof.trial import FIRST, Rows, Truth, essence, find_truth
 PLACE = "s3://bucket/events"
 LOCK = "events/_adanalytics/lock"
 # Of the requests to the store.
-STRUCK, KILLING = 0.1, 0.02
+STRUCK, KILLING = 0.1, 0.05
 HOLDER = "works on"
 TRIES, QUICK_TRIES = 6, 1
 EXPLANATION = """\

@@ -33,8 +33,8 @@ COLUMNS = (
     *("deal_id", "media_type", "device_type", "country", "os", "currency", "revenue", "cost"),
     *("payment_type", "domain", "app_bundle", "error_code", "is_filtered"),
 )
-# What a warning has to say about rows that are not those of one moment.
-WARNING = "the data changed meanwhile"
+# What a warning has to say about rows that are others.
+WARNINGS = ("the data changed meanwhile", "had no body, and no summary tells")
 SAME, TYPED, WARNED = "same", "typed error", "warned"
 OTHER, SILENT = "other error", "silent"
 OUTCOMES = (SAME, TYPED, WARNED, OTHER, SILENT)
@@ -106,6 +106,11 @@ def warnings_logged() -> Iterator[list[str]]:
         logger.removeHandler(collector)
 
 
+def is_told(warnings: Iterable[str]) -> bool:
+    """Return whether the warnings say that rows may be others."""
+    return any(text in each for each in warnings for text in WARNINGS)
+
+
 @dataclass(frozen=True)
 class Truth:
     """What the server holds: events as it sends them, their rows in one form, and the summary."""
@@ -163,7 +168,7 @@ class Trial:
                 outcome = TYPED if error.message else OTHER
             except Exception as error:  # noqa: BLE001  # it is what is counted
                 outcome, failure = OTHER, repr(error)
-        if outcome == SILENT and any(WARNING in each for each in warnings):
+        if outcome == SILENT and is_told(warnings):
             outcome = WARNED
         self.tally.add(operation, outcome, f"{what} {failure}")
 
