@@ -71,9 +71,8 @@ Each peer has an environment of its own with the versions in `proof/peers/*.txt`
 has to have the same number of events. Those that only read, parse or decode show how little is
 possible. Ours also compare all pages with the totals that the service states and look for repeated
 events. Of the peers only *the same checks by hand* does so: a program of one thread for this answer
-alone, without retries, quota, settings or progress. What it takes is the price of the checks. A
-goal below that needs fewer of them, or another library than httpx. `sync` also hashes its files and
-makes them durable.
+alone, without retries, quota, settings or progress. What it takes is roughly the price of the
+checks, below which a goal is out of reach. `sync` also hashes its files and makes them durable.
 """
 QUICK = "On so few events the start of the programs is most of the cost, so the goals do not apply."
 
