@@ -5,6 +5,7 @@ until then the old one is there.
 """
 
 import json
+import math
 import os
 import socket
 import tempfile
@@ -49,6 +50,7 @@ class ObjectStore:
         self._token = token_hex(8)
         # What its put may replace: nothing, or later anything, or one version.
         self._lock: object = "create"
+        self._held_until = math.inf
 
     def read(self, name: str) -> bytes | None:
         with self._storage_errors(), suppress(FileNotFoundError):
@@ -132,11 +134,14 @@ class ObjectStore:
             with suppress(Exception):
                 # A deletion has no condition, and could hit the lease of another process.
                 self._put_lease(seconds=0)
+            self._held_until = math.inf
 
     @contextmanager
     def _storage_errors(self) -> Iterator[None]:
         """Turn an error of a storage library, which may be of any class, into a DatasetError."""
         try:
+            if time.time() > self._held_until:
+                self._keep_lease()
             yield
         except DatasetError:
             raise
@@ -170,13 +175,24 @@ class ObjectStore:
             with suppress(Exception):
                 self._put_lease()
 
+    def _keep_lease(self) -> None:
+        """Renew a lease that expired because this process was suspended. Raises DatasetInUse."""
+        try:
+            self._put_lease()
+        except FileExistsError:
+            raise DatasetInUse(
+                f"Another process took over {self.place} while this one was suspended.",
+                remedy="Run the same command again.",
+            ) from None
+
     def _put_lease(self, *, seconds: float = LEASE_SECONDS) -> None:
         """Put the lease, unless another process put one since. Raises FileExistsError."""
+        until = time.time() + seconds
         lease = {
             "host": socket.gethostname(),
             "process": os.getpid(),
             "token": self._token,
-            "until": time.time() + seconds,
+            "until": until,
         }
         content = json.dumps(lease).encode()
         try:
@@ -188,6 +204,7 @@ class ObjectStore:
             if held.get("token") != self._token:
                 raise
             self._lock = version
+        self._held_until = until
 
     def _read_lease(self) -> tuple[dict[str, Any], object]:
         """Return the lease that is there, empty if it is none, and what a put may replace."""

@@ -1,12 +1,14 @@
 """A dataset in object storage: in memory, and on a real server that speaks S3."""
 
 import json
+import time
 from collections.abc import Iterator
 from decimal import Decimal
 from importlib import import_module
 from importlib.util import find_spec
 from io import BytesIO
 from traceback import format_exception
+from types import SimpleNamespace
 from typing import Any
 from urllib.request import Request, urlopen
 
@@ -155,6 +157,20 @@ def test_a_lease_whose_put_had_no_answer_is_its_own(
     monkeypatch.setattr(type(files), "pipe_file", staticmethod(put_twice))
     result = shop.sync("--to", memory)
     assert result.exit_code == 0, result.stderr
+
+
+def test_a_process_that_lost_its_lease_writes_nothing_more(
+    bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was suspended until another process had taken the lease over."""
+    store, other = (object_store.open_object_store(bucket) for _ in range(2))
+    later = SimpleNamespace(time=lambda: time.time() + 2 * object_store.LEASE_SECONDS)
+    with store.lock():
+        store.write("data/first", b"")
+        monkeypatch.setattr(object_store, "time", later)
+        with other.lock(), pytest.raises(errors.DatasetInUse, match="while this one was suspended"):
+            store.write("data/second", b"")
+    assert [*store.sizes("data")] == ["data/first"]
 
 
 SECRET = "kept-out-of-sight"
