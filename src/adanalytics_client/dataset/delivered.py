@@ -59,10 +59,15 @@ class Delivered:
                 complete = [parts[number] for number in sorted(parts)]
                 yield Pulled(join_parts(query, complete, store, folder, form), spool)
             except (DatasetError, ProtocolError) as error:
-                command = f"adanalytics sync {query.first} {query.last} --to {store.place}"
-                message = f"{error.message} Finish with: {command}"
-                yield FailedQuery(str(query), query.wanted, type(error).__name__, message)
+                kind = type(error).__name__
+                yield self.with_command(FailedQuery(str(query), query.wanted, kind, error.message))
                 spool.clear()
+
+    def with_command(self, failed: FailedQuery) -> FailedQuery:
+        """Name the command that finishes the days of a query."""
+        days, place = [hour.day for hour in failed.hours], self._contents.store.place
+        command = f"adanalytics sync {min(days)} {max(days)} --to {place}"
+        return replace(failed, message=f"{failed.message} Finish with: {command}")
 
     def _is_done(self, start: Start) -> bool:
         held = map(self._contents.manifest.record, start.query.wanted)

@@ -68,7 +68,12 @@ class Sync:
             contents.table.publish(contents.manifest)
         delivered = None if parts is None else Delivered(parts, contents)
         needs = self._find_needs()
-        if not needs.days:
+        if delivered:
+            # Other days are for a sync, or for the next plan.
+            planned = {hour.day for hour in delivered.hours()}
+            kept = {day: need for day, need in needs.days.items() if day in planned}
+            needs = replace(needs, days=kept)
+        elif not needs.days:
             return
         report.wanted = 0
         if not delivered and all(need == DayNeed() for need in needs.days.values()):
@@ -109,7 +114,8 @@ class Sync:
                 service = self._ask()
                 again = staging.compare_again(service, {hour.day for hour in doubtful})
                 pull(dict.fromkeys(again, Reason.RESTATED), service)
-            report.failed += staging.reject()
+            rejected = staging.reject()
+            report.failed += map(delivered.with_command, rejected) if delivered else rejected
             if not (delivered or report.left):
                 end_repull(contents, needs)
                 # A kill may have left pages that no hour needs any more.

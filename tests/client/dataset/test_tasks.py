@@ -122,6 +122,7 @@ def test_a_day_that_changed_before_the_commit_is_planned_again(
     server.add_events([event(event_time=f"{FIRST}T05:00:00Z")])
     (failed,) = dataset.commit(client, parts).failed
     assert "impressions 76 instead of 77" in failed.message
+    assert f"Finish with: adanalytics sync {FIRST} {FIRST} --to " in failed.message
     again = [task.run() for task in dataset.tasks(client, FIRST)]
     assert dataset.commit(client, again).failed == []
     assert len(rows_of(dataset)) == 301
@@ -355,3 +356,18 @@ def test_a_line_break_in_quotes_is_left_to_a_sync(
     (failed,) = dataset.commit(client, parts).failed
     assert failed.message.endswith(f"adanalytics sync {FIRST} {FIRST} --to {dataset.place}")
     assert dataset.sync(client, FIRST, via="export").events == 300
+
+
+def test_a_commit_leaves_other_days_than_the_planned_ones_alone(
+    server: LocalServer, client: Client, dataset: Dataset
+) -> None:
+    """One was restated since it was held; one between two listed days has no events."""
+    server.add_events([event(event_time="2026-01-13T05:00:00Z")])
+    dataset.sync(client, FIRST)
+    server.add_events([event(event_time=f"{FIRST}T05:00:00Z")])
+    parts = [task.run() for task in dataset.tasks(client, SECOND)]
+    report = dataset.commit(client, parts)
+    assert (report.events, report.failed) == (300, [])
+    held = dataset.holdings()
+    assert held
+    assert [*held.hours] == [date.fromisoformat(FIRST), date.fromisoformat(SECOND)]
