@@ -48,8 +48,8 @@ For {seconds:.0f} seconds seven processes pull two days from one server, each in
 `adanalytics server load` adds events to hours and replaces others: {loads} times. *Same* is a pull
 that equals a state which the server had while it lasted: as a whole for an export and a summary,
 hour by hour for what takes several requests. A query reads a dataset that another process syncs
-meanwhile, and may find any earlier state of an hour. *Warned* are rows of several moments with a
-warning that the data changed.
+meanwhile, and may find any earlier state of an hour. *Warned* is a pull that mixed
+rows of several states of the server, and warned that the data had changed.
 
 The processes share keys and the log of their requests; each key has {limit} requests an hour, which
 they use up. No answer may be 429, the server may have at most {megabytes} MB of memory, and it has

@@ -40,8 +40,9 @@ whole process where files are loaded or copied; *Wall* is the time until all byt
 *Memory* the most that the process had in the measurement.
 
 The other servers have the same rows in one table of SQLite or DuckDB, with an index on the date. A
-page has {page:,} events. Datasette continues after the last row of the page before, so its pages
-cost the same everywhere; the endpoint of 40 lines uses OFFSET. The static file has the bytes of our
+page has {page:,} events. Datasette continues after the last row of the previous page, so a late
+page costs no more than the first; the endpoint of 40 lines uses OFFSET, so a late page costs more.
+The static file has the bytes of our
 first page. Our summaries come over HTTP with a dozen more columns; those of DuckDB stay in its
 process, whose memory is not measured. Loads read the same {few:,} rows from a CSV file; ours checks
 each field, keeps summaries by hour and stores nothing twice. An export of ours also computes the
