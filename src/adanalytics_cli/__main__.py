@@ -19,7 +19,7 @@ def main() -> None:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         # httpx has a command line of its own, for which it imports rich; it does without both
         # (httpx/__init__.py catches the ImportError).
-        sys.modules["httpx._main"] = None  # type: ignore[assignment]
+        sys.modules["httpx._main"] = None  # type: ignore[assignment]  # an ImportError
         from adanalytics_cli.main import cli
 
         # A caller that had SIGTERM ignored keeps it ignored.
