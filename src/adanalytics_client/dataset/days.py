@@ -43,12 +43,19 @@ class DayState:
 
 
 def started_hours(state: DayState, now: datetime) -> list[Hour]:
-    """List the hours of a day that have begun at a moment in UTC.
+    """List the hours of a day that have begun at a moment in UTC."""
+    return [*hours_of(state.day)][: count_started(state, now)]
+
+
+def count_started(state: DayState, now: datetime) -> int:
+    """Count the hours of a day that have begun at a moment in UTC.
 
     A day that the service lists is not in the future, so then the clock is behind.
     """
-    is_behind = state.has_data and state.day > now.date()
-    return [hour for hour in hours_of(state.day) if is_behind or hour.start <= now]
+    today = now.date()
+    if state.day == today:
+        return now.hour + 1
+    return 24 if state.day < today or state.has_data else 0
 
 
 class ServiceDays:
@@ -62,6 +69,7 @@ class ServiceDays:
     Attributes:
         span: the range; None where nothing is listed or held.
         days: the days with data.
+        counts: the rough number of events of each of them; 0 where it is unknown.
         lists_nothing: whether the service lists no day at all.
     """
 
@@ -82,13 +90,10 @@ class ServiceDays:
         # If the summary has rows, a day without one has only events that the summary leaves out.
         without = NOTHING if rows else {}
         self.days = {day: _state(day, rows.get(day), without) for day in days}
+        self.counts = {day: events_in(state.figures) for day, state in self.days.items()}
 
     def state(self, day: date) -> DayState:
         return self.days.get(day) or DayState(day, NO_DATA, NOTHING)
-
-    def counts(self) -> dict[date, int]:
-        """Return the rough number of events of each day with data; 0 where it is unknown."""
-        return {day: events_in(state.figures) for day, state in self.days.items()}
 
     def basis(self, first: date, last: date) -> str:
         texts = " ".join(self.state(day).fingerprint for day in days_between(first, last))

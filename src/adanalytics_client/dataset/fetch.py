@@ -303,7 +303,7 @@ class Fetcher:
 
 def expected_counts(service: ServiceDays, whole: Collection[date] = ()) -> ExpectedCounts:
     """Return the counts for planning; `whole` are the days of which every hour is needed."""
-    return ExpectedCounts(service.counts(), whole, EVENTS_PER_PAGE)
+    return ExpectedCounts(service.counts, whole, EVENTS_PER_PAGE)
 
 
 def forecast(queries: Collection[Query], service: ServiceDays, store: Store) -> PullPlanned:

@@ -47,7 +47,7 @@ def find_need(
     side has events of the day.
     """
     need = _difference(record, state, now)
-    forced = [hour for hour in hours_of(state.day) if hour in force]
+    forced = [hour for hour in hours_of(state.day) if hour in force] if force else []
     if not forced or not (state.has_data or record.rows):
         return need
     asked = {**need.asked, **dict.fromkeys(forced, Reason.FORCED)}

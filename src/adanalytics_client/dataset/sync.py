@@ -8,6 +8,7 @@
    sync begins with it.
 """
 
+from collections import Counter
 from collections.abc import Callable, Collection, Generator, Mapping
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
@@ -20,7 +21,7 @@ from adanalytics_client._base.observer import notify
 from adanalytics_client._call.session import Connection
 from adanalytics_client._io.sync_driver import SyncDriver
 from adanalytics_client.dataset.contents import Contents
-from adanalytics_client.dataset.days import ServiceDays, started_hours
+from adanalytics_client.dataset.days import ServiceDays, count_started
 from adanalytics_client.dataset.delivered import Delivered
 from adanalytics_client.dataset.execute import divide
 from adanalytics_client.dataset.fetch import Fetcher, Pulled, expected_counts, forecast
@@ -142,7 +143,7 @@ class Sync:
     def plan(self) -> SyncPlan:
         """Find the needed hours, as `run` does, and price them; nothing is pulled."""
         needs = self._find_needs()
-        asked, counts = needs.asked, needs.service.counts()
+        asked, counts = needs.asked, needs.service.counts
         queries = self._list_queries(asked, needs.service, needs)
         return SyncPlan(
             {hour: why.value for hour, why in asked.items()},
@@ -200,8 +201,8 @@ class Sync:
         now = self.now()
         whole = {
             day
-            for day in {hour.day for hour in rest}
-            if all(hour in rest for hour in started_hours(service.state(day), now))
+            for day, number in Counter(hour.day for hour in rest).items()
+            if number == count_started(service.state(day), now)
         }
         quota = self.connection.session.quota.state()
         return started + plan_queries(
