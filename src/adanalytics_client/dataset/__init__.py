@@ -18,7 +18,7 @@ from adanalytics_client.dataset.report import (
     SyncReport,
     VerifyReport,
 )
-from adanalytics_client.dataset.task import Part, Task
+from adanalytics_client.dataset.tasks.task import Part, Task
 
 __all__ = [
     "Dataset",

@@ -22,7 +22,7 @@ from adanalytics_client.dataset.manifest import (
     unseal,
 )
 from adanalytics_client.dataset.parts import checksum
-from adanalytics_client.dataset.store import Store
+from adanalytics_client.dataset.storage.store import Store
 from adanalytics_client.dataset.table_format import FileTable
 
 

@@ -16,7 +16,7 @@ from adanalytics_client.dataset.layout import DATA, OURS, PartFormat, TableForma
 from adanalytics_client.dataset.manifest import Identity, Manifest
 from adanalytics_client.dataset.planning import Via
 from adanalytics_client.dataset.report import SyncPlan, SyncReport, VerifyReport
-from adanalytics_client.dataset.store import Store, open_store, without_writing
+from adanalytics_client.dataset.storage.store import Store, open_store, without_writing
 from adanalytics_client.errors import ConfigurationError, DatasetError, UnsuitablePlace
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from adanalytics_client.client import Client
     from adanalytics_client.dataset.sync import Sync
-    from adanalytics_client.dataset.task import Part, Task
+    from adanalytics_client.dataset.tasks.task import Part, Task
 
 
 @dataclass(frozen=True, slots=True)

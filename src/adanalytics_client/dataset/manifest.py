@@ -18,7 +18,7 @@ from adanalytics_client.dataset.layout import (
     TableFormat,
     hours_of,
 )
-from adanalytics_client.dataset.store import Store
+from adanalytics_client.dataset.storage.store import Store
 from adanalytics_client.dataset.totals import Totals
 from adanalytics_client.errors import DatasetDamaged
 

@@ -17,7 +17,7 @@ from adanalytics_client.dataset.layout import Hour, PartFormat
 from adanalytics_client.dataset.manifest import UNCONFIRMED, FinishedHour, HourRecord
 from adanalytics_client.dataset.partition import HourPartition
 from adanalytics_client.dataset.planning import Query
-from adanalytics_client.dataset.store import Store
+from adanalytics_client.dataset.storage.store import Store
 from adanalytics_client.dataset.tables import (
     TEXT,
     EventTables,

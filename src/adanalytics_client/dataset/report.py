@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from adanalytics_client._events.plan import runs_of
 from adanalytics_client.dataset.layout import REPORTS, Hour
-from adanalytics_client.dataset.store import Store
+from adanalytics_client.dataset.storage.store import Store
 
 Remedy = Literal["sync", "repull", "delete"]
 """The remedy for a problem: a sync of its day, one with `repull`, or deleting the file."""

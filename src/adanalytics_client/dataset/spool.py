@@ -14,7 +14,7 @@ from itertools import count
 from adanalytics_client.dataset.layout import EXPORTS, SPOOL
 from adanalytics_client.dataset.manifest import Damaged, seal, unseal
 from adanalytics_client.dataset.planning import Query
-from adanalytics_client.dataset.store import Store
+from adanalytics_client.dataset.storage.store import Store
 
 _HEAD = "query.json"
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 from adanalytics_client._base.validation import import_extra
 from adanalytics_client.dataset.layout import DATA, OURS, Hour
 from adanalytics_client.dataset.manifest import HourRecord, Identity, Manifest
-from adanalytics_client.dataset.store import Store
+from adanalytics_client.dataset.storage.store import Store
 from adanalytics_client.errors import AdAnalyticsError, ConfigurationError, DatasetError
 from adanalytics_client.tables import event_schema
 

@@ -22,7 +22,7 @@ from adanalytics_client._json.columns import COLUMN_OF_TYPE
 from adanalytics_client._json.encoding import json_text, utf8
 from adanalytics_client._outputs.arrow.lines import json_of_pairs
 from adanalytics_client.dataset.layout import Hour
-from adanalytics_client.dataset.section import PARQUET, Section, beginning_of, group_begins
+from adanalytics_client.dataset.tasks.section import PARQUET, Section, beginning_of, group_begins
 from adanalytics_client.dataset.totals import Totals
 from adanalytics_client.errors import ProtocolError
 from adanalytics_client.tables import event_schema, jsonl_batch, pairs_array

@@ -20,7 +20,7 @@ from tests.cli.processes import TIMEOUT
 from tests.cli.sync.faulty_s3 import FaultyS3, serve
 
 from adanalytics_client import errors
-from adanalytics_client.dataset import object_store
+from adanalytics_client.dataset.storage import object_store
 from adanalytics_server.local import LocalServer, Sample
 
 pytest.importorskip("moto")

@@ -15,7 +15,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 from adanalytics_client import errors
-from adanalytics_client.dataset import object_store
+from adanalytics_client.dataset.storage import object_store
 from adanalytics_server.local import LocalServer, Sample
 
 Shop = Any

@@ -18,9 +18,9 @@ import pytest
 
 from adanalytics_client import ProtocolError
 from adanalytics_client.dataset import Dataset, fetch
-from adanalytics_client.dataset.section import Section
 from adanalytics_client.dataset.tables import EventTables
-from adanalytics_client.dataset.workers import WorkerPool
+from adanalytics_client.dataset.tasks.section import Section
+from adanalytics_client.dataset.tasks.workers import WorkerPool
 from adanalytics_server.faults import Fault
 
 if TYPE_CHECKING:

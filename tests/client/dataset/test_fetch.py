@@ -18,7 +18,7 @@ from adanalytics_client.dataset.layout import hours_of
 from adanalytics_client.dataset.manifest import Identity
 from adanalytics_client.dataset.planning import Query
 from adanalytics_client.dataset.report import FailedQuery
-from adanalytics_client.dataset.store import open_store
+from adanalytics_client.dataset.storage.store import open_store
 from adanalytics_server.faults import Fault
 
 if TYPE_CHECKING:

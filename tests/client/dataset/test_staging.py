@@ -23,7 +23,7 @@ from adanalytics_client.dataset.manifest import (
 from adanalytics_client.dataset.planning import Query
 from adanalytics_client.dataset.spool import Spool, list_started
 from adanalytics_client.dataset.staging import Staging
-from adanalytics_client.dataset.store import open_store
+from adanalytics_client.dataset.storage.store import open_store
 from adanalytics_client.dataset.totals import NOTHING, Totals
 
 if TYPE_CHECKING:

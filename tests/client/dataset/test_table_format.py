@@ -18,7 +18,7 @@ from tests.test_docs import TABLE_PAGE, code_of
 from adanalytics_client import AdAnalyticsError, Client, ConfigurationError, DatasetError
 from adanalytics_client.dataset import Dataset, table_format
 from adanalytics_client.dataset.manifest import Identity, Manifest
-from adanalytics_client.dataset.store import open_store
+from adanalytics_client.dataset.storage.store import open_store
 from adanalytics_client.tables import event_schema
 from adanalytics_server.local import LocalServer
 

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from adanalytics_client.dataset import Dataset, Part, Task, execute
+from adanalytics_client.dataset import Dataset, Part, Task
+from adanalytics_client.dataset.tasks import execute
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -22,7 +22,8 @@ from adanalytics_client import (
     ExportExpired,
     ProtocolError,
 )
-from adanalytics_client.dataset import Dataset, Part, Task, execute
+from adanalytics_client.dataset import Dataset, Part, Task
+from adanalytics_client.dataset.tasks import execute
 from adanalytics_server.faults import Fault
 from adanalytics_server.local import event
 

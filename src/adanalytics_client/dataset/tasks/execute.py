@@ -32,11 +32,11 @@ from adanalytics_client.dataset.layout import PartFormat
 from adanalytics_client.dataset.manifest import FinishedHour
 from adanalytics_client.dataset.parts import join_pieces, write_hours
 from adanalytics_client.dataset.planning import Query
-from adanalytics_client.dataset.section import Section
 from adanalytics_client.dataset.spool import folder_of, read_start
-from adanalytics_client.dataset.store import Store, open_store
+from adanalytics_client.dataset.storage.store import Store, open_store
 from adanalytics_client.dataset.tables import EventTables
-from adanalytics_client.dataset.task import Part, Task
+from adanalytics_client.dataset.tasks.section import Section
+from adanalytics_client.dataset.tasks.task import Part, Task
 from adanalytics_client.errors import AdAnalyticsError, DatasetError, ProtocolError
 from adanalytics_client.jobs import ExportJob
 

@@ -231,7 +231,7 @@ def open_object_store(place: str) -> ObjectStore:
         raise ConfigurationError("AWS_PROFILE is set, but profiles are not read.", remedy=_SET_KEYS)
     if kind in {"s3", "s3a", "gs", "az", "abfs", "abfss"}:
         import_extra("obstore", extra="s3")
-        from adanalytics_client.dataset.cloud import CloudFiles
+        from adanalytics_client.dataset.storage.cloud import CloudFiles
 
         return ObjectStore(CloudFiles(kind, name.partition("/")[0]), place, place)
     try:

@@ -6,8 +6,8 @@ from typing import Self
 from adanalytics_client._exports.transfer import StoredFile
 from adanalytics_client._version import __version__
 from adanalytics_client.dataset.manifest import FinishedHour, Identity, seal, unseal
-from adanalytics_client.dataset.section import Section
 from adanalytics_client.dataset.spool import Start
+from adanalytics_client.dataset.tasks.section import Section
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +108,8 @@ class Task(_Planned):
             >>> task.run().rows
             300
         """
-        from adanalytics_client.dataset.execute import run_task
-        from adanalytics_client.dataset.store import write_errors
+        from adanalytics_client.dataset.storage.store import write_errors
+        from adanalytics_client.dataset.tasks.execute import run_task
 
         with write_errors(self.place):
             return run_task(self)

@@ -1,0 +1,1 @@
+"""Where a dataset lies: a folder of this machine, or an object store."""
