@@ -108,6 +108,7 @@ class Sync:
             if delivered:
                 report.wanted = staging.expect(delivered.hours())
                 collect(delivered.pulled(folder))
+                collect(fetcher.pulled(delivered.undivided(), needs.service))
             pull(needs.asked, needs.service)
             doubtful = self._doubtful_hours(needs, staging)
             pull(dict.fromkeys(doubtful, Reason.RESTATED), needs.service)
@@ -115,9 +116,10 @@ class Sync:
                 service = self._ask()
                 again = staging.compare_again(service, {hour.day for hour in doubtful})
                 pull(dict.fromkeys(again, Reason.RESTATED), service)
-            rejected = staging.reject()
-            report.failed += map(delivered.with_command, rejected) if delivered else rejected
-            if not (delivered or report.left):
+            report.failed += staging.reject()
+            if delivered:
+                report.failed = [*map(delivered.with_command, report.failed)]
+            elif not report.left:
                 end_repull(contents, needs)
                 # A kill may have left pages that no hour needs any more.
                 list_started(contents.store, lambda _start: False)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import pickle
-from contextlib import suppress
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -15,13 +14,7 @@ import pyarrow.dataset
 import pytest
 from werkzeug import Request, Response
 
-from adanalytics_client import (
-    ConfigurationError,
-    DatasetError,
-    DownloadError,
-    ExportExpired,
-    ProtocolError,
-)
+from adanalytics_client import ConfigurationError, DatasetError, DownloadError, ExportExpired
 from adanalytics_client.dataset import Dataset, Part, Task
 from adanalytics_client.dataset.tasks import execute
 from adanalytics_server.faults import Fault
@@ -339,7 +332,7 @@ def test_a_file_that_cannot_be_divided_is_one_task(
     assert dataset.commit(client, [task.run()]).events == 300
 
 
-def test_a_line_break_in_quotes_is_left_to_a_sync(
+def test_a_line_break_in_quotes_is_read_by_the_commit(
     server: LocalServer,
     client: Client,
     dataset: Dataset,
@@ -350,13 +343,13 @@ def test_a_line_break_in_quotes_is_left_to_a_sync(
     lines = client.export(FIRST, to=tmp_path / "day.csv").read_bytes()
     quoted = b'"' + b"player\n" * 100 + b'"'
     _offer(server, httpserver, lines.replace(b"com.example.player", quoted))
-    parts = list[Part]()
-    for task in dataset.tasks(client, FIRST):
-        with suppress(ProtocolError):
-            parts.append(task.run())
-    (failed,) = dataset.commit(client, parts).failed
-    assert failed.message.endswith(f"adanalytics sync {FIRST} {FIRST} --to {dataset.place}")
-    assert dataset.sync(client, FIRST, via="export").events == 300
+    tasks = dataset.tasks(client, FIRST)
+    parts = [task.run() for task in tasks]
+    assert len(tasks) > 2
+    assert not all(part.hours for part in parts)
+    report = dataset.commit(client, parts)
+    assert (report.events, report.failed) == (300, [])
+    assert dataset.verify(client, until=FIRST).is_whole
 
 
 def test_a_commit_leaves_other_days_than_the_planned_ones_alone(

@@ -7,6 +7,7 @@ from pathlib import Path
 from adanalytics_client.dataset.contents import Contents
 from adanalytics_client.dataset.fetch import Pulled
 from adanalytics_client.dataset.layout import EXPORTS, Hour
+from adanalytics_client.dataset.planning import Query
 from adanalytics_client.dataset.report import FailedQuery
 from adanalytics_client.dataset.spool import Spool, Start, list_started
 from adanalytics_client.dataset.tasks.execute import join_parts
@@ -50,17 +51,24 @@ class Delivered:
     def hours(self) -> list[Hour]:
         return [hour for start in self._planned for hour in start.query.wanted]
 
+    def undivided(self) -> list[Query]:
+        """List the queries of files that are to be read as a whole, after a section was not."""
+        planned = self._planned.items()
+        return [start.query for start, of in planned if not all(part.hours for part in of.values())]
+
     def pulled(self, folder: Path) -> Generator[Pulled | FailedQuery]:
-        """Yield the hours of each query, or why it has none; what failed is ordered again."""
-        store, form = self._contents.store, self._contents.identity.form
+        """Yield the hours of every other query, or why it has none; that is ordered again."""
+        store, form, others = self._contents.store, self._contents.identity.form, self.undivided()
         for start, parts in self._planned.items():
             query, spool = start.query, Spool(store, start.query, start.basis)
+            if query in others:
+                continue
             try:
                 complete = [parts[number] for number in sorted(parts)]
                 yield Pulled(join_parts(query, complete, store, folder, form), spool)
             except (DatasetError, ProtocolError) as error:
                 kind = type(error).__name__
-                yield self.with_command(FailedQuery(str(query), query.wanted, kind, error.message))
+                yield FailedQuery(str(query), query.wanted, kind, error.message)
                 spool.clear()
 
     def with_command(self, failed: FailedQuery) -> FailedQuery:

@@ -74,7 +74,13 @@ def run_task(task: Task) -> Part:
             task.section.collect(file, stored.size, fetch)
         else:
             download(export, bare, file)
-        part = sort(task, file, folder)
+        try:
+            part = sort(task, file, folder)
+        except ProtocolError:
+            if not task.section:
+                raise
+            # Perhaps it begins or ends inside a line, after a line break in quotes.
+            part = Part(task.start, task.number, task.of, task.stated, 0, ())
         file.unlink()
         hours = list[FinishedHour]()
         for hour in part.hours:

@@ -51,7 +51,8 @@ class Part(_Planned):
         of: the number of tasks of the export.
         stated: events of the complete export, if the service states them.
         rows: events of the file.
-        hours: the hours of the query, with what the file has of each.
+        hours: the hours of the query, with what the file has of each; none if a part of a file
+            cannot be read alone, because a line break is in quotes: `commit` reads the file.
     """
 
     rows: int
