@@ -296,6 +296,17 @@ def test_a_day_that_is_saved_twice_is_listed_once(
     assert reader.rows() == rows_of(place)
 
 
+def test_a_place_may_be_spelled_in_another_way(
+    server: LocalServer, client: Client, kind: TableFormat, place: Path, reader: Reader
+) -> None:
+    Dataset(place, table=kind).sync(client, "2026-01-15")
+    link = place.parent / "link"
+    link.symlink_to(place.parent, target_is_directory=True)
+    assert Dataset(link / "events").sync(client, "2026-01-16").failed == []
+    assert Dataset(place / ".." / "events").verify(client).is_whole
+    assert reader.rows() == rows_of(place)
+
+
 def test_rows_of_a_day_with_a_damaged_record_stay_until_it_is_pulled_again(
     server: LocalServer, client: Client, kind: TableFormat, place: Path, reader: Reader
 ) -> None:
