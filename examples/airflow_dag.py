@@ -1,11 +1,11 @@
-"""Keep a dataset of hourly files equal to the service, every night, with Apache Airflow 3.
+"""Bring a dataset of hourly files up to date every night, with Apache Airflow 3.
 
 Airflow's connection `adanalytics` holds the address and the key, which Airflow masks in its logs:
 
     AIRFLOW_CONN_ADANALYTICS='{"conn_type": "http", "host": "https://stats.example",
         "password": "<API key>", "extra": {"partner": "acme", "dataset": "s3://bucket/events"}}'
 
-`airflow dags test adanalytics` runs it once, without a scheduler.
+`airflow dags test adanalytics` runs the DAG once, without a scheduler.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -23,7 +23,7 @@ from adanalytics_client.dataset import Dataset
     max_active_runs=1,  # two processes never work on one dataset
 )
 def adanalytics() -> None:
-    # A task that waits for requests keeps its slot; another try continues where this one stopped.
+    # A task that waited for quota would keep its slot. It fails instead, and a retry continues.
     @task(retries=3, retry_delay=timedelta(hours=1), outlets=[Asset("adanalytics_events")])
     def sync() -> int:
         service = Connection.get("adanalytics")

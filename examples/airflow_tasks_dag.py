@@ -1,7 +1,7 @@
 """Divide the nightly sync of a dataset among the workers of Apache Airflow 3.
 
-The connection is that of airflow_dag.py. Only the first and the last task use it; between them each
-file of an export is a task of its own. All workers reach the dataset under the same name.
+Only the first and the last task use the connection, which is that of airflow_dag.py. Between these
+two tasks, each file of an export has a task. All workers reach the dataset under the same name.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -29,7 +29,7 @@ def connect() -> tuple[Client, Dataset]:
     default_args={"retries": 3, "retry_delay": timedelta(minutes=5)},
 )
 def adanalytics_tasks() -> None:
-    # An address is signed: who has it can read the events until it expires.
+    # Each address is signed: anyone who has it can read the events until it expires.
     @task(show_return_value_in_logs=False)
     def plan() -> list[str]:
         client, dataset = connect()
@@ -43,7 +43,7 @@ def adanalytics_tasks() -> None:
     # The days whose files all arrived are committed even if other files failed.
     @task(trigger_rule="all_done", outlets=[Asset("adanalytics_events")])
     def commit(planned: list[str] | None, delivered: list[str]) -> int:
-        if planned is None:  # else a run without a plan would be green
+        if planned is None:  # otherwise a run without a plan would succeed
             raise RuntimeError("The plan failed.")
         client, dataset = connect()
         with client:

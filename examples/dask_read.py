@@ -16,9 +16,9 @@ import pandas as pd
 from adanalytics_client import Client, Slice
 from adanalytics_client.tables import event_schema
 
-# Without events, so that dask requests none to find the columns and their types.
+# An empty frame, so that dask requests no events to find the columns and their types.
 META = event_schema().empty_table().to_pandas(types_mapper=pd.ArrowDtype)
-# A frame has JSON text in place of a map.
+# In a frame, this column has JSON text in place of a map.
 META["key_values"] = pd.Series(dtype=META.dtypes["event_id"])
 
 
@@ -26,7 +26,7 @@ def read_hour(part: Slice, columns: Sequence[str] = tuple(META)) -> pd.DataFrame
     """The events of one hour; dask names the columns that a calculation needs."""
     with Client.from_env() as client:
         hour = client.events(part.start, hour=part.hour).to_pandas(columns=columns)
-    # Amounts have 18 or 38 digits, as the hour needs; the types of all partitions must be the same.
+    # Amounts have 18 or 38 digits, depending on the hour, but all partitions need the same types.
     return hour.astype(META.dtypes[list(columns)])
 
 

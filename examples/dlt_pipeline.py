@@ -3,7 +3,7 @@
     ADANALYTICS_BASE_URL=... ADANALYTICS_API_KEY=... ADANALYTICS_PARTNER=... \
         python examples/dlt_pipeline.py warehouse.duckdb
 
-dlt sends statistics of its use to its makers. RUNTIME__DLTHUB_TELEMETRY=false in the environment,
+dlt sends usage statistics to its makers. RUNTIME__DLTHUB_TELEMETRY=false in the environment,
 or `dlthub_telemetry=false` below `[runtime]` in `.dlt/config.toml`, turns them off.
 """
 
@@ -17,7 +17,7 @@ import pyarrow as pa
 from adanalytics_client import Client
 from adanalytics_client.tables import event_schema
 
-# Events of an hour may arrive later. So many hours before the last one are requested again.
+# Events may arrive late, so this many hours before the last loaded one are requested again.
 LATE = timedelta(hours=3)
 
 SCHEMA = event_schema()
@@ -36,7 +36,7 @@ HOUR = ("event_date", "event_hour")
 )
 def events(client: Client) -> Iterator[pa.Table]:
     """The events of each hour as a table; amounts are decimals."""
-    # dlt keeps the state in the destination, and only if everything was loaded.
+    # dlt saves the state in the destination, and only after everything was loaded.
     state = dlt.current.resource_state()
     since = datetime.fromisoformat(state["hour"]) - LATE if state else None
     for day in client.dates():
@@ -55,7 +55,7 @@ def main(file: str) -> None:
         "adanalytics", destination=dlt.destinations.duckdb(file), dataset_name="adanalytics"
     )
     with Client.from_env() as client:
-        # A long first load in several runs: events(client).add_limit(500) loads 500 hours a run.
+        # To split a long first load, events(client).add_limit(500) loads 500 hours per run.
         print(pipeline.run(events(client)))
 
 

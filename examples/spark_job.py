@@ -3,8 +3,8 @@
     ADANALYTICS_BASE_URL=... ADANALYTICS_API_KEY=... ADANALYTICS_PARTNER=... \
         python examples/spark_job.py 2026-01-15 2026-01-16 [FOLDER]
 
-It needs Java 17 and `pip install 'adanalytics[spark]'`. On a cluster, leave out `master`, and name
-a folder or an address such as s3://bucket/events that all machines share.
+The job needs Java 17 and `pip install 'adanalytics[spark]'`. On a cluster, leave out `master`, and
+name a folder or an address such as s3://bucket/events that all machines share.
 """
 
 import os

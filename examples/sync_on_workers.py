@@ -18,7 +18,7 @@ from adanalytics_client.dataset import Dataset, Part, Task
 
 
 def in_processes(tasks: Sequence[Task]) -> Iterable[Part]:
-    # A spawned process inherits no locks and connections of this one.
+    # A spawned process inherits no locks or connections from this one.
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
         return [*pool.map(Task.run, tasks)]
 
@@ -26,7 +26,7 @@ def in_processes(tasks: Sequence[Task]) -> Iterable[Part]:
 def with_dask(tasks: Sequence[Task]) -> Iterable[Part]:
     import dask
 
-    # On the cluster of a distributed.Client, if there is one.
+    # This uses the cluster of a distributed.Client, if there is one.
     parts: Iterable[Part] = dask.compute(*(dask.delayed(task.run)() for task in tasks))
     return parts
 
