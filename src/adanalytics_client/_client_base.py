@@ -127,14 +127,14 @@ class ClientBase(Generic[Http, Driving]):
         clock: Clock | None = None,
         jitter: Callable[[], float] = random.random,
     ) -> AnyClient:
-        """Return a client from `environ`, by default the process's own environment.
+        """Return a client with the settings in `environ`, by default the process's environment.
 
-        Reads `ADANALYTICS_BASE_URL`, `ADANALYTICS_PARTNER`, and `ADANALYTICS_API_KEY` or
+        The settings are `ADANALYTICS_BASE_URL`, `ADANALYTICS_PARTNER`, and `ADANALYTICS_API_KEY` or
         `ADANALYTICS_EMAIL` with `ADANALYTICS_PASSWORD`. The keywords are those of the constructor
-        and take precedence; a credential among them replaces that of the environment.
+        and override the environment; a credential that you pass replaces the one found there.
 
         Raises:
-            ConfigurationError: naming the variable that is missing.
+            ConfigurationError: when a variable is missing; the error names it.
 
         Examples:
             >>> Client.from_env({"ADANALYTICS_BASE_URL": "https://stats.example/v2/",
@@ -187,11 +187,11 @@ class ClientBase(Generic[Http, Driving]):
         observer: Observer | None = None,
         http: Http | None = None,
     ) -> AnyClient:
-        """Return a client for what `adanalytics login` stored: the address, the partner, the login.
+        """Return a client with what `adanalytics login` stored: address, partner and credential.
 
-        The settings come from the profile in `$XDG_CONFIG_HOME/adanalytics/config.toml`, the key or
-        token from the keyring or from the private file; environment variables are not read. The
-        keywords are those of the constructor and take precedence.
+        The settings come from the profile in `$XDG_CONFIG_HOME/adanalytics/config.toml`. The key or
+        token comes from the keyring or the private file. Environment variables are not read. The
+        keywords are those of the constructor and override the profile.
 
         Raises:
             ConfigurationError: when the profile or its login is missing or cannot be used; the
@@ -240,11 +240,11 @@ class ClientBase(Generic[Http, Driving]):
     ) -> Self:
         """Return a client with other options on the same connections, login and quota.
 
-        An omitted option keeps its value. The connections belong to the client that opened them:
-        closing it closes all clients that share them, and closing one of those closes nothing.
+        An omitted option keeps its value. The connections belong to the original client: closing it
+        closes all clients that share them, and closing another one closes nothing.
 
         Raises:
-            ConfigurationError: naming the option that is wrong.
+            ConfigurationError: when an option is wrong; the error names it.
 
         Examples:
             >>> patient = client.with_options(timeout=300, reserve=200)
@@ -266,10 +266,10 @@ class ClientBase(Generic[Http, Driving]):
     def for_partner(self, partner: str) -> Self:
         """Return a client for another partner on the same connections, login and quota.
 
-        Closing that client closes nothing, as with a client from `with_options`.
+        Closing the returned client closes nothing, as with a client from `with_options`.
 
         Raises:
-            ConfigurationError: for anything but a text.
+            ConfigurationError: when `partner` is not text.
 
         Examples:
             >>> south = client.for_partner("south")
@@ -304,5 +304,5 @@ class ClientBase(Generic[Http, Driving]):
 
     @property
     def quota(self) -> QuotaState:
-        """Return the requests that may still be sent this hour; reading it sends none."""
+        """Return how much of the hour's quota is left; this sends no request."""
         return self.connection.session.quota.state()

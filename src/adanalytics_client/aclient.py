@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 
 class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
-    """As `Client`, for asyncio: the same arguments, with methods that are awaited.
+    """The client for asyncio: the arguments of `Client`, and methods that you await.
 
-    One client serves one event loop in one process: in another loop, or in a forked child after a
-    first request, it raises ConfigurationError. `http` is an `httpx.AsyncClient` or
-    that of httpx2.
+    One client serves one event loop in one process. In another loop, or in a forked child after the
+    first request, the client raises ConfigurationError. `http` is an `AsyncClient` of httpx or
+    httpx2.
 
     Examples:
         >>> async with AsyncClient("https://stats.example", api_key="...", partner="acme") as acme:

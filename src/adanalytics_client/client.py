@@ -25,40 +25,40 @@ if TYPE_CHECKING:
 
 
 class Client(ClientBase[HttpClient, SyncDriver]):
-    """A connection to the service for one partner; thread-safe, and a context manager.
+    """A thread-safe connection to the service for one partner, and a context manager.
 
-    A forked child may go on using it, over its own connections.
+    A forked child may go on using the client: it opens its own connections.
 
     Args:
-        base_url: where the service is, such as `https://stats.example`, with any path prefix.
+        base_url: the address of the service, such as `https://stats.example`, with any path prefix.
         api_key: an API key.
-        email: an account, logged in when first needed and again when its token expires.
+        email: an account. The client logs in when necessary, and again when the token expires.
         password: the password of the account.
         token: a token from an earlier login.
-        partner: whose data to read; needed by every method.
-        timeout: seconds without a byte after which a request fails; by default as in `http`, or 60.
+        partner: the partner whose data to read; every method that reads data needs it.
+        timeout: seconds without a byte until a request fails; by default that of `http`, or 60.
         retry: how often and how long to try; see `RetryPolicy`.
         limit: requests per hour that the service allows this key, or None for no limit.
-        reserve: requests of the limit to leave for people and programs that use the same key.
-        on_limit: `wait` until requests are free again, or `raise` QuotaExceeded or RateLimited. By
-            default as in the variable `ADANALYTICS_ON_LIMIT`, or `wait`.
-        max_wait: seconds; a longer wait for requests raises instead. By default two hours: a wait
-            can exceed the hour of the limit when other processes send first, or were killed.
-        quota_log: where sent requests are counted: `shared` by all processes of this user, in
-            `$XDG_STATE_HOME/adanalytics/quota`; in `memory`, by this client alone; or a `Path`,
-            another folder to share. By default as in the variable `ADANALYTICS_QUOTA_LOG`, or
-            `shared`.
-        observer: is notified of requests, retries, waits, pages and bytes; see `Observer`.
-        http: an `httpx.Client`, or one of httpx2, to send with, neither changed nor closed. Its
-            transport, proxies, TLS settings, hooks and timeouts apply, and its headers on the
-            service's own origin; its cookies, `Authorization`, auth, base_url and params never do.
-            A forked child needs another one: with this one it would read its parent's responses.
-        clock: the source of the time; for tests.
-        jitter: returns numbers from 0 to 1 that spread retries; for tests.
+        reserve: how many of these requests to leave for people and programs with the same key.
+        on_limit: `wait` until requests are free again, or `raise` QuotaExceeded or RateLimited. The
+            default is the variable `ADANALYTICS_ON_LIMIT`, or `wait`.
+        max_wait: the longest wait for requests, in seconds; a longer one raises. The default is two
+            hours, since processes that send first or were killed can make a wait exceed one hour.
+        quota_log: where to count sent requests. With `shared`, all processes of this user share the
+            count in `$XDG_STATE_HOME/adanalytics/quota`; a `Path` is another folder to share; with
+            `memory`, this client counts alone. The default is the variable `ADANALYTICS_QUOTA_LOG`,
+            or `shared`.
+        observer: an object that is notified of requests, retries, waits and more; see `Observer`.
+        http: the `Client` of httpx or httpx2 to send with. It is neither changed nor closed. Its
+            transport, proxies, TLS settings, hooks and timeouts apply. Its headers apply on the
+            service's own origin. Its cookies, `Authorization`, auth, base_url and params never
+            apply. A forked child needs another one, or it would read its parent's responses.
+        clock: the source of the current time; for tests.
+        jitter: a function that returns numbers from 0 to 1, which spread retries; for tests.
 
     Raises:
-        ConfigurationError: naming the argument that is missing or wrong; nothing is sent yet.
-            Pass exactly one of `api_key`, `token`, or `email` with `password`.
+        ConfigurationError: when an argument is missing or wrong; nothing is sent yet. Pass exactly
+            one of `api_key`, `token`, or `email` with `password`.
 
     Examples:
         >>> with Client("https://stats.example", api_key="...", partner="acme") as client:
@@ -75,9 +75,9 @@ class Client(ClientBase[HttpClient, SyncDriver]):
         self.close()
 
     def close(self) -> None:
-        """Abandon running requests and close the connections; `http=` is left open.
+        """Abandon running requests and close the connections; a client from `http=` stays open.
 
-        A client from `with_options` or `for_partner` closes nothing.
+        For a client from `with_options` or `for_partner`, this method closes nothing.
 
         Examples:
             >>> client.close()
@@ -104,7 +104,7 @@ class Client(ClientBase[HttpClient, SyncDriver]):
         """Return the days that have data.
 
         Raises:
-            AdAnalyticsError: when the service cannot be reached, refuses, or sends something else.
+            AdAnalyticsError: when the service is unreachable, refuses or answers unexpectedly.
 
         Examples:
             >>> client.dates()
@@ -130,7 +130,7 @@ class Client(ClientBase[HttpClient, SyncDriver]):
 
         Raises:
             ConfigurationError: for a wrong day or grouping.
-            AdAnalyticsError: when the service cannot be reached, refuses, or sends something else.
+            AdAnalyticsError: when the service is unreachable, refuses or answers unexpectedly.
 
         Examples:
             >>> client.summary("2026-01-01", "2026-01-31", group_by="campaign").rows[0].ecpm
@@ -144,20 +144,20 @@ class Client(ClientBase[HttpClient, SyncDriver]):
     def request(
         self, method: str, path: str, *, params: Params | None = None, json: Json = None
     ) -> _operations.Response:
-        """Send a request that no other method sends, to any path of the service.
+        """Send a request of your own to any path of the service.
 
-        The credential, the quota, retries and errors are those of this client. A request that may
-        have been carried out (`POST`, `PATCH`) is not sent again.
+        The request uses the credential, quota, retries and errors of this client. A request that
+        the service may have carried out (`POST`, `PATCH`) is not sent again.
 
         Args:
             method: `GET`, `HEAD`, `PUT`, `DELETE`, `POST` or `PATCH`.
-            path: such as `/api/partners/acme/ad-analytics/dates`, below `base_url`.
+            path: a path below `base_url`, such as `/api/partners/acme/ad-analytics/dates`.
             params: the query parameters.
-            json: the body: None, bool, int, Decimal, str, and dicts and lists of them.
+            json: the body: None, a bool, int, Decimal or str, or a dict or list of these.
 
         Raises:
             ConfigurationError: for a wrong method or path.
-            AdAnalyticsError: when the service cannot be reached, refuses, or sends no JSON.
+            AdAnalyticsError: when the service is unreachable, refuses the request or sends no JSON.
 
         Examples:
             >>> path = f"/api/partners/{client.partner}/ad-analytics/dates"
@@ -190,39 +190,39 @@ class Client(ClientBase[HttpClient, SyncDriver]):
         Nothing is sent until the query is read.
 
         Args:
-            start: a date or a time, also of pandas or numpy, `YYYY-MM-DD`, 20260115, `today`,
-                `yesterday`, a month such as `2026-01`, or a number of days ago such as `-7d`; in
-                UTC, by the client's clock.
-            end: the same, but a month means its last day. By default the end of `start`; `-7d`
-                without an end means the last seven days, including today.
-            hour: only this hour, 0 to 23, of each day.
+            start: the first day: a date or a time (also of pandas or numpy), `YYYY-MM-DD`,
+                20260115, `today`, `yesterday`, a month such as `2026-01`, or a number of days ago
+                such as `-7d`. Days are in UTC, by the client's clock.
+            end: the last day, in the same forms; a month means its last day. The default is the end
+                of `start`; `-7d` without an end means the last seven days, including today.
+            hour: pull only this hour, 0 to 23, of each day.
             split: `hourly` queries each hour separately, as the service advises for large days;
-                `daily` each day; `none` the whole range at once; `auto` begins with the range and
-                turns to days or hours if the range has too many pages.
+                `daily` queries each day, and `none` the whole range. `auto` begins with the range
+                and goes on with days or hours if there are too many pages.
             per_page: events per page, 1 to 10,000; by default the value in the `resume` token, else
-                10,000, or `max_events` if that is less.
-            concurrency: requests in flight, 1 to 64. The first page is fetched alone, so a look
-                at one event is one request; then the number doubles with each page that you take.
-            ordered: keep the order of the plan; False gives pages as they arrive.
-            model: the type of an event, anything pydantic can validate; by default `Event`.
+                10,000, or `max_events` if this is less.
+            concurrency: the most requests in flight, 1 to 64. The first page is fetched alone, so
+                one event costs one request. Then the number doubles with each page that you read.
+            ordered: True yields pages in the order of the plan, False as they arrive.
+            model: the type of an event: any type that pydantic validates; by default `Event`.
             rows_key: the name of the list of events, or its path such as `report.body.events`, for
-                responses that leave it unclear.
-            max_events: stop after this many; pages are then fetched one at a time, so none is
-                wasted.
+                responses in which the list is not obvious.
+            max_events: stop after this many events. Pages are then fetched one at a time, so that
+                none is wasted.
             resume: the `token` of a page of the same query; the pull continues after that page, or
-                with that page again if `max_events` cut it.
-            seen: the ids of events from earlier pulls, which are left out; this pull adds its own.
-            on_drift: at the end of a query, the number of received events is compared with the
-                total in its pages. If some are missing, because pages moved meanwhile, `raise`
-                repeats the query up to twice, yields the events that are new, and raises
-                ProtocolError if some are still missing; `warn` accepts what arrived and logs it.
-                Likewise for queries that were answered without a body, at the end of the pull.
-            params: further query parameters that the service knows, such as `{"campaign_id": 7}`;
-                they belong to the query that a `resume` token continues. No summary is compared
-                with the events then.
+                repeats that page if `max_events` cut it short.
+            seen: the ids of earlier events. The pull leaves these events out and adds its own ids.
+            on_drift: what to do if a query ends with fewer events than its pages announced, because
+                pages moved meanwhile. `raise` repeats the query up to twice, yields the events that
+                are new, and raises ProtocolError if events are still missing; `warn` accepts what
+                arrived and logs it. At the end of the pull, the same applies to queries whose
+                answers had no body.
+            params: further query parameters that the service knows, such as `{"campaign_id": 7}`; a
+                `resume` token continues a query with the same `params` only. With `params`, the
+                events are not compared with a summary.
 
         Raises:
-            ConfigurationError: naming the argument that is wrong.
+            ConfigurationError: when an argument is wrong; the error names it.
 
         Examples:
             >>> client.events("2026-01-01", "2026-01-31").plan.least_requests
@@ -259,18 +259,18 @@ class Client(ClientBase[HttpClient, SyncDriver]):
         format: str = "csv",  # noqa: A002  # the service's own name for it
         compression: str | None = None,
     ) -> "ExportJob":
-        """Start a bulk export of all events of the days from `start` to `end`, both included.
+        """Start a bulk export of all events from `start` to `end`, both included.
 
         Args:
             start: as for `events`.
             end: as for `events`.
-            format: `csv`, or another that the service knows.
-            compression: sent only when given, since the service documents none.
+            format: `csv`, or another format that the service knows.
+            compression: sent only if you pass it, since the service documents no compression.
 
         Raises:
             ConfigurationError: for a wrong day.
-            AdAnalyticsError: when the service cannot be reached or refuses. A lost connection is
-                not tried again, since the export may have started.
+            AdAnalyticsError: when the service cannot be reached or refuses. After a lost
+                connection, nothing is sent again, since the export may have started.
 
         Examples:
             >>> job = client.start_export("2026-01-01", "2026-01-31")
@@ -301,17 +301,17 @@ class Client(ClientBase[HttpClient, SyncDriver]):
         Args:
             start: as for `events`.
             end: as for `events`.
-            to: the file to write; an existing one is replaced only by a complete one.
-            format: as for `start_export`; by default from the suffix of `to`, such as `.csv`,
-                `.jsonl`, `.ndjson` or `.parquet`, else csv.
-            compression: as for `start_export`; by default gzip if `to` ends in `.gz`.
-            timeout: the most seconds to wait for the export.
-            progress: show waits and bytes, in a terminal or a notebook.
+            to: the file to write. An existing file is replaced only by a complete one.
+            format: as for `start_export`. The default follows the suffix of `to`, such as `.csv`,
+                `.jsonl`, `.ndjson` or `.parquet`, and is csv for other suffixes.
+            compression: as for `start_export`. The default is gzip if `to` ends in `.gz`.
+            timeout: the longest wait for the export, in seconds.
+            progress: show waits and bytes on a terminal or in a notebook.
 
         Raises:
-            ConfigurationError: for a wrong day, path or timeout, or a format or compression that
-                the suffix of `to` contradicts; nothing is sent.
-            OSError: when `to` cannot be written; checked before anything is sent.
+            ConfigurationError: for a wrong day, path or timeout, or if the suffix of `to`
+                contradicts the format or compression; nothing is sent.
+            OSError: when `to` cannot be written; this is checked before anything is sent.
             ExportError: when the export fails, expires or is not done in time.
             DownloadError, StatusError, TransportError: as for `ExportJob.download`.
 

@@ -1,4 +1,4 @@
-"""Every error the client raises, as plain data that pickles and says what to do.
+"""Errors of the client, as plain data that can be pickled and that say what to do.
 
 ```
 AdAnalyticsError
@@ -37,7 +37,7 @@ from typing import NamedTuple, Self
 
 
 class FieldError(NamedTuple):
-    """What the service says about one field of a request; `field` is "" if it names none.
+    """What the service says about one field of a request; `field` is "" if no field is named.
 
     Examples:
         >>> FieldError("hour", "should be at most 23").field
@@ -50,19 +50,19 @@ class FieldError(NamedTuple):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class AdAnalyticsError(Exception):
-    """The base of every error here; catch it to catch them all.
+    """The base class of all errors of the client; catch it to catch them all.
 
     Attributes:
         message: what happened.
         remedy: what to do about it; "" if nothing is known to help.
         request_id: the `X-Request-Id` of the last response, for the service's support.
         attempts: how many times the request was sent; 0 when nothing was.
-        url: the address asked, without the values of a signed query.
+        url: the requested address, without the values of a signed query.
         body: the first 64 KiB of the response's body as text, without secrets.
-        headers: the headers of the response by lower-case name, without secrets and cookies.
+        headers: the headers of the response, by lower-case name, without secrets and cookies.
 
-    Both are empty for an error that no single response shows, such as a failed export: the last
-    answer about an export is `last_status.answer` of its job.
+    `body` and `headers` are empty for an error without a response of its own, such as a failed
+    export. The last answer about an export is `last_status.answer` of its job.
 
     Examples:
         >>> error = AdAnalyticsError("It broke.", remedy="Try later.", request_id="r-1", attempts=2)
@@ -100,7 +100,7 @@ class AdAnalyticsError(Exception):
     def amended(self, **facts: object) -> Self:
         """Set attributes that became known later.
 
-        Returns the same error, so that its traceback and its cause stay.
+        The same error is returned, so that its traceback and its cause stay.
 
         Examples:
             >>> str(AdAnalyticsError("It broke.").amended(attempts=3))
@@ -117,11 +117,11 @@ class ConfigurationError(AdAnalyticsError):
 
 
 class TransportError(AdAnalyticsError):
-    """No complete response arrived: connection refused, reset or cut short, or unknown name."""
+    """No complete response arrived: the connection failed or broke, or the host is unknown."""
 
 
 class RequestTimeout(TransportError):
-    """No byte arrived within `timeout` seconds, or the retry budget ran out waiting.
+    """No byte arrived within `timeout` seconds, or a wait exceeded the retry budget.
 
     Examples:
         >>> try:
@@ -138,7 +138,7 @@ class StatusError(AdAnalyticsError):
     Attributes:
         status: the HTTP status code.
         reason: the service's own words, shortened and with credentials removed.
-        errors: what the service says about single fields, from `details` or `errors` in the body.
+        errors: the service's words on individual fields, from `details` or `errors` in the body.
     """
 
     status: int = 0
@@ -147,7 +147,7 @@ class StatusError(AdAnalyticsError):
 
 
 class InvalidRequest(StatusError):
-    """The service refused a parameter; sending the same again will not help."""
+    """The service refused a parameter; sending the same request again will not help."""
 
 
 class AuthenticationError(StatusError):
@@ -185,7 +185,7 @@ class RequestLimitReached(AdAnalyticsError):
 
 
 class QuotaExceeded(RequestLimitReached):
-    """The client counts no requests left in the hour, or the service asked to slow down."""
+    """By the client's count the hour's requests are used up, or the service asked to slow down."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -193,7 +193,7 @@ class RateLimited(RequestLimitReached, StatusError):
     """The service asked to slow down and the wait is longer than allowed.
 
     Attributes:
-        retry_after: seconds the service asked to wait, or None when it did not say.
+        retry_after: the wait that the service asked for, in seconds; None if it did not say.
     """
 
     retry_after: float | None = None
@@ -204,10 +204,10 @@ class ServerError(StatusError):
 
 
 class ProtocolError(AdAnalyticsError):
-    """A complete response arrived but is not as promised, for example without rows.
+    """A complete response arrived but is not as expected: for example, it has no rows.
 
     Attributes:
-        unreadable (bool): whether it was no JSON, such as a proxy's page; a later try may help.
+        unreadable (bool): True if the body is not JSON, such as a proxy's page. A retry may help.
     """
 
     unreadable = False
@@ -219,7 +219,7 @@ class ExportError(AdAnalyticsError):
 
     Attributes:
         export_id: the service's id of the export, if it gave one.
-        status: the service's last status word.
+        status: the last status of the export that the service reported.
     """
 
     export_id: str | None = None
@@ -227,7 +227,7 @@ class ExportError(AdAnalyticsError):
 
 
 class ExportFailed(ExportError):
-    """The service says that the export failed; the message carries its reason."""
+    """The service says that the export failed; the message contains the reason."""
 
 
 class ExportTimeout(ExportError):
@@ -256,7 +256,7 @@ class ExportExpired(ExportError):
 class DownloadError(AdAnalyticsError):
     """A file did not arrive complete; an older file of the same name is untouched.
 
-    If the service failed after part of it had arrived, its error is the cause (`__cause__`).
+    If the service failed when part of the file had arrived, that error is the `__cause__`.
 
     Attributes:
         part: the file that holds the bytes received so far; the same download resumes from it. None
@@ -281,11 +281,11 @@ class DatasetError(AdAnalyticsError):
 
 
 class DatasetDamaged(DatasetError):
-    """A file of a dataset is missing or is not as it was written."""
+    """A file of a dataset is missing, or has changed since it was written."""
 
 
 class DatasetInUse(DatasetError):
-    """Another process works on the dataset."""
+    """Another process is working on the dataset."""
 
 
 class QueryError(DatasetError):
@@ -293,7 +293,7 @@ class QueryError(DatasetError):
 
 
 class UnsuitablePlace(DatasetError):
-    """A place that cannot hold a dataset: a file, or a folder with other files in it."""
+    """The place cannot hold a dataset: it is a file, or a folder with other files in it."""
 
 
 _OWN = [each for each in vars().values() if getattr(each, "__module__", "") == __name__]

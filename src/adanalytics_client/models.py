@@ -292,24 +292,24 @@ class Event(OpenModel):
     _first: ClassVar[tuple[str, ...]] = ("event_id", "event_time", "event_type", "revenue")
 
     event_id: Annotated[str | None, _TEXT] = None
-    """UUID, unique for the partner, such as `77308bcb-b00d-47d0-8f20-40b7c0bff5a3`: deduplicate by
-    it."""
+    """UUID, unique for the partner, such as `77308bcb-b00d-47d0-8f20-40b7c0bff5a3`. Use it to
+    remove duplicates."""
     event_time: Annotated[str | None, _TEXT] = None
-    """When it happened, as sent: RFC 3339 in UTC, such as `2026-01-15T13:05:09.250Z`. `time` is the
-    datetime."""
+    """Time of the event, as sent: RFC 3339 in UTC, such as `2026-01-15T13:05:09.250Z`. `time` is
+    the datetime."""
     event_date: Annotated[_Date | None, _DAY] = None
     """The UTC day of `event_time`, such as `2026-01-15`."""
     event_hour: Annotated[int | None, _WHOLE] = None
     """The UTC hour of `event_time`, 0 to 23, such as `13`."""
     received_at: Annotated[str | None, _TEXT] = None
-    """When the service got it, as sent, such as `2026-01-15T13:05:10.100Z`; later for late data."""
+    """Time when the service received the event, as sent, such as `2026-01-15T13:05:10.100Z`."""
     event_type: Annotated[str | None, _TEXT] = None
     """`ad_request`, `impression`, `start`, `first_quartile`, `midpoint`, `third_quartile`,
     `complete`, `click`, `skip` or `error`."""
     auction_id: Annotated[str | None, _TEXT] = None
     """UUID that joins the events of one auction, such as `174df19e-5ba3-48ad-ad27-426065eb3641`."""
     partner_id: Annotated[str | None, _TEXT] = None
-    """Id of the partner of the request, such as `acme`."""
+    """Id of the partner whose data were requested, such as `acme`."""
     supply_tag_id: Annotated[int | None, _WHOLE] = None
     """Id of the placement that the ad was shown on, such as `21`."""
     demand_tag_id: Annotated[int | None, _WHOLE] = None
@@ -331,19 +331,19 @@ class Event(OpenModel):
     currency: Annotated[str | None, _TEXT] = None
     """ISO 4217 code, the same for all events of a partner, such as `USD`."""
     revenue: Annotated[Decimal | None, _MONEY] = None
-    """Money for this one event, in units of `currency`, such as `0.021867275`; may be negative."""
+    """Revenue of this event, in units of `currency`, such as `0.021867275`; may be negative."""
     cost: Annotated[Decimal | None, _MONEY] = None
-    """Money for this one event, in units of `currency`, such as `0.013995056`. None when this
-    partner may not see it."""
+    """Cost of this event, in units of `currency`, such as `0.013995056`. None when this partner may
+    not see it."""
     payment_type: Annotated[str | None, _TEXT] = None
-    """Which event carries the money: `cpm` (impression), `cpc` (click), `cpcv` (completed view),
-    `cpa` (action), `flat` or `none`."""
+    """The kind of event that carries the money: `cpm` (impression), `cpc` (click), `cpcv`
+    (completed view), `cpa` (action), `flat` or `none`."""
     domain: Annotated[str | None, _TEXT] = None
-    """The site of the ad, such as `news.example`. None outside sites."""
+    """The site that showed the ad, such as `news.example`. None outside sites."""
     app_bundle: Annotated[str | None, _TEXT] = None
-    """Id of the app of the ad, such as `com.example.player`. None outside apps."""
+    """Id of the app that showed the ad, such as `com.example.player`. None outside apps."""
     error_code: Annotated[int | None, _WHOLE] = None
-    """VAST code, 100 to 901, such as `303`. None unless `event_type` is error."""
+    """VAST code, 100 to 901, such as `303`. None for any `event_type` except error."""
     is_filtered: Annotated[bool | None, _FLAG] = None
     """`true` for invalid traffic, which summaries leave out, else `false`."""
     key_values: Annotated[dict[str, str] | None, _OrAsSent()] = None
@@ -386,19 +386,19 @@ class SummaryRow(OpenModel):
     )
 
     date: Annotated[_Date | None, _DAY] = None
-    """The UTC day, such as `2026-01-15`. None unless grouped by day."""
+    """The UTC day, such as `2026-01-15`. None when not grouped by day."""
     campaign_id: Annotated[int | None, _WHOLE] = None
-    """Id of the campaign, such as `1001`. None for events without one, or unless grouped by
-    campaign."""
+    """Id of the campaign, such as `1001`. None for events without a campaign, or when not grouped
+    by campaign."""
     campaign_name: Annotated[str | None, _TEXT] = None
-    """Name of the campaign, such as `Spring Sale`. None when it is unknown, or unless grouped by
-    campaign."""
+    """Name of the campaign, such as `Spring Sale`. None when the name is unknown, or when not
+    grouped by campaign."""
     demand_tag_id: Annotated[int | None, _WHOLE] = None
-    """Id of the demand tag, such as `501`. None for events without one, or unless grouped by demand
-    tag."""
-    demand_tag_name: Annotated[str | None, _TEXT] = None
-    """Name of the demand tag, such as `Open Auction Video`. None when it is unknown, or unless
+    """Id of the demand tag, such as `501`. None for events without a demand tag, or when not
     grouped by demand tag."""
+    demand_tag_name: Annotated[str | None, _TEXT] = None
+    """Name of the demand tag, such as `Open Auction Video`. None when the name is unknown, or when
+    not grouped by demand tag."""
     ad_requests: Annotated[int | None, _WHOLE] = None
     """Number of events of type ad_request, such as `1204`."""
     impressions: Annotated[int | None, _WHOLE] = None
@@ -422,8 +422,8 @@ class SummaryRow(OpenModel):
     revenue: Annotated[Decimal | None, _MONEY] = None
     """Sum of the events' revenue, in units of the summary's currency, such as `5.149394377`."""
     cost: Annotated[Decimal | None, _MONEY] = None
-    """Sum of the events' cost, in units of the currency, such as `3.594273253`; an event without
-    one counts as 0."""
+    """Sum of the events' cost, in units of the currency, such as `3.594273253`; an event without a
+    cost counts as 0."""
     profit: Annotated[Decimal | None, _MONEY] = None
     """`revenue - cost`, in units of the currency, such as `1.555121124`."""
     fill_rate: Annotated[Decimal | None, _MONEY] = None
@@ -465,9 +465,9 @@ class Summary(OpenModel):
     """
 
     rows: list[SummaryRow] = []
-    """One per group; one in total if not grouped."""
+    """One row per group; a single row without grouping."""
     totals: Annotated[SummaryRow | None, _OrAsSent()] = None
-    """The same metrics over all groups."""
+    """The metrics of all groups together."""
     group_by: Annotated[str | None, _TEXT] = None
     """`day`, `campaign` or `demand_tag`. None when not grouped."""
     start_date: Annotated[_Date | None, _DAY] = None

@@ -12,7 +12,7 @@ from adanalytics_client.errors import ConfigurationError, ProtocolError
 Origin = tuple[str, str, int]
 
 Params = Mapping[str, str | int | date]
-"""Further query parameters by their names, such as `{"campaign_id": 7}`."""
+"""Further query parameters by name, such as `{"campaign_id": 7}`."""
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _USER = re.compile(r"\A((?:[a-z][a-z0-9+.-]*:)?//)[^/?#]*@", re.IGNORECASE)

@@ -41,8 +41,8 @@ class Response:
 
     Attributes:
         status: the HTTP status, 200 to 299.
-        headers: the headers, their names in lower case.
-        data: the JSON of the body, numbers with a fraction as Decimal; None without a body.
+        headers: the headers, with their names in lower case.
+        data: the JSON body, with Decimal for numbers with a fraction; None without a body.
         request_id: the `X-Request-Id` of the response, or None.
     """
 

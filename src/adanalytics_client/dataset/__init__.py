@@ -1,4 +1,4 @@
-"""Datasets: hourly files in a folder or object storage, kept equal to the service.
+"""Keep hourly files, in a folder or in object storage, equal to the data of the service.
 
 Examples:
     >>> from adanalytics_client.dataset import Dataset

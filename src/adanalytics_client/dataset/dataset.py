@@ -30,16 +30,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Holdings:
-    """What a dataset holds, according to its manifest.
+    """The contents of a dataset, according to its manifest.
 
     Attributes:
-        partner: the partner whose events it holds.
+        partner: the partner whose events the dataset holds.
         origin: the address of the service.
         format: the format of the files.
         hours: the number of pulled hours of each day; 0 for a day without events.
-        damaged: days whose records cannot be read, and why.
+        damaged: days whose records cannot be read, each with the reason.
         last_hour: the beginning of the last hour with events, in UTC; None without events.
-        table: the format of its table; None without one.
+        table: the format of the table; None for a dataset without a table.
     """
 
     partner: str
@@ -52,28 +52,28 @@ class Holdings:
 
 
 class Dataset:
-    """A folder, or an address in object storage, of hourly files that `sync` keeps up to date.
+    """Hourly files, in a folder or in object storage, that `sync` keeps up to date.
 
-    However many events an hour has, `adanalytics sync` needs at most 300 MB of memory and
-    `adanalytics verify` 600 MB; what does not fit waits on the disk.
+    `adanalytics sync` needs at most 300 MB of memory and `adanalytics verify` 600 MB, however many
+    events an hour has. Data that do not fit are kept on the disk.
 
-    Nothing is read or written until a method is called. Two processes never work on one dataset at
-    a time. Methods block; in asyncio they run on a thread, with `await asyncio.to_thread(...)`.
+    Nothing is read or written until a method is called. Two processes never sync or verify one
+    dataset at once. Methods block: in asyncio, call them with `await asyncio.to_thread(...)`.
 
     Args:
         place: a folder, or an fsspec address such as `s3://bucket/events`.
-        format: `parquet`, `jsonl` or `csv`. By default the format of the dataset, and parquet for a
-            new one.
-        table: `delta` or `iceberg`: a table that lists the parquet files, for engines that read
-            tables. By default that of the dataset, and none for a new one.
-        clock: returns the current time in UTC; by default the clock of the client.
+        format: `parquet`, `jsonl` or `csv`. The default is the format of the dataset, or parquet
+            for a new one.
+        table: `delta` or `iceberg`: also keep a table that lists the parquet files, for engines
+            that read tables. The default is the table of the dataset, or none for a new one.
+        clock: a function that returns the time in UTC; by default the clock of the client.
 
     Attributes:
         place (str): the folder or address.
         report: the result of the last `sync`; available even when it raised an error.
 
     Raises:
-        ConfigurationError: for an unknown format, or a table of other files than parquet.
+        ConfigurationError: for an unknown format, or for a table of files that are not parquet.
 
     Examples:
         >>> dataset = Dataset("events", format="parquet")
@@ -119,20 +119,20 @@ class Dataset:
     ) -> SyncReport:
         """Pull hours that are missing, were not over when they were pulled, or were restated.
 
-        An hour appears complete or not at all, and the next sync continues one that was stopped in
-        any way. Events already held are replaced only if the day then adds up to the service's
-        summary. The plan, waits, pages and bytes are reported to the client's observer; an error
-        that it raises ends the sync, after the requests under way.
+        An hour appears complete or not at all. If a sync is stopped in any way, the next one
+        continues it. Events of the dataset are replaced only if the day then adds up to the
+        service's summary. The client's observer receives the plan, waits, pages and bytes. If the
+        observer raises an error, the sync stops after the requests under way.
 
         Args:
-            client: sends the requests; the dataset belongs to its partner and service.
-            start: as for `Client.events`; by default everything that the service lists.
+            client: sends the requests. Its partner and service are those of the dataset.
+            start: as for `Client.events`; the default is every day that the service lists.
             end: as for `Client.events`.
             via: `pages`, `export` for bulk exports, or `auto` for the faster way.
             repull: pull this many of the last days again, whatever the service says about them.
             moved_from: the former address of the service, if the dataset was pulled from there.
-            workers: processes that sort the events of large exports into hours. More than one needs
-                a program that can be imported, that is, with `if __name__ == "__main__":`.
+            workers: the number of processes that sort large exports into hours. With more than one,
+                the program must be importable: it needs `if __name__ == "__main__":`.
 
         Returns:
             The hours that were committed, and the queries that failed.
@@ -140,7 +140,7 @@ class Dataset:
         Raises:
             ConfigurationError: for a wrong argument, or when pyarrow is not installed.
             DatasetError: when the dataset is in use, belongs to another partner or service, or
-                cannot be written; see its subclasses.
+                cannot be written; see the subclasses of this error.
             AdAnalyticsError: when the needed hours cannot be determined, or the service refuses.
 
         Examples:
@@ -157,23 +157,23 @@ class Dataset:
     def tasks(
         self, client: "Client", start: Day | None = None, end: Day | None = None
     ) -> "list[Task]":
-        """Plan a sync by export as tasks, which any processes or machines run without a credential.
+        """Plan a sync by export as tasks that any process or machine can run without a credential.
 
-        It orders an export of each day that lacks hours and waits for all of them; each of their
-        files is a task. `commit` takes the parts that the tasks return. A new plan replaces the one
-        before. A service without exports has no tasks: `sync` it with `via="pages"`.
+        This starts one export for each day that lacks hours, and waits for them. Each exported file
+        is a task. `commit` takes the parts that the tasks return. A new plan replaces the previous
+        one. A service without exports has no tasks: `sync` it with `via="pages"`.
 
         Args:
-            client: orders the exports; the dataset belongs to its partner and service.
+            client: starts the exports. Its partner and service are those of the dataset.
             start: as for `sync`.
             end: as for `sync`.
 
         Returns:
-            The tasks in the order of their days; none for a dataset that is up to date.
+            The tasks in the order of their days; an empty list for a dataset that is up to date.
 
         Raises:
             ConfigurationError, DatasetError: as for `sync`.
-            AdAnalyticsError: also when an export fails or is not done within an hour.
+            AdAnalyticsError: as for `sync`, and when an export fails or takes longer than an hour.
 
         Examples:
             >>> tasks = Dataset("events").tasks(client, "2026-01-15", "2026-01-16")
@@ -184,18 +184,18 @@ class Dataset:
             return run.tasks()
 
     def commit(self, client: "Client", parts: "Iterable[Part]") -> SyncReport:
-        """Make the hours visible that tasks delivered, if their days add up to the summary.
+        """Make the hours of the tasks visible, if their days add up to the summary.
 
-        Committing the same parts again changes nothing. A day whose parts did not all arrive, or
-        whose events do not add up, is in `failed` with the command that finishes it.
+        Committing the same parts again changes nothing. If parts of a day are missing, or its
+        events do not add up, the day is in `failed` with the command that finishes it.
 
         Args:
-            client: requests the days with data and the summary.
-            parts: what the tasks of the last plan returned, in any order, and repeated or not.
+            client: sends the requests for the days with data and for the summary.
+            parts: what the tasks of the last plan returned, in any order, with or without repeats.
 
         Raises:
             ConfigurationError: when pyarrow is not installed.
-            DatasetError: for a part of another plan, and as for `sync`.
+            DatasetError: as for `sync`, and for a part of another plan.
             AdAnalyticsError: when the service refuses.
 
         Examples:
@@ -221,7 +221,7 @@ class Dataset:
         """Return what a sync would pull, and its price; nothing is pulled or written.
 
         Args:
-            client: requests the days with data and a summary by day.
+            client: sends the requests for the days with data and for a summary by day.
             start: as for `sync`.
             end: as for `sync`.
             via: as for `sync`.
@@ -288,16 +288,16 @@ class Dataset:
 
         Without a client nothing is sent, and the dataset is compared only with its own records.
 
-        The dataset should hold everything that the service lists from the dataset's first day on,
-        or from the first day that a killed sync had begun to pull. An hour is missing when it is
-        over and was not pulled since.
+        The dataset should have all days that the service lists, from its own first day on. A day
+        that a killed sync had begun to pull counts, too. An hour is missing if it was not pulled
+        after its end.
 
         Args:
-            client: sends the requests; None sends none.
-            deep: compare every event with a bulk export as well, which needs a client.
-            until: the last day that the dataset should hold. By default the last one that is over,
-                or a later one if the dataset has hours of it.
-            observer: receives how many hours are verified; by default the observer of the client.
+            client: sends the requests; with None, nothing is sent.
+            deep: also compare every event with a bulk export; this needs a client.
+            until: the last day that the dataset should hold. The default is the last day that is
+                over, or a later day if the dataset has hours of that day.
+            observer: receives the number of verified hours; by default the observer of the client.
 
         Returns:
             The number of hours and events, and the problems.
@@ -305,8 +305,8 @@ class Dataset:
         Raises:
             ConfigurationError: for a wrong day, for `deep` without a client, or when pyarrow is not
                 installed.
-            DatasetError: when there is no dataset, it is in use, or it belongs to another partner
-                or service.
+            DatasetError: when there is no dataset, or it is in use or belongs to another partner or
+                service.
             AdAnalyticsError: when the service cannot be reached or refuses.
 
         Examples:
@@ -340,7 +340,7 @@ class Dataset:
         """Return the contents of the dataset, or None if there is no dataset; nothing is sent.
 
         Raises:
-            DatasetDamaged: when the identity of the dataset cannot be read.
+            DatasetDamaged: when the file that identifies the dataset cannot be read.
 
         Examples:
             >>> Dataset("events").sync(client, "2026-01-15").events
@@ -363,22 +363,22 @@ class Dataset:
     def query(self, sql: str, *, memory: str = "1GB") -> "pa.Table":
         """Answer one SELECT over the view `events` with DuckDB; nothing is sent or written.
 
-        The view has the documented columns with their types, and `date` and `hour`: a filter on
-        these reads only the files of those hours. It contains what the manifest lists at the start.
-        Times are in UTC, sums of money are exact, and a division gives a float.
+        The view has the documented columns with their types, and `date` and `hour`. A filter on
+        `date` or `hour` limits which files are read. The view contains what the manifest lists when
+        the query starts. Times are in UTC, sums of money are exact, and a division gives a float.
 
         The query can neither write nor reach other files, extensions, settings or the network. This
         guards against mistakes; for SQL that you do not trust, isolate the process as well.
 
         Args:
-            sql: one SELECT, or a DESCRIBE, SUMMARIZE, FROM or PIVOT, which DuckDB turns into one.
-            memory: the most that DuckDB may use, such as `500MB` or `4GB`; the returned table comes
-                on top. What does not fit waits in a temporary folder, which is removed at the end.
+            sql: one SELECT, or what DuckDB turns into one: a DESCRIBE, SUMMARIZE, FROM or PIVOT.
+            memory: the most memory for DuckDB, such as `500MB` or `4GB`; the returned table needs
+                more. Data that do not fit go to a temporary folder, which is removed at the end.
 
         Raises:
             ConfigurationError: when duckdb is not installed, or `memory` is not a size.
-            QueryError: for SQL that DuckDB does not understand, and for anything but one SELECT.
-            DatasetDamaged: naming a file or record that cannot be read.
+            QueryError: for SQL that DuckDB does not understand, or that is not one SELECT.
+            DatasetDamaged: when a file or record cannot be read; the error names it.
             DatasetError: when there is no dataset, or `memory` is not enough.
 
         Examples:
@@ -396,14 +396,14 @@ class Dataset:
     def to_duckdb(
         self, connection: "duckdb.DuckDBPyConnection | None" = None
     ) -> "duckdb.DuckDBPyRelation":
-        """Return the events as a relation of DuckDB, to join them or to go on in Python.
+        """Return the events as a relation of DuckDB, for joins or further steps in Python.
 
         The relation has the columns of `query`, but none of its limits: memory, time zone and
-        access to files are those of the connection. It reads the files that are committed now, each
-        time that it is used.
+        access to files are those of the connection. Each time you use the relation, it reads the
+        files that are committed now.
 
         Args:
-            connection: where the relation lives; by default the one behind `duckdb.sql`.
+            connection: the connection of the relation; by default the one that `duckdb.sql` uses.
 
         Raises:
             ConfigurationError, DatasetError: as for `query`.

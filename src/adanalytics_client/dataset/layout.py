@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Literal, Self
 
 PartFormat = Literal["parquet", "jsonl", "csv"]
-"""The format of a dataset's files; a dataset has one."""
+"""The format of a dataset's files; all files have the same format."""
 
 TableFormat = Literal["delta", "iceberg"]
 """The format of a table that lists the files of a dataset."""
@@ -47,7 +47,7 @@ class Hour:
 
     @classmethod
     def read(cls, text: str) -> Self:
-        """Read the text of an hour.
+        """Return the hour that a text such as `2026-03-01T13` names.
 
         Raises:
             ValueError: for anything else.
@@ -63,11 +63,11 @@ class Hour:
 
     @property
     def start(self) -> datetime:
-        """Return the first moment, in UTC."""
+        """Return the first moment of the hour, in UTC."""
         return datetime(self.day.year, self.day.month, self.day.day, self.hour, tzinfo=UTC)
 
     def is_over(self, moment: datetime) -> bool:
-        """Return whether no more events are expected at a moment in UTC.
+        """Return whether the hour, with its time for late events, is over at a moment in UTC.
 
         Examples:
             >>> Hour(date(2026, 3, 1), 13).is_over(datetime(2026, 3, 1, 14, 59, tzinfo=UTC))

@@ -14,7 +14,7 @@ from adanalytics_client.dataset.layout import Hour
 from adanalytics_client.pricing import Estimate, choose, prices
 
 Via = Literal["auto", "pages", "export"]
-"""How hours may be pulled; auto takes a bulk export where pages would wait for quota longer."""
+"""How hours are pulled; `auto` uses a bulk export if pages would wait longer for quota."""
 
 DAYS_PER_EXPORT = 31
 """The most days of one bulk export, which bounds the disk space for its file."""

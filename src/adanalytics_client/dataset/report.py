@@ -11,7 +11,7 @@ from adanalytics_client.dataset.layout import REPORTS, Hour
 from adanalytics_client.dataset.storage.store import Store
 
 Remedy = Literal["sync", "repull", "delete"]
-"""The remedy for a problem: a sync of its day, one with `repull`, or deleting the file."""
+"""The remedy for a problem: sync its day, sync its day with `repull`, or delete the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +19,8 @@ class FailedQuery:
     """A query whose hours could not be pulled or do not agree with the summary.
 
     Attributes:
-        query: the day, days or hour.
-        hours: the hours that it leaves unpulled.
+        query: the day, the days or the hour that the query covers.
+        hours: the hours that were not pulled because of the failure.
         kind: the class of the error.
         message: what happened, and what to do about it.
         facts: the request id, the attempts and the address, as far as they are known.
@@ -48,11 +48,11 @@ class SyncPlan:
     """The requests that a sync would send, and their price.
 
     Attributes:
-        hours: the hours that it would pull, and why each of them.
-        events: about how many events they have, by the summary, which leaves out filtered ones.
-        requests: the fewest requests, besides the two that planning costs.
-        exports: the bulk exports among the queries.
-        damaged: descriptions of files that are damaged, whose hours it would pull again.
+        hours: the hours that the sync would pull, each with the reason.
+        events: roughly how many events these hours have, by the summary without filtered events.
+        requests: the fewest requests that the sync can need, without the two for planning.
+        exports: the number of bulk exports among the queries.
+        damaged: descriptions of damaged files; the sync would pull their hours again.
     """
 
     hours: Mapping[Hour, str]
@@ -67,13 +67,13 @@ class SyncReport:
     """The result of a sync, up to the point where it was stopped.
 
     Attributes:
-        began: its start, in UTC.
+        began: the start of the sync, in UTC.
         wanted: the number of hours to pull; None until it is known.
-        hours: hours that were committed, and the events in each.
-        size: bytes of their files; 0 before the end.
-        damaged: descriptions of files that were damaged, whose hours were pulled again.
+        hours: the hours that were committed, each with its number of events.
+        size: the bytes in the files of these hours; 0 until the sync ends.
+        damaged: descriptions of damaged files; their hours were pulled again.
         failed: queries that failed; the same sync tries them again.
-        file: the name of the report about them, below the dataset; empty when nothing failed.
+        file: the report about the failed queries, below the dataset; empty when nothing failed.
     """
 
     began: datetime
@@ -91,7 +91,7 @@ class SyncReport:
 
     @property
     def left(self) -> int:
-        """Return the number of hours that had to be pulled and were not."""
+        """Return the number of hours that were needed but not pulled."""
         return (self.wanted or 0) - len(self.hours)
 
 
@@ -112,12 +112,12 @@ class Problem:
         day: the day to pull again; None for a file that no sync would replace.
         what: the problem.
         hour: the hour, if the problem concerns one.
-        remedy: `sync` if a sync of the day finds the problem itself and requests no more than
-            necessary, `repull` if it would not find it, `delete` for a file.
-        missing: whether the service has something that was never pulled; otherwise something that
-            was pulled is wrong.
-        changed: the name, below the dataset, of a part whose bytes changed. Without that file, a
-            sync of the day pulls only its hour; empty for any other problem.
+        remedy: `sync` if a sync of the day finds the problem and pulls only what is necessary,
+            `repull` if a sync would not find it, `delete` if the file must be deleted.
+        missing: True if data of the service were never pulled, False if data that were pulled are
+            wrong.
+        changed: the path, below the dataset, of a file whose bytes changed; empty for any other
+            problem. If you delete the file, a sync of the day pulls only the hour of this file.
     """
 
     day: date | None
@@ -150,11 +150,11 @@ class VerifyReport:
 
     @property
     def is_whole(self) -> bool:
-        """Return whether there are no problems."""
+        """Return True if there are no problems."""
         return not self.problems
 
     def days_to_sync(self) -> list[tuple[date, date]]:
-        """Return the first and last day of each run of days that a sync repairs by itself.
+        """Return the first and last day of each series of days that a plain sync repairs.
 
         Examples:
             >>> missing = Problem(date(2026, 1, 15), "3 of 24 hours are missing", remedy="sync")
@@ -164,7 +164,7 @@ class VerifyReport:
         return runs_of_days(self._days("sync") - self._days("repull"))
 
     def days_to_repull(self) -> list[tuple[date, date]]:
-        """Return the first and last day of each run of days that only a repull repairs.
+        """Return the first and last day of each series of days that only a repull repairs.
 
         Examples:
             >>> broken = [Problem(date(2026, 1, n), "is corrupt") for n in (15, 16, 18)]

@@ -43,16 +43,16 @@ class _Planned:
 
 @dataclass(frozen=True, slots=True)
 class Part(_Planned):
-    """Hours that a task put into the dataset's store, where no reader sees them before `commit`.
+    """Hours that a task put into the dataset's store. No reader sees them before `commit`.
 
     Attributes:
-        start: the query of the export, and when it began.
+        start: the query of the export, and the time when it began.
         number: the number of the task, from 0.
         of: the number of tasks of the export.
-        stated: events of the complete export, if the service states them.
-        rows: events of the file.
-        hours: the hours of the query, with what the file has of each; none if a part of a file
-            cannot be read alone, because a line break is in quotes: `commit` reads the file.
+        stated: the number of events in the complete export, if the service states it.
+        rows: the number of events in the file.
+        hours: the hours of the query, with what the file has of each. Empty if a part of a file has
+            a line break in quotes, so that it cannot be read alone: `commit` reads the file.
     """
 
     rows: int
@@ -61,18 +61,18 @@ class Part(_Planned):
 
 @dataclass(frozen=True, slots=True)
 class Task(_Planned):
-    """A file of a bulk export, or a part of one, which any process may sort into hours.
+    """A file of a bulk export, or a part of it, that any process may sort into hours.
 
-    A task is small, can be pickled and holds no credential, but the address of its file, which may
-    be signed: whoever has it can read the events until it expires. Its `start`, `number`, `of` and
-    `stated` are those of its `Part`.
+    A task is small, can be pickled and holds no credential. It does hold the address of its file.
+    If the address is signed, anyone who has it can read the events until it expires. For `start`,
+    `number`, `of` and `stated`, see `Part`.
 
     Attributes:
-        place: the dataset, which every machine must reach under this name.
+        place: the dataset; every machine must reach it under this name.
         identity: the partner and service of the dataset, and the format of its files.
-        export: the export, with this file only, as text.
-        section: the bytes of the file that count; None for all.
-        stored: the length and version of that file, of which a section is requested.
+        export: the saved export, with this file only, as text.
+        section: the bytes of the file that belong to the task; None for the whole file.
+        stored: the length and version of the file, if only a section of it is requested.
         version: the version of this package that planned the task.
 
     Examples:
@@ -92,14 +92,14 @@ class Task(_Planned):
     def run(self) -> Part:
         """Download the file, check it, and put its events into the store, hour by hour.
 
-        A task may run again, or twice at a time: `commit` takes only one of equal parts.
+        A task may run several times, even at the same time: `commit` takes one of equal parts.
 
         Returns:
             The part for `Dataset.commit`.
 
         Raises:
             DatasetError: when this machine cannot write the dataset, does not have it under that
-                name, or has another version of this package; also when the plan has ended.
+                name, or has another version of this package, or when the plan has ended.
             ExportExpired: when the address has expired.
             DownloadError: when the file does not arrive complete.
             ProtocolError: when the events cannot be read exactly.
