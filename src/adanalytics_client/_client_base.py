@@ -304,5 +304,5 @@ class ClientBase(Generic[Http, Driving]):
 
     @property
     def quota(self) -> QuotaState:
-        """Return how much of the hour's quota is left; this sends no request."""
+        """Return what is left of the quota for this hour; no request is sent."""
         return self.connection.session.quota.state()

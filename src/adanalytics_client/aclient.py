@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
-    """The client for asyncio: the arguments of `Client`, and methods that you await.
+    """The client for asyncio, with the arguments of `Client` and methods that you await.
 
     One client serves one event loop in one process. In another loop, or in a forked child after the
     first request, the client raises ConfigurationError. `http` is an `AsyncClient` of httpx or

@@ -39,20 +39,20 @@ class Client(ClientBase[HttpClient, SyncDriver]):
         timeout: seconds without a byte until a request fails; by default that of `http`, or 60.
         retry: how often and how long to try; see `RetryPolicy`.
         limit: requests per hour that the service allows this key, or None for no limit.
-        reserve: how many of these requests to leave for people and programs with the same key.
+        reserve: requests of the limit to leave for other users of the same key.
         on_limit: `wait` until requests are free again, or `raise` QuotaExceeded or RateLimited. The
-            default is the variable `ADANALYTICS_ON_LIMIT`, or `wait`.
-        max_wait: the longest wait for requests, in seconds; a longer one raises. The default is two
-            hours, since processes that send first or were killed can make a wait exceed one hour.
+            default is the value of `ADANALYTICS_ON_LIMIT`, or `wait`.
+        max_wait: the longest wait for requests, in seconds; a longer wait raises an error. The
+            default is 7200: a wait exceeds one hour if other processes send first or were killed.
         quota_log: where to count sent requests. With `shared`, all processes of this user share the
             count in `$XDG_STATE_HOME/adanalytics/quota`; a `Path` is another folder to share; with
-            `memory`, this client counts alone. The default is the variable `ADANALYTICS_QUOTA_LOG`,
+            `memory`, this client counts alone. The default is the value of `ADANALYTICS_QUOTA_LOG`,
             or `shared`.
         observer: an object that is notified of requests, retries, waits and more; see `Observer`.
         http: the `Client` of httpx or httpx2 to send with. It is neither changed nor closed. Its
             transport, proxies, TLS settings, hooks and timeouts apply. Its headers apply on the
             service's own origin. Its cookies, `Authorization`, auth, base_url and params never
-            apply. A forked child needs another one, or it would read its parent's responses.
+            apply. A forked child needs another `http`, or it would read its parent's responses.
         clock: the source of the current time; for tests.
         jitter: a function that returns numbers from 0 to 1, which spread retries; for tests.
 
@@ -75,7 +75,7 @@ class Client(ClientBase[HttpClient, SyncDriver]):
         self.close()
 
     def close(self) -> None:
-        """Abandon running requests and close the connections; a client from `http=` stays open.
+        """Abandon running requests and close the connections, but leave `http=` open.
 
         For a client from `with_options` or `for_partner`, this method closes nothing.
 
@@ -197,8 +197,8 @@ class Client(ClientBase[HttpClient, SyncDriver]):
                 of `start`; `-7d` without an end means the last seven days, including today.
             hour: pull only this hour, 0 to 23, of each day.
             split: `hourly` queries each hour separately, as the service advises for large days;
-                `daily` queries each day, and `none` the whole range. `auto` begins with the range
-                and goes on with days or hours if there are too many pages.
+                `daily` queries each day; `none` queries the whole range. `auto` begins with the
+                range and goes on with days or hours if there are too many pages.
             per_page: events per page, 1 to 10,000; by default the value in the `resume` token, else
                 10,000, or `max_events` if this is less.
             concurrency: the most requests in flight, 1 to 64. The first page is fetched alone, so

@@ -56,7 +56,7 @@ class AdAnalyticsError(Exception):
         message: what happened.
         remedy: what to do about it; "" if nothing is known to help.
         request_id: the `X-Request-Id` of the last response, for the service's support.
-        attempts: how many times the request was sent; 0 when nothing was.
+        attempts: how many times the request was sent; 0 if it was never sent.
         url: the requested address, without the values of a signed query.
         body: the first 64 KiB of the response's body as text, without secrets.
         headers: the headers of the response, by lower-case name, without secrets and cookies.
@@ -100,7 +100,7 @@ class AdAnalyticsError(Exception):
     def amended(self, **facts: object) -> Self:
         """Set attributes that became known later.
 
-        The same error is returned, so that its traceback and its cause stay.
+        The same error is returned, so that its traceback and its cause are kept.
 
         Examples:
             >>> str(AdAnalyticsError("It broke.").amended(attempts=3))

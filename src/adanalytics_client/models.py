@@ -292,7 +292,7 @@ class Event(OpenModel):
     _first: ClassVar[tuple[str, ...]] = ("event_id", "event_time", "event_type", "revenue")
 
     event_id: Annotated[str | None, _TEXT] = None
-    """UUID, unique for the partner, such as `77308bcb-b00d-47d0-8f20-40b7c0bff5a3`. Use it to
+    """UUID, unique for the partner, such as `77308bcb-b00d-47d0-8f20-40b7c0bff5a3`. Use this id to
     remove duplicates."""
     event_time: Annotated[str | None, _TEXT] = None
     """Time of the event, as sent: RFC 3339 in UTC, such as `2026-01-15T13:05:09.250Z`. `time` is
@@ -307,7 +307,7 @@ class Event(OpenModel):
     """`ad_request`, `impression`, `start`, `first_quartile`, `midpoint`, `third_quartile`,
     `complete`, `click`, `skip` or `error`."""
     auction_id: Annotated[str | None, _TEXT] = None
-    """UUID that joins the events of one auction, such as `174df19e-5ba3-48ad-ad27-426065eb3641`."""
+    """UUID that all events of an auction share, such as `174df19e-5ba3-48ad-ad27-426065eb3641`."""
     partner_id: Annotated[str | None, _TEXT] = None
     """Id of the partner whose data were requested, such as `acme`."""
     supply_tag_id: Annotated[int | None, _WHOLE] = None
@@ -315,7 +315,7 @@ class Event(OpenModel):
     demand_tag_id: Annotated[int | None, _WHOLE] = None
     """Id of the tag that the ad was bought through, such as `503`. None when no ad was bought."""
     campaign_id: Annotated[int | None, _WHOLE] = None
-    """Id of the campaign, such as `1003`. None for an ad outside campaigns."""
+    """Id of the campaign, such as `1003`. None for an ad without a campaign."""
     creative_id: Annotated[str | None, _TEXT] = None
     """Id of the ad itself, such as `v-15a`. None when no ad was chosen."""
     deal_id: Annotated[str | None, _TEXT] = None

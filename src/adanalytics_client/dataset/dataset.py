@@ -57,8 +57,8 @@ class Dataset:
     `adanalytics sync` needs at most 300 MB of memory and `adanalytics verify` 600 MB, however many
     events an hour has. Data that do not fit are kept on the disk.
 
-    Nothing is read or written until a method is called. Two processes never sync or verify one
-    dataset at once. Methods block: in asyncio, call them with `await asyncio.to_thread(...)`.
+    Nothing is read or written until a method is called. Only one process at a time can sync or
+    verify a dataset. Methods block: in asyncio, call them with `await asyncio.to_thread(...)`.
 
     Args:
         place: a folder, or an fsspec address such as `s3://bucket/events`.
@@ -125,7 +125,7 @@ class Dataset:
         observer raises an error, the sync stops after the requests under way.
 
         Args:
-            client: sends the requests. Its partner and service are those of the dataset.
+            client: sends the requests for the partner and service of the dataset.
             start: as for `Client.events`; the default is every day that the service lists.
             end: as for `Client.events`.
             via: `pages`, `export` for bulk exports, or `auto` for the faster way.
@@ -159,12 +159,12 @@ class Dataset:
     ) -> "list[Task]":
         """Plan a sync by export as tasks that any process or machine can run without a credential.
 
-        This starts one export for each day that lacks hours, and waits for them. Each exported file
-        is a task. `commit` takes the parts that the tasks return. A new plan replaces the previous
-        one. A service without exports has no tasks: `sync` it with `via="pages"`.
+        This starts one export for each day that lacks hours, and waits for the exports. Each
+        exported file is a task. `commit` takes the parts that the tasks return. A new plan replaces
+        the previous one. A service without exports has no tasks: `sync` it with `via="pages"`.
 
         Args:
-            client: starts the exports. Its partner and service are those of the dataset.
+            client: starts the exports for the partner and service of the dataset.
             start: as for `sync`.
             end: as for `sync`.
 
@@ -288,9 +288,9 @@ class Dataset:
 
         Without a client nothing is sent, and the dataset is compared only with its own records.
 
-        The dataset should have all days that the service lists, from its own first day on. A day
-        that a killed sync had begun to pull counts, too. An hour is missing if it was not pulled
-        after its end.
+        The dataset should have all days that the service lists, from the dataset's first day on.
+        This includes days that a killed sync had begun to pull. An hour is missing if it was not
+        pulled after its end.
 
         Args:
             client: sends the requests; with None, nothing is sent.
@@ -367,13 +367,13 @@ class Dataset:
         `date` or `hour` limits which files are read. The view contains what the manifest lists when
         the query starts. Times are in UTC, sums of money are exact, and a division gives a float.
 
-        The query can neither write nor reach other files, extensions, settings or the network. This
+        The query cannot write, and reaches no other files, extensions, settings or network. This
         guards against mistakes; for SQL that you do not trust, isolate the process as well.
 
         Args:
             sql: one SELECT, or what DuckDB turns into one: a DESCRIBE, SUMMARIZE, FROM or PIVOT.
-            memory: the most memory for DuckDB, such as `500MB` or `4GB`; the returned table needs
-                more. Data that do not fit go to a temporary folder, which is removed at the end.
+            memory: the most memory for DuckDB, such as `500MB` or `4GB`, without the returned
+                table. Data that do not fit go to a temporary folder, which is removed at the end.
 
         Raises:
             ConfigurationError: when duckdb is not installed, or `memory` is not a size.
@@ -398,9 +398,9 @@ class Dataset:
     ) -> "duckdb.DuckDBPyRelation":
         """Return the events as a relation of DuckDB, for joins or further steps in Python.
 
-        The relation has the columns of `query`, but none of its limits: memory, time zone and
-        access to files are those of the connection. Each time you use the relation, it reads the
-        files that are committed now.
+        The relation has the columns of `query`, but not the limits: memory, time zone and access to
+        files are those of the connection. The relation always reads the files that are committed at
+        the time of this call.
 
         Args:
             connection: the connection of the relation; by default the one that `duckdb.sql` uses.

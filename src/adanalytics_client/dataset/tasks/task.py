@@ -92,7 +92,7 @@ class Task(_Planned):
     def run(self) -> Part:
         """Download the file, check it, and put its events into the store, hour by hour.
 
-        A task may run several times, even at the same time: `commit` takes one of equal parts.
+        A task may run several times, even at the same time: `commit` uses one of the equal parts.
 
         Returns:
             The part for `Dataset.commit`.
