@@ -159,9 +159,9 @@ class Dataset:
     ) -> "list[Task]":
         """Plan a sync by export as tasks that any process or machine can run without a credential.
 
-        This starts one export for each day that lacks hours, and waits for the exports. Each
-        exported file is a task. `commit` takes the parts that the tasks return. A new plan replaces
-        the previous one. A service without exports has no tasks: `sync` it with `via="pages"`.
+        This starts one export per day that lacks hours, and waits for them. Each file becomes one
+        or more tasks. `commit` takes the parts that the tasks return. A new plan replaces the last
+        one. A service without exports has no tasks: `sync` it with `via="pages"`.
 
         Args:
             client: starts the exports for the partner and service of the dataset.
@@ -289,8 +289,8 @@ class Dataset:
         Without a client nothing is sent, and the dataset is compared only with its own records.
 
         The dataset should have all days that the service lists, from the dataset's first day on.
-        This includes days that a killed sync had begun to pull. An hour is missing if it was not
-        pulled after its end.
+        This includes days that a killed sync had begun to pull. An hour that is over is missing if
+        it was not pulled after its end.
 
         Args:
             client: sends the requests; with None, nothing is sent.
