@@ -61,21 +61,23 @@ WAYS = [
     Way("dlt_rest_api", "dlt, rest_api to Parquet files", "dlt", "sync", 0.15),
 ]
 EXPLANATION = """\
-One day of {events:,} events from the reference server, over loopback. Each way is measured as a
-whole process, from its start to its end: the CPU, user and system, of the process and its children,
-and the most memory that one of them had. The server's CPU does not count. The ways run in turn,
-{rounds}; a figure is the median, with the least and the most in parentheses. *Ours / this* is the
-CPU that ours took, divided by the CPU of this way in the same turn: below 1, ours takes less.
+One day of {events:,} events is pulled from the reference server, over loopback. Each way runs
+{rounds}, in turn with the others; a figure is the median, with the minimum and the maximum in
+parentheses. A way is measured as a whole process, from its start to its end. *CPU* is the user and
+system time of the process and its children; *Memory* is the peak of the largest of them. The CPU of
+the server is not included. *Ours / this* is the CPU of our program divided by the CPU of this way
+in the same turn. Below 1, our program takes less.
 
-Each peer has an environment of its own with the versions in `proof/peers/*.txt`, and what it writes
-has to have the same number of events. Those that only read, parse or decode show how little is
-possible. Ours also compare all pages with the totals that the service states and look for repeated
-events. Of the peers only *the same checks by hand* does so: a program of one thread for this answer
-alone, without retries, quota, settings or progress. What it takes is roughly the price of the
-checks, below which a goal is out of reach: more than 1.8 times that of reading, and more than 0.3
-of orjson. For Parquet, parsing by pyarrow.json takes about half of what polars takes for all,
-before the checks, the types and the file. For typed events, most is the work of pydantic itself,
-which the peer has, too. `sync` also hashes its files and makes them durable.
+Each peer runs in its own environment, with the versions in `proof/peers/*.txt`, and has to write
+the same number of events. The peers that only read, parse or decode show how little CPU is
+possible. Our programs also compare all pages with the totals that the service states, and look for
+repeated events. The only peer with these checks is *the same checks by hand*: a single-threaded
+program for this response alone, without retries, quota, settings or progress. Its CPU is roughly
+the price of the checks. It takes more than 1.8 times the CPU of reading and more than 0.3 times
+that of orjson, so these two goals are out of reach. For Parquet, parsing alone, with pyarrow.json,
+takes about half of the CPU that the polars peer takes in total. The checks, the types and the file
+come on top. For typed events, pydantic itself takes most of the CPU, in our client as in the peer.
+`sync` also hashes its files and flushes them to disk.
 """
 QUICK = "On so few events the start of the programs is most of the cost, so the goals do not apply."
 

@@ -23,15 +23,16 @@ PAGE, DEFAULT_PAGE = 10_000, 1_000
 EVENING = range(18, 22)
 WAYS = ["hourly", "auto", "none", "default"]
 EXPLANATION = """\
-How many requests a day of events takes, and in parentheses how many a million events would take at
-that rate. *Least* counts the requests if every page but the last is full. *hourly*, *auto* and
-*none* are the values of `--split`, with pages of {page:,}; *default* is one query with the
-service's default page of {default:,}, as the other clients send it unless told otherwise. In
-*peaked* days, two thirds of the events are in four hours of the evening.
+The table shows how many requests a day of events takes and, in parentheses, how many requests a
+million events would take at that rate. *Least* is the number of requests if every page except the
+last is full. *hourly*, *auto* and *none* are values of `--split`, with pages of {page:,} events.
+*default* is one query with the service's default page of {default:,} events, which the other
+clients use unless configured otherwise. On *peaked* days, two thirds of the events fall into four
+hours of the evening.
 
-The numbers follow from the plan, `adanalytics_client.pricing`, and from the events of each hour,
-which the plan does not know. Real pulls of days up to {real:,} events are the check: the server has
-to count as many requests.
+The numbers are computed from the plan, with `adanalytics_client.pricing`, and from the events of
+each hour, which the plan does not know. Real pulls of days with up to {real:,} events check them:
+the server has to count the same number of requests.
 """
 
 

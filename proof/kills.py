@@ -43,23 +43,25 @@ TORN, WRONG = "half-written", "wrong afterwards"
 OUTCOMES = (SAME, TYPED, ENDED, OTHER, TORN, WRONG)
 SOURCE = Path(__file__).with_name("forgetful.c")
 EXPLANATION = """\
-Commands are killed with SIGKILL at a random moment between their start and their usual end, or get
-too little of something: files that can have only a random number of bytes, as on a full disk, few
-descriptors, little address space. *Killed* and the columns beside it tell how the command ended:
-with a *typed error*, a sentence of ours with its remedy, or with another error, such as one of a
-library that gets no memory.
-Then what is visible is compared with what the server sent to plain HTTP: a dataset has whole hours,
-an export is there as a whole or not at all, a load as well; else it counts as *half-written*. The
-same command, undisturbed, then has to bring exactly those rows; else it counts as *wrong
-afterwards*. The last two columns have to be 0.
+Commands are killed with SIGKILL at a random moment between their start and their usual end. Other
+commands run short of a resource: files can have only a random number of bytes, as on a full disk,
+or there are few descriptors or little address space. The columns from *Same* to *Other error* show
+how the command ended. *Typed error* is an error message of ours with its remedy. *Other error* is
+any other one, such as that of a library that gets no memory.
 
-A power cut is acted out: a library that is loaded before the program notes what it writes, syncs
-and names; after the kill, bytes that were not synced are cut off, and names whose folder was not
-synced since are removed. {power}
+Afterwards, the visible data are compared with what a plain HTTP client receives from the server. A
+dataset must have whole hours, and an export or a load must be there as a whole or not at all;
+everything else counts as *half-written*. Then the same command runs undisturbed and has to produce
+exactly the server's rows; otherwise the try counts as *wrong afterwards*. The last two columns have
+to be 0.
 
-For the quota, two programs count their requests in one log while both are killed again and again;
-the requests that the server received must not exceed the {quota} that an hour allows. For the
-clock, that of the client is a year off.
+A power cut is simulated. A library that is loaded before the program notes what the program writes,
+syncs and names. After the kill, bytes that were not synced are cut off, and new names are removed
+if their folder was not synced afterwards. {power}
+
+To test the quota, two programs count their requests in one log while both are killed again and
+again. The server must not receive more than the {quota} requests that are allowed per hour. To test
+the clock, the clock of the client is set one year off.
 """
 # Sends requests until the log says that the hour is used up.
 SENDER = """

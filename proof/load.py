@@ -44,18 +44,18 @@ OUTCOMES = (SAME, TYPED, WARNED, OTHER, VIOLATED)
 LIVE_SECONDS = 5.0
 ROOT = Path(__file__).parent.parent
 EXPLANATION = """\
-For {seconds:.0f} seconds seven processes pull two days from one server, each in its way, while
-`adanalytics server load` adds events to hours and replaces others: {loads} times. *Same* is a pull
-that equals a state which the server had while it lasted: as a whole for an export and a summary,
-hour by hour for what takes several requests. A query reads a dataset that another process syncs
-meanwhile, and may find any earlier state of an hour. *Warned* is a pull that mixed
+For {seconds:.0f} seconds, seven processes pull two days from one server, each in a different way.
+Meanwhile, `adanalytics server load` adds events to some hours and replaces others, {loads} times.
+*Same* is a pull that equals a state which the server had during that pull. Exports and summaries
+have to equal it as a whole, pulls of several requests hour by hour. A query reads a dataset that
+another process is syncing, and may find any earlier state of an hour. *Warned* is a pull that mixed
 rows of several states of the server, and warned that the data had changed.
 
-The processes share keys and the log of their requests; each key has {limit} requests an hour, which
-they use up. No answer may be 429, the server may have at most {megabytes} MB of memory, and it has
-to answer `/livez` within {live:.0f} s all the time. At the end, the datasets are synced once more:
-their rows have to be those of the server, and `verify` must find no damage. *Violations* have to
-be 0.
+The processes share keys and the log of their requests. Each key has {limit} requests per hour, and
+the processes use them up. No answer may be 429. The server may use at most {megabytes} MB of
+memory, and it has to answer `/livez` within {live:.0f} s at all times. At the end, the datasets are
+synced once more: their rows have to equal those of the server, and `verify` must find no damage.
+*Violations* have to be 0.
 """
 Rows = list[dict[str, Any]]
 

@@ -33,10 +33,11 @@ SURVIVED, HUNG = "nothing", "a test that hangs"
 # Exit statuses of pytest. Another one is no test that notices: a change has to compile.
 PASSED, FAILED = 0, 1
 EXPLANATION = """\
-Central lines are changed one at a time: planning, paging, pacing, retries, exact numbers, the
-commit of a dataset, exports, secrets, money and storage. A change is *killed* when a test of the
-files that ought to notice it fails, or hangs for twice the time that all these files take without a
-change; without one, all of them pass. `make mutation` recorded the outcomes, the oldest on {date}.
+Central lines of the code are changed, one at a time. They concern planning, paging, pacing,
+retries, exact numbers, the commit of a dataset, exports, secrets, money and storage. The tests that
+ought to notice a change pass without it. A change is *killed* when one of these tests fails, or
+hangs for twice the time that all of them take without the change. `make mutation` recorded the
+outcomes, the oldest on {date}.
 """
 
 

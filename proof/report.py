@@ -17,9 +17,9 @@ description: "Figures about adanalytics beside other tools and with faults, and 
 
 # Proof
 
-`make proof` measures everything on this page and writes it. `make proof-quick` tries the same on
-small data in two minutes. A goal is what the project wants to reach; a figure that misses its goal
-is marked as missed.
+`make proof` measures everything on this page and writes the page. `make proof-quick` runs the same
+measurements on small data in two minutes. A goal is a figure that the project wants to reach. A
+figure that misses its goal is marked as missed.
 """
 STYLE = """\
 <style>

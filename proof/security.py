@@ -36,17 +36,16 @@ SPARK_TESTS = "tests/spark/test_secrets.py"
 EXAMPLES, QUICK_EXAMPLES = 40, 3
 KEYS = "/settings/api-keys"
 EXPLANATION = """\
-schemathesis {version} sends requests that it makes from the server's OpenAPI document, valid and
-invalid ones, with all of its checks; *Checks* is the number of requests. The pages are asked over
-plain HTTP as a browser would, with and without a session, and as another site would, with every
-value of `Sec-Fetch-Site` and `Origin`. Then Chromium signs in and opens pages of another origin and
-of another site, which send forms, frame pages and read answers.
+schemathesis {version} generates valid and invalid requests from the server's OpenAPI document, and
+runs all of its checks on them; *Checks* is the number of requests. The web pages are requested over
+plain HTTP as a browser would do it, with and without a session. They are also requested as another
+site would do it, with every value of `Sec-Fetch-Site` and `Origin`. Then Chromium signs in and
+opens pages of another origin and of another site, which send forms, frame pages and read answers.
 
-A key and a password that were used, also wrong ones, must not appear, in plain text, base64 or
-percent-encoded, in what is listed; every log is on DEBUG. For Spark, the checks are those of
-`tests/spark/test_secrets.py`: plans, pages of the UI, logs, errors, and the command lines of a
-driver and its executors.
-*Failed* has to be 0.
+The keys and passwords that were used, including wrong ones, must not appear in any place that the
+table lists under *secrets*, be it in plain text, in base64 or percent-encoded. Every log is at
+level DEBUG. For Spark, the checks are those of `tests/spark/test_secrets.py`: plans, pages of the
+UI, logs, errors, and the command lines of a driver and its executors. *Failed* has to be 0.
 """
 
 
