@@ -65,9 +65,9 @@ DIALECTS: Mapping[str, Choice] = {
     "meta-flat": Choice("page numbers beside the rows", {"metadata": "flat"}),
     "meta-header": Choice("page numbers in X- headers", {"metadata": "header"}),
     "meta-none": Choice("no page numbers at all", {"metadata": "none"}),
-    "link-url": Choice("the download URL in url", {"link": "url"}),
-    "link-file-url": Choice("the download URL in file_url", {"link": "file_url"}),
-    "link-location": Choice("the download URL in location", {"link": "location"}),
+    "link-url": Choice("the download URL in the field url", {"link": "url"}),
+    "link-file-url": Choice("the download URL in the field file_url", {"link": "file_url"}),
+    "link-location": Choice("the download URL in the field location", {"link": "location"}),
     "link-relative": Choice("the download URL without a host", {"link": "relative"}),
     "link-header": Choice("the download URL in the header Location", {"link": "header"}),
     "status-upper": Choice("states such as IN_PROGRESS", {"words": "upper"}),
@@ -78,7 +78,7 @@ DIALECTS: Mapping[str, Choice] = {
     "rate-none": Choice("no rate headers", {"rate": "none"}),
     "retry-date": Choice("Retry-After as a date", {"retry": "date"}),
     "retry-none": Choice("no Retry-After", {"retry": "none"}),
-    "per-page-cut": Choice("a large per_page is cut to 10000", {"cuts_per_page": True}),
+    "per-page-cut": Choice("a per_page above 10000 is cut to 10000", {"cuts_per_page": True}),
 }
 
 
