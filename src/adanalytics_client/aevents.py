@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 class AsyncEventQuery(QueryBase[AsyncDriver, M]):
-    """As `EventQuery`, with `async for` and `await`; pages are converted in threads.
+    """The `EventQuery` for `async for` and `await`; it converts pages in threads.
 
     Examples:
         >>> query = client.events("2026-01-15")

@@ -29,10 +29,10 @@ T = TypeVar("T")
 
 
 class EventQuery(QueryBase[SyncDriver, M]):
-    """The result of `Client.events`: iterate it for events, or ask for rows, pages or a file.
+    """The result of `Client.events`: iterate over it for events, or read rows, pages or a file.
 
-    Nothing is sent until then, and each read starts from the beginning. Leaving a loop early ends
-    all of its requests. Memory holds at most `2 * concurrency` pages.
+    The query sends nothing until you read it, and each read starts from the beginning. When you
+    leave a loop early, its requests end. Memory holds at most `2 * concurrency` pages.
 
     Examples:
         >>> query = client.events("2026-01-15")
@@ -51,7 +51,8 @@ class EventQuery(QueryBase[SyncDriver, M]):
         """Yield events as models, in the order of the plan unless `ordered=False`.
 
         Raises:
-            AdAnalyticsError: when a page cannot be fetched; the events before it were yielded.
+            AdAnalyticsError: when a page cannot be fetched; the events before that page were
+                yielded.
         """
         with closing(self._converted(self._pull.models())) as pages:
             for events in pages:
@@ -69,7 +70,7 @@ class EventQuery(QueryBase[SyncDriver, M]):
                 yield from self._each_scrubbed(rows)
 
     def pages(self) -> Generator[Page, None, None]:
-        """Yield events page by page, as they were fetched.
+        """Yield the pages of events as the client fetched them.
 
         Examples:
             >>> query = client.events("2026-01-15", split="none", per_page=200)
@@ -93,18 +94,18 @@ class EventQuery(QueryBase[SyncDriver, M]):
     ) -> "pa.Table":
         """Return all events as one Arrow table.
 
-        Known columns come first, in the order of `Event`, and are always present; money is
-        `decimal128(18, 9)`, or `decimal128(38, 9)` where an amount needs it; times are
-        `timestamp[ms, UTC]`, days `date32`. Other columns follow as text: strings unchanged,
+        Known columns are always present and come first, in the order of `Event`. Money is
+        `decimal128(18, 9)`, or `decimal128(38, 9)` if an amount needs it; times are
+        `timestamp[ms, UTC]` and days `date32`. Other columns follow as text: strings unchanged,
         anything else as JSON.
 
         Args:
-            columns: only these, in this order.
-            progress: show events and their rate, in a terminal or a notebook.
+            columns: the columns to include, in this order; by default all.
+            progress: show the number of events and their rate, in a terminal or a notebook.
 
         Raises:
             ConfigurationError: when pyarrow is not installed, or for an unknown column.
-            ProtocolError: for a value that its column cannot hold exactly.
+            ProtocolError: when a column cannot hold a value exactly.
             AdAnalyticsError: when a page cannot be fetched.
 
         Examples:
@@ -125,11 +126,11 @@ class EventQuery(QueryBase[SyncDriver, M]):
     def to_arrow_batches(
         self, *, columns: Sequence[str] | None = None
     ) -> Generator["pa.RecordBatch", None, None]:
-        """Yield all events as Arrow batches, one for each page; otherwise as `to_arrow`.
+        """Yield all events as Arrow batches, one per page, in the columns of `to_arrow`.
 
-        There is at least one batch. Memory holds `2 * concurrency` pages and a batch. An unknown
-        column that first appears in a later page comes last from then on, and a money column that
-        needs `decimal128(38, 9)` keeps it from then on.
+        There is at least one batch. Memory holds `2 * concurrency` pages and one batch. If an
+        unknown column first appears in a later page, it is the last column from then on. Once a
+        money column needs `decimal128(38, 9)`, it keeps that type.
 
         Examples:
             >>> query = client.events("2026-01-15", "2026-01-16", split="daily")
@@ -159,8 +160,8 @@ class EventQuery(QueryBase[SyncDriver, M]):
         `key_values` is JSON text, which pandas can store and compare.
 
         Args:
-            columns: only these, in this order.
-            amounts: `exact` decimals, or `float`, with which every calculation of pandas works.
+            columns: the columns to include, in this order; by default all.
+            amounts: `exact` decimals, or `float`, which works with every calculation of pandas.
             progress: as for `to_arrow`.
 
         Examples:
@@ -178,7 +179,7 @@ class EventQuery(QueryBase[SyncDriver, M]):
         amounts: Amounts = "exact",
         progress: bool = False,
     ) -> "pl.DataFrame":
-        """Return all events as a polars frame, in the columns of `to_pandas`.
+        """Return all events as a polars frame with the columns of `to_pandas`.
 
         Args:
             columns: as for `to_pandas`.
@@ -205,20 +206,19 @@ class EventQuery(QueryBase[SyncDriver, M]):
         """Write all events and return their number.
 
         Args:
-            to: a path, where the file appears once it is complete, or a binary stream, written as
-                pages arrive. A path that ends in `.gz` is compressed.
+            to: a path or a binary stream. A file appears at its path once it is complete; a stream
+                is written as pages arrive. A path that ends in `.gz` is compressed.
             format: `jsonl` (each event as the text the service sent), `csv`, `parquet` or `arrow`
-                (an IPC file); by default from the suffix.
-            columns: only these, in this order.
-            progress: show events and their rate, in a terminal or a notebook.
+                (an IPC file); by default, the suffix decides.
+            columns: the columns to include, in this order; by default all.
+            progress: show the number of events and their rate, in a terminal or a notebook.
 
         Raises:
-            ConfigurationError: for an unknown format, a path that cannot be a file or a missing
-                library, before anything is sent; for a column that no event has, at the end.
-            ProtocolError: for a value that a column of parquet or arrow cannot hold exactly, and
-                when events are missing, unless `on_drift="warn"`.
-            AdAnalyticsError: when a page cannot be fetched; an existing file is then left
-                unchanged.
+            ConfigurationError: before anything is sent, for an unknown format, a missing library,
+                or a path that cannot be a file; at the end, for a column that no event has.
+            ProtocolError: when a column of parquet or arrow cannot hold a value exactly; when
+                events are missing, except with `on_drift="warn"`.
+            AdAnalyticsError: when a page cannot be fetched; an existing file then stays unchanged.
 
         Examples:
             >>> query = client.events("2026-01-15")

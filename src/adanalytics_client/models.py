@@ -226,10 +226,10 @@ class OpenModel(BaseModel, metaclass=_ShortHelp):
         strict: bool | None = None,
         context: object = None,
     ) -> Self:
-        """Return the record from a JSON text; a number with a fraction becomes an exact Decimal.
+        """Read the record from JSON text; a number with a fraction becomes an exact Decimal.
 
         Raises:
-            pydantic.ValidationError: for a text that is not JSON, or not an object.
+            pydantic.ValidationError: for a text that is not a JSON object.
 
         Examples:
             >>> Event.model_validate_json('{"revenue": 0.10}').revenue
@@ -247,7 +247,7 @@ class OpenModel(BaseModel, metaclass=_ShortHelp):
         return cls.model_validate(content, strict=strict, context=context)
 
     def __getitem__(self, name: str) -> Json:
-        """Return a field by its name on the wire; a known field that was not sent is None.
+        """Return a field by its name in the service; a known field that was not sent is None.
 
         Raises:
             KeyError: when the field is neither known nor sent.
@@ -280,8 +280,8 @@ class OpenModel(BaseModel, metaclass=_ShortHelp):
 class Event(OpenModel):
     """One log-level event.
 
-    Names of `event_type` and codes of `error_code` are those of VAST 4.2
-    (https://iabtechlab.com/standards/vast/). A field is None when it was not sent.
+    `event_type` has the names and `error_code` the codes of VAST 4.2
+    (https://iabtechlab.com/standards/vast/). A field that was not sent is None.
 
     Examples:
         >>> event = Event.model_validate({"revenue": "0.004500000", "new": 1})

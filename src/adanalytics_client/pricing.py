@@ -1,7 +1,7 @@
-"""Price the ways to pull a range, in requests, bytes and time; pure arithmetic.
+"""Calculate the requests, bytes and time that each way to pull a range takes, without any I/O.
 
-The service documents neither its speed nor the size of an event, so times and sizes rest on a
-`Pace`. The requests depend only on counts by day.
+The service documents neither its speed nor the size of an event, so times and sizes are estimated
+with a `Pace`. The requests depend only on the events of each day.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
     from adanalytics_client.models import Summary
 
 Way = Literal["hourly", "auto", "export"]
-"""Pages of every hour, pages as `split="auto"` fetches them, or a bulk export."""
+"""A way to get events: pages of every hour, pages with `split="auto"`, or a bulk export."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How fast the service and the connection are assumed to be.
+    """The assumed speed of the service and the connection.
 
     Attributes:
-        answer: seconds until the response with a page begins.
+        answer: seconds until the service begins to send a page.
         transfer: bytes per second.
-        export_rows: rows per second that the service writes to a bulk export.
-        event_bytes: bytes of an event in a page; the reference server's take 637.
-        row_bytes: bytes of an event in a CSV export; the reference server's take 273.
+        export_rows: how many rows per second the service writes to a bulk export.
+        event_bytes: bytes of an event on a page; with the reference server, 637.
+        row_bytes: bytes of an event in a CSV export; with the reference server, 273.
 
     Examples:
         >>> slow_line = Pace(transfer=1e6)
@@ -57,8 +57,8 @@ class Estimate:
     Attributes:
         start: the first day.
         end: the last day, included.
-        counts: events by day; None when they are not known.
-        known_days: days that have data, when only these are known.
+        counts: the number of events by day, or None when it is unknown.
+        known_days: the days that have data, when nothing else is known.
         before: the moment that the pull passes to `only_before`, with a time zone, or None.
     """
 
@@ -72,8 +72,7 @@ class Estimate:
     def of(cls, summary: "Summary", start: date, end: date) -> "Estimate":
         """Return an estimate from the result of `client.summary(start, end, group_by="day")`.
 
-        `counts` is None when the rows lack days or events; a response without rows looks like one
-        without data.
+        `counts` is None when the rows lack days or events, and when there are no rows.
 
         Examples:
             >>> start, end = date(2026, 1, 1), date(2026, 1, 31)
@@ -87,7 +86,7 @@ class Estimate:
 
     @property
     def events(self) -> int | None:
-        """Return the least number of events, since a summary leaves filtered ones out."""
+        """Return the number of events at the least: a summary leaves out filtered events."""
         return None if self.counts is None else sum(self.counts.values())
 
     @property
@@ -100,14 +99,14 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What one way to get the events costs; size and times are None without a number of events.
+    """What one way costs; `size` and `seconds` are None when the number of events is unknown.
 
     Attributes:
         way: the way.
         requests: the fewest requests that it takes.
         size: bytes.
         seconds: in total, including `waits`.
-        waits: the seconds of these spent waiting for quota.
+        waits: how many of these seconds are spent waiting for quota.
 
     Examples:
         >>> day = date(2026, 1, 15)
@@ -145,13 +144,13 @@ class Choice:
 def prices(
     estimate: Estimate, quota: QuotaState, *, concurrency: int = 4, pace: Pace | None = None
 ) -> list[Price]:
-    """Return the price of each way, hourly pages first, a bulk export last.
+    """Return the prices of the three ways: hourly pages, `auto`, and a bulk export.
 
     Args:
-        estimate: the events of the range.
-        quota: the requests left in the hour; without a limit nothing waits.
+        estimate: the number of events in the range.
+        quota: the requests left in the hour; without a limit, no way waits.
         concurrency: requests in flight.
-        pace: the supposed speed of the service.
+        pace: the assumed speed of the service and the connection.
 
     Examples:
         >>> day = date(2026, 1, 15)
@@ -170,7 +169,7 @@ def prices(
 
 
 def choose(estimate: Estimate, found: Iterable[Price]) -> Choice:
-    """Return the way with the fewest requests, or an export if that way waits longer.
+    """Return the way with the fewest requests, or an export if waiting for quota takes longer.
 
     Examples:
         >>> day = date(2026, 1, 15)

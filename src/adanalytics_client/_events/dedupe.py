@@ -18,24 +18,24 @@ _LOG = logging.getLogger("adanalytics_client")
 
 
 class SeenEvents:
-    """The ids of events, so that overlapping pulls yield each event once.
+    """The ids of yielded events, so that overlapping pulls yield each event once.
 
-    Pass one to `events(..., seen=)`: an event whose `event_id` is in it is left out, and the ids of
-    all yielded events are added. An id is text or a whole number; an event without one is always
-    yielded, and a warning is logged when a whole page has none. A page counts as yielded when the
-    next one is requested, a file when it is complete: a pull that breaks off can repeat events but
-    never loses one. The object pickles, so the next process can use it; use it in one pull at a
-    time.
+    Pass this object to `events(..., seen=)`: the pull leaves out events whose ids are known, and
+    adds those of the yielded events. An id is text or a whole number. An event without an id is
+    always yielded; if no event of a page has an id, a warning is logged. A page counts as yielded
+    when the next page is requested, a file when the file is complete. So a pull that breaks off can
+    repeat events but never loses one. Pickle the object to use it in another process, in one pull
+    at a time.
 
     Args:
         event_ids: ids to begin with, such as those in a file of an earlier pull.
-        most: ids to remember, about 130 bytes each; beyond that the oldest are forgotten. Writing a
-            file or a table holds as many again until it is complete.
+        most: the most ids to remember, about 130 bytes each; then the oldest are forgotten. While a
+            file or a table is written, memory may hold as many again.
 
     Attributes:
-        most (int): how many ids are remembered.
-        repeated: events left out so far.
-        forgotten: ids that were dropped to keep to `most`; zero means that nothing was missed.
+        most (int): the most ids that are remembered.
+        repeated: the number of events left out so far.
+        forgotten: ids that were dropped because of `most`; zero means that no repeat was missed.
 
     Raises:
         ConfigurationError: when `most` is not a whole number of at least 1, or an id is neither
@@ -79,7 +79,7 @@ class SeenEvents:
         """Add ids; an id that is already known keeps its age.
 
         Raises:
-            ConfigurationError: for anything but ids; those before it are added.
+            ConfigurationError: for a value that is not an id; the ids before it are added.
 
         Examples:
             >>> seen = SeenEvents(["e-1"])

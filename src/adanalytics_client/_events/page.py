@@ -94,16 +94,16 @@ class Page:
     """One page of events.
 
     Attributes:
-        slice: the query that it belongs to.
-        number: its number in the slice, from 1.
+        slice: the query that the page belongs to.
+        number: the number of the page in its slice, from 1.
         rows: the events as dicts; numbers with a fraction are Decimal.
-        last: whether it is the last of its slice.
-        token: one word of ASCII; `Client.events(..., resume=token)` of the same query continues
-            after these rows, also in another process. If `max_events` cut the page, the pull
-            continues with the whole page, and its rows come again.
-        total: events on all pages of the slice, if the service states it.
-        drift: repeats or a contradiction on this page; None without any.
-        partial: an error that the service states beside the events; None when it states none.
+        last: whether this is the last page of its slice.
+        token: an ASCII word. The same query with `Client.events(..., resume=token)` continues after
+            these rows, even in another process. If `max_events` cut the page, that query begins
+            with the whole page and repeats its rows.
+        total: the number of events on all pages of the slice, if the service states it.
+        drift: repeated events or a contradiction on this page, or None.
+        partial: an error that the service sent along with the events, or None.
         request_id: the `X-Request-Id` of the response, for the service's support.
 
     Examples:
@@ -130,8 +130,8 @@ class Page:
 class TextPage:
     """One page of events as the text received.
 
-    Its `slice`, `number`, `last`, `token`, `total`, `drift`, `partial` and `request_id` are those
-    of `Page`.
+    The attributes `slice`, `number`, `last`, `token`, `total`, `drift`, `partial` and `request_id`
+    are those of `Page`.
 
     Attributes:
         jsonl: each event on its own line, with the service's own digits.

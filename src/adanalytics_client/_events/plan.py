@@ -19,7 +19,7 @@ MOST_SLICES = 200_000
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """One query of a plan: days from `start` to `end`, both included, and one hour or all."""
+    """One query of a plan: days from `start` to `end`, both included, in one hour or all."""
 
     start: date
     end: date
@@ -39,13 +39,13 @@ class Slice:
 class DateRange:
     """Days from `start` to `end`, both included, that are all divided in the same way.
 
-    A few of them describe a plan for years, so it fits into a resume token.
+    A few ranges describe a plan for years, so the plan fits into a resume token.
 
     Attributes:
         start: the first day.
         end: the last day, included.
-        cut: `hour`, `day`, or `whole` for one query of all its days.
-        hours: how many hours of each day are asked for, with `hour`.
+        cut: one query per `hour` or per `day`, or `whole` for one query of all days.
+        hours: with the cut `hour`, how many hours of each day are requested.
 
     Examples:
         >>> week = DateRange(date(2026, 1, 12), date(2026, 1, 18), "hour")
@@ -59,7 +59,7 @@ class DateRange:
     hours: int = 24
 
     def count(self, hour: int | None) -> int:
-        """Return the number of its queries.
+        """Return the number of queries in this range.
 
         Examples:
             >>> DateRange(date(2026, 1, 12), date(2026, 1, 18), "hour").count(hour=None)
@@ -71,7 +71,7 @@ class DateRange:
         return days * self.hours if self.cut == "hour" and hour is None else days
 
     def slices(self, hour: int | None) -> Iterator[Slice]:
-        """Yield its queries in order; with an hour, only that hour of each day.
+        """Yield the queries of this range in order; with an hour, only that hour of each day.
 
         Examples:
             >>> month = DateRange(date(2026, 1, 1), date(2026, 1, 31), "whole")
@@ -115,7 +115,7 @@ def runs_of(days: Iterable[date]) -> Iterator[list[date]]:
 
 
 Split = Literal["hourly", "daily", "none", "auto"]
-"""How a range is divided: one query per hour, per day, one for all, or as few requests as
+"""How a range is divided: one query per hour, one per day, one for all days, or as few requests as
 possible."""
 
 LARGEST_PAGE = 10_000
@@ -128,21 +128,21 @@ _CUTS: dict[Split, Cut] = {"hourly": "hour", "daily": "day", "none": "whole", "a
 class Plan:
     """The slices of a pull in the order of their events, and the size of a page.
 
-    With `split="auto"` the plan is one slice; its first page decides between more pages of that
-    slice and queries for days and hours.
+    With `split="auto"`, the plan is one slice. After its first page, the pull goes on either with
+    more pages or with queries for days and hours.
 
     Attributes:
         start: the first day to pull.
         end: the last day to pull, included.
-        split: how they are divided.
-        per_page: events of a full page.
+        split: how these days are divided.
+        per_page: the number of events on a full page.
         slices: the queries, each of one page or more.
-        ranges: the same queries, as runs of days that are divided alike.
-        hour: the only hour to pull of each day, or None for all.
-        days: the days passed to `only_days`, or None for all.
-        max_events: events after which the pull stops, or None; in a resumed pull, the rest of them.
+        ranges: the same queries, as runs of days that are divided in the same way.
+        hour: the one hour to pull of each day, or None for all hours.
+        days: the days passed to `only_days`, or None for all days.
+        max_events: the most events of the pull, or None; in a resumed pull, those still to come.
         before: the moment passed to `only_before`, or None.
-        params: further query parameters, in pairs.
+        params: further query parameters, as pairs of name and value.
 
     Examples:
         >>> print(client.events("2026-01-01", "2026-01-31").plan)
@@ -163,7 +163,7 @@ class Plan:
 
     @property
     def least_requests(self) -> int:
-        """Return the number of requests if each query has one page. Every further page adds one.
+        """Return the number of requests if each query has one page; a further page adds a request.
 
         A pull that stops at `max_events` may need fewer.
         """
@@ -173,10 +173,10 @@ class Plan:
 
     @property
     def most_requests(self) -> int | None:
-        """Return the most requests, without retries after errors, or None without a bound.
+        """Return the most requests that the pull takes, without retries, or None without a bound.
 
-        Only `max_events` and a plan without slices set a bound. It assumes that the service fills
-        its pages, and includes one more page of each slice, which ends slices without metadata.
+        Only `max_events` and a plan without slices set a bound. The bound assumes full pages, and
+        includes an extra page of each slice, which ends slices without metadata.
         """
         if not self.slices or self.max_events == 0:
             return 0
@@ -190,7 +190,7 @@ class Plan:
         return 4 + pages + 2 * days * (24 if self.hour is None else 1)
 
     def only_days(self, days: Iterable[Day]) -> Self:
-        """Return the plan without queries for other days than `days`, such as `client.dates()`.
+        """Return the plan with queries for `days` only, such as `client.dates()`.
 
         A query of several days still returns events of the days between them.
 

@@ -170,14 +170,14 @@ class QueryBase(Generic[D, M]):
 
     @property
     def plan(self) -> Plan:
-        """Return the requests of this pull; reading the plan costs nothing."""
+        """Return the plan of this pull, without sending a request."""
         return self._pull.plan
 
     def only_days(self, days: Iterable[Day]) -> Self:
-        """Return the same pull without requests for days that are not among `days`.
+        """Return the same pull with requests for `days` only.
 
-        It saves requests but filters no events: if one query spans several days, with `none` and
-        `auto`, it also returns the events of the days between.
+        This saves requests but filters no events: with `none` and `auto`, a query of several days
+        also returns the events of the days between them.
 
         Raises:
             ConfigurationError: for a value that is not a day, and for a resumed pull.
@@ -192,8 +192,8 @@ class QueryBase(Generic[D, M]):
     def only_before(self, moment: datetime) -> Self:
         """Return the same pull without requests for days and hours that begin after `moment`.
 
-        Without it, the pull of today asks for 24 hours at any time of the day. A resumed pull does
-        not ask for the hours that began meanwhile.
+        Otherwise, a pull of today requests all 24 hours, even those that have not begun. When it is
+        resumed later, the pull does not request hours that began in the meantime.
 
         Raises:
             ConfigurationError: for a moment without a time zone, and for a resumed pull.
