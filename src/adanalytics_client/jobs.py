@@ -27,11 +27,11 @@ class ExportJob(SavedJob[SyncDriver]):
 
     @classmethod
     def from_json(cls, client: "Client", text: str) -> Self:
-        """Return the job that `to_json` described, even in another process; nothing is sent.
+        """Return the job that `to_json` saved, even in another process, without sending a request.
 
         Raises:
-            ConfigurationError: for other text, or an export of another service or partner than the
-                client's.
+            ConfigurationError: for any other text, or an export of a service or partner that is not
+                the client's.
 
         Examples:
             >>> kept = job.to_json()
@@ -42,10 +42,10 @@ class ExportJob(SavedJob[SyncDriver]):
         return cls(read_saved(text).check(connection.session.config), connection)
 
     def status(self) -> ExportStatus:
-        """Ask the service once; nothing is sent when the export is known to have ended.
+        """Ask the service once; if the export is known to have ended, no request is sent.
 
         Raises:
-            ExportExpired: when its files are no longer available.
+            ExportExpired: when the files of the export are no longer available.
             AdAnalyticsError: when the service cannot be asked.
 
         Examples:
@@ -65,10 +65,10 @@ class ExportJob(SavedJob[SyncDriver]):
 
         Raises:
             ExportFailed: with the service's reason.
-            ExportExpired: when its files are no longer available.
-            ExportTimeout: when it is not done in time; call it again to wait longer.
-            ServerError, TransportError: when the service still fails at the end of that time.
-            ProtocolError: when the responses make no sense, or the last one names no file.
+            ExportExpired: when the files of the export are no longer available.
+            ExportTimeout: when the export is not done in time; call `wait` again to wait longer.
+            ServerError, TransportError: when the service still fails at the end of the timeout.
+            ProtocolError: when a response makes no sense, or the last response names no file.
 
         Examples:
             >>> job.wait(timeout=600).done
@@ -83,22 +83,21 @@ class ExportJob(SavedJob[SyncDriver]):
         """Download the exported file, waiting for the export first if necessary.
 
         Received bytes are kept beside `path` with the suffix `.part`. An interrupted download
-        continues from them, also in another run and for a new job with the same order; an existing
-        file is replaced only by a complete one. An expired address is renewed. An export of several
-        files needs an existing folder.
+        continues from these bytes, even in another run, or for a new job with the same order. Only
+        a complete file replaces an existing one. An expired address is renewed. An export of
+        several files needs an existing folder.
 
         Raises:
-            ConfigurationError: when `path` cannot be a file, when it is not a folder although
-                there are several files, or when there are more files than the process may have
-                open.
-            OSError: when `path` cannot be written; checked before it waits.
+            ConfigurationError: when `path` cannot be a file, when there are several files and
+                `path` is not a folder, or when there are more files than the process may have open.
+            OSError: when `path` cannot be written; this is checked before any wait.
             ExportError: when the export fails, expires or is not done in time.
-            DownloadError: when the file does not arrive complete; `part` is the file with the bytes
-                kept. Its cause is the service's error if there was one, such as a 503 in the
-                middle.
-            StatusError, TransportError: when the service fails or refuses and nothing is kept.
-            AuthenticationError, RequestLimitReached: also when bytes are kept, from which the same
-                call continues.
+            DownloadError: when the file does not arrive complete; `part` is the file with the
+                received bytes. The cause is an error of the service if there was one, such as a
+                503.
+            StatusError, TransportError: when the service fails or refuses, and no bytes were kept.
+            AuthenticationError, RequestLimitReached: even when bytes were kept; the same call later
+                continues from them.
 
         Examples:
             >>> job.download("day.csv").stat().st_size

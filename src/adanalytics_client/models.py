@@ -452,11 +452,10 @@ class SummaryRow(OpenModel):
 
 
 class Summary(OpenModel):
-    """Aggregated metrics: `rows` in the service's order, `totals` if it sends them.
+    """Aggregated metrics: `rows` in the service's order, and `totals` if the service sends them.
 
-    A loop yields the rows, and `len()` counts them. Everything else that the service sends
-    beside the rows is kept as sent; a field `rows` that is not the list of rows is
-    `summary["rows_"]`.
+    A loop yields the rows, and `len()` counts them. All other fields are kept as sent. If the
+    service sends a field `rows` that is not the list of rows, read it as `summary["rows_"]`.
 
     Examples:
         >>> summary = client.summary("2026-01-01", "2026-01-31", group_by="campaign")
@@ -485,11 +484,11 @@ class Summary(OpenModel):
         return vars(self).get("_request_id")
 
     def to_arrow(self) -> "pa.Table":
-        """Return the rows as an Arrow table: the columns of `SummaryRow`, then others as text.
+        """Return the rows as an Arrow table; unknown columns follow as text.
 
         Raises:
             ConfigurationError: when pyarrow is not installed.
-            ProtocolError: for a value that its column cannot hold exactly.
+            ProtocolError: when a column cannot hold a value exactly.
 
         Examples:
             >>> table = client.summary("2026-01-15", "2026-01-16", group_by="day").to_arrow()
@@ -503,10 +502,10 @@ class Summary(OpenModel):
     def to_pandas(self, *, amounts: "Amounts" = "exact") -> "pd.DataFrame":
         """Return the rows as a pandas frame with Arrow's own types; see `to_arrow`.
 
-        It has no columns for the days, campaigns or tags of another `group_by`.
+        The frame has no columns for the days, campaigns or tags of another `group_by`.
 
         Args:
-            amounts: `exact` decimals, or `float`, with which every calculation of pandas works.
+            amounts: `exact` decimals, or `float`, which works with every calculation of pandas.
 
         Examples:
             >>> client.summary("2026-01-15", group_by="campaign").to_pandas()["revenue"].sum()
@@ -517,7 +516,7 @@ class Summary(OpenModel):
         return frame_maker("pandas", amounts)(self._grouped())
 
     def to_polars(self, *, amounts: "Amounts" = "exact") -> "pl.DataFrame":
-        """Return the rows as a polars frame, in the columns of `to_pandas`.
+        """Return the rows as a polars frame with the columns of `to_pandas`.
 
         Args:
             amounts: as for `to_pandas`.

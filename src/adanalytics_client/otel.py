@@ -1,6 +1,6 @@
-"""OpenTelemetry spans of the client's requests; needs the `otel` extra.
+"""Record the client's requests as OpenTelemetry spans; this needs the `otel` extra.
 
-Names are those of the stable conventions for HTTP client spans
+Span names and attributes follow the stable conventions for HTTP client spans
 (https://opentelemetry.io/docs/specs/semconv/http/http-spans/).
 """
 
@@ -22,13 +22,13 @@ _Attributes = dict[str, str | int | float | tuple[str, ...]]
 
 
 class TracingObserver(Observer):
-    """Records each request as a span, a child of the span that is current in the calling code.
+    """Records each request as a child span of the current span in the calling code.
 
-    Retries and waits become events of that parent, or spans if there is none. Credentials,
-    signed queries and bodies are not recorded, and the requests themselves do not change.
+    Retries and waits become events of the current span, or spans of their own if there is none.
+    Credentials, signed queries and bodies are not recorded. Tracing does not change the requests.
 
     Args:
-        tracer_provider: where the spans go; by default the global one.
+        tracer_provider: where the spans go; by default the global provider.
 
     Raises:
         ConfigurationError: when the `otel` extra is not installed.
@@ -50,7 +50,7 @@ class TracingObserver(Observer):
         self._tracer = trace.get_tracer("adanalytics_client", __version__, tracer_provider)
 
     def request(self, info: RequestSent) -> None:
-        """Record a finished request as a span of its duration."""
+        """Record a finished request as a span with the duration of the request."""
         # Spans of a trace are compared with each other, so all use the machine's time.
         ended = time.time_ns()
         span = self._tracer.start_span(
@@ -64,7 +64,7 @@ class TracingObserver(Observer):
         span.end(ended)
 
     def retry(self, info: RetryPlanned) -> None:
-        """Record a retry and its reason as an event of the parent."""
+        """Record a retry and its reason as an event of the current span."""
         self._add_event(
             "adanalytics.retry",
             {
@@ -76,7 +76,7 @@ class TracingObserver(Observer):
         )
 
     def wait(self, info: WaitStarted) -> None:
-        """Record a wait for quota or an export, and its length, as an event of the parent."""
+        """Record a wait for quota or an export, and its length, as an event of the current span."""
         self._add_event(
             "adanalytics.wait",
             {"adanalytics.seconds": info.seconds, "adanalytics.reason": info.reason},

@@ -1,7 +1,7 @@
 """A client with its own reference server, to test programs that use this library.
 
-The server listens on a free loopback port: real HTTP, real rules, no network. It needs the `server`
-extra.
+The server listens on a free loopback port. It uses real HTTP and real rules, but no network, and
+needs the `server` extra.
 """
 
 import re
@@ -62,18 +62,18 @@ VCR_OPTIONS: dict[str, Any] = {
     "before_record_request": _scrub_request,
     "before_record_response": _scrub_response,
 }
-"""Options for `vcr.VCR(**VCR_OPTIONS)`: cassettes without keys and signatures of addresses."""
+"""Options for `vcr.VCR(**VCR_OPTIONS)`: cassettes then have no keys and no signed addresses."""
 
 
 class MovableClock:
-    """One time for a client and its server; it stands still until it is moved.
+    """A clock shared by a client and its server, which stands still until it is moved.
 
-    When the client waits, for quota or before a retry, the clock moves on by that time and the wait
-    ends at once. Requests in flight then arrive at the later time, and each of several waits moves
-    the clock: for exact times, send one request after the other with `concurrency=1`.
+    When the client waits for quota or before a retry, the clock moves ahead and the wait ends at
+    once. Requests in flight then arrive at the later time, and concurrent waits each move the
+    clock. For exact times, send one request after the other with `concurrency=1`.
 
     Args:
-        now: the time to begin at, with a time zone; by default the present.
+        now: the time at which the clock begins, with a time zone; by default the current time.
 
     Raises:
         ConfigurationError: when the `server` extra is not installed, or for a time without a zone.
@@ -115,11 +115,11 @@ class MovableClock:
 
     @property
     def now(self) -> datetime:
-        """Return the current time of both, in UTC."""
+        """Return the current time of client and server, in UTC."""
         return self.of_server.now
 
     def advance(self, seconds: float) -> None:
-        """Move both by this many seconds.
+        """Move the time of client and server by this many seconds.
 
         Examples:
             >>> clock = MovableClock(datetime(2026, 1, 20, tzinfo=UTC))
@@ -134,11 +134,11 @@ class MovableClock:
         return self.of_server.now.timestamp()
 
     def monotonic(self) -> float:
-        """As `time`; it goes back only when the server's clock is set back."""
+        """Return the same as `time`, which goes back only if the server's clock is set back."""
         return self.time()
 
     def sleeping(self, seconds: float) -> float:
-        """Move by `seconds` instead of waiting that long.
+        """Move the clock by `seconds` instead of waiting that long.
 
         Examples:
             >>> clock = MovableClock(datetime(2026, 1, 20, tzinfo=UTC))
@@ -151,20 +151,20 @@ class MovableClock:
 
 
 class reference_client:  # noqa: N801  # used like a function
-    """A client with an API key for a server filled with generated events.
+    """A client with a reference server of its own, which has generated events.
 
-    `with` gives a `Client`, `async with` an `AsyncClient`.
+    `with` gives a `Client`, and `async with` gives an `AsyncClient`.
 
     Args:
         seed: the same seed gives the same events.
-        start: the first day with data, by default 2026-01-15; as for `events`.
-        days: the number of days with data; 0 starts empty.
-        events_per_day: events on each of them.
+        start: the first day with data, in a form that `events` takes; by default 2026-01-15.
+        days: the number of days with data; with 0, the server starts empty.
+        events_per_day: the number of events on each day.
         partner: the id of the partner.
-        limit: requests per hour that the server allows and that the client counts in memory.
-        faults: faults in a few words each, such as `503 once per hour`.
-        dialect: other responses where the service's documentation is silent, such as `modern`.
-        clock: a movable time for both; by default each uses the machine's.
+        limit: requests per hour that the server allows; the client counts them in memory.
+        faults: the faults of the server, each in a few words, such as `503 once per hour`.
+        dialect: other shapes of the responses, such as `modern`, where the service documents none.
+        clock: a movable clock for client and server; by default, both use the machine's time.
 
     Raises:
         ConfigurationError: when the `server` extra is not installed, or for a wrong argument.

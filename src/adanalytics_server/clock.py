@@ -49,7 +49,7 @@ class Clock:
                 self._frozen += round(seconds * 1000)
 
     def set(self, at: datetime) -> None:
-        """Set the time, with a time zone; the clock stays running or frozen."""
+        """Set the time, given with a time zone; the clock stays running or frozen."""
         with self._lock:
             if self._frozen is None:
                 self._offset += milliseconds_of(at) - self._now()
@@ -57,7 +57,7 @@ class Clock:
                 self._frozen = milliseconds_of(at)
 
     def freeze(self, at: datetime | None = None) -> None:
-        """Stop the clock at a time with a time zone, by default at the current one."""
+        """Stop the clock at a time, given with a time zone; by default, at the current time."""
         with self._lock:
             self._frozen = self._now() if at is None else milliseconds_of(at)
 

@@ -39,16 +39,16 @@ class LocalServer(ControlledServer):
     """A reference server on a free loopback port, with one partner, one admin and one key.
 
     Args:
-        partner: id of the partner to create.
-        currency: ISO 4217 code of the partner's currency.
-        sample: events to generate first; ``None`` starts empty.
-        data: folder to serve; ``None`` makes a temporary one.
+        partner: the id of the partner to create.
+        currency: the ISO 4217 code of the partner's currency.
+        sample: the events to generate at the start; with ``None``, the server starts empty.
+        data: the folder to serve; ``None`` creates a temporary folder.
         rate_limit: requests per key in any 3,600 s; 0 means no limit.
-        export_inline_max: an export of up to this many rows finishes within its request.
+        export_inline_max: the most rows of an export that finishes within its own request.
         loose: accept unknown query parameters.
-        clock: the server's clock; keep a reference to move it.
-        faults: faults to arm at the start, as sentences or as ``Fault``.
-        dialect: names of dialects, separated by commas.
+        clock: the server's clock; keep a reference to it if you want to move the clock.
+        faults: the faults to arm at the start, as sentences or as ``Fault`` objects.
+        dialect: the names of dialects, separated by commas.
 
     Raises:
         ValueError: a number is negative.
@@ -56,7 +56,7 @@ class LocalServer(ControlledServer):
         DialectError: a dialect is unknown, or choices contradict each other.
 
     Attributes:
-        settings: the settings of the application that it runs.
+        settings: the settings of the application that the server runs.
 
     Examples:
         >>> with LocalServer(sample=Sample(days=1, events_per_day=100)) as server:
@@ -114,7 +114,7 @@ class LocalServer(ControlledServer):
         self.close()
 
     def close(self) -> None:
-        """Stop the server and remove its temporary folder; may be called twice."""
+        """Stop the server and remove its temporary folder; further calls do nothing."""
         # Requests that a fault delays would delay the shutdown too.
         self.faults.clear()
         self._closing.close()

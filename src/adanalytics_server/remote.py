@@ -30,9 +30,9 @@ _NUMBERS = count(1)
 
 
 def event(**fields: object) -> dict[str, object]:
-    """Return an event with these fields: by default an impression at noon on 2026-01-15.
+    """Return an event with these fields; by default, it is an impression at noon on 2026-01-15.
 
-    Each call has a new ``event_id``. Pass it to ``add_events``, which checks the fields.
+    Each call makes a new ``event_id``. Pass the event to ``add_events``, which checks the fields.
 
     Examples:
         >>> event(country="DE", revenue="0.01")["event_type"]
@@ -51,11 +51,11 @@ class ControlledServer:
     """What a test can do to a server, over its control API.
 
     Attributes:
-        url: the address; empty until the server runs.
+        url: the server's address; empty until the server runs.
         partner: the id of the partner.
         api_key: a key of an admin.
         email: the admin's e-mail address.
-        password: the admin's password, which users of ``add_user`` share.
+        password: the admin's password; users of ``add_user`` get the same by default.
         faults: the armed faults; ``add``, ``clear`` and ``counts`` work while the server runs.
         journal: the requests so far: ``entries`` lists them, ``clear`` forgets them.
         clock: the server's time; ``advance`` moves it.
@@ -82,13 +82,13 @@ class ControlledServer:
         """Store events and return how many were new.
 
         Args:
-            events: mappings of fields, or models such as those of the client. A missing
-                field is filled in as by ``event``; the rules are those for loading a file.
-            partner: id of another partner than the server's.
-            replace_hours: remove the old events of the hours first, as a restatement does.
+            events: mappings of fields, or models such as those of the client. A missing field gets
+                the value from ``event``. The rules are those for loading a file.
+            partner: the id of the partner, if it is not the server's.
+            replace_hours: first remove the old events of the same hours, as a restatement does.
 
         Raises:
-            ControlError: an event is wrong; the text names its number and field. None is stored.
+            ControlError: an event is wrong, so none is stored; the text names its number and field.
             TypeError: the events are not a list of mappings or models.
 
         Examples:
@@ -103,7 +103,7 @@ class ControlledServer:
         """Add a partner without events.
 
         Raises:
-            ControlError: the id is taken or unusable, or the currency is not a code.
+            ControlError: the id is used or invalid, or the currency is not an ISO 4217 code.
         """
         self._send("POST", "partners", {"id": partner, "currency": currency})
 
@@ -119,12 +119,12 @@ class ControlledServer:
 
         Args:
             email: the address.
-            role: ``partner`` may read ``partners``, ``admin`` all of them.
+            role: a ``partner`` may read the partners in ``partners``, an ``admin`` all partners.
             partners: ids of partners.
-            password: of at least eight characters.
+            password: a text of at least eight characters.
 
         Raises:
-            ControlError: the address is taken, or a partner does not exist.
+            ControlError: the address is already used, or a partner does not exist.
         """
         body = {"email": email, "role": role, "partners": list(partners), "password": password}
         self._send("POST", "users", body)
@@ -132,17 +132,17 @@ class ControlledServer:
     def reset(self) -> None:
         """Restore the state after the start or after ``keep``, in a few milliseconds.
 
-        Restores events, accounts, exports, the request limit, the clock, the faults given to the
-        constructor, and an empty journal. Requests that a fault delays continue at once.
+        This restores events, accounts, exports, the request limit, the clock, and the faults given
+        to the constructor. It empties the journal. Requests that a fault delays continue at once.
 
         Raises:
             ControlError: the server is not running.
-            CannotRestore: events were loaded into a partner that had more than 64 MiB.
+            CannotRestore: events were loaded into a partner that already had more than 64 MiB.
         """
         self._send("POST", "reset")
 
     def keep(self) -> None:
-        """Let ``reset`` restore the current state from now on, including your own data.
+        """Make the current state, including your own data, the one that ``reset`` restores.
 
         Raises:
             ControlError: the server is not running.
@@ -153,8 +153,8 @@ class ControlledServer:
         """Save the current state, events included, under a name.
 
         Raises:
-            ControlError: the server is not running, the name is invalid, or there are 10
-                snapshots already.
+            ControlError: the server is not running, the name is invalid, or there are already 10
+                snapshots.
         """
         self._send("POST", "snapshots", {"name": name})
 
@@ -210,14 +210,14 @@ class ControlledServer:
 class RemoteServer(ControlledServer):
     """A server that runs elsewhere with its test controls on, such as in a container.
 
-    It first resets that server to its start, whatever was kept later, and as a context manager
-    does so again at the end: let one test process at a time use it.
+    The constructor resets that server to its state after the start, even if ``keep`` was called
+    later. A context manager resets it again at the end. Let only one test process use it at a time.
 
     Args:
-        url: its address, such as ``http://127.0.0.1:8000``.
-        partner: id of the partner, which is added if it is missing.
-        currency: the currency of a partner that is added.
-        sample: events to generate first; ``None`` leaves those that are there.
+        url: the server's address, such as ``http://127.0.0.1:8000``.
+        partner: the id of the partner; a missing partner is added.
+        currency: the currency of the partner if it is added.
+        sample: the events to generate first; ``None`` keeps the server's events unchanged.
 
     Raises:
         ControlError: nothing answers at the address, or it offers no test controls.

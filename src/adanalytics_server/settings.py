@@ -12,17 +12,17 @@ class Settings:
 
     Attributes:
         data: folder with ``state.db`` and one numbered folder per partner; created if missing.
-        rate_limit: requests per API key in any 3,600 s on the Partner API; 0 means no limit.
-        export_inline_max: a bulk export of up to this many rows finishes within its request.
-        export_lifetime: seconds for which a finished export can be downloaded.
+        rate_limit: requests to the Partner API per API key in any 3,600 s; 0 means no limit.
+        export_inline_max: the most rows of a bulk export that finishes within its own request.
+        export_lifetime: for how many seconds a finished export can be downloaded.
         loose: accept unknown query parameters instead of answering 400.
-        any_host: accept every name in the ``Host`` header, for a server that others reach by name;
-            otherwise only localhost and IP addresses.
-        docs: offer the page ``/docs``, which shows and tries the API.
+        any_host: accept every name in the ``Host`` header, for a server that others reach by name.
+            Otherwise, accept only localhost and IP addresses.
+        docs: offer the page ``/docs``, which shows the API and can send requests to it.
         cors: origins whose pages may read the API, such as ``http://localhost:5173``.
-        test_controls: offer ``/_control/*`` to move the clock, arm faults and reset. For tests
-            only, because it needs no credential.
-        dialect: the shapes of the responses where the public description leaves them open.
+        test_controls: offer ``/_control/*`` to move the clock, arm faults and reset. Use it for
+            tests only, because it needs no credential.
+        dialect: the shapes of responses that the public description of the API leaves open.
 
     Raises:
         ValueError: a number is negative.

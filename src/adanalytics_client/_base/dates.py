@@ -12,11 +12,11 @@ from typing import ClassVar
 from adanalytics_client.errors import ConfigurationError
 
 Day = str | int | date
-"""A day as a user writes it: a `datetime.date`, a number such as 20260115, or a text that
+"""A day in any form that users write: a `datetime.date`, a number such as 20260115, or a text that
 `Period.parse` reads.
 
-A `datetime`, a `pandas.Timestamp` or a `numpy.datetime64` is its day in UTC; without a zone it is
-taken for UTC.
+A `datetime`, a `pandas.Timestamp` or a `numpy.datetime64` stands for its day in UTC. Without a time
+zone, the value is read as UTC.
 """
 
 # date.fromisoformat alone would also accept 2026-W03-4.
@@ -27,14 +27,14 @@ _DAYS_AGO = re.compile(r"-(\d{1,5})d", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """The days that one word stands for, both ends included, in UTC.
+    """The days that one word stands for, in UTC and with both ends included.
 
     Attributes:
         first: the first day.
         last: the last day.
-        until: the last day of a range given by this word alone, if that is not `last`: `-7d` with
-            an end is a day, without one the last seven days.
-        since: the first day of such a range, if that is not `first`.
+        until: the last day if this word alone gives the range, and that day is not `last`. With an
+            end, `-7d` is one day; alone, it is the last seven days.
+        since: the first day if this word alone gives the range, and that day is not `first`.
         months: 1 for a month, 3 for a quarter, 12 for a year, 0 for days.
 
     Examples:
@@ -56,11 +56,11 @@ class Period:
     def parse(cls, value: object, today: date) -> "Period":
         """Read a day, `today`, `yesterday`, a number of days ago such as `-7d`, or whole months.
 
-        Whole months are `2026-01`, `2026-Q3`, `2026`, `this-month` and `last-month`. A
-        period that is not over ends today.
+        Whole months are `2026-01`, `2026-Q3`, `2026`, `this-month` and `last-month`. A period that
+        is not over yet ends today.
 
         Raises:
-            ConfigurationError: for another form, or a day that does not exist.
+            ConfigurationError: for any other form, or a day that does not exist.
 
         Examples:
             >>> month = Period.parse("2026-02", today=date(2026, 3, 9))
@@ -116,10 +116,10 @@ class Period:
         return self.since or self.first, self.until or self.last
 
     def before(self, end: "Period | None" = None) -> tuple[date, date]:
-        """Return the first and the last day of the period before the one from here to `end`.
+        """Return the first and the last day of the period before the range from here to `end`.
 
-        For whole months, or months that are not over, it is the same days as many months earlier.
-        For any other period, it is the same number of days directly before.
+        For whole months, or months that are not over, move the range back by its number of months.
+        For any other range, take the same number of days directly before it.
 
         Examples:
             >>> march = Period.parse("2026-03", today=date(2026, 3, 9))
@@ -166,7 +166,7 @@ def to_day(value: object, name: str) -> date:
     """Return a day without a word for it; see `Day`.
 
     Raises:
-        ConfigurationError: for another form, or a day that does not exist.
+        ConfigurationError: for any other form, or a day that does not exist.
     """
     with suppress(ValueError, OverflowError):
         if day := _plain_day(value):

@@ -15,7 +15,7 @@ _TWO_MINUTES = 120
 
 @dataclass(frozen=True, slots=True)
 class RequestDue:
-    """A request, first or repeated, is about to be sent."""
+    """A request is about to be sent, for the first time or again."""
 
     method: str
     url: str
@@ -29,10 +29,10 @@ class RequestSent:
         method: the HTTP method.
         url: the address, without the values of a signed query.
         status: the HTTP status, or None when no complete response arrived.
-        seconds: from before it was sent to the end of the body.
+        seconds: the time from before the request was sent to the end of the body.
         request_id: the `X-Request-Id` of the response.
-        resends: how many requests of the same call preceded it, both retries and redirects.
-        failure: why no complete response arrived, in one word such as `timeout`; else None.
+        resends: how many requests the same call sent before, through retries and redirects.
+        failure: why no complete response arrived, in one word such as `timeout`, or None.
     """
 
     method: str
@@ -62,7 +62,7 @@ class RetryPlanned:
 
 @dataclass(frozen=True, slots=True)
 class WaitStarted:
-    """The client waits `seconds` until `resumes_at` (UTC); `reason` is a text for people."""
+    """The client waits `seconds`, until `resumes_at` (UTC); `reason` is meant for people."""
 
     reason: str
     seconds: float
@@ -78,14 +78,14 @@ class WaitStarted:
 
 @dataclass(frozen=True, slots=True)
 class PullPlanned:
-    """The queries of a `split="auto"` pull, after its first page, or those of a sync.
+    """The queries of a sync, or of a `split="auto"` pull after its first page.
 
     Attributes:
         queries: the number of queries still to send.
-        requests: the fewest requests that they take.
+        requests: the fewest requests that these queries take.
         events: about how many events are still to come; None if unknown.
-        rounds: about how many times as long as one request they take, since requests are sent at
-            the same time; None if unknown.
+        rounds: about how long these queries take, as a multiple of one request, since several are
+            sent at the same time; None if unknown.
     """
 
     queries: int
@@ -102,7 +102,7 @@ class PageReceived:
         slice: the query.
         number: the page, from 1.
         events: events on this page.
-        pages: pages of the slice; this page is the last if `number` is the same. None while
+        pages: the number of pages of the slice; equal to `number` on the last page. None while
             unknown.
     """
 
@@ -118,9 +118,9 @@ class PageDrift:
 
     Attributes:
         slice: the query.
-        number: the page, from 1, that shows it.
-        repeated: events of this page that had arrived before; they were left out.
-        distinct: events of the slice so far, each counted once.
+        number: the page that shows the drift, from 1.
+        repeated: how many events of this page had arrived before and were left out.
+        distinct: the number of different events of the slice so far.
         total: the service's count of events in the slice, if it states one.
         last: whether this is the last page; then `distinct` should be `total`.
         contradicted: whether this last page also says that others follow.
@@ -156,7 +156,7 @@ class PartialAnswer:
     """A response of status 200 holds both data and an error, so some data may be missing.
 
     Attributes:
-        url: the address asked.
+        url: the address of the request.
         reason: the service's words.
         request_id: the `X-Request-Id` of the response.
     """
@@ -176,7 +176,7 @@ class PartialAnswer:
 
 @dataclass(frozen=True, slots=True)
 class BytesReceived:
-    """Bytes of a file arrived: `received` so far, of `expected` if that is known."""
+    """Bytes of a file arrived: `received` is the number so far, `expected` the total, if known."""
 
     received: int
     expected: int | None
@@ -191,12 +191,12 @@ class BytesWritten:
 
 @dataclass(frozen=True, slots=True)
 class HoursVerified:
-    """The check of a dataset has done `hours` of `total`.
+    """The verification of a dataset has checked `hours` of `total` hours.
 
     Attributes:
-        hours: the hours done.
-        total: the hours to do.
-        deep: whether they are compared with a bulk export; otherwise their files are checked.
+        hours: the number of hours checked so far.
+        total: the number of hours to check.
+        deep: whether hours are compared with a bulk export; otherwise, files are checked.
     """
 
     hours: int
@@ -205,7 +205,7 @@ class HoursVerified:
 
 
 class Observer:
-    """The base of an observer: override the methods of interest, the others do nothing.
+    """The base class of observers. Override the methods that you need; the others do nothing.
 
     Methods are called in the thread or task that does the work, so they must be quick and, with
     `Client`, thread-safe. If a method raises an error, the operation ends.
@@ -221,7 +221,7 @@ class Observer:
     """
 
     def due(self, info: RequestDue) -> None:
-        """Receive a request before it is sent or repeated; raise an error to send no more."""
+        """Receive a request before it is sent or repeated; raise an error to stop the operation."""
 
     def request(self, info: RequestSent) -> None:
         """Receive a response or a failure."""
@@ -230,25 +230,25 @@ class Observer:
         """Receive a retry, before the pause that precedes it."""
 
     def wait(self, info: WaitStarted) -> None:
-        """Receive a wait for quota or for an export that begins."""
+        """Receive the start of a wait for quota or for an export."""
 
     def plan(self, info: PullPlanned) -> None:
-        """Receive the queries of a pull; raise an error to send none of them."""
+        """Receive the queries of a pull before they are sent; raise an error to send none."""
 
     def page(self, info: PageReceived) -> None:
         """Receive a page of events."""
 
     def drift(self, info: PageDrift) -> None:
-        """Receive a page that shows drift or contradicts itself; also logged."""
+        """Receive a page that shows drift or contradicts itself; the client also logs it."""
 
     def partial(self, info: PartialAnswer) -> None:
-        """Receive a response with both data and an error; also logged as a warning."""
+        """Receive a response with both data and an error; the client also logs a warning."""
 
     def bytes(self, info: BytesReceived) -> None:
-        """Receive a piece of a file that arrived."""
+        """Receive the size of a piece of a file that arrived."""
 
     def output(self, info: BytesWritten) -> None:
-        """Receive the size of the output of `write`; a pipe has no size."""
+        """Receive the size of the output of `write`, except for a pipe, which has no size."""
 
     def verified(self, info: HoursVerified) -> None:
         """Receive the progress of a verification."""

@@ -12,21 +12,21 @@ LONGEST_PAUSE = 60.0
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How often and how long a request is tried.
+    """How many times, and for how long, a request is tried.
 
-    Waits grow as `first_wait * 2**n` up to `longest_wait`, and each is drawn evenly between zero
-    and that bound ("full jitter",
+    The bound of a wait grows as `first_wait * 2**n` up to `longest_wait`. Each wait is a random
+    time below its bound ("full jitter",
     https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/). A longer
     `Retry-After` of the service takes precedence.
 
     Attributes:
-        attempts: the most times that a request is sent, at least 1.
-        first_wait: seconds, the bound of the first wait.
-        longest_wait: seconds, the largest bound of later waits.
-        budget: seconds for one request with its login, redirects and retries; waits for quota do
-            not count. A step that would exceed it is cut short, so that a long `timeout` does not
-            multiply, and once it is over nothing is sent.
-        patience: seconds for which a pull that has pages already waits for a service that is down
+        attempts: the most times that a request is sent; a number from 1.
+        first_wait: the bound of the first wait, in seconds.
+        longest_wait: the largest bound of any wait, in seconds.
+        budget: seconds for one request with its login, redirects and retries, not counting waits
+            for quota. A step that would exceed the budget is cut short, so a long `timeout` does
+            not multiply. After it, nothing is sent.
+        patience: a pull that already has pages waits this many seconds for a service that is down
             (no connection, 502, 503 or 504), whatever `attempts` says: a deployment takes as long.
 
     Raises:
@@ -55,7 +55,7 @@ class RetryPolicy:
         check_seconds("RetryPolicy: patience", self.patience, zero=True)
 
     def bound(self, repeat: int) -> float:
-        """Return the longest wait before retry number `repeat`, counted from 0, in seconds.
+        """Return the longest wait in seconds before retry number `repeat`, counted from 0.
 
         Examples:
             >>> [RetryPolicy().bound(repeat) for repeat in (0, 1, 2, 10)]
@@ -64,7 +64,7 @@ class RetryPolicy:
         return min(self.longest_wait, self.first_wait * 2.0 ** min(repeat, 60))
 
     def wait(self, repeat: int, asked: float | None, jitter: Callable[[], float]) -> float:
-        """Return the seconds before retry `repeat`; never less than the service asked for.
+        """Return the seconds to wait before retry `repeat`: at least what the service asked for.
 
         Examples:
             >>> RetryPolicy().wait(2, asked=None, jitter=lambda: 0.25)

@@ -95,8 +95,8 @@ class SavedJob(Generic[D]):
     def to_json(self) -> str:
         """Return the job as text, to continue it elsewhere.
 
-        It contains no credential, but maybe signed addresses: whoever has one can read the export
-        until the address expires. The same is true of a pickled job.
+        The text has no credential, but it may have signed addresses: anyone with such an address
+        can read the export until the address expires. The same is true of a pickled job.
 
         Examples:
             >>> with open("job.json", "w") as file:
@@ -116,7 +116,7 @@ class SavedJob(Generic[D]):
 
     @property
     def last_status(self) -> ExportStatus:
-        """Return the last known status; it costs no request."""
+        """Return the last known status, without sending a request."""
         return self._saved.status
 
     def _keep(self, status: ExportStatus) -> ExportStatus:

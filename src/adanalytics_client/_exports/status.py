@@ -22,13 +22,13 @@ class ExportPhase(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ExportFile:
-    """One file of an export. Its address may be signed, so it is not shown.
+    """One file of an export. Its repr leaves out the address, which may be signed.
 
     Attributes:
-        url: its absolute address; as text it is complete, but its repr leaves a signature out.
-        name: its file name, if the service stated one.
-        size_bytes: its length, if known.
-        sha256: its checksum in hex, if known.
+        url: the absolute address. Its text is complete; its repr leaves out a signature.
+        name: the file name, if the service stated one.
+        size_bytes: the length, if known.
+        sha256: the SHA-256 checksum in hex, if known.
     """
 
     url: str = field(repr=False)
@@ -43,20 +43,20 @@ class ExportStatus:
 
     Attributes:
         phase: working, done, failed or expired.
-        status_text: the service's own word for its state, if it has one.
-        export_id: the service's id, if it has one.
-        files: the files to download; until it is done, files that are announced.
-        reason: why it failed or is not ready, or what a finished one lacks; the service's own words
-            if it states them.
-        row_count: events in the export, if known.
+        status_text: the service's own word for the state, if there is one.
+        export_id: the service's id of the export, if there is one.
+        files: the files to download; until the export is done, the announced files.
+        reason: why the export failed or is not ready, or what a finished export lacks; in the
+            service's words, if there are any.
+        row_count: the number of events in the export, if known.
         retry_after: seconds before the next request, if the service stated them.
         answered_at: the time of the response, in UTC.
         request_id: the `X-Request-Id` of the response.
         poll_url: the address for the next status.
         keys: the names in the response, for error messages.
-        order_is_idempotent: whether the response to a repeated order was this same export.
-        address_exists: whether the status address has responded before; until then it may not
-            exist yet.
+        order_is_idempotent: whether a repeated order returned this same export.
+        address_exists: whether the status address has ever responded; before that, it may not
+            exist.
         answer: everything in the last response, under the service's own names.
 
     Examples:
@@ -93,11 +93,11 @@ class ExportStatus:
 
     @property
     def done(self) -> bool:
-        """Return whether its files can be downloaded."""
+        """Return whether the files of the export can be downloaded."""
         return self.phase is ExportPhase.DONE
 
     def after(self, earlier: "ExportStatus") -> "ExportStatus":
-        """Return this status with the facts that only an earlier response stated.
+        """Return this status, completed with facts that only an earlier response stated.
 
         Examples:
             >>> first, later = job.last_status, job.status()
@@ -121,13 +121,13 @@ ONE_HOUR = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class ExportOrder:
-    """The content of an export. Keys beyond the documented ones are sent only if set.
+    """What an export contains. A key that is not documented is sent only if it is set.
 
     Attributes:
         start: the first day.
         end: the last day, included.
-        format: `csv`, or another that the service knows.
-        compression: such as `gzip`, or None when nothing was specified.
+        format: `csv`, or another format that the service knows.
+        compression: such as `gzip`, or None if no compression was specified.
     """
 
     start: date

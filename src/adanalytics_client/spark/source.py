@@ -31,23 +31,23 @@ _OPTIONS = ("partner", "start", "end", "baseUrl")
 
 
 class AdAnalyticsDataSource(DataSource):
-    """Events of the service as rows of Spark, for a first look: bulk exports, read in parallel.
+    """Events of the service as Spark rows, for a first look: Spark reads bulk exports in parallel.
 
-    Spark plans a `load()` at its first action: the driver asks for the days with data, orders an
-    export of each, and waits for all. Each file is a partition. Each action downloads all of them
+    Spark plans a `load()` at its first action: the driver requests the days with data, orders an
+    export of each day, and waits for all. Each file is a partition. Each action downloads all files
     again; `adanalytics_client.spark.sync` downloads them once.
 
-    Only planning needs the credential, which it takes from the environment of the driver's Python
-    workers, and quota. Executors download from signed addresses without a credential.
+    Only planning needs quota and the credential, which comes from the environment of the driver's
+    Python workers. Executors download from signed addresses without a credential.
 
     Other Args: Options of `spark.read`:
-        partner (str): whose events to read; by default `ADANALYTICS_PARTNER`.
-        start (str): the first day, as for `Client.events`; it has no default.
+        partner (str): the partner whose events are read; by default `ADANALYTICS_PARTNER`.
+        start (str): the first day, as for `Client.events`; required.
         end (str): the last day, included; by default the end of `start`.
         baseUrl (str): the address of the service; by default `ADANALYTICS_BASE_URL`.
 
     Raises:
-        ConfigurationError: naming the option that is unknown, missing or wrong.
+        ConfigurationError: for an option that is unknown, missing or wrong.
 
     Examples:
         >>> spark.dataSource.register(AdAnalyticsDataSource)

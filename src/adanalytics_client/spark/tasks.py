@@ -19,24 +19,24 @@ def sync(
     start: Day | None = None,
     end: Day | None = None,
 ) -> "DataFrame":
-    """Bring a dataset up to date with the executors, and return its events.
+    """Bring a dataset up to date on the executors, and return its events.
 
-    The driver orders an export of each day that lacks hours; each file is a task of Spark, which
-    needs no credential. The driver then compares the days with the summary and commits their hours.
-    All machines must reach the dataset under its name. `dataset.report` is the result.
+    The driver orders an export of each day that lacks hours. Each file is a Spark task, which needs
+    no credential. The driver then compares the days with the summary and commits their hours. All
+    machines must reach the dataset under the same name. `dataset.report` is the result.
 
     Args:
         spark: a classic session; Spark Connect has no RDDs.
         dataset: a dataset of Parquet files.
-        client: as for `Dataset.sync`; it stays on the driver.
+        client: as for `Dataset.sync`; the client stays on the driver.
         start: as for `Dataset.sync`.
         end: as for `Dataset.sync`.
 
     Returns:
-        The files of the dataset, which Spark reads itself, with the columns `date` and `hour`.
+        The events, which Spark reads from the dataset's files, with the columns `date` and `hour`.
 
     Raises:
-        DatasetError: when hours are missing after the commit, with the command to finish.
+        DatasetError: when hours are missing after the commit, with the command to pull them.
         ConfigurationError, AdAnalyticsError: as for `Dataset.tasks` and `Dataset.commit`.
 
     Examples:

@@ -13,7 +13,7 @@ from adanalytics_server.answers import Answers
 
 
 class DialectError(ValueError):
-    """An invalid dialect; the text says what is possible."""
+    """A dialect is invalid; the text says what is possible."""
 
 
 @dataclass(frozen=True, slots=True)

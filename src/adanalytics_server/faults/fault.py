@@ -71,7 +71,7 @@ _FRACTION = r"[01](\.[0-9]{1,9})?|\.[0-9]{1,9}"
 
 
 class FaultError(ValueError):
-    """An invalid fault; the text says what is wrong and what is possible."""
+    """A fault is invalid; the text says what is wrong and what is possible."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,24 +81,24 @@ class Fault:
     Attributes:
         effect: one of ``EFFECTS``.
         method: strike only requests with this HTTP method.
-        path: strike only requests to these paths, a pattern with ``*`` and ``?``.
+        path: strike only requests to these paths; ``*`` and ``?`` are wildcards.
         operation: strike only requests for this operation.
-        key: strike only requests whose credential has these last four characters.
+        key: strike only requests whose credential ends in these four characters.
         after: let this many matching requests pass first.
-        times: strike this many times; ``None`` means always.
-        per: count ``times`` separately for every ``hour`` of the server's clock, or for every
-            distinct ``request`` (method, path and query); ``None`` never restarts the count.
+        times: strike this number of times; ``None`` means always.
+        per: count ``times`` separately for each ``hour`` of the server's clock, or for each
+            different ``request`` (method, path and query); with ``None``, there is one count.
         probability: strike a matching request with this probability, above 0 and up to 1.
-        seed: seed of the random numbers, so that each run strikes the same requests.
-        status: effect ``status``: the HTTP status.
-        body: effect ``status``: the body; by default the API's JSON error.
-        content_type: effect ``status``: the type of ``body``.
-        retry_after: effect ``status``: the ``Retry-After`` header, sent unchanged.
-        seconds: effects ``latency`` and ``slow_body``: the duration.
-        rows: effect ``page_drift``: how many rows later pages move by.
+        seed: the seed of the random numbers, which makes each run strike the same requests.
+        status: for the effect ``status``, the HTTP status.
+        body: for the effect ``status``, the body; by default the API's JSON error.
+        content_type: for the effect ``status``, the content type of ``body``.
+        retry_after: for the effect ``status``, the ``Retry-After`` header, sent unchanged.
+        seconds: for the effects ``latency`` and ``slow_body``, the duration.
+        rows: for the effect ``page_drift``, the number of rows by which later pages move.
 
     Raises:
-        FaultError: the fields do not fit together.
+        FaultError: a field is invalid, or the fields do not fit together.
 
     Examples:
         >>> Fault(effect="status", status=503, operation="events", times=1).operations
@@ -166,12 +166,12 @@ class Fault:
 
     @property
     def label(self) -> str:
-        """Return the effect in words, as at the start of the short form."""
+        """Return the effect in words, as a fault sentence begins with it."""
         return str(self.status) if self.effect == "status" else self.effect.replace("_", " ")
 
     @property
     def operations(self) -> tuple[str, ...]:
-        """Return the operations that the fault can strike; empty for all requests."""
+        """Return the operations that the fault can strike; if empty, it can strike all requests."""
         if self.operation is not None:
             return (self.operation,)
         return _ONLY_FOR.get(self.effect, ())

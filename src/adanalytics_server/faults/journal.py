@@ -38,11 +38,11 @@ class Entry:
     """One request and its outcome.
 
     Attributes:
-        number: number of the request since the start or the last reset, from 1.
-        at: time of arrival by the server's clock, in milliseconds since 1970.
+        number: the number of the request since the start or the last reset, from 1.
+        at: the time of arrival by the server's clock, in milliseconds since 1970.
         method: the HTTP method.
         path: the path without the query, percent-decoded.
-        query: the parameters in order; ``***`` replaces signatures and credentials.
+        query: the parameters in the order sent; ``***`` replaces signatures and credentials.
         operation: one of ``adanalytics_server.api.routes.OPERATIONS``, or ``None``.
         key: the last four characters of the bearer credential, or ``None``.
         headers: the request headers about content and ranges, and `user-agent`.
@@ -65,7 +65,7 @@ class Entry:
 
 
 class Journal:
-    """The last 1,000 requests; safe to read from other threads."""
+    """The last 1,000 requests, which other threads can read safely."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

@@ -65,7 +65,7 @@ class FaultCount:
 
 
 class Faults:
-    """Armed faults in order; only the first that strikes a request applies."""
+    """The armed faults, in order; only the first one that strikes a request applies."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -74,7 +74,7 @@ class Faults:
         self._held: set[asyncio.Future[None]] = set()
 
     def add(self, *faults: str | Fault) -> None:
-        """Arm faults, to be tried after those that are already armed.
+        """Arm faults; the server tries them after those that are already armed.
 
         Raises:
             FaultError: a text is not a fault; none of them is armed.

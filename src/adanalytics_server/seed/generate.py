@@ -32,7 +32,7 @@ class Sample:
     Attributes:
         start: the first day, in UTC.
         days: the number of days.
-        events_per_day: events on each day.
+        events_per_day: the number of events on each day.
         seed: the same seed generates the same events.
     """
 
