@@ -69,15 +69,15 @@ the server is not included. *Ours / this* is the CPU of our program divided by t
 in the same turn. Below 1, our program takes less.
 
 Each peer runs in its own environment, with the versions in `proof/peers/*.txt`, and has to write
-the same number of events. The peers that only read, parse or decode show how little CPU is
+the same number of events. The peers that only read, parse or decode show the least CPU that is
 possible. Our programs also compare all pages with the totals that the service states, and look for
 repeated events. The only peer with these checks is *the same checks by hand*: a single-threaded
 program for this response alone, without retries, quota, settings or progress. Its CPU is roughly
-the price of the checks. It takes more than 1.8 times the CPU of reading and more than 0.3 times
-that of orjson, so these two goals are out of reach. For Parquet, parsing alone, with pyarrow.json,
-takes about half of the CPU that the polars peer takes in total. The checks, the types and the file
-come on top. For typed events, pydantic itself takes most of the CPU, in our client as in the peer.
-`sync` also hashes its files and flushes them to disk.
+the price of the checks. This peer already takes more than 1.8 times the CPU of the one that only
+reads, and more than 0.3 times that of orjson. So these two goals are out of reach. For Parquet,
+parsing alone, with pyarrow.json, takes about half of the CPU that the polars peer takes in total.
+The checks, the types and the file take additional CPU. For typed events, pydantic itself takes most
+of the CPU, in our client as in the peer. `sync` also hashes its files and flushes them to disk.
 """
 QUICK = "On so few events the start of the programs is most of the cost, so the goals do not apply."
 

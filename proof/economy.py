@@ -31,8 +31,8 @@ clients use unless configured otherwise. On *peaked* days, two thirds of the eve
 hours of the evening.
 
 The numbers are computed from the plan, with `adanalytics_client.pricing`, and from the events of
-each hour, which the plan does not know. Real pulls of days with up to {real:,} events check them:
-the server has to count the same number of requests.
+each hour, which the plan does not know. Real pulls of days with up to {real:,} events check these
+numbers: the server has to count as many requests.
 """
 
 

@@ -34,15 +34,15 @@ from proof.trial import (
 
 SEEDS, QUICK_SEEDS = 300, 10
 EXPLANATION = """\
-The reference server misbehaves in every way that it can: with each of {faults} faults, permanently,
-once, and once after a first good answer; in each of its {dialects} dialects; and with {seeds}
-random combinations of two or three faults, half of them in a dialect. Each operation is tried on
-{events} events of two days; the operation *events* reads several pages. The rows have to equal
-those that a plain HTTP client receives without faults. *Typed error* means an exception class of
-the client or, on the command line, an exit status with an error message. A sync that says which
-hours are left also counts as a typed error if the hours that it committed are right. *Warned* means
-other rows, with a warning that the data changed or that an answer had no body. *Silent* means other
-rows without any warning.
+The reference server misbehaves in every way that it can. Each of {faults} faults strikes
+permanently, once, and once after a first good answer. Each of the server's {dialects} dialects is
+tried, too. Then come {seeds} random combinations of two or three faults, half of them in a dialect.
+Each operation is tried on {events} events of two days; the operation *events* reads several pages.
+The rows have to equal those that a plain HTTP client receives without faults. *Typed error* means
+an exception class of the client or, on the command line, an exit status with an error message. A
+sync that says which hours are left also counts as a typed error if the hours that it committed are
+right. *Warned* means other rows, with a warning that the data changed or that an answer had no
+body. *Silent* means other rows without any warning.
 
 The file of a finished export is also downloaded with these faults, with wrong answers to the
 request for the missing rest of the file, and after its address has expired. The tasks of a sync and

@@ -55,9 +55,9 @@ everything else counts as *half-written*. Then the same command runs undisturbed
 exactly the server's rows; otherwise the try counts as *wrong afterwards*. The last two columns have
 to be 0.
 
-A power cut is simulated. A library that is loaded before the program notes what the program writes,
-syncs and names. After the kill, bytes that were not synced are cut off, and new names are removed
-if their folder was not synced afterwards. {power}
+A power cut is simulated. A library is loaded before the program and records what the program
+writes, syncs and names. After the kill, bytes that were not synced are cut off, and new names are
+removed if their folder was not synced afterwards. {power}
 
 To test the quota, two programs count their requests in one log while both are killed again and
 again. The server must not receive more than the {quota} requests that are allowed per hour. To test

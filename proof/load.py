@@ -46,10 +46,10 @@ ROOT = Path(__file__).parent.parent
 EXPLANATION = """\
 For {seconds:.0f} seconds, seven processes pull two days from one server, each in a different way.
 Meanwhile, `adanalytics server load` adds events to some hours and replaces others, {loads} times.
-*Same* is a pull that equals a state which the server had during that pull. Exports and summaries
-have to equal it as a whole, pulls of several requests hour by hour. A query reads a dataset that
-another process is syncing, and may find any earlier state of an hour. *Warned* is a pull that mixed
-rows of several states of the server, and warned that the data had changed.
+*Same* means that the rows equal a state that the server had during the pull. An export or a summary
+has to equal such a state as a whole; a pull of several requests has to do so hour by hour. A query
+reads a dataset that another process is syncing, and may find any earlier state of an hour. *Warned*
+is a pull that mixed rows of several states of the server, and warned that the data had changed.
 
 The processes share keys and the log of their requests. Each key has {limit} requests per hour, and
 the processes use them up. No answer may be 429. The server may use at most {megabytes} MB of

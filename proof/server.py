@@ -186,7 +186,7 @@ def _pages(service: Service, plain: Path, events: int, rounds: int, rows: Rows) 
             ways["a static file"] = costs["file"]
         deep = costs[f"{name} ours"].cpu / costs["page 1 ours"].cpu
         memory = goal(costs[f"{name} ours"].megabytes, MOST_MEGABYTES, " MB")
-        depth = f"{goal(deep, 1.2, ' of page 1')} ({deep:.2f})"
+        depth = f"{goal(deep, 1.2, ' times page 1')} ({deep:.2f})"
         rows.add(name, ways, memory if name == "page 1" else depth)
 
 

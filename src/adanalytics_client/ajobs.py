@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class AsyncExportJob(SavedJob[AsyncDriver]):
-    """A bulk export that `AsyncClient.start_export` started: ask for its status, wait, download.
+    """A bulk export from `AsyncClient.start_export`: get its status, wait for it, or download it.
 
     Examples:
         >>> job = await client.start_export("2026-01-01", "2026-01-31", format="csv")

@@ -207,7 +207,7 @@ class EventQuery(QueryBase[SyncDriver, M]):
 
         Args:
             to: a path or a binary stream. A file appears at its path once it is complete; a stream
-                is written as pages arrive. A path that ends in `.gz` is compressed.
+                is written as pages arrive. A file whose path ends in `.gz` is compressed.
             format: `jsonl` (each event as the text the service sent), `csv`, `parquet` or `arrow`
                 (an IPC file); by default, the suffix decides.
             columns: the columns to include, in this order; by default all.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ExportJob(SavedJob[SyncDriver]):
-    """A bulk export that `Client.start_export` started: ask for its status, wait, download.
+    """A bulk export from `Client.start_export`: get its status, wait for it, or download it.
 
     Examples:
         >>> job = client.start_export("2026-01-01", "2026-01-31", format="csv")
@@ -46,7 +46,7 @@ class ExportJob(SavedJob[SyncDriver]):
 
         Raises:
             ExportExpired: when the files of the export are no longer available.
-            AdAnalyticsError: when the service cannot be asked.
+            AdAnalyticsError: when the request fails.
 
         Examples:
             >>> job.status().phase.value

@@ -280,7 +280,7 @@ class OpenModel(BaseModel, metaclass=_ShortHelp):
 class Event(OpenModel):
     """One log-level event.
 
-    `event_type` has the names and `error_code` the codes of VAST 4.2
+    `event_type` uses the names and `error_code` uses the codes of VAST 4.2
     (https://iabtechlab.com/standards/vast/). A field that was not sent is None.
 
     Examples:

@@ -32,8 +32,8 @@ class Pace:
         answer: seconds until the service begins to send a page.
         transfer: bytes per second.
         export_rows: how many rows per second the service writes to a bulk export.
-        event_bytes: bytes of an event on a page; with the reference server, 637.
-        row_bytes: bytes of an event in a CSV export; with the reference server, 273.
+        event_bytes: bytes of an event on a page; 637 for the reference server.
+        row_bytes: bytes of an event in a CSV export; 273 for the reference server.
 
     Examples:
         >>> slow_line = Pace(transfer=1e6)
@@ -86,7 +86,7 @@ class Estimate:
 
     @property
     def events(self) -> int | None:
-        """Return the number of events at the least: a summary leaves out filtered events."""
+        """Return a lower bound on the events, since a summary leaves out filtered events."""
         return None if self.counts is None else sum(self.counts.values())
 
     @property
@@ -103,7 +103,7 @@ class Price:
 
     Attributes:
         way: the way.
-        requests: the fewest requests that it takes.
+        requests: the fewest requests that this way takes.
         size: bytes.
         seconds: in total, including `waits`.
         waits: how many of these seconds are spent waiting for quota.
@@ -148,7 +148,7 @@ def prices(
 
     Args:
         estimate: the number of events in the range.
-        quota: the requests left in the hour; without a limit, no way waits.
+        quota: the requests left in the hour; without a limit, there are no waits.
         concurrency: requests in flight.
         pace: the assumed speed of the service and the connection.
 

@@ -84,7 +84,7 @@ def pairs_array(texts: "pa.StringArray") -> "pa.MapArray":
     Values become text as in any text column. A null value or object stays null.
 
     Args:
-        texts: JSON texts, each an object or null. If a text itself is null, so is its map.
+        texts: JSON texts, each an object or null. If a text itself is null, its map is null.
 
     Raises:
         ConfigurationError: when pyarrow is not installed.

@@ -151,7 +151,7 @@ class MovableClock:
 
 
 class reference_client:  # noqa: N801  # used like a function
-    """A client with a reference server of its own, which has generated events.
+    """A client with its own reference server, which is filled with generated events.
 
     `with` gives a `Client`, and `async with` gives an `AsyncClient`.
 

@@ -48,12 +48,12 @@ def event(**fields: object) -> dict[str, object]:
 
 
 class ControlledServer:
-    """What a test can do to a server, over its control API.
+    """A server that a test controls, over its control API.
 
     Attributes:
         url: the server's address; empty until the server runs.
         partner: the id of the partner.
-        api_key: a key of an admin.
+        api_key: an API key of an admin.
         email: the admin's e-mail address.
         password: the admin's password; users of ``add_user`` get the same by default.
         faults: the armed faults; ``add``, ``clear`` and ``counts`` work while the server runs.
@@ -83,7 +83,7 @@ class ControlledServer:
 
         Args:
             events: mappings of fields, or models such as those of the client. A missing field gets
-                the value from ``event``. The rules are those for loading a file.
+                the value from ``event``. The rules for loading a file apply.
             partner: the id of the partner, if it is not the server's.
             replace_hours: first remove the old events of the same hours, as a restatement does.
 
@@ -103,7 +103,7 @@ class ControlledServer:
         """Add a partner without events.
 
         Raises:
-            ControlError: the id is used or invalid, or the currency is not an ISO 4217 code.
+            ControlError: the id is invalid or in use, or the currency is not an ISO 4217 code.
         """
         self._send("POST", "partners", {"id": partner, "currency": currency})
 
@@ -220,7 +220,7 @@ class RemoteServer(ControlledServer):
         sample: the events to generate first; ``None`` keeps the server's events unchanged.
 
     Raises:
-        ControlError: nothing answers at the address, or it offers no test controls.
+        ControlError: nothing answers at the address, or that server offers no test controls.
 
     Examples:
         >>> server = RemoteServer("http://127.0.0.1:8000")

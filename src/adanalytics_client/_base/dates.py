@@ -32,9 +32,9 @@ class Period:
     Attributes:
         first: the first day.
         last: the last day.
-        until: the last day if this word alone gives the range, and that day is not `last`. With an
-            end, `-7d` is one day; alone, it is the last seven days.
-        since: the first day if this word alone gives the range, and that day is not `first`.
+        until: the last day of a range that consists of this word alone, if that day is not `last`.
+            With an end, `-7d` is one day; alone, it is the last seven days.
+        since: the first day of a range that consists of this word alone, if not `first`.
         months: 1 for a month, 3 for a quarter, 12 for a year, 0 for days.
 
     Examples:

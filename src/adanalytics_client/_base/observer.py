@@ -122,8 +122,8 @@ class PageDrift:
         repeated: how many events of this page had arrived before and were left out.
         distinct: the number of different events of the slice so far.
         total: the service's count of events in the slice, if it states one.
-        last: whether this is the last page; then `distinct` should be `total`.
-        contradicted: whether this last page also says that others follow.
+        last: whether this is the last page; then `distinct` should equal `total`.
+        contradicted: whether this last page also says that more pages follow.
     """
 
     slice: str
@@ -184,7 +184,7 @@ class BytesReceived:
 
 @dataclass(frozen=True, slots=True)
 class BytesWritten:
-    """The events of a page were written; the output now has `size` bytes, compressed."""
+    """The events of a page were written; the output now has `size` bytes, after compression."""
 
     size: int
 

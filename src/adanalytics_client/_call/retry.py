@@ -20,17 +20,17 @@ class RetryPolicy:
     `Retry-After` of the service takes precedence.
 
     Attributes:
-        attempts: the most times that a request is sent; a number from 1.
+        attempts: the most times that a request is sent, at least 1.
         first_wait: the bound of the first wait, in seconds.
         longest_wait: the largest bound of any wait, in seconds.
         budget: seconds for one request with its login, redirects and retries, not counting waits
             for quota. A step that would exceed the budget is cut short, so a long `timeout` does
-            not multiply. After it, nothing is sent.
+            not multiply. Once the budget is over, nothing is sent.
         patience: a pull that already has pages waits this many seconds for a service that is down
             (no connection, 502, 503 or 504), whatever `attempts` says: a deployment takes as long.
 
     Raises:
-        ConfigurationError: for numbers that make no sense.
+        ConfigurationError: for a number that is out of range.
 
     Examples:
         >>> patient = RetryPolicy(attempts=10, longest_wait=120, budget=1800)

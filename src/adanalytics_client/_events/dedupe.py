@@ -20,17 +20,17 @@ _LOG = logging.getLogger("adanalytics_client")
 class SeenEvents:
     """The ids of yielded events, so that overlapping pulls yield each event once.
 
-    Pass this object to `events(..., seen=)`: the pull leaves out events whose ids are known, and
-    adds those of the yielded events. An id is text or a whole number. An event without an id is
+    Pass this object to `events(..., seen=)`: the pull leaves out events whose ids are in it, and
+    adds the ids of yielded events. An id is text or a whole number. An event without an id is
     always yielded; if no event of a page has an id, a warning is logged. A page counts as yielded
     when the next page is requested, a file when the file is complete. So a pull that breaks off can
-    repeat events but never loses one. Pickle the object to use it in another process, in one pull
-    at a time.
+    repeat events but never loses one. Pickle the object for use in another process. Use it in one
+    pull at a time.
 
     Args:
         event_ids: ids to begin with, such as those in a file of an earlier pull.
-        most: the most ids to remember, about 130 bytes each; then the oldest are forgotten. While a
-            file or a table is written, memory may hold as many again.
+        most: the most ids to remember, about 130 bytes each; beyond that, the oldest are forgotten.
+            While a file or a table is written, memory holds up to twice as many ids.
 
     Attributes:
         most (int): the most ids that are remembered.
@@ -76,7 +76,7 @@ class SeenEvents:
         return f"SeenEvents({len(self):,} of at most {self.most:,} ids)"
 
     def add(self, event_ids: Iterable[EventId]) -> None:
-        """Add ids; an id that is already known keeps its age.
+        """Add ids; an id that is already known does not become newer.
 
         Raises:
             ConfigurationError: for a value that is not an id; the ids before it are added.

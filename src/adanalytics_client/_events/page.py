@@ -128,7 +128,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class TextPage:
-    """One page of events as the text received.
+    """One page of events, as the received text.
 
     The attributes `slice`, `number`, `last`, `token`, `total`, `drift`, `partial` and `request_id`
     are those of `Page`.

@@ -19,7 +19,7 @@ MOST_SLICES = 200_000
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """One query of a plan: days from `start` to `end`, both included, in one hour or all."""
+    """One query: days from `start` to `end`, both included, and one hour of each day or all."""
 
     start: date
     end: date
@@ -163,9 +163,9 @@ class Plan:
 
     @property
     def least_requests(self) -> int:
-        """Return the number of requests if each query has one page; a further page adds a request.
+        """Return the number of requests if each query has one page; every further page adds one.
 
-        A pull that stops at `max_events` may need fewer.
+        A pull that stops at `max_events` may need fewer requests.
         """
         if self.max_events is not None and self.slices:
             return min(len(self.slices), -(-self.max_events // self.per_page))
@@ -173,7 +173,7 @@ class Plan:
 
     @property
     def most_requests(self) -> int | None:
-        """Return the most requests that the pull takes, without retries, or None without a bound.
+        """Return the most requests that the pull takes, apart from retries; None without a bound.
 
         Only `max_events` and a plan without slices set a bound. The bound assumes full pages, and
         includes an extra page of each slice, which ends slices without metadata.

@@ -52,8 +52,8 @@ class ExportStatus:
         retry_after: seconds before the next request, if the service stated them.
         answered_at: the time of the response, in UTC.
         request_id: the `X-Request-Id` of the response.
-        poll_url: the address for the next status.
-        keys: the names in the response, for error messages.
+        poll_url: the address that returns the next status.
+        keys: the names of the fields in the response, for error messages.
         order_is_idempotent: whether a repeated order returned this same export.
         address_exists: whether the status address has ever responded; before that, it may not
             exist.

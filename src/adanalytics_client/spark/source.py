@@ -34,8 +34,8 @@ class AdAnalyticsDataSource(DataSource):
     """Events of the service as Spark rows, for a first look: Spark reads bulk exports in parallel.
 
     Spark plans a `load()` at its first action: the driver requests the days with data, orders an
-    export of each day, and waits for all. Each file is a partition. Each action downloads all files
-    again; `adanalytics_client.spark.sync` downloads them once.
+    export of each day, and waits for all exports. Each file is a partition. Each action downloads
+    all files again; `adanalytics_client.spark.sync` downloads them once.
 
     Only planning needs quota and the credential, which comes from the environment of the driver's
     Python workers. Executors download from signed addresses without a credential.
@@ -43,7 +43,7 @@ class AdAnalyticsDataSource(DataSource):
     Other Args: Options of `spark.read`:
         partner (str): the partner whose events are read; by default `ADANALYTICS_PARTNER`.
         start (str): the first day, as for `Client.events`; required.
-        end (str): the last day, included; by default the end of `start`.
+        end (str): the last day, included; by default the last day of `start`.
         baseUrl (str): the address of the service; by default `ADANALYTICS_BASE_URL`.
 
     Raises:

@@ -166,7 +166,7 @@ class Fault:
 
     @property
     def label(self) -> str:
-        """Return the effect in words, as a fault sentence begins with it."""
+        """Return the effect in the words of a fault sentence."""
         return str(self.status) if self.effect == "status" else self.effect.replace("_", " ")
 
     @property
