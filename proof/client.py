@@ -61,23 +61,24 @@ WAYS = [
     Way("dlt_rest_api", "dlt, rest_api to Parquet files", "dlt", "sync", 0.15),
 ]
 EXPLANATION = """\
-One day of {events:,} events is pulled from the reference server, over loopback. Each way runs
-{rounds}, in turn with the others; a figure is the median, with the minimum and the maximum in
-parentheses. A way is measured as a whole process, from its start to its end. *CPU* is the user and
-system time of the process and its children; *Memory* is the peak of the largest of them. The CPU of
-the server is not included. *Ours / this* is the CPU of our program divided by the CPU of this way
-in the same turn. Below 1, our program takes less.
+One day of {events:,} events is pulled from the reference server, over loopback, in several ways.
+Each way runs {rounds}, alternating with the others; a figure is the median, with the minimum and
+the maximum in parentheses. A way is measured as a whole process, from its start to its end. *CPU*
+is the user and system time of the process and its children; *Memory* is the peak of the largest of
+them. The CPU of the server is not included. *Ours / this* is the CPU of our program divided by that
+of the way in this row, in the same round. A value below 1 means that our program takes less CPU.
 
 Each peer runs in its own environment, with the versions in `proof/peers/*.txt`, and has to write
-the same number of events. The peers that only read, parse or decode show the least CPU that is
+the same number of events. The peers that only read, parse or decode show the lowest CPU time
 possible. Our programs also compare all pages with the totals that the service states, and look for
 repeated events. The only peer with these checks is *the same checks by hand*: a single-threaded
-program for this response alone, without retries, quota, settings or progress. Its CPU is roughly
-the price of the checks. This peer already takes more than 1.8 times the CPU of the one that only
-reads, and more than 0.3 times that of orjson. So these two goals are out of reach. For Parquet,
-parsing alone, with pyarrow.json, takes about half of the CPU that the polars peer takes in total.
-The checks, the types and the file take additional CPU. For typed events, pydantic itself takes most
-of the CPU, in our client as in the peer. `sync` also hashes its files and flushes them to disk.
+program for this response format alone, without retries, quota, settings or progress. Its CPU is
+roughly the price of the checks. This peer already takes more than 1.8 times the CPU of the peer
+that only reads, and more than 0.3 times that of the orjson peer, so these two goals are out of
+reach. For Parquet, parsing alone, with pyarrow.json, takes about half of the CPU that the polars
+peer takes in total. The checks, the types and the file take additional CPU. For typed events,
+pydantic itself takes most of the CPU, in our client as in the peer. `sync` also hashes its files
+and flushes them to disk.
 """
 QUICK = "On so few events the start of the programs is most of the cost, so the goals do not apply."
 

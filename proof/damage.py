@@ -27,10 +27,10 @@ SEEDS, QUICK_SEEDS = 30, 2
 AS_IT_IS = "read as it is"
 OUTCOMES = (SAME, TYPED, OTHER, SILENT, AS_IT_IS)
 EXPLANATION = """\
-One file of a dataset is cut short, emptied, removed, overwritten with another file, or changed in
-one bit. `verify` compares checksums and has to notice all damage; damage that it misses is
+One file of a dataset is cut short, emptied, removed or overwritten with another file, or one of its
+bits is changed. `verify` compares checksums and has to notice all damage; damage that it misses is
 *silent*. A query compares no checksums, so it notices only damage that makes a file unreadable.
-*Read as it is* means that the query returned other rows, without an error.
+*Read as it is* means that the query returned different rows without an error.
 """
 
 

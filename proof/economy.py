@@ -28,11 +28,11 @@ million events would take at that rate. *Least* is the number of requests if eve
 last is full. *hourly*, *auto* and *none* are values of `--split`, with pages of {page:,} events.
 *default* is one query with the service's default page of {default:,} events, which the other
 clients use unless configured otherwise. On *peaked* days, two thirds of the events fall into four
-hours of the evening.
+evening hours.
 
 The numbers are computed from the plan, with `adanalytics_client.pricing`, and from the events of
 each hour, which the plan does not know. Real pulls of days with up to {real:,} events check these
-numbers: the server has to count as many requests.
+numbers: the server has to count the same number of requests.
 """
 
 

@@ -44,24 +44,24 @@ OUTCOMES = (SAME, TYPED, ENDED, OTHER, TORN, WRONG)
 SOURCE = Path(__file__).with_name("forgetful.c")
 EXPLANATION = """\
 Commands are killed with SIGKILL at a random moment between their start and their usual end. Other
-commands run short of a resource: files can have only a random number of bytes, as on a full disk,
-or there are few descriptors or little address space. The columns from *Same* to *Other error* show
-how the command ended. *Typed error* is an error message of ours with its remedy. *Other error* is
-any other one, such as that of a library that gets no memory.
+commands run short of a resource: files can grow only to a random size, as on a full disk, or there
+are few file descriptors or little address space. The columns from *Same* to *Other error* show how
+the command ended. *Typed error* is one of our own error messages, with its remedy. *Other error* is
+any other error, such as that of a library that runs out of memory.
 
 Afterwards, the visible data are compared with what a plain HTTP client receives from the server. A
-dataset must have whole hours, and an export or a load must be there as a whole or not at all;
-everything else counts as *half-written*. Then the same command runs undisturbed and has to produce
-exactly the server's rows; otherwise the try counts as *wrong afterwards*. The last two columns have
-to be 0.
+dataset must consist of complete hours, and an export or a load must be there as a whole or not at
+all; everything else counts as *half-written*. Then the same command runs undisturbed and has to
+produce exactly the server's rows; otherwise the try counts as *wrong afterwards*. The last two
+columns have to be 0.
 
-A power cut is simulated. A library is loaded before the program and records what the program
-writes, syncs and names. After the kill, bytes that were not synced are cut off, and new names are
-removed if their folder was not synced afterwards. {power}
+A power cut is simulated. A library is loaded before the program and records what the program writes
+and syncs, and which file names it creates. After the kill, bytes that were not synced are cut off,
+and new names are removed if their folder was not synced afterwards. {power}
 
 To test the quota, two programs count their requests in one log while both are killed again and
 again. The server must not receive more than the {quota} requests that are allowed per hour. To test
-the clock, the clock of the client is set one year off.
+the clock, the client's clock is set one year off.
 """
 # Sends requests until the log says that the hour is used up.
 SENDER = """

@@ -49,7 +49,8 @@ Meanwhile, `adanalytics server load` adds events to some hours and replaces othe
 *Same* means that the rows equal a state that the server had during the pull. An export or a summary
 has to equal such a state as a whole; a pull of several requests has to do so hour by hour. A query
 reads a dataset that another process is syncing, and may find any earlier state of an hour. *Warned*
-is a pull that mixed rows of several states of the server, and warned that the data had changed.
+means that a pull mixed rows from several states of the server, and warned that the data had
+changed.
 
 The processes share keys and the log of their requests. Each key has {limit} requests per hour, and
 the processes use them up. No answer may be 429. The server may use at most {megabytes} MB of

@@ -26,12 +26,12 @@ HTTP = "import httpx, pydantic; httpx.Client; pydantic.BaseModel"
 CLIENT = "import adanalytics_client; adanalytics_client.Client"
 MODELS = "import adanalytics_client; adanalytics_client.Client; adanalytics_client.Event"
 EXPLANATION = """\
-Each program runs {rounds} times as a whole process, in turn with its peer. A figure is the median,
-with the minimum and the maximum in parentheses. The times of starts and imports include the start
-of Python. For the CPU of a request, both clients request the days with data {requests:,} times on
-one connection, and our client also notes each request in the log that programs share. The server in
-the last rows is a `LocalServer` inside a test. Times without a peer are the shortest of ten, since
-other work on the machine can only make them longer.
+Each program runs {rounds} times as a whole process, alternating with its peer. A figure is the
+median, with the minimum and the maximum in parentheses. Start and import times include the start of
+Python itself. For the CPU of a request, both clients request the list of days with data
+{requests:,} times on one connection, and our client also records each request in the log that all
+programs share. The server in the last rows is a `LocalServer` inside a test. A time without a peer
+is the shortest of ten, since other work on the machine can only make them longer.
 """
 
 

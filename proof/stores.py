@@ -44,11 +44,11 @@ HOLDER = "works on"
 TRIES, QUICK_TRIES = 6, 1
 EXPLANATION = """\
 Syncs write a dataset to moto's S3 server. This server fails either before it carries out a request,
-or afterwards, so that only the answer is lost. Kills happen at a random request. Then the visible
-data are compared with what a plain HTTP client receives from the server. After that, a sync without
-faults has to produce exactly the server's rows, and `verify` must find no damage; otherwise the try
-counts as *wrong afterwards*. If two syncs run at once, either both succeed, or one reports that the
-other one is working on the dataset, which counts as a *typed error*.
+or afterwards, so that only the answer is lost. Syncs are killed at a random request. Then the
+visible data are compared with what a plain HTTP client receives from the server. After that, a sync
+without faults has to produce exactly the server's rows, and `verify` must find no damage; otherwise
+the try counts as *wrong afterwards*. If two syncs run at once, either both succeed, or one reports
+that the other one is working on the dataset, which counts as a *typed error*.
 """
 
 
