@@ -1,7 +1,8 @@
 """Divide the nightly sync of a dataset among the workers of Apache Airflow 3.
 
 Only the first and the last task use the connection, which is that of airflow_dag.py. Between these
-two tasks, each file of an export has a task. All workers reach the dataset under the same name.
+two tasks, each file of an export has its own task. All workers reach the dataset at the same path
+or address.
 """
 
 from datetime import UTC, datetime, timedelta
