@@ -187,10 +187,10 @@ class ClientBase(Generic[Http, Driving]):
         observer: Observer | None = None,
         http: Http | None = None,
     ) -> AnyClient:
-        """Return a client with what `adanalytics login` stored: address, partner and credential.
+        """Return a client with the address, partner and credential that `adanalytics login` stored.
 
         The settings come from the profile in `$XDG_CONFIG_HOME/adanalytics/config.toml`. The key or
-        token comes from the keyring or the private file. Environment variables are not read. The
+        token comes from the keyring or a private file. Environment variables are not read. The
         keywords are those of the constructor and override the profile.
 
         Raises:
@@ -238,10 +238,10 @@ class ClientBase(Generic[Http, Driving]):
         max_wait: float | None = None,
         observer: Observer | None = None,
     ) -> Self:
-        """Return a client with other options on the same connections, login and quota.
+        """Return a client with different options but the same connections, login and quota.
 
         An omitted option keeps its value. The connections belong to the original client: closing it
-        closes all clients that share them, and closing another one closes nothing.
+        closes all clients that share them, and closing one of the others does nothing.
 
         Raises:
             ConfigurationError: when an option is wrong; the error names it.
@@ -264,9 +264,9 @@ class ClientBase(Generic[Http, Driving]):
         return self._sharing(self.connection.session.with_config(config, observer))
 
     def for_partner(self, partner: str) -> Self:
-        """Return a client for another partner on the same connections, login and quota.
+        """Return a client for another partner, with the same connections, login and quota.
 
-        Closing the returned client closes nothing, as with a client from `with_options`.
+        Closing the returned client does nothing, as with a client from `with_options`.
 
         Raises:
             ConfigurationError: when `partner` is not text.

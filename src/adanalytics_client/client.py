@@ -27,38 +27,38 @@ if TYPE_CHECKING:
 class Client(ClientBase[HttpClient, SyncDriver]):
     """A thread-safe connection to the service for one partner, and a context manager.
 
-    A forked child may go on using the client: it opens its own connections.
+    A forked child can keep using the client: it opens its own connections.
 
     Args:
-        base_url: the address of the service, such as `https://stats.example`, with any path prefix.
+        base_url: the service's address, such as `https://stats.example`, including any path prefix.
         api_key: an API key.
-        email: an account. The client logs in when necessary, and again when the token expires.
+        email: an account's e-mail. The client logs in if necessary, and again if the token expires.
         password: the password of the account.
         token: a token from an earlier login.
-        partner: the partner whose data to read; every method that reads data needs it.
-        timeout: seconds without a byte until a request fails; by default that of `http`, or 60.
-        retry: how often and how long to try; see `RetryPolicy`.
+        partner: the partner to read data for; every method that reads data needs it.
+        timeout: seconds without a byte before a request fails; by default that of `http`, or 60.
+        retry: how many times, and for how long, to try a request; see `RetryPolicy`.
         limit: requests per hour that the service allows this key, or None for no limit.
-        reserve: requests of the limit to leave for other users of the same key.
-        on_limit: `wait` until requests are free again, or `raise` QuotaExceeded or RateLimited. The
-            default is the value of `ADANALYTICS_ON_LIMIT`, or `wait`.
-        max_wait: the longest wait for requests, in seconds; a longer wait raises an error. The
-            default is 7200: a wait exceeds one hour if other processes send first or were killed.
+        reserve: how many requests of the limit to leave for other users of the same key.
+        on_limit: `wait` until requests are available again, or `raise` QuotaExceeded or
+            RateLimited. The default is the value of `ADANALYTICS_ON_LIMIT`, or `wait`.
+        max_wait: the longest wait for quota, in seconds; a longer wait raises an error. The default
+            is 7200, as a wait can exceed one hour if other processes send first or were killed.
         quota_log: where to count sent requests. With `shared`, all processes of this user share the
-            count in `$XDG_STATE_HOME/adanalytics/quota`; a `Path` is another folder to share; with
-            `memory`, this client counts alone. The default is the value of `ADANALYTICS_QUOTA_LOG`,
-            or `shared`.
+            count in `$XDG_STATE_HOME/adanalytics/quota`; a `Path` names a different folder to
+            share; with `memory`, this client counts only its own requests. The default is the value
+            of `ADANALYTICS_QUOTA_LOG`, or `shared`.
         observer: an object that is notified of requests, retries, waits and more; see `Observer`.
-        http: the `Client` of httpx or httpx2 to send with. It is neither changed nor closed. Its
-            transport, proxies, TLS settings, hooks and timeouts apply. Its headers apply on the
+        http: an httpx or httpx2 `Client` to send with. It is neither changed nor closed. Its
+            transport, proxies, TLS settings, hooks and timeouts apply. Its headers go only to the
             service's own origin. Its cookies, `Authorization`, auth, base_url and params never
-            apply. A forked child needs another `http`, or it would read its parent's responses.
+            apply. A forked child needs its own `http`, or it could read its parent's responses.
         clock: the source of the current time; for tests.
-        jitter: a function that returns numbers from 0 to 1, which spread retries; for tests.
+        jitter: a function that returns numbers from 0 to 1, used to spread out retries; for tests.
 
     Raises:
-        ConfigurationError: when an argument is missing or wrong; nothing is sent yet. Pass exactly
-            one of `api_key`, `token`, or `email` with `password`.
+        ConfigurationError: when an argument is missing or wrong; nothing has been sent yet. Pass
+            exactly one of `api_key`, `token`, or `email` with `password`.
 
     Examples:
         >>> with Client("https://stats.example", api_key="...", partner="acme") as client:
@@ -77,7 +77,7 @@ class Client(ClientBase[HttpClient, SyncDriver]):
     def close(self) -> None:
         """Abandon running requests and close the connections, but leave `http=` open.
 
-        For a client from `with_options` or `for_partner`, this method closes nothing.
+        For a client from `with_options` or `for_partner`, this method does nothing.
 
         Examples:
             >>> client.close()
@@ -120,13 +120,13 @@ class Client(ClientBase[HttpClient, SyncDriver]):
         group_by: _operations.GroupBy | None = None,
         params: Params | None = None,
     ) -> "Summary":
-        """Return aggregated metrics of the days from `start` to `end`, both included.
+        """Return aggregated metrics for the days from `start` to `end`, both included.
 
         Args:
             start: as for `events`.
             end: as for `events`.
             group_by: `day`, `campaign` or `demand_tag`; by default one row of totals.
-            params: further query parameters that the service knows, such as `{"campaign_id": 7}`.
+            params: further query parameters that the service accepts, such as `{"campaign_id": 7}`.
 
         Raises:
             ConfigurationError: for a wrong day or grouping.
@@ -146,8 +146,8 @@ class Client(ClientBase[HttpClient, SyncDriver]):
     ) -> _operations.Response:
         """Send a request of your own to any path of the service.
 
-        The request uses the credential, quota, retries and errors of this client. A request that
-        the service may have carried out (`POST`, `PATCH`) is not sent again.
+        The request uses this client's credential, quota, retries and errors. A `POST` or `PATCH`
+        that the service may have carried out is not sent again.
 
         Args:
             method: `GET`, `HEAD`, `PUT`, `DELETE`, `POST` or `PATCH`.
@@ -190,19 +190,20 @@ class Client(ClientBase[HttpClient, SyncDriver]):
         Nothing is sent until the query is read.
 
         Args:
-            start: the first day: a date or a time (also of pandas or numpy), `YYYY-MM-DD`,
+            start: the first day: a date or datetime (or one from pandas or numpy), `YYYY-MM-DD`,
                 20260115, `today`, `yesterday`, a month such as `2026-01`, or a number of days ago
                 such as `-7d`. Days are in UTC, by the client's clock.
-            end: the last day, in the same forms; a month means its last day. The default is the end
-                of `start`; `-7d` without an end means the last seven days, including today.
+            end: the last day, in the same forms; a month means its last day. By default, the last
+                day that `start` covers; `-7d` alone means the last seven days, including today.
             hour: pull only this hour, 0 to 23, of each day.
             split: `hourly` queries each hour separately, as the service advises for large days;
                 `daily` queries each day; `none` queries the whole range. `auto` begins with the
-                range and goes on with days or hours if there are too many pages.
+                whole range and continues with days or hours if there are too many pages.
             per_page: events per page, 1 to 10,000; by default the value in the `resume` token, else
-                10,000, or `max_events` if this is less.
-            concurrency: the most requests in flight, 1 to 64. The first page is fetched alone, so
-                one event costs one request. Then the number doubles with each page that you read.
+                10,000, or `max_events` if that is less.
+            concurrency: the maximum number of requests in flight, 1 to 64. The first page is
+                fetched on its own, so reading just one event costs only one request. After that,
+                the number in flight doubles with each page that you read.
             ordered: True yields pages in the order of the plan, False as they arrive.
             model: the type of an event: any type that pydantic validates; by default `Event`.
             rows_key: the name of the list of events, or its path such as `report.body.events`, for
@@ -213,13 +214,13 @@ class Client(ClientBase[HttpClient, SyncDriver]):
                 repeats that page if `max_events` cut it short.
             seen: the ids of earlier events. The pull leaves these events out and adds its own ids.
             on_drift: what to do if a query ends with fewer events than its pages announced, because
-                pages moved meanwhile. `raise` repeats the query up to twice, yields the events that
-                are new, and raises ProtocolError if events are still missing; `warn` accepts what
-                arrived and logs it. At the end of the pull, the same applies to queries whose
-                answers had no body.
-            params: further query parameters that the service knows, such as `{"campaign_id": 7}`; a
-                `resume` token continues a query with the same `params` only. With `params`, the
-                events are not compared with a summary.
+                its pages shifted meanwhile. `raise` repeats the query up to twice, yields the
+                events that are new, and raises ProtocolError if events are still missing; `warn`
+                accepts what arrived and logs it. At the end of the pull, queries that were answered
+                without a body are treated in the same way.
+            params: further query parameters that the service accepts, such as `{"campaign_id": 7}`;
+                a `resume` token works only with the same `params`. With `params`, the events are
+                not compared with a summary.
 
         Raises:
             ConfigurationError: when an argument is wrong; the error names it.
@@ -264,13 +265,13 @@ class Client(ClientBase[HttpClient, SyncDriver]):
         Args:
             start: as for `events`.
             end: as for `events`.
-            format: `csv`, or another format that the service knows.
+            format: `csv`, or another format that the service supports.
             compression: sent only if you pass it, since the service documents no compression.
 
         Raises:
             ConfigurationError: for a wrong day.
-            AdAnalyticsError: when the service cannot be reached or refuses. After a lost
-                connection, nothing is sent again, since the export may have started.
+            AdAnalyticsError: when the service cannot be reached or refuses the request. After a
+                lost connection, it is not sent again, since the export may have started.
 
         Examples:
             >>> job = client.start_export("2026-01-01", "2026-01-31")

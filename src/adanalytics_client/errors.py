@@ -1,4 +1,4 @@
-"""Errors of the client, as plain data that can be pickled and that say what to do.
+"""The client's errors, as plain data that can be pickled; each error says what to do.
 
 ```
 AdAnalyticsError
@@ -62,7 +62,7 @@ class AdAnalyticsError(Exception):
         headers: the headers of the response, by lower-case name, without secrets and cookies.
 
     `body` and `headers` are empty for an error without a response of its own, such as a failed
-    export. The last answer about an export is `last_status.answer` of its job.
+    export. The last answer about an export is in its job's `last_status.answer`.
 
     Examples:
         >>> error = AdAnalyticsError("It broke.", remedy="Try later.", request_id="r-1", attempts=2)
@@ -185,12 +185,12 @@ class RequestLimitReached(AdAnalyticsError):
 
 
 class QuotaExceeded(RequestLimitReached):
-    """By the client's count the hour's requests are used up, or the service asked to slow down."""
+    """By the client's count, no request is left this hour, or the service asked it to slow down."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class RateLimited(RequestLimitReached, StatusError):
-    """The service asked to slow down and the wait is longer than allowed.
+    """The service asked the client to slow down, and the wait is longer than allowed.
 
     Attributes:
         retry_after: the wait that the service asked for, in seconds; None if it did not say.
@@ -200,14 +200,14 @@ class RateLimited(RequestLimitReached, StatusError):
 
 
 class ServerError(StatusError):
-    """The service kept failing after all retries."""
+    """The service still failed after all retries."""
 
 
 class ProtocolError(AdAnalyticsError):
     """A complete response arrived but is not as expected: for example, it has no rows.
 
     Attributes:
-        unreadable (bool): True if the body is not JSON, such as a proxy's page. A retry may help.
+        unreadable (bool): True if the body is not JSON (perhaps a proxy's page). A retry may help.
     """
 
     unreadable = False
@@ -256,11 +256,11 @@ class ExportExpired(ExportError):
 class DownloadError(AdAnalyticsError):
     """A file did not arrive complete; an older file of the same name is untouched.
 
-    If the service failed when part of the file had arrived, that error is the `__cause__`.
+    If the service failed after part of the file had arrived, its error is the `__cause__`.
 
     Attributes:
         part: the file that holds the bytes received so far; the same download resumes from it. None
-            when no byte can be used.
+            if none of them can be used.
 
     Examples:
         >>> try:

@@ -292,7 +292,7 @@ class Event(OpenModel):
     _first: ClassVar[tuple[str, ...]] = ("event_id", "event_time", "event_type", "revenue")
 
     event_id: Annotated[str | None, _TEXT] = None
-    """UUID, unique for the partner, such as `77308bcb-b00d-47d0-8f20-40b7c0bff5a3`. Use this id to
+    """UUID, unique per partner, such as `77308bcb-b00d-47d0-8f20-40b7c0bff5a3`. Use this id to
     remove duplicates."""
     event_time: Annotated[str | None, _TEXT] = None
     """Time of the event, as sent: RFC 3339 in UTC, such as `2026-01-15T13:05:09.250Z`. `time` is
@@ -319,7 +319,7 @@ class Event(OpenModel):
     creative_id: Annotated[str | None, _TEXT] = None
     """Id of the ad itself, such as `v-15a`. None when no ad was chosen."""
     deal_id: Annotated[str | None, _TEXT] = None
-    """Id of the deal that the ad was bought by, such as `deal-run-2`. None without a deal."""
+    """Id of the deal under which the ad was bought, such as `deal-run-2`. None without a deal."""
     media_type: Annotated[str | None, _TEXT] = None
     """`video`, `display`, `audio` or `native`."""
     device_type: Annotated[str | None, _TEXT] = None
@@ -336,14 +336,14 @@ class Event(OpenModel):
     """Cost of this event, in units of `currency`, such as `0.013995056`. None when this partner may
     not see it."""
     payment_type: Annotated[str | None, _TEXT] = None
-    """The kind of event that carries the money: `cpm` (impression), `cpc` (click), `cpcv`
-    (completed view), `cpa` (action), `flat` or `none`."""
+    """The kind of event that is paid for: `cpm` (impression), `cpc` (click), `cpcv` (completed
+    view), `cpa` (action), `flat` or `none`."""
     domain: Annotated[str | None, _TEXT] = None
     """The site that showed the ad, such as `news.example`. None outside sites."""
     app_bundle: Annotated[str | None, _TEXT] = None
     """Id of the app that showed the ad, such as `com.example.player`. None outside apps."""
     error_code: Annotated[int | None, _WHOLE] = None
-    """VAST code, 100 to 901, such as `303`. None for any `event_type` except error."""
+    """VAST error code, 100 to 901, such as `303`. None for any `event_type` except error."""
     is_filtered: Annotated[bool | None, _FLAG] = None
     """`true` for invalid traffic, which summaries leave out, else `false`."""
     key_values: Annotated[dict[str, str] | None, _OrAsSent()] = None
@@ -474,7 +474,7 @@ class Summary(OpenModel):
     end_date: Annotated[_Date | None, _DAY] = None
     """The last UTC day, included, such as `2026-01-16`."""
     currency: Annotated[str | None, _TEXT] = None
-    """ISO 4217 code of all money, such as `USD`."""
+    """ISO 4217 currency code of all amounts, such as `USD`."""
     timezone: Annotated[str | None, _TEXT] = None
     """The time zone of the days: `UTC`."""
 

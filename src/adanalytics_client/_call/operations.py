@@ -42,7 +42,7 @@ class Response:
     Attributes:
         status: the HTTP status, 200 to 299.
         headers: the headers, with their names in lower case.
-        data: the JSON body, with Decimal for numbers with a fraction; None without a body.
+        data: the JSON body, with fractional numbers as Decimal; None if there is no body.
         request_id: the `X-Request-Id` of the response, or None.
     """
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any, NoReturn
 
 Json = Any
-"""A value of a JSON text: dict, list, str, int, Decimal, bool or None."""
+"""Any JSON value: a dict, list, str, int, Decimal, bool or None."""
 
 
 _TOO_DEEP = "it is nested too deeply"

@@ -1,4 +1,4 @@
-"""Keep hourly files, in a folder or in object storage, equal to the data of the service.
+"""Keep hourly files, in a folder or in object storage, in step with the service's data.
 
 Examples:
     >>> from adanalytics_client.dataset import Dataset

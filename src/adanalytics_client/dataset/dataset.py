@@ -36,7 +36,7 @@ class Holdings:
         partner: the partner whose events the dataset holds.
         origin: the address of the service.
         format: the format of the files.
-        hours: the number of pulled hours of each day; 0 for a day without events.
+        hours: the number of hours pulled for each day; 0 for a day without events.
         damaged: days whose records cannot be read, each with the reason.
         last_hour: the beginning of the last hour with events, in UTC; None without events.
         table: the format of the table; None for a dataset without a table.
@@ -55,7 +55,7 @@ class Dataset:
     """Hourly files, in a folder or in object storage, that `sync` keeps up to date.
 
     `adanalytics sync` needs at most 300 MB of memory and `adanalytics verify` 600 MB, however many
-    events an hour has. Data that do not fit are kept on the disk.
+    events an hour has. Data that do not fit are kept on disk.
 
     Nothing is read or written until a method is called. Only one process at a time can sync or
     verify a dataset. Methods block: in asyncio, call them with `await asyncio.to_thread(...)`.
@@ -73,7 +73,7 @@ class Dataset:
         report: the result of the last `sync`; available even when it raised an error.
 
     Raises:
-        ConfigurationError: for an unknown format, or for a table of files that are not parquet.
+        ConfigurationError: for an unknown format, or for a table whose files are not parquet.
 
     Examples:
         >>> dataset = Dataset("events", format="parquet")
@@ -120,15 +120,15 @@ class Dataset:
         """Pull hours that are missing, were not over when they were pulled, or were restated.
 
         An hour appears complete or not at all. If a sync is stopped in any way, the next one
-        continues it. Events of the dataset are replaced only if the day then adds up to the
+        continues it. Events in the dataset are replaced only if the day's totals then match the
         service's summary. The client's observer receives the plan, waits, pages and bytes. If the
-        observer raises an error, the sync stops after the requests under way.
+        observer raises an error, the sync stops once the requests under way are done.
 
         Args:
-            client: sends the requests for the partner and service of the dataset.
+            client: sends the requests; it must be for the dataset's partner and service.
             start: as for `Client.events`; the default is every day that the service lists.
             end: as for `Client.events`.
-            via: `pages`, `export` for bulk exports, or `auto` for the faster way.
+            via: `pages`, `export` for bulk exports, or `auto` for whichever is faster.
             repull: pull this many of the last days again, whatever the service says about them.
             moved_from: the former address of the service, if the dataset was pulled from there.
             workers: the number of processes that sort large exports into hours. With more than one,
@@ -141,7 +141,7 @@ class Dataset:
             ConfigurationError: for a wrong argument, or when pyarrow is not installed.
             DatasetError: when the dataset is in use, belongs to another partner or service, or
                 cannot be written; see the subclasses of this error.
-            AdAnalyticsError: when the needed hours cannot be determined, or the service refuses.
+            AdAnalyticsError: when the needed hours cannot be determined, or a request is refused.
 
         Examples:
             >>> report = Dataset("events").sync(client, "2026-01", via="pages")
@@ -159,12 +159,12 @@ class Dataset:
     ) -> "list[Task]":
         """Plan a sync by export as tasks that any process or machine can run without a credential.
 
-        This starts one export per day that lacks hours, and waits for them. Each file becomes one
-        or more tasks. `commit` takes the parts that the tasks return. A new plan replaces the last
-        one. A service without exports has no tasks: `sync` it with `via="pages"`.
+        This starts one export for each day with missing hours, and waits for them. Each file
+        becomes one or more tasks. `commit` takes the parts that the tasks return. A new plan
+        replaces the last one. A service without exports has no tasks: `sync` with `via="pages"`.
 
         Args:
-            client: starts the exports for the partner and service of the dataset.
+            client: starts the exports; it must be for the dataset's partner and service.
             start: as for `sync`.
             end: as for `sync`.
 
@@ -184,10 +184,10 @@ class Dataset:
             return run.tasks()
 
     def commit(self, client: "Client", parts: "Iterable[Part]") -> SyncReport:
-        """Make the hours of the tasks visible, if their days add up to the summary.
+        """Make the tasks' hours visible, if the totals of their days match the summary.
 
         Committing the same parts again changes nothing. If parts of a day are missing, or its
-        events do not add up, the day is in `failed` with the command that finishes it.
+        totals do not match, `failed` lists the day, together with the command that completes it.
 
         Args:
             client: sends the requests for the days with data and for the summary.
@@ -195,8 +195,8 @@ class Dataset:
 
         Raises:
             ConfigurationError: when pyarrow is not installed.
-            DatasetError: as for `sync`, and for a part of another plan.
-            AdAnalyticsError: when the service refuses.
+            DatasetError: as for `sync`, and for a part from a different plan.
+            AdAnalyticsError: when the service refuses a request.
 
         Examples:
             >>> dataset = Dataset("events")
@@ -218,7 +218,7 @@ class Dataset:
         repull: int = 0,
         moved_from: str | None = None,
     ) -> SyncPlan:
-        """Return what a sync would pull, and its price; nothing is pulled or written.
+        """Return what a sync would pull and what it would cost; nothing is pulled or written.
 
         Args:
             client: sends the requests for the days with data and for a summary by day.
@@ -286,11 +286,11 @@ class Dataset:
     ) -> VerifyReport:
         """Check every file, id and hour, and compare the totals of each day with the summary.
 
-        Without a client nothing is sent, and the dataset is compared only with its own records.
+        Without a client, nothing is sent, and the dataset is compared only with its own records.
 
-        The dataset should have all days that the service lists, from the dataset's first day on.
-        This includes days that a killed sync had begun to pull. An hour that is over is missing if
-        it was not pulled after its end.
+        From its first day on, the dataset is expected to hold all days that the service lists,
+        including days that a killed sync had begun to pull. An hour that is over counts as missing
+        if it was not pulled after its end.
 
         Args:
             client: sends the requests; with None, nothing is sent.
@@ -307,7 +307,7 @@ class Dataset:
                 installed.
             DatasetError: when there is no dataset, or it is in use or belongs to another partner or
                 service.
-            AdAnalyticsError: when the service cannot be reached or refuses.
+            AdAnalyticsError: when the service cannot be reached or refuses a request.
 
         Examples:
             >>> dataset = Dataset("events")
@@ -361,18 +361,18 @@ class Dataset:
         return Holdings(partner, origin, form, hours, manifest.damaged, last, identity.table)
 
     def query(self, sql: str, *, memory: str = "1GB") -> "pa.Table":
-        """Answer one SELECT over the view `events` with DuckDB; nothing is sent or written.
+        """Run one SELECT on the view `events` with DuckDB; nothing is sent or written.
 
-        The view has the documented columns with their types, and `date` and `hour`. A filter on
+        The view has the documented columns with their types, plus `date` and `hour`. A filter on
         `date` or `hour` limits which files are read. The view contains what the manifest lists when
         the query starts. Times are in UTC, sums of money are exact, and a division gives a float.
 
-        The query cannot write, and reaches no other files, extensions, settings or network. This
+        The query can neither write nor use other files, extensions, settings or the network. This
         guards against mistakes; for SQL that you do not trust, isolate the process as well.
 
         Args:
             sql: one SELECT, or what DuckDB turns into one: a DESCRIBE, SUMMARIZE, FROM or PIVOT.
-            memory: the most memory for DuckDB, such as `500MB` or `4GB`, without the returned
+            memory: the memory limit of DuckDB, such as `500MB` or `4GB`, not counting the returned
                 table. Data that do not fit go to a temporary folder, which is removed at the end.
 
         Raises:
@@ -396,14 +396,14 @@ class Dataset:
     def to_duckdb(
         self, connection: "duckdb.DuckDBPyConnection | None" = None
     ) -> "duckdb.DuckDBPyRelation":
-        """Return the events as a relation of DuckDB, for joins or further steps in Python.
+        """Return the events as a DuckDB relation, for joins or further steps in Python.
 
-        The relation has the columns of `query`, but not the limits: memory, time zone and access to
+        The relation has the columns of `query`, but not its limits: memory, time zone and access to
         files are those of the connection. The relation always reads the files that are committed at
         the time of this call.
 
         Args:
-            connection: the connection of the relation; by default the one that `duckdb.sql` uses.
+            connection: the connection to use; by default the one that `duckdb.sql` uses.
 
         Raises:
             ConfigurationError, DatasetError: as for `query`.

@@ -67,7 +67,7 @@ class Hour:
         return datetime(self.day.year, self.day.month, self.day.day, self.hour, tzinfo=UTC)
 
     def is_over(self, moment: datetime) -> bool:
-        """Return whether the hour, with its time for late events, is over at a moment in UTC.
+        """Return whether the hour, plus an hour for late events, is over at a given moment in UTC.
 
         Examples:
             >>> Hour(date(2026, 3, 1), 13).is_over(datetime(2026, 3, 1, 14, 59, tzinfo=UTC))

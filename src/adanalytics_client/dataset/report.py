@@ -33,7 +33,7 @@ class FailedQuery:
     facts: str = ""
 
     def as_json(self) -> dict[str, Any]:
-        """Return an object with plain values.
+        """Return the failure as a dict of plain values.
 
         Examples:
             >>> hour = Hour(date(2026, 1, 15), 13)
@@ -45,12 +45,12 @@ class FailedQuery:
 
 @dataclass(frozen=True, slots=True)
 class SyncPlan:
-    """The requests that a sync would send, and their price.
+    """The requests that a sync would send, and what they cost.
 
     Attributes:
         hours: the hours that the sync would pull, each with the reason.
-        events: roughly how many events these hours have, by the summary without filtered events.
-        requests: the fewest requests that the sync can need, without the two for planning.
+        events: the approximate number of events, from the summary, which leaves out filtered ones.
+        requests: the minimum number of requests for the sync, not counting the two for planning.
         exports: the number of bulk exports among the queries.
         damaged: descriptions of damaged files; the sync would pull their hours again.
     """
@@ -72,8 +72,8 @@ class SyncReport:
         hours: the hours that were committed, each with its number of events.
         size: the bytes in the files of these hours; 0 until the sync ends.
         damaged: descriptions of damaged files; their hours were pulled again.
-        failed: queries that failed; the same sync tries them again.
-        file: the report about the failed queries, below the dataset; empty when nothing failed.
+        failed: queries that failed; to retry them, run the same sync again.
+        file: the path, below the dataset, of the report about failed queries; empty if none failed.
     """
 
     began: datetime
@@ -114,8 +114,7 @@ class Problem:
         hour: the hour, if the problem concerns one.
         remedy: `sync` if a sync of the day finds the problem and pulls only what is necessary,
             `repull` if a sync would not find it, `delete` if the file must be deleted.
-        missing: True if data of the service were never pulled, False if data that were pulled are
-            wrong.
+        missing: True if data were never pulled from the service, False if pulled data are wrong.
         changed: the path, below the dataset, of a file whose bytes changed; empty for any other
             problem. If you delete the file, a sync of the day pulls only the hour of this file.
     """
@@ -154,7 +153,7 @@ class VerifyReport:
         return not self.problems
 
     def days_to_sync(self) -> list[tuple[date, date]]:
-        """Return the first and last day of each series of days that a plain sync repairs.
+        """Return the first and last day of each run of consecutive days that a plain sync repairs.
 
         Examples:
             >>> missing = Problem(date(2026, 1, 15), "3 of 24 hours are missing", remedy="sync")
@@ -164,7 +163,7 @@ class VerifyReport:
         return runs_of_days(self._days("sync") - self._days("repull"))
 
     def days_to_repull(self) -> list[tuple[date, date]]:
-        """Return the first and last day of each series of days that only a repull repairs.
+        """Return the first and last day of each run of consecutive days that only a repull repairs.
 
         Examples:
             >>> broken = [Problem(date(2026, 1, n), "is corrupt") for n in (15, 16, 18)]

@@ -46,13 +46,13 @@ class Part(_Planned):
     """Hours that a task put into the dataset's store. No reader sees them before `commit`.
 
     Attributes:
-        start: the query of the export, and the time when it began.
+        start: the export's query, and the time when the export began.
         number: the number of the task, from 0.
         of: the number of tasks of the export.
         stated: the number of events in the complete export, if the service states it.
         rows: the number of events in the file.
-        hours: the hours of the query, with what the file has of each. Empty if a part of a file has
-            a line break in quotes, so that it cannot be read alone: `commit` reads the file.
+        hours: the query's hours, each with what the file has for it. Empty if a section cannot be
+            read on its own because of a quoted line break: `commit` then reads the whole file.
     """
 
     rows: int
@@ -70,9 +70,9 @@ class Task(_Planned):
     Attributes:
         place: the dataset; every machine must reach it under this name.
         identity: the partner and service of the dataset, and the format of its files.
-        export: the saved export, with this file only, as text.
+        export: the saved export, limited to this file, as text.
         section: the bytes of the file that belong to the task; None for the whole file.
-        stored: the length and version of the file, if only a section of it is requested.
+        stored: the size and version of the file, if only a section of it is requested.
         version: the version of this package that planned the task.
 
     Examples:
@@ -92,14 +92,14 @@ class Task(_Planned):
     def run(self) -> Part:
         """Download the file, check it, and put its events into the store, hour by hour.
 
-        A task may run several times, even at the same time: `commit` uses one of the equal parts.
+        A task may run several times, even concurrently: `commit` uses one of the identical parts.
 
         Returns:
             The part for `Dataset.commit`.
 
         Raises:
-            DatasetError: when this machine cannot write the dataset, does not have it under that
-                name, or has another version of this package, or when the plan has ended.
+            DatasetError: when this machine cannot write to the dataset, cannot find it at `place`,
+                or has a different version of this package, or when the plan is no longer valid.
             ExportExpired: when the address has expired.
             DownloadError: when the file does not arrive complete.
             ProtocolError: when the events cannot be read exactly.
