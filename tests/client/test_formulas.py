@@ -44,8 +44,8 @@ def in_pandas(frame: pd.DataFrame) -> dict[str, Callable[[], Any]]:
         "`revenue - cost`": lambda: revenue - cost,
         "`(revenue - cost) * 2`": lambda: (revenue - cost) * 2,
         "`revenue * 1.1`": lambda: revenue * 1.1,
-        "`revenue / cost`, where `cost` is 0 in a row": lambda: revenue / cost,
-        "eCPM: `revenue / impressions * 1000`, where `impressions` is 0 in a row": lambda: (
+        "`revenue / cost`, where some row has a `cost` of 0": lambda: revenue / cost,
+        "eCPM: `revenue / impressions * 1000`, where some row has no impressions": lambda: (
             revenue / frame["impressions"] * 1000
         ),
         "CTR: `clicks / impressions`": lambda: frame["clicks"] / frame["impressions"],
@@ -53,8 +53,8 @@ def in_pandas(frame: pd.DataFrame) -> dict[str, Callable[[], Any]]:
         "`describe` of a column": lambda: [revenue.describe()["max"]],
         "`cumsum`, in polars `cum_sum`": revenue.cumsum,
         "rolling sums": lambda: revenue.rolling(2).sum()[1:],
-        "sums of groups": lambda: sums()["revenue"],
-        "a difference of sums of groups": lambda: sums()["revenue"] - sums()["cost"],
+        "group sums": lambda: sums()["revenue"],
+        "the difference between two group sums": lambda: sums()["revenue"] - sums()["cost"],
         "a merge with `client.dates()`": lambda: frame.merge(pd.DataFrame({"date": DAYS[:2]}))[
             "revenue"
         ],
@@ -79,8 +79,8 @@ def in_polars(frame: pl.DataFrame) -> dict[str, Callable[[], Any]]:
         "`revenue - cost`": lambda: revenue - cost,
         "`(revenue - cost) * 2`": lambda: (revenue - cost) * 2,
         "`revenue * 1.1`": lambda: revenue * 1.1,
-        "`revenue / cost`, where `cost` is 0 in a row": lambda: revenue / cost,
-        "eCPM: `revenue / impressions * 1000`, where `impressions` is 0 in a row": lambda: (
+        "`revenue / cost`, where some row has a `cost` of 0": lambda: revenue / cost,
+        "eCPM: `revenue / impressions * 1000`, where some row has no impressions": lambda: (
             revenue / frame["impressions"] * 1000
         ),
         "CTR: `clicks / impressions`": lambda: frame["clicks"] / frame["impressions"],
@@ -88,8 +88,8 @@ def in_polars(frame: pl.DataFrame) -> dict[str, Callable[[], Any]]:
         "`describe` of a column": lambda: revenue.describe()["value"][-1:],
         "`cumsum`, in polars `cum_sum`": revenue.cum_sum,
         "rolling sums": lambda: revenue.rolling_sum(2)[1:],
-        "sums of groups": lambda: sums()["revenue"],
-        "a difference of sums of groups": lambda: sums()["revenue"] - sums()["cost"],
+        "group sums": lambda: sums()["revenue"],
+        "the difference between two group sums": lambda: sums()["revenue"] - sums()["cost"],
         "a merge with `client.dates()`": lambda: frame.join(
             pl.DataFrame({"date": DAYS[:2]}), on="date"
         )["revenue"],
@@ -113,15 +113,15 @@ RESULTS: dict[str, list[float]] = {
     "`revenue - cost`": [3, 0, 0.0045],
     "`(revenue - cost) * 2`": [6, 0, 0.009],
     "`revenue * 1.1`": [4.95, 0, 0.00495],
-    "`revenue / cost`, where `cost` is 0 in a row": [3, nan, inf],
-    "eCPM: `revenue / impressions * 1000`, where `impressions` is 0 in a row": [4.5, nan, 1.5],
+    "`revenue / cost`, where some row has a `cost` of 0": [3, nan, inf],
+    "eCPM: `revenue / impressions * 1000`, where some row has no impressions": [4.5, nan, 1.5],
     "CTR: `clicks / impressions`": [0.02, nan, 1 / 3],
     "`nlargest`, in polars `top_k`": [4.5, 0.0045],
     "`describe` of a column": [4.5],
     "`cumsum`, in polars `cum_sum`": [4.5, 4.5, 4.5045],
     "rolling sums": [4.5, 0.0045],
-    "sums of groups": [4.5, 0, 0.0045],
-    "a difference of sums of groups": [3, 0, 0.0045],
+    "group sums": [4.5, 0, 0.0045],
+    "the difference between two group sums": [3, 0, 0.0045],
     "a merge with `client.dates()`": [4.5, 0],
     "CSV": [4.5, 0, 0.0045],
     "JSON": [4.5, 0, 0.0045],
