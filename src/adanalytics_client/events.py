@@ -29,10 +29,10 @@ T = TypeVar("T")
 
 
 class EventQuery(QueryBase[SyncDriver, M]):
-    """The result of `Client.events`: iterate over it for events, or read rows, pages or a file.
+    """The result of `Client.events`: iterate over it for events, or get rows, pages or a file.
 
-    The query sends nothing until you read it, and each read starts from the beginning. When you
-    leave a loop early, its requests end. Memory holds at most `2 * concurrency` pages.
+    The query sends nothing until you read it, and each read starts from the beginning. Leaving a
+    loop early also stops its requests. At most `2 * concurrency` pages are in memory.
 
     Examples:
         >>> query = client.events("2026-01-15")
@@ -51,7 +51,7 @@ class EventQuery(QueryBase[SyncDriver, M]):
         """Yield events as models, in the order of the plan unless `ordered=False`.
 
         Raises:
-            AdAnalyticsError: when a page cannot be fetched; the events before that page were
+            AdAnalyticsError: when a page cannot be fetched; the events before it have already been
                 yielded.
         """
         with closing(self._converted(self._pull.models())) as pages:
@@ -59,7 +59,7 @@ class EventQuery(QueryBase[SyncDriver, M]):
                 yield from self._each_scrubbed(events)
 
     def rows(self) -> Generator[dict[str, Json], None, None]:
-        """Yield events as dicts: JSON numbers with a fraction become Decimal, strings stay strings.
+        """Yield events as dicts: JSON numbers with a fraction become Decimal; strings stay strings.
 
         Examples:
             >>> [row["os"] for row in client.events("2026-01-15", max_events=2).rows()]
@@ -70,7 +70,7 @@ class EventQuery(QueryBase[SyncDriver, M]):
                 yield from self._each_scrubbed(rows)
 
     def pages(self) -> Generator[Page, None, None]:
-        """Yield the pages of events as the client fetched them.
+        """Yield the pages of events as the client fetches them.
 
         Examples:
             >>> query = client.events("2026-01-15", split="none", per_page=200)
@@ -95,13 +95,13 @@ class EventQuery(QueryBase[SyncDriver, M]):
         """Return all events as one Arrow table.
 
         Known columns are always present and come first, in the order of `Event`. Money is
-        `decimal128(18, 9)`, or `decimal128(38, 9)` if an amount needs it; times are
-        `timestamp[ms, UTC]` and days `date32`. Other columns follow as text: strings unchanged,
-        anything else as JSON.
+        `decimal128(18, 9)`, or `decimal128(38, 9)` if an amount needs more digits; times are
+        `timestamp[ms, UTC]`, and days are `date32`. Other columns follow as text: strings
+        unchanged, anything else as JSON.
 
         Args:
             columns: the columns to include, in this order; by default all.
-            progress: show the number of events and their rate, in a terminal or a notebook.
+            progress: show how many events have arrived, and how fast, in a terminal or a notebook.
 
         Raises:
             ConfigurationError: when pyarrow is not installed, or for an unknown column.
@@ -126,11 +126,11 @@ class EventQuery(QueryBase[SyncDriver, M]):
     def to_arrow_batches(
         self, *, columns: Sequence[str] | None = None
     ) -> Generator["pa.RecordBatch", None, None]:
-        """Yield all events as Arrow batches, one per page, in the columns of `to_arrow`.
+        """Yield all events as Arrow batches, one per page, with the columns of `to_arrow`.
 
-        There is at least one batch. Memory holds `2 * concurrency` pages and one batch. If an
-        unknown column first appears in a later page, it is the last column from then on. Once a
-        money column needs `decimal128(38, 9)`, it keeps that type.
+        There is always at least one batch. At most `2 * concurrency` pages and one batch are in
+        memory. An unknown column that first appears on a later page is added at the end from then
+        on. Once a money column needs `decimal128(38, 9)`, it keeps that type.
 
         Examples:
             >>> query = client.events("2026-01-15", "2026-01-16", split="daily")
@@ -155,13 +155,13 @@ class EventQuery(QueryBase[SyncDriver, M]):
         amounts: Amounts = "exact",
         progress: bool = False,
     ) -> "pd.DataFrame":
-        """Return all events as a pandas frame with Arrow's own types; see `to_arrow`.
+        """Return all events as a pandas DataFrame with Arrow types; see `to_arrow`.
 
         `key_values` is JSON text, which pandas can store and compare.
 
         Args:
             columns: the columns to include, in this order; by default all.
-            amounts: `exact` decimals, or `float`, which works with every calculation of pandas.
+            amounts: `exact` for decimals, or `float`, which works in every pandas calculation.
             progress: as for `to_arrow`.
 
         Examples:
@@ -179,7 +179,7 @@ class EventQuery(QueryBase[SyncDriver, M]):
         amounts: Amounts = "exact",
         progress: bool = False,
     ) -> "pl.DataFrame":
-        """Return all events as a polars frame with the columns of `to_pandas`.
+        """Return all events as a polars DataFrame with the columns of `to_pandas`.
 
         Args:
             columns: as for `to_pandas`.
@@ -206,12 +206,12 @@ class EventQuery(QueryBase[SyncDriver, M]):
         """Write all events and return their number.
 
         Args:
-            to: a path or a binary stream. A file appears at its path once it is complete; a stream
-                is written as pages arrive. A file whose path ends in `.gz` is compressed.
+            to: a path or a binary stream. A file appears at its path only when it is complete; a
+                stream is written as pages arrive. A file whose path ends in `.gz` is compressed.
             format: `jsonl` (each event as the text the service sent), `csv`, `parquet` or `arrow`
-                (an IPC file); by default, the suffix decides.
+                (an IPC file); by default, the file's suffix decides.
             columns: the columns to include, in this order; by default all.
-            progress: show the number of events and their rate, in a terminal or a notebook.
+            progress: show how many events have arrived, and how fast, in a terminal or a notebook.
 
         Raises:
             ConfigurationError: before anything is sent, for an unknown format, a missing library,

@@ -30,8 +30,8 @@ class ExportJob(SavedJob[SyncDriver]):
         """Return the job that `to_json` saved, even in another process, without sending a request.
 
         Raises:
-            ConfigurationError: for any other text, or an export of a service or partner that is not
-                the client's.
+            ConfigurationError: for any other text, or for an export from a service or partner other
+                than the client's.
 
         Examples:
             >>> kept = job.to_json()
@@ -42,7 +42,7 @@ class ExportJob(SavedJob[SyncDriver]):
         return cls(read_saved(text).check(connection.session.config), connection)
 
     def status(self) -> ExportStatus:
-        """Ask the service once; if the export is known to have ended, no request is sent.
+        """Ask the service for the status once, unless the export is known to have ended.
 
         Raises:
             ExportExpired: when the files of the export are no longer available.
@@ -61,13 +61,13 @@ class ExportJob(SavedJob[SyncDriver]):
         """Wait until the export is done.
 
         Args:
-            timeout: seconds to wait at most, by default 3600.
+            timeout: the maximum wait in seconds, by default 3600.
 
         Raises:
             ExportFailed: with the service's reason.
             ExportExpired: when the files of the export are no longer available.
             ExportTimeout: when the export is not done in time; call `wait` again to wait longer.
-            ServerError, TransportError: when the service still fails at the end of the timeout.
+            ServerError, TransportError: when the service still fails when the timeout ends.
             ProtocolError: when a response makes no sense, or the last response names no file.
 
         Examples:
@@ -82,10 +82,10 @@ class ExportJob(SavedJob[SyncDriver]):
     def download(self, path: str | os.PathLike[str]) -> Path:
         """Download the exported file, waiting for the export first if necessary.
 
-        Received bytes are kept beside `path` with the suffix `.part`. An interrupted download
-        continues from these bytes, even in another run, or for a new job with the same order. Only
-        a complete file replaces an existing one. An expired address is renewed. An export of
-        several files needs an existing folder.
+        Received bytes are kept in a file beside `path`, with the suffix `.part`. An interrupted
+        download continues from these bytes, even in another run, or for a new job with the same
+        order. Only a complete file replaces an existing one. An expired address is renewed. For an
+        export of several files, `path` must be an existing folder.
 
         Raises:
             ConfigurationError: when `path` cannot be a file, when there are several files and
@@ -93,11 +93,11 @@ class ExportJob(SavedJob[SyncDriver]):
             OSError: when `path` cannot be written; this is checked before any wait.
             ExportError: when the export fails, expires or is not done in time.
             DownloadError: when the file does not arrive complete; `part` is the file with the
-                received bytes. The cause is an error of the service if there was one, such as a
-                503.
-            StatusError, TransportError: when the service fails or refuses, and no bytes were kept.
-            AuthenticationError, RequestLimitReached: even when bytes were kept; the same call later
-                continues from them.
+                received bytes. The `__cause__` is the service's error, if any, such as a 503.
+            StatusError, TransportError: when the service fails or refuses the request, and no bytes
+                were kept.
+            AuthenticationError, RequestLimitReached: even when bytes were kept; calling `download`
+                again later continues from them.
 
         Examples:
             >>> job.download("day.csv").stat().st_size

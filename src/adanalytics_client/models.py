@@ -229,7 +229,7 @@ class OpenModel(BaseModel, metaclass=_ShortHelp):
         """Read the record from JSON text; a number with a fraction becomes an exact Decimal.
 
         Raises:
-            pydantic.ValidationError: for a text that is not a JSON object.
+            pydantic.ValidationError: when the text is not a JSON object.
 
         Examples:
             >>> Event.model_validate_json('{"revenue": 0.10}').revenue
@@ -247,7 +247,7 @@ class OpenModel(BaseModel, metaclass=_ShortHelp):
         return cls.model_validate(content, strict=strict, context=context)
 
     def __getitem__(self, name: str) -> Json:
-        """Return a field by its name in the service; a known field that was not sent is None.
+        """Return a field by the service's name for it; a known field that was not sent is None.
 
         Raises:
             KeyError: when the field is neither known nor sent.
@@ -280,7 +280,7 @@ class OpenModel(BaseModel, metaclass=_ShortHelp):
 class Event(OpenModel):
     """One log-level event.
 
-    `event_type` uses the names and `error_code` uses the codes of VAST 4.2
+    `event_type` uses the event names of VAST 4.2, and `error_code` uses its error codes
     (https://iabtechlab.com/standards/vast/). A field that was not sent is None.
 
     Examples:
@@ -369,10 +369,10 @@ def _moment(text: str | None) -> datetime | None:
 
 
 class SummaryRow(OpenModel):
-    """Metrics of one group, or the total. Filtered events are not counted.
+    """The metrics of one group, or of all groups together. Filtered events are not counted.
 
     Counts are numbers of events, money is in units of the summary's currency, and a rate is a
-    fraction: 0.25 is 25 %. Quotients have 6 digits and are None when they would divide by zero.
+    fraction: 0.25 is 25 %. Quotients have six decimal places and are None when the divisor is zero.
 
     Examples:
         >>> row = client.summary("2026-01-15").rows[0]
@@ -480,7 +480,7 @@ class Summary(OpenModel):
 
     @property
     def request_id(self) -> str | None:
-        """Return the `X-Request-Id` of the response, for the service's support; `==` ignores it."""
+        """Return the `X-Request-Id` of the response, to quote to support; `==` ignores it."""
         return vars(self).get("_request_id")
 
     def to_arrow(self) -> "pa.Table":
@@ -500,12 +500,12 @@ class Summary(OpenModel):
         return summary_table([row.model_dump(mode="json") for row in self.rows])
 
     def to_pandas(self, *, amounts: "Amounts" = "exact") -> "pd.DataFrame":
-        """Return the rows as a pandas frame with Arrow's own types; see `to_arrow`.
+        """Return the rows as a pandas DataFrame with Arrow types; see `to_arrow`.
 
-        The frame has no columns for the days, campaigns or tags of another `group_by`.
+        It has no columns for days, campaigns or tags by which the summary is not grouped.
 
         Args:
-            amounts: `exact` decimals, or `float`, which works with every calculation of pandas.
+            amounts: `exact` for decimals, or `float`, which works in every pandas calculation.
 
         Examples:
             >>> client.summary("2026-01-15", group_by="campaign").to_pandas()["revenue"].sum()
@@ -516,7 +516,7 @@ class Summary(OpenModel):
         return frame_maker("pandas", amounts)(self._grouped())
 
     def to_polars(self, *, amounts: "Amounts" = "exact") -> "pl.DataFrame":
-        """Return the rows as a polars frame with the columns of `to_pandas`.
+        """Return the rows as a polars DataFrame with the columns of `to_pandas`.
 
         Args:
             amounts: as for `to_pandas`.

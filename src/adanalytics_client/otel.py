@@ -50,7 +50,7 @@ class TracingObserver(Observer):
         self._tracer = trace.get_tracer("adanalytics_client", __version__, tracer_provider)
 
     def request(self, info: RequestSent) -> None:
-        """Record a finished request as a span with the duration of the request."""
+        """Record a finished request as a span with the request's duration."""
         # Spans of a trace are compared with each other, so all use the machine's time.
         ended = time.time_ns()
         span = self._tracer.start_span(

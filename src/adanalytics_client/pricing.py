@@ -1,7 +1,7 @@
-"""Calculate the requests, bytes and time that each way to pull a range takes, without any I/O.
+"""Calculate the requests, bytes and time that each way of pulling a range takes, without any I/O.
 
 The service documents neither its speed nor the size of an event, so times and sizes are estimated
-with a `Pace`. The requests depend only on the events of each day.
+with a `Pace`. The number of requests depends only on the number of events per day.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from adanalytics_client.models import Summary
 
 Way = Literal["hourly", "auto", "export"]
-"""A way to get events: pages of every hour, pages with `split="auto"`, or a bulk export."""
+"""A way to get events: pages for each hour, pages with `split="auto"`, or a bulk export."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,8 @@ class Pace:
         answer: seconds until the service begins to send a page.
         transfer: bytes per second.
         export_rows: how many rows per second the service writes to a bulk export.
-        event_bytes: bytes of an event on a page; 637 for the reference server.
-        row_bytes: bytes of an event in a CSV export; 273 for the reference server.
+        event_bytes: the size of an event on a page, in bytes; 637 for the reference server.
+        row_bytes: the size of an event in a CSV export, in bytes; 273 for the reference server.
 
     Examples:
         >>> slow_line = Pace(transfer=1e6)
@@ -52,13 +52,13 @@ class Pace:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """The rough number of events on each day of a range.
+    """The approximate number of events on each day of a range.
 
     Attributes:
         start: the first day.
         end: the last day, included.
         counts: the number of events by day, or None when it is unknown.
-        known_days: the days that have data, when nothing else is known.
+        known_days: the days that have data, if their numbers of events are unknown.
         before: the moment that the pull passes to `only_before`, with a time zone, or None.
     """
 
@@ -72,7 +72,7 @@ class Estimate:
     def of(cls, summary: "Summary", start: date, end: date) -> "Estimate":
         """Return an estimate from the result of `client.summary(start, end, group_by="day")`.
 
-        `counts` is None when the rows lack days or events, and when there are no rows.
+        `counts` is None when there are no rows, or when the rows lack days or events.
 
         Examples:
             >>> start, end = date(2026, 1, 1), date(2026, 1, 31)
@@ -86,7 +86,7 @@ class Estimate:
 
     @property
     def events(self) -> int | None:
-        """Return a lower bound on the events, since a summary leaves out filtered events."""
+        """Return a lower bound for the number of events, as summaries leave out filtered ones."""
         return None if self.counts is None else sum(self.counts.values())
 
     @property
@@ -103,7 +103,7 @@ class Price:
 
     Attributes:
         way: the way.
-        requests: the fewest requests that this way takes.
+        requests: the minimum number of requests that this way takes.
         size: bytes.
         seconds: in total, including `waits`.
         waits: how many of these seconds are spent waiting for quota.
@@ -148,7 +148,7 @@ def prices(
 
     Args:
         estimate: the number of events in the range.
-        quota: the requests left in the hour; without a limit, there are no waits.
+        quota: the requests left in the current hour; without a limit, there are no waits.
         concurrency: requests in flight.
         pace: the assumed speed of the service and the connection.
 
@@ -169,7 +169,7 @@ def prices(
 
 
 def choose(estimate: Estimate, found: Iterable[Price]) -> Choice:
-    """Return the way with the fewest requests, or an export if waiting for quota takes longer.
+    """Return the way with the fewest requests, or an export if that beats waiting for quota.
 
     Examples:
         >>> day = date(2026, 1, 15)

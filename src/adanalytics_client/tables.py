@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 def event_schema() -> "pa.Schema":
     """Return the documented columns of an event, with the types that `event_batch` uses.
 
-    The types are the same for all events, so files of different days have the same schema. To ease
-    calculations, `to_arrow` gives money only 18 digits where they are enough.
+    The types are the same for all events, so files of different days have the same schema. By
+    contrast, `to_arrow` gives money only 18 digits where that is enough, to ease calculations.
 
     Raises:
         ConfigurationError: when pyarrow is not installed.
@@ -30,10 +30,10 @@ def event_schema() -> "pa.Schema":
 def event_batch(
     rows: Sequence[Mapping[str, Json]], columns: Sequence[str] | None = None
 ) -> "pa.RecordBatch":
-    """Return events as one batch of the documented types.
+    """Return events as one batch with the documented types.
 
     Known columns are always present and come first, in the order of `Event`; others are text. Money
-    is `decimal128(38, 9)`, times are `timestamp[ms, UTC]`, days `date32`.
+    is `decimal128(38, 9)`, times are `timestamp[ms, UTC]`, and days are `date32`.
 
     Args:
         rows: events as `EventQuery.rows` yields them.
@@ -56,10 +56,10 @@ def event_batch(
 
 
 def jsonl_batch(lines: bytes, columns: Sequence[str] | None = None) -> "pa.RecordBatch":
-    """Return JSON lines as one batch: faster than `event_batch` if values are as documented.
+    """Return JSON lines as one batch, faster than `event_batch` if values are as documented.
 
     Args:
-        lines: events as JSON in UTF-8, each with a line break at its end.
+        lines: events as JSON in UTF-8, each followed by a line break.
         columns: the columns to include, in this order; by default all.
 
     Raises:
@@ -79,16 +79,16 @@ def jsonl_batch(lines: bytes, columns: Sequence[str] | None = None) -> "pa.Recor
 
 
 def pairs_array(texts: "pa.StringArray") -> "pa.MapArray":
-    """Return the members of JSON objects as Arrow maps; each distinct text is parsed once.
+    """Return JSON objects as Arrow maps of their members; each distinct text is parsed only once.
 
-    Values become text as in any text column. A null value or object stays null.
+    Values become text, as in any text column. A null value or object stays null.
 
     Args:
-        texts: JSON texts, each an object or null. If a text itself is null, its map is null.
+        texts: JSON text, with an object or null in each element. The map of a null element is null.
 
     Raises:
         ConfigurationError: when pyarrow is not installed.
-        ValueError: for a text that is neither an object nor null.
+        ValueError: for an element that is neither an object nor null.
 
     Examples:
         >>> pairs_array(pyarrow.array(['{"slot":"top"}', None])).to_pylist()
@@ -100,7 +100,7 @@ def pairs_array(texts: "pa.StringArray") -> "pa.MapArray":
 
 
 def summary_table(rows: Sequence[Mapping[str, Json]]) -> "pa.Table":
-    """Return the rows of a summary as a table: counts are `int64`, days `date32`, amounts decimal.
+    """Return a summary's rows as a table: counts are `int64`, days `date32`, and amounts decimals.
 
     Money, fractions and prices are `decimal128(18, 9)`; where a value needs more digits, money is
     `decimal128(38, 9)` and the others are `decimal128(38, 18)`. Unknown columns follow as

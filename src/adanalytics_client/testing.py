@@ -1,7 +1,7 @@
 """A client with its own reference server, to test programs that use this library.
 
-The server listens on a free loopback port. It uses real HTTP and real rules, but no network, and
-needs the `server` extra.
+The server listens on a free loopback port. It speaks real HTTP and applies real rules, but uses no
+network. It needs the `server` extra.
 """
 
 import re
@@ -62,18 +62,18 @@ VCR_OPTIONS: dict[str, Any] = {
     "before_record_request": _scrub_request,
     "before_record_response": _scrub_response,
 }
-"""Options for `vcr.VCR(**VCR_OPTIONS)`: cassettes then have no keys and no signed addresses."""
+"""Options for `vcr.VCR(**VCR_OPTIONS)`, which keep keys and signed addresses out of cassettes."""
 
 
 class MovableClock:
-    """A clock shared by a client and its server, which stands still until it is moved.
+    """A clock, shared by a client and its server, that stands still until it is moved.
 
     When the client waits for quota or before a retry, the clock moves ahead and the wait ends at
     once. Requests in flight then arrive at the later time, and concurrent waits each move the
-    clock. For exact times, send one request after the other with `concurrency=1`.
+    clock. For exact times, send one request at a time with `concurrency=1`.
 
     Args:
-        now: the time at which the clock begins, with a time zone; by default the current time.
+        now: the time at which the clock starts, with a time zone; by default the current time.
 
     Raises:
         ConfigurationError: when the `server` extra is not installed, or for a time without a zone.
@@ -119,7 +119,7 @@ class MovableClock:
         return self.of_server.now
 
     def advance(self, seconds: float) -> None:
-        """Move the time of client and server by this many seconds.
+        """Move the time of client and server forward by `seconds`.
 
         Examples:
             >>> clock = MovableClock(datetime(2026, 1, 20, tzinfo=UTC))
@@ -162,12 +162,12 @@ class reference_client:  # noqa: N801  # used like a function
         events_per_day: the number of events on each day.
         partner: the id of the partner.
         limit: requests per hour that the server allows; the client counts them in memory.
-        faults: the faults of the server, each in a few words, such as `503 once per hour`.
-        dialect: other shapes of the responses, such as `modern`, where the service documents none.
+        faults: the faults to arm on the server, each as a sentence, such as `503 once per hour`.
+        dialect: other response shapes, such as `modern`, where the service documents none.
         clock: a movable clock for client and server; by default, both use the machine's time.
 
     Raises:
-        ConfigurationError: when the `server` extra is not installed, or for a wrong argument.
+        ConfigurationError: when the `server` extra is not installed, or for an invalid argument.
 
     Examples:
         >>> with reference_client(seed=7, faults=["503 once per hour"]) as client:

@@ -64,13 +64,13 @@ async def show_docs() -> HTMLResponse:
 def create_app(
     settings: Settings, *, clock: Clock | None = None, controls: Controls | None = None
 ) -> FastAPI:
-    """Return the server as an ASGI application, which opens its files during the lifespan.
+    """Return the server as an ASGI application, which opens its files when its lifespan starts.
 
     Args:
         settings: the data folder and the options.
         clock: the source of time; a test passes a clock that it can move.
-        controls: the test controls to offer, with the same clock. By default, new controls are made
-            if ``settings.test_controls`` is on.
+        controls: the test controls to offer, which must use the same clock. By default, new ones
+            are created if ``settings.test_controls`` is on.
     """
     clock = clock or Clock()
     if controls is None and settings.test_controls:

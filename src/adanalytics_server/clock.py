@@ -49,7 +49,7 @@ class Clock:
                 self._frozen += round(seconds * 1000)
 
     def set(self, at: datetime) -> None:
-        """Set the time, given with a time zone; the clock stays running or frozen."""
+        """Set the time, given with a time zone; the clock keeps running or stays frozen."""
         with self._lock:
             if self._frozen is None:
                 self._offset += milliseconds_of(at) - self._now()
@@ -57,12 +57,12 @@ class Clock:
                 self._frozen = milliseconds_of(at)
 
     def freeze(self, at: datetime | None = None) -> None:
-        """Stop the clock at a time, given with a time zone; by default, at the current time."""
+        """Stop the clock at a time with a time zone; by default, at the current time."""
         with self._lock:
             self._frozen = self._now() if at is None else milliseconds_of(at)
 
     def run(self) -> None:
-        """Let a stopped clock run on from its current time."""
+        """Let a stopped clock continue from its current time."""
         with self._lock:
             if self._frozen is not None:
                 self._offset = self._frozen - time.time_ns() // 1_000_000

@@ -48,16 +48,16 @@ def event(**fields: object) -> dict[str, object]:
 
 
 class ControlledServer:
-    """A server that a test controls, over its control API.
+    """A server that a test controls through its control API.
 
     Attributes:
         url: the server's address; empty until the server runs.
         partner: the id of the partner.
         api_key: an API key of an admin.
         email: the admin's e-mail address.
-        password: the admin's password; users of ``add_user`` get the same by default.
+        password: the admin's password; users added with ``add_user`` get the same one by default.
         faults: the armed faults; ``add``, ``clear`` and ``counts`` work while the server runs.
-        journal: the requests so far: ``entries`` lists them, ``clear`` forgets them.
+        journal: the requests so far: ``entries`` lists them, and ``clear`` forgets them.
         clock: the server's time; ``advance`` moves it.
         rate_limit: requests per key in any 3,600 s; 0 means no limit.
     """
@@ -83,12 +83,12 @@ class ControlledServer:
 
         Args:
             events: mappings of fields, or models such as those of the client. A missing field gets
-                the value from ``event``. The rules for loading a file apply.
-            partner: the id of the partner, if it is not the server's.
-            replace_hours: first remove the old events of the same hours, as a restatement does.
+                the value that ``event`` would give it. The same rules apply as for loading a file.
+            partner: the id of the partner, if not the server's own.
+            replace_hours: first remove existing events of the same hours, as a restatement does.
 
         Raises:
-            ControlError: an event is wrong, so none is stored; the text names its number and field.
+            ControlError: an event is invalid; none is stored. The error has its number and field.
             TypeError: the events are not a list of mappings or models.
 
         Examples:
@@ -115,13 +115,13 @@ class ControlledServer:
         partners: Iterable[str] = (),
         password: str | None = None,
     ) -> None:
-        """Add a user that signs in with a password, by default ``server.password``.
+        """Add a user who signs in with a password, by default ``server.password``.
 
         Args:
             email: the address.
-            role: a ``partner`` may read the partners in ``partners``, an ``admin`` all partners.
+            role: a ``partner`` may read the data of ``partners``, an ``admin`` everything.
             partners: ids of partners.
-            password: a text of at least eight characters.
+            password: at least eight characters.
 
         Raises:
             ControlError: the address is already used, or a partner does not exist.
@@ -130,14 +130,14 @@ class ControlledServer:
         self._send("POST", "users", body)
 
     def reset(self) -> None:
-        """Restore the state after the start or after ``keep``, in a few milliseconds.
+        """Restore the initial state, or the one that ``keep`` saved, in a few milliseconds.
 
         This restores events, accounts, exports, the request limit, the clock, and the faults given
-        to the constructor. It empties the journal. Requests that a fault delays continue at once.
+        to the constructor. It empties the journal. Requests delayed by a fault continue at once.
 
         Raises:
             ControlError: the server is not running.
-            CannotRestore: events were loaded into a partner that already had more than 64 MiB.
+            CannotRestore: events were loaded into a partner that already had over 64 MiB of data.
         """
         self._send("POST", "reset")
 
@@ -208,19 +208,19 @@ class ControlledServer:
 
 
 class RemoteServer(ControlledServer):
-    """A server that runs elsewhere with its test controls on, such as in a container.
+    """A server that runs elsewhere, such as in a container, with its test controls on.
 
-    The constructor resets that server to its state after the start, even if ``keep`` was called
-    later. A context manager resets it again at the end. Let only one test process use it at a time.
+    The constructor resets the server to its initial state, even after ``keep``. As a context
+    manager, it resets the server again at the end. Let only one test process use it at a time.
 
     Args:
         url: the server's address, such as ``http://127.0.0.1:8000``.
-        partner: the id of the partner; a missing partner is added.
-        currency: the currency of the partner if it is added.
-        sample: the events to generate first; ``None`` keeps the server's events unchanged.
+        partner: the partner's id; a partner that does not exist is added.
+        currency: the partner's currency, if the partner is added.
+        sample: the events to generate first; ``None`` leaves the server's events as they are.
 
     Raises:
-        ControlError: nothing answers at the address, or that server offers no test controls.
+        ControlError: nothing answers at the address, or the server there offers no test controls.
 
     Examples:
         >>> server = RemoteServer("http://127.0.0.1:8000")

@@ -31,10 +31,10 @@ class Clock(Protocol):
         """Return seconds since 1970-01-01 UTC."""
 
     def monotonic(self) -> float:
-        """Return seconds of a clock that never goes back, for deadlines."""
+        """Return the seconds of a clock that never goes back, for deadlines."""
 
     def sleeping(self, seconds: float) -> float:
-        """Return how many real seconds to wait; the client calls this before it waits `seconds`."""
+        """Return how many real seconds to wait; called before the client waits `seconds`."""
 
 
 class SystemClock:

@@ -12,7 +12,7 @@ from typing import ClassVar
 from adanalytics_client.errors import ConfigurationError
 
 Day = str | int | date
-"""A day in any form that users write: a `datetime.date`, a number such as 20260115, or a text that
+"""A day in any form that users write: a `datetime.date`, a number such as 20260115, or text that
 `Period.parse` reads.
 
 A `datetime`, a `pandas.Timestamp` or a `numpy.datetime64` stands for its day in UTC. Without a time
@@ -27,14 +27,14 @@ _DAYS_AGO = re.compile(r"-(\d{1,5})d", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """The days that one word stands for, in UTC and with both ends included.
+    """The days that a word such as `last-month` stands for, in UTC and with both ends included.
 
     Attributes:
         first: the first day.
         last: the last day.
-        until: the last day of a range that consists of this word alone, if that day is not `last`.
-            With an end, `-7d` is one day; alone, it is the last seven days.
-        since: the first day of a range that consists of this word alone, if not `first`.
+        until: the last day when the word is used alone, if that is not `last`. With an end, `-7d`
+            means one day; alone, it means the last seven days.
+        since: the first day when the word is used alone, if that is not `first`.
         months: 1 for a month, 3 for a quarter, 12 for a year, 0 for days.
 
     Examples:
@@ -57,7 +57,7 @@ class Period:
         """Read a day, `today`, `yesterday`, a number of days ago such as `-7d`, or whole months.
 
         Whole months are `2026-01`, `2026-Q3`, `2026`, `this-month` and `last-month`. A period that
-        is not over yet ends today.
+        is still running is cut off at today.
 
         Raises:
             ConfigurationError: for any other form, or a day that does not exist.
@@ -104,7 +104,7 @@ class Period:
         return cls(first, min(last, today) if first <= today else last, months=months)
 
     def through(self, end: "Period | None") -> tuple[date, date]:
-        """Return the first and the last day from this period to `end`, or of this period alone.
+        """Return the first and last day from this period to `end`, or of this period alone.
 
         Examples:
             >>> week = Period.parse("-7d", today=date(2026, 3, 9))
@@ -116,10 +116,10 @@ class Period:
         return self.since or self.first, self.until or self.last
 
     def before(self, end: "Period | None" = None) -> tuple[date, date]:
-        """Return the first and the last day of the period before the range from here to `end`.
+        """Return the first and last day of the period before the range from this one to `end`.
 
-        For whole months, or months that are not over, move the range back by its number of months.
-        For any other range, take the same number of days directly before it.
+        For whole months, or a month, quarter or year that is still running, move the range back by
+        as many months. Otherwise, take the same number of days directly before it.
 
         Examples:
             >>> march = Period.parse("2026-03", today=date(2026, 3, 9))

@@ -29,9 +29,9 @@ class RequestSent:
         method: the HTTP method.
         url: the address, without the values of a signed query.
         status: the HTTP status, or None when no complete response arrived.
-        seconds: the time from before the request was sent to the end of the body.
+        seconds: the time from just before the request was sent to the end of the response body.
         request_id: the `X-Request-Id` of the response.
-        resends: how many requests the same call sent before, through retries and redirects.
+        resends: how many requests the same call had already sent, because of retries and redirects.
         failure: why no complete response arrived, in one word such as `timeout`, or None.
     """
 
@@ -82,10 +82,10 @@ class PullPlanned:
 
     Attributes:
         queries: the number of queries still to send.
-        requests: the fewest requests that these queries take.
+        requests: the minimum number of requests that these queries take.
         events: about how many events are still to come; None if unknown.
-        rounds: about how long these queries take, as a multiple of one request, since several are
-            sent at the same time; None if unknown.
+        rounds: about how long these queries take, in multiples of one request's time, since several
+            are sent at the same time; None if unknown.
     """
 
     queries: int
@@ -96,13 +96,13 @@ class PullPlanned:
 
 @dataclass(frozen=True, slots=True)
 class PageReceived:
-    """A page of a slice of the plan arrived.
+    """A page of one of the plan's slices arrived.
 
     Attributes:
         slice: the query.
         number: the page, from 1.
         events: events on this page.
-        pages: the number of pages of the slice; equal to `number` on the last page. None while
+        pages: the number of pages in the slice; equal to `number` on the last page. None while
             unknown.
     """
 
@@ -114,15 +114,15 @@ class PageReceived:
 
 @dataclass(frozen=True, slots=True)
 class PageDrift:
-    """Pages of a slice moved during the pull or contradict each other; events may be missing.
+    """The pages of a slice shifted during the pull or contradict each other; events may be missing.
 
     Attributes:
         slice: the query.
         number: the page that shows the drift, from 1.
-        repeated: how many events of this page had arrived before and were left out.
-        distinct: the number of different events of the slice so far.
+        repeated: how many of this page's events had already arrived and were left out.
+        distinct: the number of distinct events in the slice so far.
         total: the service's count of events in the slice, if it states one.
-        last: whether this is the last page; then `distinct` should equal `total`.
+        last: whether this is the last page; if so, `distinct` should equal `total`.
         contradicted: whether this last page also says that more pages follow.
     """
 
@@ -153,7 +153,7 @@ class PageDrift:
 
 @dataclass(frozen=True, slots=True)
 class PartialAnswer:
-    """A response of status 200 holds both data and an error, so some data may be missing.
+    """A response with status 200 contains both data and an error, so some data may be missing.
 
     Attributes:
         url: the address of the request.
@@ -196,7 +196,7 @@ class HoursVerified:
     Attributes:
         hours: the number of hours checked so far.
         total: the number of hours to check.
-        deep: whether hours are compared with a bulk export; otherwise, files are checked.
+        deep: whether hours are compared with a bulk export; otherwise, only the files are checked.
     """
 
     hours: int
@@ -233,7 +233,7 @@ class Observer:
         """Receive the start of a wait for quota or for an export."""
 
     def plan(self, info: PullPlanned) -> None:
-        """Receive the queries of a pull before they are sent; raise an error to send none."""
+        """Receive the queries of a pull before they are sent; raise an error to stop them."""
 
     def page(self, info: PageReceived) -> None:
         """Receive a page of events."""
@@ -245,10 +245,10 @@ class Observer:
         """Receive a response with both data and an error; the client also logs a warning."""
 
     def bytes(self, info: BytesReceived) -> None:
-        """Receive the size of a piece of a file that arrived."""
+        """Receive the progress of a file download."""
 
     def output(self, info: BytesWritten) -> None:
-        """Receive the size of the output of `write`, except for a pipe, which has no size."""
+        """Receive how much `write` has written so far, except to a pipe, which has no size."""
 
     def verified(self, info: HoursVerified) -> None:
         """Receive the progress of a verification."""

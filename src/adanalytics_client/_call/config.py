@@ -12,7 +12,7 @@ from adanalytics_client._call.retry import RetryPolicy
 from adanalytics_client.errors import ConfigurationError
 
 OnLimit = Literal["wait", "raise"]
-"""What to do when the requests of an hour are used up."""
+"""What to do when the hour's requests are used up."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 GroupBy = Literal["day", "campaign", "demand_tag"]
-"""The groupings of a summary."""
+"""The ways to group a summary."""
 
 _LOG = logging.getLogger("adanalytics_client")
 _ACCEPT_JSON = ("accept", "application/json")

@@ -14,20 +14,20 @@ LONGEST_PAUSE = 60.0
 class RetryPolicy:
     """How many times, and for how long, a request is tried.
 
-    The bound of a wait grows as `first_wait * 2**n` up to `longest_wait`. Each wait is a random
-    time below its bound ("full jitter",
+    The upper limit for the wait before retry `n`, counted from 0, is `first_wait * 2**n`, but at
+    most `longest_wait`. Each wait is a random time below its limit ("full jitter",
     https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/). A longer
-    `Retry-After` of the service takes precedence.
+    `Retry-After` from the service takes precedence.
 
     Attributes:
-        attempts: the most times that a request is sent, at least 1.
-        first_wait: the bound of the first wait, in seconds.
-        longest_wait: the largest bound of any wait, in seconds.
+        attempts: the maximum number of times that a request is sent, at least 1.
+        first_wait: the upper limit for the first wait, in seconds.
+        longest_wait: the highest limit for any wait, in seconds.
         budget: seconds for one request with its login, redirects and retries, not counting waits
             for quota. A step that would exceed the budget is cut short, so a long `timeout` does
-            not multiply. Once the budget is over, nothing is sent.
-        patience: a pull that already has pages waits this many seconds for a service that is down
-            (no connection, 502, 503 or 504), whatever `attempts` says: a deployment takes as long.
+            not multiply. Once the budget is used up, nothing is sent.
+        patience: how many seconds a pull with pages waits for a service that is down (no
+            connection, 502, 503 or 504), whatever `attempts` says: enough for a deployment.
 
     Raises:
         ConfigurationError: for a number that is out of range.
@@ -55,7 +55,7 @@ class RetryPolicy:
         check_seconds("RetryPolicy: patience", self.patience, zero=True)
 
     def bound(self, repeat: int) -> float:
-        """Return the longest wait in seconds before retry number `repeat`, counted from 0.
+        """Return the upper limit in seconds for the wait before retry `repeat`, counted from 0.
 
         Examples:
             >>> [RetryPolicy().bound(repeat) for repeat in (0, 1, 2, 10)]

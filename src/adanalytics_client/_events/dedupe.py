@@ -18,24 +18,24 @@ _LOG = logging.getLogger("adanalytics_client")
 
 
 class SeenEvents:
-    """The ids of yielded events, so that overlapping pulls yield each event once.
+    """The ids of events already yielded, so that overlapping pulls yield each event only once.
 
     Pass this object to `events(..., seen=)`: the pull leaves out events whose ids are in it, and
     adds the ids of yielded events. An id is text or a whole number. An event without an id is
     always yielded; if no event of a page has an id, a warning is logged. A page counts as yielded
-    when the next page is requested, a file when the file is complete. So a pull that breaks off can
-    repeat events but never loses one. Pickle the object for use in another process. Use it in one
-    pull at a time.
+    when the next page is requested, and a file when it is complete. So a pull that breaks off can
+    repeat events but never loses any. Pickle the object for use in another process. Use it in only
+    one pull at a time.
 
     Args:
         event_ids: ids to begin with, such as those in a file of an earlier pull.
-        most: the most ids to remember, about 130 bytes each; beyond that, the oldest are forgotten.
-            While a file or a table is written, memory holds up to twice as many ids.
+        most: the maximum number of ids, about 130 bytes each; beyond that, the oldest are
+            forgotten. While a file or a table is being written, up to twice as many are in memory.
 
     Attributes:
-        most (int): the most ids that are remembered.
+        most (int): the maximum number of ids to remember.
         repeated: the number of events left out so far.
-        forgotten: ids that were dropped because of `most`; zero means that no repeat was missed.
+        forgotten: the number of ids forgotten because of `most`; if zero, no repeat was missed.
 
     Raises:
         ConfigurationError: when `most` is not a whole number of at least 1, or an id is neither
@@ -76,10 +76,10 @@ class SeenEvents:
         return f"SeenEvents({len(self):,} of at most {self.most:,} ids)"
 
     def add(self, event_ids: Iterable[EventId]) -> None:
-        """Add ids; an id that is already known does not become newer.
+        """Add ids; adding a known id again does not make it newer.
 
         Raises:
-            ConfigurationError: for a value that is not an id; the ids before it are added.
+            ConfigurationError: for a value that is not an id; the ids before it have been added.
 
         Examples:
             >>> seen = SeenEvents(["e-1"])

@@ -17,7 +17,7 @@ from adanalytics_client._events.paging import Cursor, contradiction
 from adanalytics_client.errors import ProtocolError
 
 OnDrift = Literal["raise", "warn"]
-"""Whether to raise an error or only warn if a slice has fewer events than its pages state."""
+"""Whether to raise an error or only warn if a slice has fewer events than the service states."""
 
 MOST_ATTEMPTS = 3
 """How often a slice is started from its first page."""

@@ -98,13 +98,13 @@ class Page:
         number: the number of the page in its slice, from 1.
         rows: the events as dicts; numbers with a fraction are Decimal.
         last: whether this is the last page of its slice.
-        token: an ASCII word. The same query with `Client.events(..., resume=token)` continues after
-            these rows, even in another process. If `max_events` cut the page, that query begins
-            with the whole page and repeats its rows.
+        token: an opaque ASCII string. Repeat the query with `Client.events(..., resume=token)` to
+            continue after these rows, even in another process. If `max_events` cut the page short,
+            the repeated query yields the whole page again.
         total: the number of events on all pages of the slice, if the service states it.
-        drift: repeated events or a contradiction on this page, or None.
+        drift: the drift on this page (repeated events or a contradiction), or None.
         partial: an error that the service sent along with the events, or None.
-        request_id: the `X-Request-Id` of the response, for the service's support.
+        request_id: the `X-Request-Id` of the response, to quote to the service's support.
 
     Examples:
         >>> query = client.events("2026-01-15", split="daily", per_page=200)
@@ -128,13 +128,13 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class TextPage:
-    """One page of events, as the received text.
+    """One page of events, as the text that was received.
 
     The attributes `slice`, `number`, `last`, `token`, `total`, `drift`, `partial` and `request_id`
     are those of `Page`.
 
     Attributes:
-        jsonl: each event on its own line, with the service's own digits.
+        jsonl: one event per line, with numbers exactly as the service sent them.
         events: the number of events.
 
     Examples:

@@ -19,7 +19,7 @@ MOST_SLICES = 200_000
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """One query: days from `start` to `end`, both included, and one hour of each day or all."""
+    """One query for the days from `start` to `end`, both included: one hour of each day or all."""
 
     start: date
     end: date
@@ -37,15 +37,15 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class DateRange:
-    """Days from `start` to `end`, both included, that are all divided in the same way.
+    """The days from `start` to `end`, both included, all divided in the same way.
 
-    A few ranges describe a plan for years, so the plan fits into a resume token.
+    A few ranges can describe a plan that covers years, so the plan fits into a resume token.
 
     Attributes:
         start: the first day.
         end: the last day, included.
-        cut: one query per `hour` or per `day`, or `whole` for one query of all days.
-        hours: with the cut `hour`, how many hours of each day are requested.
+        cut: `hour` or `day` for one query per hour or per day, or `whole` for a single query.
+        hours: when `cut` is `hour`, how many hours of each day are requested.
 
     Examples:
         >>> week = DateRange(date(2026, 1, 12), date(2026, 1, 18), "hour")
@@ -71,7 +71,7 @@ class DateRange:
         return days * self.hours if self.cut == "hour" and hour is None else days
 
     def slices(self, hour: int | None) -> Iterator[Slice]:
-        """Yield the queries of this range in order; with an hour, only that hour of each day.
+        """Yield the queries of this range in order; with an `hour`, only for that hour of each day.
 
         Examples:
             >>> month = DateRange(date(2026, 1, 1), date(2026, 1, 31), "whole")
@@ -126,10 +126,10 @@ _CUTS: dict[Split, Cut] = {"hourly": "hour", "daily": "day", "none": "whole", "a
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The slices of a pull in the order of their events, and the size of a page.
+    """The slices of a pull, in the order of their events, and the page size.
 
-    With `split="auto"`, the plan is one slice. After its first page, the pull goes on either with
-    more pages or with queries for days and hours.
+    With `split="auto"`, the plan has a single slice. After the first page, the pull continues
+    either with more pages or with queries for days and hours.
 
     Attributes:
         start: the first day to pull.
@@ -137,12 +137,12 @@ class Plan:
         split: how these days are divided.
         per_page: the number of events on a full page.
         slices: the queries, each of one page or more.
-        ranges: the same queries, as runs of days that are divided in the same way.
-        hour: the one hour to pull of each day, or None for all hours.
+        ranges: the same queries, grouped into runs of days that are divided in the same way.
+        hour: the hour to pull from each day, or None for all hours.
         days: the days passed to `only_days`, or None for all days.
-        max_events: the most events of the pull, or None; in a resumed pull, those still to come.
+        max_events: the maximum number of events, or None; in a resumed pull, the number remaining.
         before: the moment passed to `only_before`, or None.
-        params: further query parameters, as pairs of name and value.
+        params: additional query parameters, as pairs of a name and a value.
 
     Examples:
         >>> print(client.events("2026-01-01", "2026-01-31").plan)
@@ -163,7 +163,7 @@ class Plan:
 
     @property
     def least_requests(self) -> int:
-        """Return the number of requests if each query has one page; every further page adds one.
+        """Return the number of requests if each query has one page; each further page adds one.
 
         A pull that stops at `max_events` may need fewer requests.
         """
@@ -173,10 +173,10 @@ class Plan:
 
     @property
     def most_requests(self) -> int | None:
-        """Return the most requests that the pull takes, apart from retries; None without a bound.
+        """Return the maximum number of requests, not counting retries; None if there is no bound.
 
-        Only `max_events` and a plan without slices set a bound. The bound assumes full pages, and
-        includes an extra page of each slice, which ends slices without metadata.
+        There is a bound only if `max_events` is set or the plan has no slices. The bound assumes
+        full pages and one extra page per slice, to find the end of slices without page metadata.
         """
         if not self.slices or self.max_events == 0:
             return 0
@@ -192,7 +192,7 @@ class Plan:
     def only_days(self, days: Iterable[Day]) -> Self:
         """Return the plan with queries for `days` only, such as `client.dates()`.
 
-        A query of several days still returns events of the days between them.
+        A query that spans several days still returns the events of the days in between.
 
         Raises:
             ConfigurationError: for a value that is not a day.

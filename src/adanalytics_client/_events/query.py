@@ -174,10 +174,10 @@ class QueryBase(Generic[D, M]):
         return self._pull.plan
 
     def only_days(self, days: Iterable[Day]) -> Self:
-        """Return the same pull with requests for `days` only.
+        """Return the same pull, but with requests for `days` only.
 
-        This saves requests but filters no events: with `none` and `auto`, a query of several days
-        also returns the events of the days between them.
+        This saves requests but does not filter events: with the splits `none` and `auto`, a query
+        that spans several days also returns the events of the days in between.
 
         Raises:
             ConfigurationError: for a value that is not a day, and for a resumed pull.
@@ -192,8 +192,8 @@ class QueryBase(Generic[D, M]):
     def only_before(self, moment: datetime) -> Self:
         """Return the same pull without requests for days and hours that begin after `moment`.
 
-        Otherwise, a pull of today requests all 24 hours, even those that have not begun. When it is
-        resumed later, the pull does not request hours that began in the meantime.
+        Otherwise, a pull of today requests all 24 hours, even those that have not begun. If the
+        pull is resumed later, it still leaves out hours that began in the meantime.
 
         Raises:
             ConfigurationError: for a moment without a time zone, and for a resumed pull.

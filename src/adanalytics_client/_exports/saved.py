@@ -95,8 +95,8 @@ class SavedJob(Generic[D]):
     def to_json(self) -> str:
         """Return the job as text, to continue it elsewhere.
 
-        The text has no credential, but it may have signed addresses: anyone with such an address
-        can read the export until the address expires. The same is true of a pickled job.
+        The text contains no credential, but it may contain signed addresses: anyone with such an
+        address can read the export until the address expires. The same is true of a pickled job.
 
         Examples:
             >>> with open("job.json", "w") as file:
@@ -106,7 +106,7 @@ class SavedJob(Generic[D]):
 
     @property
     def order(self) -> ExportOrder:
-        """Return the content that was ordered."""
+        """Return the order: what the export contains."""
         return self._saved.order
 
     @property

@@ -25,7 +25,7 @@ class ExportFile:
     """One file of an export. Its repr leaves out the address, which may be signed.
 
     Attributes:
-        url: the absolute address. Its text is complete; its repr leaves out a signature.
+        url: the absolute address. As a string, it is complete; its repr leaves out any signature.
         name: the file name, if the service stated one.
         size_bytes: the length, if known.
         sha256: the SHA-256 checksum in hex, if known.
@@ -39,17 +39,17 @@ class ExportFile:
 
 @dataclass(frozen=True, slots=True)
 class ExportStatus:
-    """The known state of an export.
+    """The last known state of an export.
 
     Attributes:
         phase: working, done, failed or expired.
         status_text: the service's own word for the state, if there is one.
         export_id: the service's id of the export, if there is one.
-        files: the files to download; until the export is done, the announced files.
+        files: the files to download, or, until the export is done, the files announced so far.
         reason: why the export failed or is not ready, or what a finished export lacks; in the
             service's words, if there are any.
         row_count: the number of events in the export, if known.
-        retry_after: seconds before the next request, if the service stated them.
+        retry_after: seconds to wait before the next request, if the service stated them.
         answered_at: the time of the response, in UTC.
         request_id: the `X-Request-Id` of the response.
         poll_url: the address that returns the next status.
@@ -121,7 +121,7 @@ ONE_HOUR = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class ExportOrder:
-    """What an export contains. A key that is not documented is sent only if it is set.
+    """What an export contains. An undocumented field is sent only if it is set.
 
     Attributes:
         start: the first day.
@@ -142,7 +142,7 @@ class ExportOrder:
         """Check an order.
 
         Raises:
-            ConfigurationError: for a wrong day or an empty format.
+            ConfigurationError: for an invalid day or an empty format.
 
         Examples:
             >>> ExportOrder.make("2026-01-15", None, file_format="jsonl", compression=None).body()

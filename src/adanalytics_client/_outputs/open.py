@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from adanalytics_client._outputs.arrow.output import ArrowOutput
 
 Format = Literal["jsonl", "csv", "parquet", "arrow"]
-"""The formats of `write`; text is compressed if a path ends in `.gz`."""
+"""The formats of `write`; text formats are compressed if the path ends in `.gz`."""
 
 
 Output: TypeAlias = "JsonlOutput | CsvOutput | ArrowOutput"

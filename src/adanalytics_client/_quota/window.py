@@ -57,11 +57,11 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class QuotaState:
-    """The quota left at one moment, after the requests of all processes on this machine.
+    """The quota left at one moment, after the requests from all processes on this machine.
 
     Attributes:
         limit: requests per hour, or None when the client does not count.
-        remaining: requests that this client may send now, apart from its `reserve`; None when the
+        remaining: requests that this client may send now, not counting its `reserve`; None when the
             client does not count.
         resumes_at: when the next request may be sent, in UTC; None means now.
     """
@@ -73,7 +73,7 @@ class QuotaState:
     def wait_for(self, requests: int) -> float:
         """Return an upper bound on the seconds until this many requests may be sent.
 
-        The bound is one hour per exhausted quota.
+        The bound is one hour for each time that the quota runs out.
 
         Examples:
             >>> client.quota.wait_for(1_000), client.quota.wait_for(2_500)

@@ -31,23 +31,23 @@ _OPTIONS = ("partner", "start", "end", "baseUrl")
 
 
 class AdAnalyticsDataSource(DataSource):
-    """Events of the service as Spark rows, for a first look: Spark reads bulk exports in parallel.
+    """The service's events as Spark rows, for a first look: Spark reads bulk exports in parallel.
 
     Spark plans a `load()` at its first action: the driver requests the days with data, orders an
-    export of each day, and waits for all exports. Each file is a partition. Each action downloads
-    all files again; `adanalytics_client.spark.sync` downloads them once.
+    export for each day, and waits for all exports. Each file becomes a partition. Each action
+    downloads all files again; `adanalytics_client.spark.sync` downloads them once.
 
     Only planning needs quota and the credential, which comes from the environment of the driver's
     Python workers. Executors download from signed addresses without a credential.
 
     Other Args: Options of `spark.read`:
-        partner (str): the partner whose events are read; by default `ADANALYTICS_PARTNER`.
+        partner (str): the partner to read events for; by default `ADANALYTICS_PARTNER`.
         start (str): the first day, as for `Client.events`; required.
-        end (str): the last day, included; by default the last day of `start`.
+        end (str): the last day, included; by default the last day of the period that `start` names.
         baseUrl (str): the address of the service; by default `ADANALYTICS_BASE_URL`.
 
     Raises:
-        ConfigurationError: for an option that is unknown, missing or wrong.
+        ConfigurationError: for an option that is unknown, missing or invalid.
 
     Examples:
         >>> spark.dataSource.register(AdAnalyticsDataSource)

@@ -21,9 +21,9 @@ def sync(
 ) -> "DataFrame":
     """Bring a dataset up to date on the executors, and return its events.
 
-    The driver orders an export of each day that lacks hours. Each file is a Spark task, which needs
-    no credential. The driver then compares the days with the summary and commits their hours. All
-    machines must reach the dataset under the same name. `dataset.report` is the result.
+    The driver orders an export for each day that lacks hours. Each file becomes a Spark task, which
+    needs no credential. The driver then compares the days with the summary and commits their hours.
+    All machines must reach the dataset at the same location. `dataset.report` is the result.
 
     Args:
         spark: a classic session; Spark Connect has no RDDs.
@@ -36,7 +36,7 @@ def sync(
         The events, which Spark reads from the dataset's files, with the columns `date` and `hour`.
 
     Raises:
-        DatasetError: when hours are missing after the commit, with the command to pull them.
+        DatasetError: if hours are missing after the commit; the error has the command to pull them.
         ConfigurationError, AdAnalyticsError: as for `Dataset.tasks` and `Dataset.commit`.
 
     Examples:

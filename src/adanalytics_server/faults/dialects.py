@@ -13,7 +13,7 @@ from adanalytics_server.answers import Answers
 
 
 class DialectError(ValueError):
-    """A dialect is invalid; the text says what is possible."""
+    """A dialect is invalid; the message says what is allowed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,7 @@ _FRACTION = r"[01](\.[0-9]{1,9})?|\.[0-9]{1,9}"
 
 
 class FaultError(ValueError):
-    """A fault is invalid; the text says what is wrong and what is possible."""
+    """A fault is invalid; the message says what is wrong and what is allowed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +95,7 @@ class Fault:
         content_type: for the effect ``status``, the content type of ``body``.
         retry_after: for the effect ``status``, the ``Retry-After`` header, sent unchanged.
         seconds: for the effects ``latency`` and ``slow_body``, the duration.
-        rows: for the effect ``page_drift``, the number of rows by which later pages move.
+        rows: for the effect ``page_drift``, the number of rows by which later pages shift.
 
     Raises:
         FaultError: a field is invalid, or the fields do not fit together.

@@ -77,14 +77,14 @@ class Faults:
         """Arm faults; the server tries them after those that are already armed.
 
         Raises:
-            FaultError: a text is not a valid fault; then no fault is armed.
+            FaultError: a sentence is not a valid fault; in that case, none is armed.
         """
         parsed = [parse_fault(fault) if isinstance(fault, str) else fault for fault in faults]
         with self._lock:
             self._armed += [_Armed(fault, random.Random(fault.seed)) for fault in parsed]  # noqa: S311  # dice, not secrets
 
     def clear(self) -> None:
-        """Disarm all faults; requests that a fault delays continue."""
+        """Disarm all faults; requests delayed by a fault continue."""
         with self._lock:
             self._armed = []
         self.release()

@@ -37,7 +37,7 @@ class PortInUse(OSError):
 
 
 class LocalServerError(RuntimeError):
-    """The server did not start or did not stop; the text says why."""
+    """The server did not start or did not stop; the message says why."""
 
 
 def listen(host: str, port: int) -> socket.socket:
