@@ -148,7 +148,7 @@ def prices(
 
     Args:
         estimate: the number of events in the range.
-        quota: the requests left in the current hour; without a limit, there are no waits.
+        quota: the quota that is left; without a limit, there are no waits.
         concurrency: requests in flight.
         pace: the assumed speed of the service and the connection.
 
