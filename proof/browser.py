@@ -98,7 +98,7 @@ def _other_site() -> Iterator[tuple[dict[str, str], int]]:
             pass
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as other:
-        Thread(target=other.serve_forever).start()
+        Thread(target=other.serve_forever, args=(0.01,)).start()
         try:
             yield pages, other.server_port
         finally:

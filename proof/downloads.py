@@ -69,7 +69,7 @@ def between(server: str, answer: Callable[[bytes, int], Answer], *, cut: float) 
         def _pass_on(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             sent = {name: text for name, text in self.headers.items() if name.lower() != "range"}
-            got = httpx.request(self.command, server + self.path, headers=sent, content=body)
+            got = http.request(self.command, server + self.path, headers=sent, content=body)
             status, has_range, said, length = got.status_code, None, got.content, None
             if self.path.startswith("/exports/") and got.is_success:
                 if asked := self.headers.get("Range"):
@@ -94,10 +94,13 @@ def between(server: str, answer: Callable[[bytes, int], Answer], *, cut: float) 
             pass
 
     proxy = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = Thread(target=proxy.serve_forever)
+    # How often it looks for its end; the default of half a second is longer than a try.
+    thread = Thread(target=proxy.serve_forever, args=(0.01,))
     thread.start()
     try:
-        yield f"http://127.0.0.1:{proxy.server_port}"
+        # One client for all requests, because making one takes longer than a request.
+        with httpx.Client() as http:
+            yield f"http://127.0.0.1:{proxy.server_port}"
     finally:
         proxy.shutdown()
         thread.join()
