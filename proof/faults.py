@@ -9,8 +9,8 @@ import os
 import random
 import subprocess
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
-from pathlib import Path
 
 from adanalytics_server.faults import DIALECTS
 from proof.downloads import SPARK, downloads, readers
@@ -27,12 +27,15 @@ from proof.trial import (
     TYPED,
     Tally,
     Trial,
+    Truth,
     csv_rows,
     find_truth,
     trial,
 )
 
 SEEDS, QUICK_SEEDS = 300, 10
+# Commands, which mostly wait.
+AT_ONCE = 4
 EXPLANATION = """\
 The reference server misbehaves in every way that it can. Each of {faults} faults is tried in three
 ways: permanently, once, and once after a first good answer. Each of the server's {dialects}
@@ -83,14 +86,25 @@ def combination(dice: random.Random) -> list[str]:
     return [f"{fault} {dice.choice(times)}" for fault in some]
 
 
-def command_line(at: Trial, faults: Sequence[str], folder: Path) -> None:
-    """Pull the events by the command, which has the time of the machine."""
-    at.server.reset()
+def command_lines(tally: Tally, truth: Truth, tries: int) -> None:
+    """Pull the events by the command, which waits in the machine's time, so several at once."""
+
+    def pull(number: int) -> tuple[str, str]:
+        faults = combination(random.Random(f"command {number}"))
+        with trial(tally, truth) as at:
+            outcome, said = _command_line(at, faults)
+        return outcome, f"{faults} {said}"
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        for outcome, what in pool.map(pull, range(tries)):
+            tally.add("command line: events", outcome, what)
+
+
+def _command_line(at: Trial, faults: Sequence[str]) -> tuple[str, str]:
     at.server.faults.add(*faults)
-    file = folder / "events.csv"
-    file.unlink(missing_ok=True)
+    file, folder = at.folder / "events.csv", str(at.folder)
     access = {"ADANALYTICS_BASE_URL": at.server.url, "ADANALYTICS_API_KEY": at.server.api_key}
-    state = {"XDG_STATE_HOME": str(folder), "XDG_CONFIG_HOME": str(folder)}
+    state = {"XDG_STATE_HOME": folder, "XDG_CONFIG_HOME": folder}
     done = subprocess.run(
         [*PROGRAM, "--partner", at.server.partner, "events", FIRST, LAST, "-o", str(file)],
         env={**os.environ, **access, **state},
@@ -100,11 +114,9 @@ def command_line(at: Trial, faults: Sequence[str], folder: Path) -> None:
         timeout=120,
     )
     if done.returncode == 0:
-        outcome = SAME if csv_rows(file) == at.truth.events else SILENT
-    else:
-        told = done.stderr.strip() and "Traceback" not in done.stderr and not file.exists()
-        outcome = TYPED if told else OTHER
-    at.tally.add("command line: events", outcome, f"{faults} {done.stderr}")
+        return SAME if csv_rows(file) == at.truth.events else SILENT, done.stderr
+    told = done.stderr.strip() and "Traceback" not in done.stderr and not file.exists()
+    return TYPED if told else OTHER, done.stderr
 
 
 def measure(quick: bool) -> Section:
@@ -117,8 +129,7 @@ def measure(quick: bool) -> Section:
                 at.each([f"{effect} {times}"])
         downloads(at, ON_DOWNLOAD, quick=quick)
         readers(at, SOON[:: 6 if quick else 1], has_spark=has_spark)
-        for seed in range(seeds // 10):
-            command_line(at, combination(random.Random(f"command {seed}")), at.folder)
+    command_lines(tally, truth, seeds // 10)
     dialects = ["reference", *list(DIALECTS)[:: 9 if quick else 1]]
     for number, dialect in enumerate(dialects):
         with trial(tally, truth, dialect=dialect) as at:
