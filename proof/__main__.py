@@ -8,30 +8,20 @@ proof/2026-11-24.json, to compare later runs with. Only a full run, which has ne
 """
 
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime
-from importlib import import_module
 from pathlib import Path
 
 import click
 from rich.console import Console
 
 from proof.measuring import machine
-from proof.report import Results, Section, side_by_side, table, write_page
+from proof.report import Results, side_by_side, table, write_page
+from proof.sections import SECTIONS, measure_all
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "build" / "proof" / "RESULTS.json"
 EXPLANATION = ROOT / "docs" / "explanation"
-# In the order of the page. Each module has a function `measure(quick: bool) -> Section`.
-SECTIONS = [
-    *("client", "start", "economy", "server", "faults", "damage", "kills", "stores", "load"),
-    *("security", "mutation"),
-]
-
-
-def measure(name: str, *, quick: bool) -> Section:
-    """Measure the section of that name."""
-    section: Section = import_module(f"proof.{name}").measure(quick)
-    return section
 
 
 @click.command(context_settings={"show_default": True})
@@ -54,16 +44,14 @@ def main(*, quick: bool, names: tuple[str, ...], compare: Path | None) -> None:
     started = datetime.now(UTC)
     results = Results(started.isoformat(timespec="minutes"), command, machine(ROOT))
     earlier = None if compare is None else Results.read(compare)
-    for name in names or SECTIONS:
-        console.print(f"Measuring: {name}", highlight=False, style="dim")
-        before = results.seconds
-        results = results.with_section(
-            name, measure(name, quick=quick), datetime.now(UTC) - started
-        )
+    chosen = names or SECTIONS
+    for name, section in measure_all(chosen, quick=quick):
+        results = results.with_section(name, section, datetime.now(UTC) - started)
         # After each section, so that a failure in a later one loses nothing.
         results.write(RESULTS)
-        console.print(table(results.sections[name]))
-        console.print(f"{name}: {results.seconds - before:.0f} s", style="dim", end="\n\n")
+        console.print(table(section), end="\n\n")
+    results = replace(results, sections={name: results.sections[name] for name in chosen})
+    results.write(RESULTS)
     if earlier is not None:
         results = results.with_section(
             "two-runs", side_by_side(earlier, results), datetime.now(UTC) - started

@@ -12,6 +12,7 @@ from proof.economy import Load, planned
 from proof.measuring import ProofError, run
 from proof.mutation import ROOT, changed, mutations
 from proof.report import Plot, Results, Section, goal, side_by_side, table, write_page
+from proof.sections import SECTIONS, UNTIMED, measure_all
 
 SECTION = Section(
     title="Bodies",
@@ -99,3 +100,10 @@ def test_a_process_that_fails_says_why(tmp_path: Path) -> None:
 def test_the_line_of_each_mutation_is_there_once() -> None:
     texts = [changed(each, ROOT) for each in mutations()]
     assert len(texts) == 40
+
+
+def test_sections_without_times_come_first_from_processes_of_their_own() -> None:
+    measured = dict(measure_all(["mutation", "damage"], quick=True))
+    assert list(measured) == ["damage", "mutation"]
+    assert measured["damage"].figures["damage, verify, silent"] == 0
+    assert set(UNTIMED) < set(SECTIONS)
