@@ -17,7 +17,7 @@ from proof.measuring import Cost, ProofError, in_turn, ratio, run, spread
 from proof.report import Plot, Section, goal, plain
 from proof.service import DAY, PROGRAM, Service, generated, serving
 
-EVENTS, QUICK_EVENTS = 300_000, 30_000
+EVENTS, QUICK_EVENTS = 300_000, 10_000
 ROUNDS, QUICK_ROUNDS = 3, 1
 PAGE = 10_000
 OPENAPI = Path(__file__).parent.parent / "docs" / "reference" / "openapi.json"

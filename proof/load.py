@@ -31,11 +31,11 @@ from adanalytics_server.admin import create_key
 from proof.measuring import ProofError
 from proof.puller import LIMIT, WAYS, Held, digests
 from proof.report import Section, table
-from proof.service import PROGRAM, Service, generated, server_command, serving
+from proof.service import EMAIL, PROGRAM, Service, generated, server_command, serving
 from proof.trial import FIRST, LAST, OTHER, SAME, TYPED, WARNED, essence, held_rows
 
 SECONDS, QUICK_SECONDS = 60.0, 5.0
-EVENTS_A_DAY = 6_000
+EVENTS_A_DAY, QUICK_EVENTS_A_DAY = 6_000, 1_500
 VIOLATED = "violations"
 # In ten minutes it settles at 330 to 380, of which the programs and libraries are 70.
 MOST_MEGABYTES = 500
@@ -181,17 +181,16 @@ def watched(service: Service) -> Iterator[list[bool]]:
         thread.join()
 
 
-def load(seconds: float) -> Section:
+def load(seconds: float, *, events_a_day: int = EVENTS_A_DAY) -> Section:
     """Pull in all ways while the data change, then look at what was pulled."""
     counts: dict[str, Counter[str]] = {}
     dice = random.Random(26)
     options = ["--export-inline-max", "1000"]
-    with serving(generated(EVENTS_A_DAY, days=2), limit=LIMIT, options=options) as service:
+    with serving(generated(events_a_day, days=2), limit=LIMIT, options=options) as service:
         history = begin(service)
         data = service.folder / "data"
         keys = [
-            create_key(data, "ada@example.org", name=f"key {number}")
-            for number in range(int(10 + seconds))
+            create_key(data, EMAIL, name=f"key {number}") for number in range(int(10 + seconds))
         ]
         environment = {**os.environ, **service.environment, "PROOF_KEYS": " ".join(keys)}
         service.process.forget_peak()
@@ -292,7 +291,7 @@ def _section(
 
 def measure(quick: bool) -> Section:
     """Load the server for a while."""
-    return load(QUICK_SECONDS if quick else SECONDS)
+    return load(QUICK_SECONDS, events_a_day=QUICK_EVENTS_A_DAY) if quick else load(SECONDS)
 
 
 @click.command(context_settings={"show_default": True})

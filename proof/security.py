@@ -355,7 +355,7 @@ def measure(quick: bool) -> Section:
         use_library(server, found)
         use_command_line(server, found)
     read_server(found)
-    missing["secrets: Spark"] = use_spark(found)
+    missing["secrets: Spark"] = "not in a quick run" if quick else use_spark(found)
     for subject, lines in found.failed.items():
         for line in lines:
             print(f"{subject}: {line}")

@@ -26,7 +26,7 @@ EVENTS, QUICK_EVENTS = 1_000_000, 100_000
 DAYS = 10
 PAGE = 10_000
 ROUNDS, QUICK_ROUNDS = 3, 1
-REPEATS = 4
+REPEATS, QUICK_REPEATS = 4, 1
 GROWTH_ROUNDS, QUICK_GROWTH_ROUNDS = 15, 2
 OURS = "ours"
 LAST = str(date.fromisoformat(DAY) + timedelta(days=DAYS - 1))
@@ -135,7 +135,7 @@ def _rounds(
     return {name: costs[1:] for name, costs in found.items()}
 
 
-def _cost(asks: dict[str, tuple[Running, Ask]], rounds: int, repeats: int = REPEATS) -> Costs:
+def _cost(asks: dict[str, tuple[Running, Ask]], rounds: int, repeats: int) -> Costs:
     """Ask in turn, and return the cost of one answer to each: the median of the rounds."""
     return {name: middle(costs) for name, costs in _rounds(asks, rounds, repeats).items()}
 
@@ -184,7 +184,7 @@ def _pages(service: Service, plain: Path, events: int, rounds: int, rows: Rows) 
             asks[f"{name} Datasette"] = process, _get(others, table, **shape, _next=after)
             asks[f"{name} FastAPI"] = api_process, _get(others, f"{api}/events", **query)
         asks["file"] = api_process, _get(others, f"{api}/static")
-        costs = _cost(asks, rounds)
+        costs = _cost(asks, rounds, REPEATS if events == EVENTS else QUICK_REPEATS)
     for name in numbers:
         ways = {OURS: costs[f"{name} ours"], "Datasette": costs[f"{name} Datasette"]}
         ways["FastAPI and aiosqlite"] = costs[f"{name} FastAPI"]

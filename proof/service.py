@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from adanalytics_server.admin import add_partner, add_user, create_key
 from proof.measuring import ProofError, Running, started, wait_until
 
 PROGRAM = [sys.executable, "-m", "adanalytics_cli"]
 DAY = "2026-01-15"
 PARTNER = "acme"
+EMAIL = "ada@example.org"
 # More than a run sends, so that each answer still states what is left, as usual.
 REQUESTS_AN_HOUR = 1_000_000
 
@@ -84,11 +86,10 @@ def serving(
     with TemporaryDirectory() as name:
         folder = Path(name)
         data = folder / "data"
-        server_command("partner", "add", PARTNER, data=data)
-        user = ["user", "add", "ada@example.org", "--role", "admin", "--password-stdin"]
-        server_command(*user, data=data, stdin="a long password\n")
+        add_partner(data, PARTNER, name=PARTNER, currency="USD")
+        add_user(data, EMAIL, password="a long password", role="admin", partners=())
         fill(data)
-        key = server_command("key", "create", "--user", "ada@example.org", "--name", "k", data=data)
+        key = create_key(data, EMAIL, name="k")
         words = ["--rate-limit", str(limit), *options]
         with serving_folder(data, options=words) as (url, process):
             yield Service(url, key, folder, process)
