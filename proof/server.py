@@ -47,8 +47,8 @@ OFFSET, so its late pages cost more. The static file contains the bytes of our f
 summaries have a dozen more columns and are sent over HTTP. DuckDB's summaries stay in its own
 process, whose memory is not measured. All loads read the same {few:,} rows from a CSV file. Our
 load also checks each field, keeps hourly summaries and stores no event twice. sqlite-utils, which
-takes longest, loads once; the other programs load {rounds} times. Our export also computes the SHA-256 of
-its file.
+takes longest, loads once; the other programs load {rounds} times. Our export also computes the
+SHA-256 of its file.
 
 The figures for 10 and 100 million events are extrapolated from the growth between {few:,} and
 {events:,} events, which was measured in {growth} pairs of runs. Their range covers the middle half
