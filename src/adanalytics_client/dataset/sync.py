@@ -108,7 +108,9 @@ class Sync:
             if delivered:
                 report.wanted = staging.expect(delivered.hours())
                 collect(delivered.pulled(folder))
-                collect(fetcher.pulled(delivered.undivided(), needs.service))
+                # One by one, because after a few failures the fetcher leaves the others out.
+                for query in delivered.undivided():
+                    collect(fetcher.pulled([query], needs.service))
             pull(needs.asked, needs.service)
             doubtful = self._doubtful_hours(needs, staging)
             pull(dict.fromkeys(doubtful, Reason.RESTATED), needs.service)

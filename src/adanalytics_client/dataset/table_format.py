@@ -11,6 +11,7 @@ from contextlib import closing, contextmanager
 from datetime import date
 from functools import cached_property
 from importlib import import_module
+from os.path import realpath
 from typing import Any
 
 import pyarrow as pa
@@ -186,12 +187,15 @@ class IcebergLog:
 
     def _load(self, catalog: Any) -> Any:  # noqa: ANN401  # read only where it is installed
         table = catalog.load_table(self._name)
-        if table.location() != self._location:
+        # Another spelling of the same folder is right, and the names in the table keep theirs.
+        ours, self._location = self._location, table.location()
+        if realpath(ours) != realpath(self._location):
             raise DatasetError(
-                f"{'.'.join(self._name)} in the catalog is the table of {table.location()}.",
+                f"{'.'.join(self._name)} in the catalog is the table of {self._location}.",
                 remedy="Name another default catalog. If the dataset was moved, delete its "
                 f"{OURS}/catalog.db.",
             )
+        self._root = self._location.removesuffix(f"{OURS}/iceberg")
         return table
 
     def _files(self, table: Any) -> Iterator[Any]:  # noqa: ANN401  # as above

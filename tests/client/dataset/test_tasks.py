@@ -14,7 +14,15 @@ import pyarrow.dataset
 import pytest
 from werkzeug import Request, Response
 
-from adanalytics_client import ConfigurationError, DatasetError, DownloadError, ExportExpired
+from adanalytics_client import (
+    Client,
+    ConfigurationError,
+    DatasetError,
+    DownloadError,
+    ExportExpired,
+    ProtocolError,
+    RetryPolicy,
+)
 from adanalytics_client.dataset import Dataset, Part, Task
 from adanalytics_client.dataset.tasks import execute
 from adanalytics_server.faults import Fault
@@ -25,7 +33,6 @@ if TYPE_CHECKING:
 
     from pytest_httpserver import HTTPServer
 
-    from adanalytics_client import Client
     from adanalytics_server.local import LocalServer
 
 FIRST, SECOND = "2026-01-15", "2026-01-16"
@@ -349,7 +356,32 @@ def test_a_line_break_in_quotes_is_read_by_the_commit(
     assert not all(part.hours for part in parts)
     report = dataset.commit(client, parts)
     assert (report.events, report.failed) == (300, [])
+    # One is for the file of this test.
+    assert asked(server).count("start_export") == 2
     assert dataset.verify(client, until=FIRST).is_whole
+
+
+def test_a_file_that_no_one_can_read_is_reported_by_its_task(
+    server: LocalServer, client: Client, dataset: Dataset, httpserver: HTTPServer
+) -> None:
+    _offer(server, httpserver, b"event_id\n1,2\n")
+    (task,) = dataset.tasks(client, FIRST)
+    with pytest.raises(ProtocolError, match="columns"):
+        task.run()
+
+
+def test_each_day_that_a_commit_cannot_download_is_reported(
+    server: LocalServer, client: Client, dataset: Dataset
+) -> None:
+    server.add_events([event(event_time=f"2026-01-{day}T05:00:00Z") for day in range(17, 23)])
+    tasks = dataset.tasks(client, FIRST, "2026-01-22")
+    parts = [Part(task.start, 0, 1, task.stated, 0, ()) for task in tasks]
+    server.faults.add("500 always on download")
+    key, once = server.api_key, RetryPolicy(attempts=1)
+    with Client(server.url, api_key=key, partner="acme", retry=once) as impatient:
+        report = dataset.commit(impatient, parts)
+    assert len(report.failed) == len(tasks) == 8
+    assert all(f"--to {dataset.place}" in failed.message for failed in report.failed)
 
 
 def test_a_commit_leaves_other_days_than_the_planned_ones_alone(

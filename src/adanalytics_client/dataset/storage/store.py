@@ -41,7 +41,7 @@ class LocalStore:
     """
 
     def __init__(self, root: Path, place: str) -> None:
-        self._root, self._real = root.absolute(), root.resolve()
+        self._root = root.absolute()
         self.place = place
         # Folders with new names that a loss of power could still lose.
         self._unsynced: set[Path] = set()
@@ -143,8 +143,7 @@ class LocalStore:
 
     def address(self, name: str) -> str:
         """Return the whole path of a name, or its address, for other readers."""
-        # A table refuses another spelling of its place.
-        return str(self._real / name)
+        return str(self._path(name))
 
     @contextmanager
     def lock(self) -> Iterator[None]:

@@ -30,6 +30,7 @@ from adanalytics_client._quota.store import open_store as open_quota
 from adanalytics_client._version import __version__
 from adanalytics_client.dataset.layout import PartFormat
 from adanalytics_client.dataset.manifest import FinishedHour
+from adanalytics_client.dataset.partition import HourUnknown
 from adanalytics_client.dataset.parts import join_pieces, write_hours
 from adanalytics_client.dataset.planning import Query
 from adanalytics_client.dataset.spool import folder_of, read_start
@@ -76,8 +77,8 @@ def run_task(task: Task) -> Part:
             download(export, bare, file)
         try:
             part = sort(task, file, folder)
-        except ProtocolError:
-            if not task.section:
+        except ProtocolError as error:
+            if not task.section or isinstance(error, HourUnknown):
                 raise
             # Perhaps it begins or ends inside a line, after a line break in quotes.
             part = Part(task.start, task.number, task.of, task.stated, 0, ())
