@@ -44,11 +44,11 @@ class Way:
 
 WAYS = [
     Way("jsonl", "**`adanalytics events -o x.jsonl`**", "x.jsonl"),
-    Way("requests_json", "requests, json, a line for each event", "x.jsonl", "jsonl", 0.30),
+    Way("requests_json", "requests and json, one line per event", "x.jsonl", "jsonl", 0.30),
     Way("httpx_orjson", "httpx and orjson in four threads", "x.jsonl", "jsonl", 0.30),
-    Way("httpx_bodies", "httpx, reading the same bodies only", "bytes.txt", "jsonl", 1.8),
+    Way("httpx_bodies", "httpx, only reading the same bodies", "bytes.txt", "jsonl", 1.8),
     Way("checked_jsonl", "httpx and msgspec, the same checks by hand", "x.jsonl", "jsonl"),
-    Way("curl", "curl, saving the same bodies", "bodies", "jsonl"),
+    Way("curl", "curl, only saving the same bodies", "bodies", "jsonl"),
     Way("parquet", "**`adanalytics events -o x.parquet`**", "x.parquet"),
     Way("httpx_polars", "httpx and polars to Parquet", "x.parquet", "parquet", 0.5),
     Way("pyarrow_json", "httpx and pyarrow.json, parsing only", "count.txt", "parquet"),
@@ -61,24 +61,25 @@ WAYS = [
     Way("dlt_rest_api", "dlt, rest_api to Parquet files", "dlt", "sync", 0.15),
 ]
 EXPLANATION = """\
-One day of {events:,} events is pulled from the reference server, over loopback, in several ways.
-Each way runs {rounds}, alternating with the others; a figure is the median, with the minimum and
-the maximum in parentheses. A way is measured as a whole process, from its start to its end. *CPU*
-is the user and system time of the process and its children; *Memory* is the peak of the largest of
-them. The CPU of the server is not included. *Ours / this* is the CPU of our program divided by that
-of the way in this row, in the same round. A value below 1 means that our program takes less CPU.
+Several programs pull one day of {events:,} events from the reference server over loopback. Each
+program runs {rounds}, alternating with the others; a figure is the median, with the minimum and the
+maximum in parentheses. Each measurement covers the whole process, from its start to its end. *CPU*
+is the user and system time of the process and its children; *Memory* is the peak memory of the
+largest of them. The server's CPU is not included. *Ours / this* is the CPU of our program divided
+by that of the program in this row, in the same round. A value below 1 means that our program takes
+less CPU.
 
 Each peer runs in its own environment, with the versions in `proof/peers/*.txt`, and has to write
-the same number of events. The peers that only read, parse or decode show the lowest CPU time
-possible. Our programs also compare all pages with the totals that the service states, and look for
+the same number of events. The peers that only read, parse or decode show the lowest possible CPU
+time. Our programs also compare all pages with the totals that the service states, and look for
 repeated events. The only peer with these checks is *the same checks by hand*: a single-threaded
-program for this response format alone, without retries, quota, settings or progress. Its CPU is
-roughly the price of the checks. This peer already takes more than 1.8 times the CPU of the peer
-that only reads, and more than 0.3 times that of the orjson peer, so these two goals are out of
-reach. For Parquet, parsing alone, with pyarrow.json, takes about half of the CPU that the polars
-peer takes in total. The checks, the types and the file take additional CPU. For typed events,
-pydantic itself takes most of the CPU, in our client as in the peer. `sync` also hashes its files
-and flushes them to disk.
+program for this response format alone, without retries, quota, settings or progress. Its CPU shows
+roughly what the checks cost. Even this peer takes more than 1.8 times the CPU of the peer that only
+reads, and more than 0.3 times that of the orjson peer, so the goals of at most 1.8 and 0.3 for
+those two peers are out of reach. For Parquet, parsing alone, with pyarrow.json, takes about half of
+the CPU that the polars peer takes in total. Our program needs additional CPU for the checks, the
+types and the file. For typed events, pydantic itself takes most of the CPU, in our client as in the
+peer. `sync` also hashes its files and flushes them to disk.
 """
 QUICK = "On so few events the start of the programs is most of the cost, so the goals do not apply."
 

@@ -28,9 +28,9 @@ AS_IT_IS = "read as it is"
 OUTCOMES = (SAME, TYPED, OTHER, SILENT, AS_IT_IS)
 EXPLANATION = """\
 One file of a dataset is cut short, emptied, removed or overwritten with another file, or one of its
-bits is changed. `verify` compares checksums and has to notice all damage; damage that it misses is
-*silent*. A query compares no checksums, so it notices only damage that makes a file unreadable.
-*Read as it is* means that the query returned different rows without an error.
+bits is flipped. `verify` compares checksums and has to notice all damage; damage that it misses
+counts as *silent*. A query compares no checksums, so it notices only damage that makes a file
+unreadable. *Read as it is* means that the query returned different rows without an error.
 """
 
 

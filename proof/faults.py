@@ -37,19 +37,19 @@ SEEDS, QUICK_SEEDS = 300, 10
 # Commands, which mostly wait.
 AT_ONCE = 4
 EXPLANATION = """\
-The reference server misbehaves in every way that it can. Each of {faults} faults is tried in three
+The reference server misbehaves in every way that it can. Each of {faults} faults strikes in three
 ways: permanently, once, and once after a first good answer. Each of the server's {dialects}
-dialects is tried, too. Then come {seeds} random combinations of two or three faults, half of them
-in a dialect. Each operation is tried on {events} events of two days; the operation *events* reads
-several pages. The rows have to equal those that a plain HTTP client receives without faults. *Typed
-error* means an exception class of the client or, on the command line, an exit status with an error
-message. A sync that says which hours are left also counts as a typed error if the hours that it
-committed are right. *Warned* means different rows, with a warning that the data changed or that an
-answer had no body. *Silent* means different rows without any warning.
+dialects is tested, too. Then come {seeds} random combinations of two or three faults, half of them
+in a dialect. Each operation works on {events} events from two days; the operation *events* reads
+several pages. The rows have to match those that a plain HTTP client receives without faults. *Typed
+error* means one of the client's own exceptions or, on the command line, an exit status with an
+error message. A sync that says which hours are left also counts as a typed error if the hours that
+it committed are right. *Warned* means different rows, with a warning that the data changed or that
+an answer had no body. *Silent* means different rows without any warning.
 
-The file of a finished export is also downloaded with these faults, with wrong answers to the
-request for the rest of the file, and after its address has expired. The tasks of a sync and the
-Spark data source both run in this process, and download once with each fault.
+A finished export's file is also downloaded with these faults, with wrong answers to requests for
+the rest of a partly downloaded file, and after the file's address has expired. The tasks of a sync
+and the Spark data source both run in the proof's own process, and download once with each fault.
 """
 STATUSES = (200, 204, 301, 304, 400, 401, 403, 404, 409, 410, 418, 425, 429, 500, 502, 503, 504)
 EFFECTS = (

@@ -44,16 +44,16 @@ OUTCOMES = (SAME, TYPED, ENDED, OTHER, TORN, WRONG)
 SOURCE = Path(__file__).with_name("forgetful.c")
 EXPLANATION = """\
 Commands are killed with SIGKILL at a random moment between their start and their usual end. Other
-commands run short of a resource: files can grow only to a random size, as on a full disk, or there
-are few file descriptors or little address space. The columns from *Same* to *Other error* show how
-the command ended. *Typed error* is one of our own error messages, with its remedy. *Other error* is
-any other error, such as that of a library that runs out of memory.
+commands run short of a resource: a random limit on the size of files imitates a full disk, or the
+command gets few file descriptors or little address space. The columns from *Same* to *Other error*
+show how the command ended. *Typed error* means one of our own error messages, which says what to
+do. *Other error* means any other error, such as one from a library that runs out of memory.
 
 Afterwards, the visible data are compared with what a plain HTTP client receives from the server. A
-dataset must consist of complete hours, and an export or a load must be there as a whole or not at
-all; everything else counts as *half-written*. Then the same command runs undisturbed and has to
-produce exactly the server's rows; otherwise the try counts as *wrong afterwards*. The last two
-columns have to be 0.
+dataset must consist of complete hours, and an export or a load must be either complete or absent;
+anything else counts as *half-written*. Then the same command runs undisturbed and has to produce
+exactly the server's rows; otherwise the try counts as *wrong afterwards*. The last two columns have
+to be 0.
 
 A power cut is simulated. A library is loaded before the program and records what the program writes
 and syncs, and which file names it creates. After the kill, bytes that were not synced are cut off,
@@ -61,7 +61,7 @@ and new names are removed if their folder was not synced afterwards. {power}
 
 To test the quota, two programs count their requests in one log while both are killed again and
 again. The server must not receive more than the {quota} requests that are allowed per hour. To test
-the clock, the client's clock is set one year off.
+a wrong clock, the client's clock is set one year back or one year ahead.
 """
 # Sends requests until the log says that the hour is used up.
 SENDER = """
@@ -389,7 +389,7 @@ def measure(quick: bool) -> Section:
                     found.setdefault(f"{what}, {work.name}", []).append(ended)
         for seed in range(QUICK_SHARED if quick else SHARED):
             ended = quota(bench, random.Random(f"quota {seed}"))
-            found.setdefault("kill -9 of two that share a quota", []).append(ended)
+            found.setdefault("kill -9 of two programs that share a quota", []).append(ended)
         for days in (-365, 365):
             found.setdefault("clock a year off", []).extend(
                 [each] for each in with_clock(bench, days)

@@ -45,15 +45,15 @@ LIVE_SECONDS = 5.0
 ROOT = Path(__file__).parent.parent
 EXPLANATION = """\
 For {seconds:.0f} seconds, seven processes pull two days from one server, each in a different way.
-Meanwhile, `adanalytics server load` adds events to some hours and replaces others, {loads} times.
-*Same* means that the rows equal a state that the server had during the pull. An export or a summary
-has to equal such a state as a whole; a pull of several requests has to do so hour by hour. A query
-reads a dataset that another process is syncing, and may find any earlier state of an hour. *Warned*
-means that a pull mixed rows from several states of the server, and warned that the data had
-changed.
+Meanwhile, `adanalytics server load` runs {loads} times. Each run either adds events to one hour or
+replaces all of its events. *Same* means that the rows match a state that the server was in during
+the pull. An export or a summary has to match one such state as a whole; a pull of several requests
+may match a different one in each hour. A query reads a dataset that another process is syncing, and
+may find any earlier state of an hour. *Warned* means that a pull mixed rows from several states of
+the server, and warned that the data had changed.
 
 The processes share keys and the log of their requests. Each key has {limit} requests per hour, and
-the processes use them up. No answer may be 429. The server may use at most {megabytes} MB of
+the processes use up all of them. No answer may be 429. The server may use at most {megabytes} MB of
 memory, and it has to answer `/livez` within {live:.0f} s at all times. At the end, the datasets are
 synced once more: their rows have to equal those of the server, and `verify` must find no damage.
 *Violations* have to be 0.
@@ -212,9 +212,9 @@ def load(seconds: float, *, events_a_day: int = EVENTS_A_DAY) -> Section:
         requests = re.findall(r" (\d{3}) [\d.]+ ms .*key:(\d+)", log)
         for name in ("by-pages", "by-export"):
             whole = _is_whole(service, Path(service.folder, name), keys[-1], history.states[-1])
-            counts[f"dataset {name} at the end"] = Counter({SAME if whole else VIOLATED: 1})
+            counts[f"dataset `{name}`, at the end"] = Counter({SAME if whole else VIOLATED: 1})
     used = len({key for _, key in requests})
-    counts[f"requests, none beyond the quotas of {used} keys"] = Counter(
+    counts[f"requests with {used} keys, none over quota"] = Counter(
         VIOLATED if status == "429" else SAME for status, _ in requests
     )
     counts["answers of `/livez`"] = Counter(SAME if each else VIOLATED for each in answered)

@@ -194,7 +194,7 @@ def machine(root: Path) -> dict[str, str]:
         "adanalytics": f"{version('adanalytics')}, commit {commit.stdout.strip() or 'unknown'}",
         "processor": f"{_processor()}, {os.cpu_count()} cores",
         "memory": f"{os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE') / 2**30:.1f} GiB",
-        "load": f"an average of {os.getloadavg()[0]:.1f} processes at the start",
+        "load": f"a load average of {os.getloadavg()[0]:.1f} at the start",
         "system": f"{platform.system()} {platform.release()}, Python {platform.python_version()}",
         "libraries": ", ".join(f"{name} {version(name)}" for name in packages),
     }

@@ -34,10 +34,10 @@ SURVIVED, HUNG = "nothing", "a test that hangs"
 PASSED, FAILED = 0, 1
 EXPLANATION = """\
 Central lines of the code are changed, one at a time. They concern planning, paging, pacing,
-retries, exact numbers, the commit of a dataset, exports, secrets, money and storage. The tests that
-ought to notice a change pass without it. A change is *killed* when one of these tests fails, or
-hangs for twice the time that all of them take without the change. `make mutation` recorded the
-outcomes, the oldest one on {date}.
+retries, exact numbers, the commit of a dataset, exports, secrets, money and storage. Each change
+comes with the tests that ought to notice it; without the change, these tests pass. A change is
+*killed* when one of these tests fails, or hangs for twice the time that all of them take without
+the change. `make mutation` recorded the outcomes, the oldest one on {date}.
 """
 
 

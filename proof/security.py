@@ -37,16 +37,16 @@ EXAMPLES, QUICK_EXAMPLES = 40, 3
 KEYS = "/settings/api-keys"
 EXPLANATION = """\
 schemathesis {version} generates valid and invalid requests from the server's OpenAPI document, and
-runs all of its checks on them; *Checks* is the number of requests. The web pages are requested over
-plain HTTP as a browser would request them, with and without a session. They are also requested as
-another site would, with every value of `Sec-Fetch-Site` and `Origin`. Then Chromium signs in and
-opens pages of another origin and of another site, which try to submit forms to the server, frame
-its pages and read its answers.
+runs all of its checks on the responses; in its row, *Checks* is the number of requests. The web
+pages are requested over plain HTTP as a browser would request them, with and without a session.
+They are also requested as if by another site, with various values of `Sec-Fetch-Site` and `Origin`.
+Then Chromium signs in and opens pages from another origin and from another site, which try to
+submit forms to the server, frame its pages and read its answers.
 
-The keys and passwords that were used, including wrong ones, must not appear in any place that the
-table lists under *secrets*, whether in plain text, in base64 or percent-encoded. Every log is at
-level DEBUG. For Spark, the checks are those of `tests/spark/test_secrets.py`: plans, pages of the
-UI, logs, errors, and the command lines of a driver and its executors. *Failed* has to be 0.
+The keys and passwords that were used, including wrong ones, must not appear in any of the places
+that the table lists under *secrets*, whether as plain text, in base64 or percent-encoded. Every log
+is at level DEBUG. For Spark, `tests/spark/test_secrets.py` checks the plans, the pages of the UI,
+the logs, the errors, and the command lines of a driver and its executors. *Failed* has to be 0.
 """
 
 

@@ -35,24 +35,24 @@ RANGE = {"start_date": DAY, "end_date": LAST}
 FORMS = {"csv": "CSV", "jsonl": "JSON", "parquet": "PARQUET"}
 MOST_MEGABYTES = 250
 EXPLANATION = """\
-The server has {events:,} events over {days} days. *CPU* is the CPU time that the server's process
-takes for one answer; for loads and for copies by other programs, it is that of the whole process.
-*Wall* is the time until all bytes have arrived. *Memory* is the peak memory of the process during
-the measurement.
+The server holds {events:,} events from {days} days. *CPU* is the CPU time that the server's process
+takes for one answer; for loads, and for copies by other programs, it is the CPU time of the whole
+process. *Wall* is the time until all bytes have arrived. *Memory* is the peak memory of the process
+during the measurement.
 
 The other servers have the same rows in one SQLite or DuckDB table, with an index on the date. A
 page has {page:,} events. Datasette continues after the last row of the previous page, so a late
 page costs no more than the first. The endpoint with FastAPI and aiosqlite, 40 lines of code, uses
 OFFSET, so its late pages cost more. The static file contains the bytes of our first page. Our
-summaries have a dozen more columns and are sent over HTTP. DuckDB's summaries stay in its own
-process, whose memory is not measured. All loads read the same {few:,} rows from a CSV file. Our
-load also checks each field, keeps hourly summaries and stores no event twice. sqlite-utils, which
-takes longest, loads once; the other programs load {rounds} times. Our export also computes the
-SHA-256 of its file.
+summaries have a dozen more columns than DuckDB's, and are sent over HTTP. DuckDB's summaries stay
+in its own process, whose memory is not measured. All loads read the same {few:,} rows from a CSV
+file. Our load also checks each field, keeps hourly summaries and stores no event twice.
+sqlite-utils, which takes longest, loads once; the other programs load {rounds} times. Our export
+also computes the SHA-256 of its file.
 
 The figures for 10 and 100 million events are extrapolated from the growth between {few:,} and
-{events:,} events, which was measured in {growth} pairs of runs. Their range covers the middle half
-of the pairs.
+{events:,} events, which was measured in {growth} pairs of runs. Each extrapolated range covers the
+middle half of these pairs.
 """
 Command = list[str | Path]
 Ask = Callable[[], object]
@@ -192,7 +192,7 @@ def _pages(service: Service, plain: Path, events: int, rounds: int, rows: Rows) 
             ways["a static file"] = costs["file"]
         deep = costs[f"{name} ours"].cpu / costs["page 1 ours"].cpu
         memory = goal(costs[f"{name} ours"].megabytes, MOST_MEGABYTES, " MB")
-        depth = f"{goal(deep, 1.2, ' times page 1')} ({deep:.2f})"
+        depth = f"{goal(deep, 1.2, ' times page 1')} (measured: {deep:.2f})"
         rows.add(name, ways, memory if name == "page 1" else depth)
 
 

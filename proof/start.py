@@ -26,12 +26,13 @@ HTTP = "import httpx, pydantic; httpx.Client; pydantic.BaseModel"
 CLIENT = "import adanalytics_client; adanalytics_client.Client"
 MODELS = "import adanalytics_client; adanalytics_client.Client; adanalytics_client.Event"
 EXPLANATION = """\
-Each program runs {rounds} times as a whole process, alternating with its peer. A figure is the
-median, with the minimum and the maximum in parentheses. Start and import times include the start of
-Python itself. For the CPU of a request, both clients request the list of days with data
-{requests:,} times on one connection, and our client also records each request in the log that all
-programs share. The server in the last rows is a `LocalServer` inside a test. A time without a peer
-is the shortest of ten, since other work on the machine can only make them longer.
+Each program runs {rounds} times, from its start to its end, alternating with its peer. A figure is
+the median, with the minimum and the maximum in parentheses. Start and import times include the
+start of Python itself. For the CPU of a request, our client and httpx each request the list of days
+with data {requests:,} times on one connection; our client also records each request in the log that
+all programs share. The server in the last rows is a `LocalServer` inside a test. A time without a
+peer is the shortest of ten measurements, since other work on the machine can only make a
+measurement longer.
 """
 
 

@@ -43,12 +43,13 @@ STRUCK, KILLING = 0.1, 0.05
 HOLDER = "works on"
 TRIES, QUICK_TRIES = 6, 1
 EXPLANATION = """\
-Syncs write a dataset to moto's S3 server. This server fails either before it carries out a request,
-or afterwards, so that only the answer is lost. Syncs are killed at a random request. Then the
-visible data are compared with what a plain HTTP client receives from the server. After that, a sync
-without faults has to produce exactly the server's rows, and `verify` must find no damage; otherwise
-the try counts as *wrong afterwards*. If two syncs run at once, either both succeed, or one reports
-that the other one is working on the dataset, which counts as a *typed error*.
+In each try, a sync writes a dataset to moto's S3 server. The server fails either before it carries
+out a request, or afterwards, so that only the answer is lost. Some of the syncs are killed at a
+random request. Then the visible data are compared with what a plain HTTP client receives from the
+server. After that, a sync without faults has to produce exactly the server's rows, and `verify`
+must find no damage; otherwise the try counts as *wrong afterwards*. If two syncs run at once,
+either both succeed, or one reports that the other one is working on the dataset, which counts as a
+*typed error*.
 """
 
 

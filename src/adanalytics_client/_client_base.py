@@ -130,8 +130,8 @@ class ClientBase(Generic[Http, Driving]):
         """Return a client with the settings in `environ`, by default the process's environment.
 
         The settings are `ADANALYTICS_BASE_URL`, `ADANALYTICS_PARTNER`, and `ADANALYTICS_API_KEY` or
-        `ADANALYTICS_EMAIL` with `ADANALYTICS_PASSWORD`. The keywords are those of the constructor
-        and override the environment; a credential that you pass replaces the one found there.
+        `ADANALYTICS_EMAIL` with `ADANALYTICS_PASSWORD`. The constructor's keyword arguments
+        override the environment; a credential that you pass replaces the one found there.
 
         Raises:
             ConfigurationError: when a variable is missing; the error names it.
@@ -191,7 +191,7 @@ class ClientBase(Generic[Http, Driving]):
 
         The settings come from the profile in `$XDG_CONFIG_HOME/adanalytics/config.toml`. The key or
         token comes from the keyring or a private file. Environment variables are not read. The
-        keywords are those of the constructor and override the profile.
+        keyword arguments mean the same as in the constructor, and override the profile.
 
         Raises:
             ConfigurationError: when the profile or its login is missing or cannot be used; the

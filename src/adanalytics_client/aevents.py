@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 class AsyncEventQuery(QueryBase[AsyncDriver, M]):
-    """An `EventQuery` for `async for` and `await`, which converts pages in threads.
+    """The asynchronous `EventQuery`, for `async for` and `await`; it converts pages in threads.
 
     Examples:
         >>> query = client.events("2026-01-15")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Client(ClientBase[HttpClient, SyncDriver]):
-    """A thread-safe connection to the service for one partner, and a context manager.
+    """A thread-safe connection to the service for one partner; it is also a context manager.
 
     A forked child can keep using the client: it opens its own connections.
 
@@ -36,14 +36,14 @@ class Client(ClientBase[HttpClient, SyncDriver]):
         password: the password of the account.
         token: a token from an earlier login.
         partner: the partner to read data for; every method that reads data needs it.
-        timeout: seconds without a byte before a request fails; by default that of `http`, or 60.
+        timeout: seconds without data before a request fails; by default `http`'s timeout, or 60.
         retry: how many times, and for how long, to try a request; see `RetryPolicy`.
         limit: requests per hour that the service allows this key, or None for no limit.
-        reserve: how many requests of the limit to leave for other users of the same key.
+        reserve: how many requests per hour to leave for other users of the same key.
         on_limit: `wait` until requests are available again, or `raise` QuotaExceeded or
             RateLimited. The default is the value of `ADANALYTICS_ON_LIMIT`, or `wait`.
         max_wait: the longest wait for quota, in seconds; a longer wait raises an error. The default
-            is 7200, as a wait can exceed one hour if other processes send first or were killed.
+            is 7200: a wait can exceed one hour if other processes send first or have been killed.
         quota_log: where to count sent requests. With `shared`, all processes of this user share the
             count in `$XDG_STATE_HOME/adanalytics/quota`; a `Path` names a different folder to
             share; with `memory`, this client counts only its own requests. The default is the value
@@ -104,7 +104,7 @@ class Client(ClientBase[HttpClient, SyncDriver]):
         """Return the days that have data.
 
         Raises:
-            AdAnalyticsError: when the service is unreachable, refuses or answers unexpectedly.
+            AdAnalyticsError: when the request fails or is refused, or the answer is unexpected.
 
         Examples:
             >>> client.dates()
@@ -130,7 +130,7 @@ class Client(ClientBase[HttpClient, SyncDriver]):
 
         Raises:
             ConfigurationError: for a wrong day or grouping.
-            AdAnalyticsError: when the service is unreachable, refuses or answers unexpectedly.
+            AdAnalyticsError: when the request fails or is refused, or the answer is unexpected.
 
         Examples:
             >>> client.summary("2026-01-01", "2026-01-31", group_by="campaign").rows[0].ecpm
@@ -192,15 +192,15 @@ class Client(ClientBase[HttpClient, SyncDriver]):
         Args:
             start: the first day: a date or datetime (or one from pandas or numpy), `YYYY-MM-DD`,
                 20260115, `today`, `yesterday`, a month such as `2026-01`, or a number of days ago
-                such as `-7d`. Days are in UTC, by the client's clock.
-            end: the last day, in the same forms; a month means its last day. By default, the last
+                such as `-7d`. Days are in UTC; the client's clock says which day is `today`.
+            end: the last day, as for `start`; a month means its last day. By default, the last
                 day that `start` covers; `-7d` alone means the last seven days, including today.
             hour: pull only this hour, 0 to 23, of each day.
             split: `hourly` queries each hour separately, as the service advises for large days;
                 `daily` queries each day; `none` queries the whole range. `auto` begins with the
                 whole range and continues with days or hours if there are too many pages.
-            per_page: events per page, 1 to 10,000; by default the value in the `resume` token, else
-                10,000, or `max_events` if that is less.
+            per_page: events per page, 1 to 10,000; by default the value in the `resume` token.
+                Without a token, the default is 10,000 or `max_events`, whichever is less.
             concurrency: the maximum number of requests in flight, 1 to 64. The first page is
                 fetched on its own, so reading just one event costs only one request. After that,
                 the number in flight doubles with each page that you read.
@@ -212,12 +212,12 @@ class Client(ClientBase[HttpClient, SyncDriver]):
                 none is wasted.
             resume: the `token` of a page of the same query; the pull continues after that page, or
                 repeats that page if `max_events` cut it short.
-            seen: the ids of earlier events. The pull leaves these events out and adds its own ids.
+            seen: ids of earlier events. The pull skips these events and adds the ids of its own.
             on_drift: what to do if a query ends with fewer events than its pages announced, because
-                its pages shifted meanwhile. `raise` repeats the query up to twice, yields the
-                events that are new, and raises ProtocolError if events are still missing; `warn`
-                accepts what arrived and logs it. At the end of the pull, queries that were answered
-                without a body are treated in the same way.
+                its pages shifted while they were read. `raise` repeats the query up to twice,
+                yields the events that are new, and raises ProtocolError if events are still
+                missing; `warn` accepts what arrived and logs it. At the end of the pull, queries
+                that were answered without a body are treated in the same way.
             params: further query parameters that the service accepts, such as `{"campaign_id": 7}`;
                 a `resume` token works only with the same `params`. With `params`, the events are
                 not compared with a summary.
@@ -271,7 +271,7 @@ class Client(ClientBase[HttpClient, SyncDriver]):
         Raises:
             ConfigurationError: for a wrong day.
             AdAnalyticsError: when the service cannot be reached or refuses the request. After a
-                lost connection, it is not sent again, since the export may have started.
+                lost connection, the request is not repeated, since the export may have started.
 
         Examples:
             >>> job = client.start_export("2026-01-01", "2026-01-31")
@@ -307,7 +307,7 @@ class Client(ClientBase[HttpClient, SyncDriver]):
                 `.jsonl`, `.ndjson` or `.parquet`, and is csv for other suffixes.
             compression: as for `start_export`. The default is gzip if `to` ends in `.gz`.
             timeout: the longest wait for the export, in seconds.
-            progress: show waits and bytes on a terminal or in a notebook.
+            progress: show the bytes received and any waits, on a terminal or in a notebook.
 
         Raises:
             ConfigurationError: for a wrong day, path or timeout, or if the suffix of `to`

@@ -59,7 +59,7 @@ class AdAnalyticsError(Exception):
         attempts: how many times the request was sent; 0 if it was never sent.
         url: the requested address, without the values of a signed query.
         body: the first 64 KiB of the response's body as text, without secrets.
-        headers: the headers of the response, by lower-case name, without secrets and cookies.
+        headers: the response's headers, keyed by lower-case name, without secrets or cookies.
 
     `body` and `headers` are empty for an error without a response of its own, such as a failed
     export. The last answer about an export is in its job's `last_status.answer`.
@@ -138,7 +138,7 @@ class StatusError(AdAnalyticsError):
     Attributes:
         status: the HTTP status code.
         reason: the service's own words, shortened and with credentials removed.
-        errors: the service's words on individual fields, from `details` or `errors` in the body.
+        errors: what the service says about each field, from `details` or `errors` in the body.
     """
 
     status: int = 0
@@ -185,7 +185,7 @@ class RequestLimitReached(AdAnalyticsError):
 
 
 class QuotaExceeded(RequestLimitReached):
-    """By the client's count, no request is left this hour, or the service asked it to slow down."""
+    """The client's own count shows no requests left this hour, or the service said to slow down."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -260,7 +260,7 @@ class DownloadError(AdAnalyticsError):
 
     Attributes:
         part: the file that holds the bytes received so far; the same download resumes from it. None
-            if none of them can be used.
+            if these bytes cannot be used.
 
     Examples:
         >>> try:
@@ -273,7 +273,7 @@ class DownloadError(AdAnalyticsError):
 
 
 class ChecksumMismatch(DownloadError):
-    """A file arrived with the right length but not with the bytes that the service announced."""
+    """A file has the right length, but its checksum differs from the one the service announced."""
 
 
 class DatasetError(AdAnalyticsError):

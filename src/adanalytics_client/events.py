@@ -32,7 +32,7 @@ class EventQuery(QueryBase[SyncDriver, M]):
     """The result of `Client.events`: iterate over it for events, or get rows, pages or a file.
 
     The query sends nothing until you read it, and each read starts from the beginning. Leaving a
-    loop early also stops its requests. At most `2 * concurrency` pages are in memory.
+    loop early also stops its requests. At most `2 * concurrency` pages are in memory at a time.
 
     Examples:
         >>> query = client.events("2026-01-15")
@@ -94,7 +94,7 @@ class EventQuery(QueryBase[SyncDriver, M]):
     ) -> "pa.Table":
         """Return all events as one Arrow table.
 
-        Known columns are always present and come first, in the order of `Event`. Money is
+        Known columns are always present and come first, in the field order of `Event`. Money is
         `decimal128(18, 9)`, or `decimal128(38, 9)` if an amount needs more digits; times are
         `timestamp[ms, UTC]`, and days are `date32`. Other columns follow as text: strings
         unchanged, anything else as JSON.
@@ -129,8 +129,8 @@ class EventQuery(QueryBase[SyncDriver, M]):
         """Yield all events as Arrow batches, one per page, with the columns of `to_arrow`.
 
         There is always at least one batch. At most `2 * concurrency` pages and one batch are in
-        memory. An unknown column that first appears on a later page is added at the end from then
-        on. Once a money column needs `decimal128(38, 9)`, it keeps that type.
+        memory at a time. An unknown column that first appears on a later page is appended to that
+        batch and all later ones. Once a money column needs `decimal128(38, 9)`, it keeps that type.
 
         Examples:
             >>> query = client.events("2026-01-15", "2026-01-16", split="daily")
@@ -216,7 +216,7 @@ class EventQuery(QueryBase[SyncDriver, M]):
         Raises:
             ConfigurationError: before anything is sent, for an unknown format, a missing library,
                 or a path that cannot be a file; at the end, for a column that no event has.
-            ProtocolError: when a column of parquet or arrow cannot hold a value exactly; when
+            ProtocolError: when a parquet or arrow column cannot hold a value exactly; when
                 events are missing, except with `on_drift="warn"`.
             AdAnalyticsError: when a page cannot be fetched; an existing file then stays unchanged.
 

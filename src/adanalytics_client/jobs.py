@@ -30,8 +30,8 @@ class ExportJob(SavedJob[SyncDriver]):
         """Return the job that `to_json` saved, even in another process, without sending a request.
 
         Raises:
-            ConfigurationError: for any other text, or for an export from a service or partner other
-                than the client's.
+            ConfigurationError: for text that is not from `to_json`, or for an export from a service
+                or partner other than the client's.
 
         Examples:
             >>> kept = job.to_json()
@@ -67,7 +67,7 @@ class ExportJob(SavedJob[SyncDriver]):
             ExportFailed: with the service's reason.
             ExportExpired: when the files of the export are no longer available.
             ExportTimeout: when the export is not done in time; call `wait` again to wait longer.
-            ServerError, TransportError: when the service still fails when the timeout ends.
+            ServerError, TransportError: if the service is still failing when the timeout ends.
             ProtocolError: when a response makes no sense, or the last response names no file.
 
         Examples:
@@ -92,8 +92,8 @@ class ExportJob(SavedJob[SyncDriver]):
                 `path` is not a folder, or when there are more files than the process may have open.
             OSError: when `path` cannot be written; this is checked before any wait.
             ExportError: when the export fails, expires or is not done in time.
-            DownloadError: when the file does not arrive complete; `part` is the file with the
-                received bytes. The `__cause__` is the service's error, if any, such as a 503.
+            DownloadError: when the file does not arrive complete. The error's `part` is the file of
+                received bytes, and its `__cause__` is the service's error, if any, such as a 503.
             StatusError, TransportError: when the service fails or refuses the request, and no bytes
                 were kept.
             AuthenticationError, RequestLimitReached: even when bytes were kept; calling `download`

@@ -250,7 +250,7 @@ class OpenModel(BaseModel, metaclass=_ShortHelp):
         """Return a field by the service's name for it; a known field that was not sent is None.
 
         Raises:
-            KeyError: when the field is neither known nor sent.
+            KeyError: when the field is unknown and was not sent.
         """
         if name in type(self).model_fields:
             return getattr(self, name)
@@ -454,7 +454,7 @@ class SummaryRow(OpenModel):
 class Summary(OpenModel):
     """Aggregated metrics: `rows` in the service's order, and `totals` if the service sends them.
 
-    A loop yields the rows, and `len()` counts them. All other fields are kept as sent. If the
+    Iterating yields the rows, and `len()` counts them. All other fields are kept as sent. If the
     service sends a field `rows` that is not the list of rows, read it as `summary["rows_"]`.
 
     Examples:
@@ -470,9 +470,9 @@ class Summary(OpenModel):
     group_by: Annotated[str | None, _TEXT] = None
     """`day`, `campaign` or `demand_tag`. None when not grouped."""
     start_date: Annotated[_Date | None, _DAY] = None
-    """The first UTC day, included, such as `2026-01-15`."""
+    """The first UTC day (inclusive), such as `2026-01-15`."""
     end_date: Annotated[_Date | None, _DAY] = None
-    """The last UTC day, included, such as `2026-01-16`."""
+    """The last UTC day (inclusive), such as `2026-01-16`."""
     currency: Annotated[str | None, _TEXT] = None
     """ISO 4217 currency code of all amounts, such as `USD`."""
     timezone: Annotated[str | None, _TEXT] = None
@@ -502,7 +502,7 @@ class Summary(OpenModel):
     def to_pandas(self, *, amounts: "Amounts" = "exact") -> "pd.DataFrame":
         """Return the rows as a pandas DataFrame with Arrow types; see `to_arrow`.
 
-        It has no columns for days, campaigns or tags by which the summary is not grouped.
+        It has columns for days, campaigns or tags only if the summary is grouped by them.
 
         Args:
             amounts: `exact` for decimals, or `float`, which works in every pandas calculation.

@@ -1,4 +1,4 @@
-"""Calculate the requests, bytes and time that each way of pulling a range takes, without any I/O.
+"""Calculate the requests, bytes and time that each way to pull a range takes; this does no I/O.
 
 The service documents neither its speed nor the size of an event, so times and sizes are estimated
 with a `Pace`. The number of requests depends only on the number of events per day.
@@ -57,8 +57,8 @@ class Estimate:
     Attributes:
         start: the first day.
         end: the last day, included.
-        counts: the number of events by day, or None when it is unknown.
-        known_days: the days that have data, if their numbers of events are unknown.
+        counts: the number of events on each day, or None when it is unknown.
+        known_days: the days that have data, if their event counts are unknown.
         before: the moment that the pull passes to `only_before`, with a time zone, or None.
     """
 
@@ -72,7 +72,7 @@ class Estimate:
     def of(cls, summary: "Summary", start: date, end: date) -> "Estimate":
         """Return an estimate from the result of `client.summary(start, end, group_by="day")`.
 
-        `counts` is None when there are no rows, or when the rows lack days or events.
+        `counts` is None when there are no rows, or when a row lacks its day or its event counts.
 
         Examples:
             >>> start, end = date(2026, 1, 1), date(2026, 1, 31)
@@ -86,7 +86,7 @@ class Estimate:
 
     @property
     def events(self) -> int | None:
-        """Return a lower bound for the number of events, as summaries leave out filtered ones."""
+        """Return a lower bound for the number of events: summaries leave out filtered ones."""
         return None if self.counts is None else sum(self.counts.values())
 
     @property
@@ -99,7 +99,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What one way costs; `size` and `seconds` are None when the number of events is unknown.
+    """The cost of one `Way`; `size` and `seconds` are None when the number of events is unknown.
 
     Attributes:
         way: the way.
@@ -169,7 +169,7 @@ def prices(
 
 
 def choose(estimate: Estimate, found: Iterable[Price]) -> Choice:
-    """Return the way with the fewest requests, or an export if that beats waiting for quota.
+    """Return the way with the fewest requests, or an export if it is faster than waiting for quota.
 
     Examples:
         >>> day = date(2026, 1, 15)

@@ -32,8 +32,8 @@ def event_batch(
 ) -> "pa.RecordBatch":
     """Return events as one batch with the documented types.
 
-    Known columns are always present and come first, in the order of `Event`; others are text. Money
-    is `decimal128(38, 9)`, times are `timestamp[ms, UTC]`, and days are `date32`.
+    Known columns are always present and come first, in the field order of `Event`; others are text.
+    Money is `decimal128(38, 9)`, times are `timestamp[ms, UTC]`, and days are `date32`.
 
     Args:
         rows: events as `EventQuery.rows` yields them.
@@ -56,7 +56,7 @@ def event_batch(
 
 
 def jsonl_batch(lines: bytes, columns: Sequence[str] | None = None) -> "pa.RecordBatch":
-    """Return JSON lines as one batch, faster than `event_batch` if values are as documented.
+    """Return JSON lines as one batch; faster than `event_batch` if values are as documented.
 
     Args:
         lines: events as JSON in UTF-8, each followed by a line break.
@@ -79,9 +79,9 @@ def jsonl_batch(lines: bytes, columns: Sequence[str] | None = None) -> "pa.Recor
 
 
 def pairs_array(texts: "pa.StringArray") -> "pa.MapArray":
-    """Return JSON objects as Arrow maps of their members; each distinct text is parsed only once.
+    """Convert JSON objects to Arrow maps; each distinct text is parsed only once.
 
-    Values become text, as in any text column. A null value or object stays null.
+    Values become text, as in the text columns of `to_arrow`. A null value stays null.
 
     Args:
         texts: JSON text, with an object or null in each element. The map of a null element is null.

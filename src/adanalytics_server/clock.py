@@ -15,7 +15,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Clock:
-    """UTC time that can be moved and stopped.
+    """A UTC clock that can be moved and stopped.
 
     Examples:
         >>> clock = Clock()
@@ -49,7 +49,7 @@ class Clock:
                 self._frozen += round(seconds * 1000)
 
     def set(self, at: datetime) -> None:
-        """Set the time, given with a time zone; the clock keeps running or stays frozen."""
+        """Set the time, which must have a time zone; the clock keeps running or stays frozen."""
         with self._lock:
             if self._frozen is None:
                 self._offset += milliseconds_of(at) - self._now()
@@ -57,7 +57,7 @@ class Clock:
                 self._frozen = milliseconds_of(at)
 
     def freeze(self, at: datetime | None = None) -> None:
-        """Stop the clock at a time with a time zone; by default, at the current time."""
+        """Stop the clock, by default at the current time; any other time must have a time zone."""
         with self._lock:
             self._frozen = self._now() if at is None else milliseconds_of(at)
 

@@ -84,11 +84,11 @@ class ControlledServer:
         Args:
             events: mappings of fields, or models such as those of the client. A missing field gets
                 the value that ``event`` would give it. The same rules apply as for loading a file.
-            partner: the id of the partner, if not the server's own.
+            partner: the id of the partner; by default, the server's own partner.
             replace_hours: first remove existing events of the same hours, as a restatement does.
 
         Raises:
-            ControlError: an event is invalid; none is stored. The error has its number and field.
+            ControlError: an event is invalid; none is stored. The error names its number and field.
             TypeError: the events are not a list of mappings or models.
 
         Examples:
@@ -119,7 +119,7 @@ class ControlledServer:
 
         Args:
             email: the address.
-            role: a ``partner`` may read the data of ``partners``, an ``admin`` everything.
+            role: a ``partner`` may read the data of ``partners``; an ``admin`` may read everything.
             partners: ids of partners.
             password: at least eight characters.
 
@@ -210,8 +210,8 @@ class ControlledServer:
 class RemoteServer(ControlledServer):
     """A server that runs elsewhere, such as in a container, with its test controls on.
 
-    The constructor resets the server to its initial state, even after ``keep``. As a context
-    manager, it resets the server again at the end. Let only one test process use it at a time.
+    The constructor resets the server to its initial state, even after ``keep``. The end of a
+    ``with`` block resets the server again. Let only one test process use it at a time.
 
     Args:
         url: the server's address, such as ``http://127.0.0.1:8000``.

@@ -28,10 +28,10 @@ class Clock(Protocol):
     """
 
     def time(self) -> float:
-        """Return seconds since 1970-01-01 UTC."""
+        """Return the current time in seconds since 1970-01-01 UTC."""
 
     def monotonic(self) -> float:
-        """Return the seconds of a clock that never goes back, for deadlines."""
+        """Return the reading of a monotonic clock, in seconds; the client uses it for deadlines."""
 
     def sleeping(self, seconds: float) -> float:
         """Return how many real seconds to wait; called before the client waits `seconds`."""

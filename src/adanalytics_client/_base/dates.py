@@ -12,7 +12,7 @@ from typing import ClassVar
 from adanalytics_client.errors import ConfigurationError
 
 Day = str | int | date
-"""A day in any form that users write: a `datetime.date`, a number such as 20260115, or text that
+"""A day in any accepted form: a `datetime.date`, a number such as 20260115, or text that
 `Period.parse` reads.
 
 A `datetime`, a `pandas.Timestamp` or a `numpy.datetime64` stands for its day in UTC. Without a time
@@ -54,7 +54,7 @@ class Period:
 
     @classmethod
     def parse(cls, value: object, today: date) -> "Period":
-        """Read a day, `today`, `yesterday`, a number of days ago such as `-7d`, or whole months.
+        """Parse a day, `today`, `yesterday`, a number of days ago such as `-7d`, or whole months.
 
         Whole months are `2026-01`, `2026-Q3`, `2026`, `this-month` and `last-month`. A period that
         is still running is cut off at today.
@@ -104,7 +104,7 @@ class Period:
         return cls(first, min(last, today) if first <= today else last, months=months)
 
     def through(self, end: "Period | None") -> tuple[date, date]:
-        """Return the first and last day from this period to `end`, or of this period alone.
+        """Return the first and last day of this period, or of the range from it to `end`.
 
         Examples:
             >>> week = Period.parse("-7d", today=date(2026, 3, 9))
@@ -116,10 +116,10 @@ class Period:
         return self.since or self.first, self.until or self.last
 
     def before(self, end: "Period | None" = None) -> tuple[date, date]:
-        """Return the first and last day of the period before the range from this one to `end`.
+        """Return the first and last day of the period before this one or before the range to `end`.
 
-        For whole months, or a month, quarter or year that is still running, move the range back by
-        as many months. Otherwise, take the same number of days directly before it.
+        Whole months, and a month, quarter or year that is still running, move back by their number
+        of months. For any other range, take the same number of days directly before it.
 
         Examples:
             >>> march = Period.parse("2026-03", today=date(2026, 3, 9))

@@ -23,7 +23,7 @@ class RequestDue:
 
 @dataclass(frozen=True, slots=True)
 class RequestSent:
-    """A request was answered or failed.
+    """A request got a response or failed.
 
     Attributes:
         method: the HTTP method.
@@ -62,7 +62,7 @@ class RetryPlanned:
 
 @dataclass(frozen=True, slots=True)
 class WaitStarted:
-    """The client waits `seconds`, until `resumes_at` (UTC); `reason` is meant for people."""
+    """The client waits for `seconds`, until `resumes_at` (UTC); `reason` is for people to read."""
 
     reason: str
     seconds: float
@@ -84,8 +84,8 @@ class PullPlanned:
         queries: the number of queries still to send.
         requests: the minimum number of requests that these queries take.
         events: about how many events are still to come; None if unknown.
-        rounds: about how long these queries take, in multiples of one request's time, since several
-            are sent at the same time; None if unknown.
+        rounds: about how long these queries take, as a multiple of one request's time; several are
+            sent at the same time. None if unknown.
     """
 
     queries: int
@@ -221,37 +221,37 @@ class Observer:
     """
 
     def due(self, info: RequestDue) -> None:
-        """Receive a request before it is sent or repeated; raise an error to stop the operation."""
+        """Handle a request before it is sent or repeated; raise an error to stop the operation."""
 
     def request(self, info: RequestSent) -> None:
-        """Receive a response or a failure."""
+        """Handle a response or a failure."""
 
     def retry(self, info: RetryPlanned) -> None:
-        """Receive a retry, before the pause that precedes it."""
+        """Handle an upcoming retry; called before the pause that precedes it."""
 
     def wait(self, info: WaitStarted) -> None:
-        """Receive the start of a wait for quota or for an export."""
+        """Handle the start of a wait for quota or for an export."""
 
     def plan(self, info: PullPlanned) -> None:
-        """Receive the queries of a pull before they are sent; raise an error to stop them."""
+        """Handle the plan of a pull before its queries are sent; raise an error to stop them."""
 
     def page(self, info: PageReceived) -> None:
-        """Receive a page of events."""
+        """Handle the arrival of a page of events."""
 
     def drift(self, info: PageDrift) -> None:
-        """Receive a page that shows drift or contradicts itself; the client also logs it."""
+        """Handle a page that shows drift or contradicts itself; the client also logs it."""
 
     def partial(self, info: PartialAnswer) -> None:
-        """Receive a response with both data and an error; the client also logs a warning."""
+        """Handle a response with both data and an error; the client also logs a warning."""
 
     def bytes(self, info: BytesReceived) -> None:
-        """Receive the progress of a file download."""
+        """Handle the progress of a file download."""
 
     def output(self, info: BytesWritten) -> None:
-        """Receive how much `write` has written so far, except to a pipe, which has no size."""
+        """Handle the progress of `write`; not called for a pipe, which has no size."""
 
     def verified(self, info: HoursVerified) -> None:
-        """Receive the progress of a verification."""
+        """Handle the progress of a verification."""
 
 
 def notify(hear: Callable[[Info], None], info: Info) -> None:

@@ -22,12 +22,12 @@ class RetryPolicy:
     Attributes:
         attempts: the maximum number of times that a request is sent, at least 1.
         first_wait: the upper limit for the first wait, in seconds.
-        longest_wait: the highest limit for any wait, in seconds.
-        budget: seconds for one request with its login, redirects and retries, not counting waits
-            for quota. A step that would exceed the budget is cut short, so a long `timeout` does
-            not multiply. Once the budget is used up, nothing is sent.
-        patience: how many seconds a pull with pages waits for a service that is down (no
-            connection, 502, 503 or 504), whatever `attempts` says: enough for a deployment.
+        longest_wait: the value, in seconds, at which the upper limit stops growing.
+        budget: the maximum seconds for one request, including its login, redirects and retries, but
+            not waits for quota. A step that would exceed it is cut short, whatever the `timeout`.
+            Once the budget is used up, nothing is sent.
+        patience: once a pull has a page, how many seconds it waits if the service is down (no
+            connection, 502, 503 or 504), whatever `attempts` is. The default covers a deployment.
 
     Raises:
         ConfigurationError: for a number that is out of range.
@@ -64,7 +64,7 @@ class RetryPolicy:
         return min(self.longest_wait, self.first_wait * 2.0 ** min(repeat, 60))
 
     def wait(self, repeat: int, asked: float | None, jitter: Callable[[], float]) -> float:
-        """Return the seconds to wait before retry `repeat`: at least what the service asked for.
+        """Return the wait before retry `repeat`, in seconds: at least what the service asked for.
 
         Examples:
             >>> RetryPolicy().wait(2, asked=None, jitter=lambda: 0.25)

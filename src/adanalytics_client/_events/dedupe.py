@@ -21,14 +21,14 @@ class SeenEvents:
     """The ids of events already yielded, so that overlapping pulls yield each event only once.
 
     Pass this object to `events(..., seen=)`: the pull leaves out events whose ids are in it, and
-    adds the ids of yielded events. An id is text or a whole number. An event without an id is
-    always yielded; if no event of a page has an id, a warning is logged. A page counts as yielded
-    when the next page is requested, and a file when it is complete. So a pull that breaks off can
-    repeat events but never loses any. Pickle the object for use in another process. Use it in only
-    one pull at a time.
+    adds the ids of the events that it yields. An id is text or a whole number. An event without an
+    id is always yielded; if no event on a page has an id, a warning is logged. A page's ids are
+    added when you ask for the next page, and a file's ids when the file is complete. So after a
+    pull that breaks off, the next one can repeat events, but none are lost. To use the object in
+    another process, pickle it. Use it in only one pull at a time.
 
     Args:
-        event_ids: ids to begin with, such as those in a file of an earlier pull.
+        event_ids: ids to start with, such as those in a file that an earlier pull wrote.
         most: the maximum number of ids, about 130 bytes each; beyond that, the oldest are
             forgotten. While a file or a table is being written, up to twice as many are in memory.
 
@@ -76,7 +76,7 @@ class SeenEvents:
         return f"SeenEvents({len(self):,} of at most {self.most:,} ids)"
 
     def add(self, event_ids: Iterable[EventId]) -> None:
-        """Add ids; adding a known id again does not make it newer.
+        """Add ids; adding a known id again does not change when it will be forgotten.
 
         Raises:
             ConfigurationError: for a value that is not an id; the ids before it have been added.

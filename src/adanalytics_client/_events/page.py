@@ -104,7 +104,7 @@ class Page:
         total: the number of events on all pages of the slice, if the service states it.
         drift: the drift on this page (repeated events or a contradiction), or None.
         partial: an error that the service sent along with the events, or None.
-        request_id: the `X-Request-Id` of the response, to quote to the service's support.
+        request_id: the `X-Request-Id` of the response, to quote when you contact support.
 
     Examples:
         >>> query = client.events("2026-01-15", split="daily", per_page=200)

@@ -19,7 +19,7 @@ MOST_SLICES = 200_000
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """One query for the days from `start` to `end`, both included: one hour of each day or all."""
+    """One query for the days `start` to `end`, both included: one hour of each day, or all 24."""
 
     start: date
     end: date
@@ -71,7 +71,7 @@ class DateRange:
         return days * self.hours if self.cut == "hour" and hour is None else days
 
     def slices(self, hour: int | None) -> Iterator[Slice]:
-        """Yield the queries of this range in order; with an `hour`, only for that hour of each day.
+        """Yield this range's queries in order; with an `hour`, only those for that hour each day.
 
         Examples:
             >>> month = DateRange(date(2026, 1, 1), date(2026, 1, 31), "whole")
@@ -126,7 +126,7 @@ _CUTS: dict[Split, Cut] = {"hourly": "hour", "daily": "day", "none": "whole", "a
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The slices of a pull, in the order of their events, and the page size.
+    """The slices of a pull, in chronological order, and the page size.
 
     With `split="auto"`, the plan has a single slice. After the first page, the pull continues
     either with more pages or with queries for days and hours.
@@ -142,7 +142,7 @@ class Plan:
         days: the days passed to `only_days`, or None for all days.
         max_events: the maximum number of events, or None; in a resumed pull, the number remaining.
         before: the moment passed to `only_before`, or None.
-        params: additional query parameters, as pairs of a name and a value.
+        params: additional query parameters, as name-value pairs.
 
     Examples:
         >>> print(client.events("2026-01-01", "2026-01-31").plan)
@@ -176,7 +176,7 @@ class Plan:
         """Return the maximum number of requests, not counting retries; None if there is no bound.
 
         There is a bound only if `max_events` is set or the plan has no slices. The bound assumes
-        full pages and one extra page per slice, to find the end of slices without page metadata.
+        full pages and one extra page per slice, to find its end when pages have no metadata.
         """
         if not self.slices or self.max_events == 0:
             return 0
@@ -190,9 +190,9 @@ class Plan:
         return 4 + pages + 2 * days * (24 if self.hour is None else 1)
 
     def only_days(self, days: Iterable[Day]) -> Self:
-        """Return the plan with queries for `days` only, such as `client.dates()`.
+        """Return the plan, reduced to queries for `days`, which may come from `client.dates()`.
 
-        A query that spans several days still returns the events of the days in between.
+        A query that spans several of these days also returns the events of the days between them.
 
         Raises:
             ConfigurationError: for a value that is not a day.

@@ -177,7 +177,7 @@ class QueryBase(Generic[D, M]):
         """Return the same pull, but with requests for `days` only.
 
         This saves requests but does not filter events: with the splits `none` and `auto`, a query
-        that spans several days also returns the events of the days in between.
+        that spans several of these days also returns the events of any other days between them.
 
         Raises:
             ConfigurationError: for a value that is not a day, and for a resumed pull.
@@ -192,8 +192,8 @@ class QueryBase(Generic[D, M]):
     def only_before(self, moment: datetime) -> Self:
         """Return the same pull without requests for days and hours that begin after `moment`.
 
-        Otherwise, a pull of today requests all 24 hours, even those that have not begun. If the
-        pull is resumed later, it still leaves out hours that began in the meantime.
+        Without this, a pull of today's events requests all 24 hours, even those not yet begun. If
+        the pull is resumed later, it still leaves out hours that began in the meantime.
 
         Raises:
             ConfigurationError: for a moment without a time zone, and for a resumed pull.

@@ -111,7 +111,7 @@ class SavedJob(Generic[D]):
 
     @property
     def export_id(self) -> str | None:
-        """Return the service's id of the export, if it has one."""
+        """Return the service's id for the export, if it has one."""
         return self.last_status.export_id
 
     @property

@@ -25,7 +25,7 @@ class ExportFile:
     """One file of an export. Its repr leaves out the address, which may be signed.
 
     Attributes:
-        url: the absolute address. As a string, it is complete; its repr leaves out any signature.
+        url: the absolute address, including any signature; its repr leaves the signature out.
         name: the file name, if the service stated one.
         size_bytes: the length, if known.
         sha256: the SHA-256 checksum in hex, if known.
@@ -44,7 +44,7 @@ class ExportStatus:
     Attributes:
         phase: working, done, failed or expired.
         status_text: the service's own word for the state, if there is one.
-        export_id: the service's id of the export, if there is one.
+        export_id: the service's id for the export, if there is one.
         files: the files to download, or, until the export is done, the files announced so far.
         reason: why the export failed or is not ready, or what a finished export lacks; in the
             service's words, if there are any.
@@ -52,11 +52,11 @@ class ExportStatus:
         retry_after: seconds to wait before the next request, if the service stated them.
         answered_at: the time of the response, in UTC.
         request_id: the `X-Request-Id` of the response.
-        poll_url: the address that returns the next status.
+        poll_url: the address from which to request the next status.
         keys: the names of the fields in the response, for error messages.
         order_is_idempotent: whether a repeated order returned this same export.
-        address_exists: whether the status address has ever responded; before that, it may not
-            exist.
+        address_exists: whether the status address has ever responded; if not, it may not exist
+            yet.
         answer: everything in the last response, under the service's own names.
 
     Examples:

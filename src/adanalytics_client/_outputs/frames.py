@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Amounts = Literal["exact", "float"]
-"""How a DataFrame holds money, fractions and prices: as exact decimals or the nearest floats."""
+"""How a DataFrame holds money, fractions and prices: as exact decimals or as the nearest floats."""
 
 
 def frame_maker(

@@ -57,7 +57,7 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class QuotaState:
-    """The quota left at one moment, after the requests from all processes on this machine.
+    """The quota left at one moment, given the requests from all processes on this machine.
 
     Attributes:
         limit: requests per hour, or None when the client does not count.

@@ -1,4 +1,4 @@
-"""Keep hourly files, in a folder or in object storage, in step with the service's data.
+"""Create, update, verify and query a dataset of hourly files.
 
 Examples:
     >>> from adanalytics_client.dataset import Dataset

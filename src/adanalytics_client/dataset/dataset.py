@@ -58,7 +58,7 @@ class Dataset:
     events an hour has. Data that do not fit are kept on disk.
 
     Nothing is read or written until a method is called. Only one process at a time can sync or
-    verify a dataset. Methods block: in asyncio, call them with `await asyncio.to_thread(...)`.
+    verify a dataset. All methods block; in asyncio, call them with `await asyncio.to_thread(...)`.
 
     Args:
         place: a folder, or an fsspec address such as `s3://bucket/events`.
@@ -120,9 +120,9 @@ class Dataset:
         """Pull hours that are missing, were not over when they were pulled, or were restated.
 
         An hour appears complete or not at all. If a sync is stopped in any way, the next one
-        continues it. Events in the dataset are replaced only if the day's totals then match the
-        service's summary. The client's observer receives the plan, waits, pages and bytes. If the
-        observer raises an error, the sync stops once the requests under way are done.
+        continues it. Existing events are replaced only if the new totals of their day match the
+        service's summary. The client's observer is notified of the plan, each wait, each page and
+        the bytes received. If it raises an error, the sync finishes open requests, then stops.
 
         Args:
             client: sends the requests; it must be for the dataset's partner and service.
@@ -141,7 +141,7 @@ class Dataset:
             ConfigurationError: for a wrong argument, or when pyarrow is not installed.
             DatasetError: when the dataset is in use, belongs to another partner or service, or
                 cannot be written; see the subclasses of this error.
-            AdAnalyticsError: when the needed hours cannot be determined, or a request is refused.
+            AdAnalyticsError: when the hours to pull cannot be determined, or a request is refused.
 
         Examples:
             >>> report = Dataset("events").sync(client, "2026-01", via="pages")
@@ -157,11 +157,11 @@ class Dataset:
     def tasks(
         self, client: "Client", start: Day | None = None, end: Day | None = None
     ) -> "list[Task]":
-        """Plan a sync by export as tasks that any process or machine can run without a credential.
+        """Plan a sync as a list of tasks that any process or machine can run without a credential.
 
-        This starts one export for each day with missing hours, and waits for them. Each file
-        becomes one or more tasks. `commit` takes the parts that the tasks return. A new plan
-        replaces the last one. A service without exports has no tasks: `sync` with `via="pages"`.
+        This starts one bulk export for each day with missing hours, and waits for all of them.
+        Each file becomes one or more tasks. `commit` takes the parts that the tasks return. A new
+        plan replaces the last one. If the service has no exports, use `sync` with `via="pages"`.
 
         Args:
             client: starts the exports; it must be for the dataset's partner and service.
@@ -184,14 +184,15 @@ class Dataset:
             return run.tasks()
 
     def commit(self, client: "Client", parts: "Iterable[Part]") -> SyncReport:
-        """Make the tasks' hours visible, if the totals of their days match the summary.
+        """Make the tasks' hours visible to readers, if the totals of their days match the summary.
 
         Committing the same parts again changes nothing. If parts of a day are missing, or its
         totals do not match, `failed` lists the day, together with the command that completes it.
 
         Args:
-            client: sends the requests for the days with data and for the summary.
-            parts: what the tasks of the last plan returned, in any order, with or without repeats.
+            client: requests the days with data and the summary, and downloads again each
+                file that could not be read in parts.
+            parts: what the tasks of the last plan returned, in any order; repeats are allowed.
 
         Raises:
             ConfigurationError: when pyarrow is not installed.

@@ -47,7 +47,7 @@ class Hour:
 
     @classmethod
     def read(cls, text: str) -> Self:
-        """Return the hour that a text such as `2026-03-01T13` names.
+        """Parse a string such as `2026-03-01T13`, and return the hour that it names.
 
         Raises:
             ValueError: for anything else.

@@ -14,7 +14,7 @@ from adanalytics_client.dataset.layout import Hour
 from adanalytics_client.pricing import Estimate, choose, prices
 
 Via = Literal["auto", "pages", "export"]
-"""How hours are pulled; `auto` uses a bulk export if pages would wait longer for quota."""
+"""How hours are pulled; `auto` uses a bulk export if pages would mean a longer wait for quota."""
 
 DAYS_PER_EXPORT = 31
 """The most days of one bulk export, which bounds the disk space for its file."""

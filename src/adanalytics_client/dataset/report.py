@@ -64,7 +64,7 @@ class SyncPlan:
 
 @dataclass(slots=True)
 class SyncReport:
-    """The result of a sync, up to the point where it was stopped.
+    """The result of a sync; if it was stopped early, the result up to that point.
 
     Attributes:
         began: the start of the sync, in UTC.
@@ -116,7 +116,7 @@ class Problem:
             `repull` if a sync would not find it, `delete` if the file must be deleted.
         missing: True if data were never pulled from the service, False if pulled data are wrong.
         changed: the path, below the dataset, of a file whose bytes changed; empty for any other
-            problem. If you delete the file, a sync of the day pulls only the hour of this file.
+            problem. If you delete the file, a sync of the day pulls only that file's hour.
     """
 
     day: date | None

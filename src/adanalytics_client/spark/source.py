@@ -31,7 +31,7 @@ _OPTIONS = ("partner", "start", "end", "baseUrl")
 
 
 class AdAnalyticsDataSource(DataSource):
-    """The service's events as Spark rows, for a first look: Spark reads bulk exports in parallel.
+    """The service's events as Spark rows, read from bulk exports in parallel; for a first look.
 
     Spark plans a `load()` at its first action: the driver requests the days with data, orders an
     export for each day, and waits for all exports. Each file becomes a partition. Each action

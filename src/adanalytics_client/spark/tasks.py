@@ -19,7 +19,7 @@ def sync(
     start: Day | None = None,
     end: Day | None = None,
 ) -> "DataFrame":
-    """Bring a dataset up to date on the executors, and return its events.
+    """Bring a dataset up to date with the help of the executors, and return its events.
 
     The driver orders an export for each day that lacks hours. Each file becomes a Spark task, which
     needs no credential. The driver then compares the days with the summary and commits their hours.
@@ -36,7 +36,7 @@ def sync(
         The events, which Spark reads from the dataset's files, with the columns `date` and `hour`.
 
     Raises:
-        DatasetError: if hours are missing after the commit; the error has the command to pull them.
+        DatasetError: if hours are missing after the commit; it shows the command to pull them.
         ConfigurationError, AdAnalyticsError: as for `Dataset.tasks` and `Dataset.commit`.
 
     Examples:

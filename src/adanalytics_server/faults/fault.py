@@ -85,7 +85,7 @@ class Fault:
         operation: strike only requests for this operation.
         key: strike only requests whose credential ends in these four characters.
         after: let this many matching requests pass first.
-        times: strike this number of times; ``None`` means always.
+        times: how many times the fault strikes; ``None`` means always.
         per: count ``times`` separately for each ``hour`` of the server's clock, or for each
             different ``request`` (method, path and query); with ``None``, there is one count.
         probability: strike a matching request with this probability, above 0 and up to 1.

@@ -74,7 +74,7 @@ class Faults:
         self._held: set[asyncio.Future[None]] = set()
 
     def add(self, *faults: str | Fault) -> None:
-        """Arm faults; the server tries them after those that are already armed.
+        """Arm faults; the server checks them after those that are already armed.
 
         Raises:
             FaultError: a sentence is not a valid fault; in that case, none is armed.

@@ -48,11 +48,11 @@ class Part(_Planned):
     Attributes:
         start: the export's query, and the time when the export began.
         number: the number of the task, from 0.
-        of: the number of tasks of the export.
+        of: the total number of tasks for the export.
         stated: the number of events in the complete export, if the service states it.
         rows: the number of events in the file.
-        hours: the query's hours, each with what the file has for it. Empty if a section cannot be
-            read on its own because of a quoted line break: `commit` then reads the whole file.
+        hours: the query's hours, each with what the file holds for it. Empty if a section cannot
+            be read on its own because of a quoted line break: `commit` then reads the whole file.
     """
 
     rows: int
@@ -68,7 +68,7 @@ class Task(_Planned):
     `number`, `of` and `stated`, see `Part`.
 
     Attributes:
-        place: the dataset; every machine must reach it under this name.
+        place: the dataset's folder or address, by which every machine must be able to reach it.
         identity: the partner and service of the dataset, and the format of its files.
         export: the saved export, limited to this file, as text.
         section: the bytes of the file that belong to the task; None for the whole file.
@@ -90,7 +90,7 @@ class Task(_Planned):
     version: str = __version__
 
     def run(self) -> Part:
-        """Download the file, check it, and put its events into the store, hour by hour.
+        """Download the file, check it, and put its events into the dataset's store, hour by hour.
 
         A task may run several times, even concurrently: `commit` uses one of the identical parts.
 
