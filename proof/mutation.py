@@ -33,11 +33,12 @@ SURVIVED, HUNG = "nothing", "a test that hangs"
 # Exit statuses of pytest. Another one is no test that notices: a change has to compile.
 PASSED, FAILED = 0, 1
 EXPLANATION = """\
-Central lines of the code are changed, one at a time. They concern planning, paging, pacing,
-retries, exact numbers, the commit of a dataset, exports, secrets, money and storage. Each change
-comes with the tests that ought to notice it; without the change, these tests pass. A change is
-*killed* when one of these tests fails, or hangs for twice the time that all of them take without
-the change. `make mutation` recorded the outcomes, the oldest one on {date}.
+Key lines of the code are changed, one at a time, to find out whether the tests notice. The lines
+concern planning, paging, pacing, retries, exact numbers, the commit of a dataset, exports, secrets,
+money and storage. Each change comes with the tests that ought to notice it; without the change,
+these tests pass. A change is *killed* when one of these tests fails, or hangs for twice the time
+that all of them take without the change. `make mutation` recorded the outcomes, the oldest one on
+{date}.
 """
 
 

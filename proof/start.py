@@ -28,11 +28,11 @@ MODELS = "import adanalytics_client; adanalytics_client.Client; adanalytics_clie
 EXPLANATION = """\
 Each program runs {rounds} times, from its start to its end, alternating with its peer. A figure is
 the median, with the minimum and the maximum in parentheses. Start and import times include the
-start of Python itself. For the CPU of a request, our client and httpx each request the list of days
-with data {requests:,} times on one connection; our client also records each request in the log that
-all programs share. The server in the last rows is a `LocalServer` inside a test. A time without a
-peer is the shortest of ten measurements, since other work on the machine can only make a
-measurement longer.
+start of Python itself. To measure the CPU time per request, our client and httpx each fetch the
+list of days that have data, {requests:,} times over one connection. Our client also records each
+request in the log that all programs share. The server in the last rows is a `LocalServer` inside a
+test. In rows without a peer, the time is the shortest of ten measurements, since other work on the
+machine can only make a measurement longer.
 """
 
 

@@ -190,8 +190,8 @@ class ClientBase(Generic[Http, Driving]):
         """Return a client with the address, partner and credential that `adanalytics login` stored.
 
         The settings come from the profile in `$XDG_CONFIG_HOME/adanalytics/config.toml`. The key or
-        token comes from the keyring or a private file. Environment variables are not read. The
-        keyword arguments mean the same as in the constructor, and override the profile.
+        token comes from the keyring or a private file. The variables of `from_env` are not read.
+        Keyword arguments mean the same as in the constructor, and override the profile.
 
         Raises:
             ConfigurationError: when the profile or its login is missing or cannot be used; the

@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 class Client(ClientBase[HttpClient, SyncDriver]):
     """A thread-safe connection to the service for one partner; it is also a context manager.
 
-    A forked child can keep using the client: it opens its own connections.
+    A forked child can keep using the client, which then opens new connections (but see `http`).
 
     Args:
         base_url: the service's address, such as `https://stats.example`, including any path prefix.
         api_key: an API key.
-        email: an account's e-mail. The client logs in if necessary, and again if the token expires.
+        email: an account's e-mail. The client logs in if necessary, and again if its token expires.
         password: the password of the account.
         token: a token from an earlier login.
         partner: the partner to read data for; every method that reads data needs it.
-        timeout: seconds without data before a request fails; by default `http`'s timeout, or 60.
+        timeout: seconds without data after which a request fails; by default `http`'s timeout, or 60.
         retry: how many times, and for how long, to try a request; see `RetryPolicy`.
         limit: requests per hour that the service allows this key, or None for no limit.
         reserve: how many requests per hour to leave for other users of the same key.
@@ -87,7 +87,7 @@ class Client(ClientBase[HttpClient, SyncDriver]):
             self.connection.session.quota.store.close()
 
     def log_in(self) -> str:
-        """Log in if necessary, and return the token, which `token=` accepts for 7 days.
+        """Log in if necessary, and return the token, which you can pass as `token=` for 7 days.
 
         Raises:
             ConfigurationError: when the client was not made with `email` and `password`.
@@ -146,8 +146,8 @@ class Client(ClientBase[HttpClient, SyncDriver]):
     ) -> _operations.Response:
         """Send a request of your own to any path of the service.
 
-        The request uses this client's credential, quota, retries and errors. A `POST` or `PATCH`
-        that the service may have carried out is not sent again.
+        This client's credential, quota, retries and errors apply to the request. A `POST` or
+        `PATCH` that the service may have carried out is not sent again.
 
         Args:
             method: `GET`, `HEAD`, `PUT`, `DELETE`, `POST` or `PATCH`.
@@ -208,19 +208,19 @@ class Client(ClientBase[HttpClient, SyncDriver]):
             model: the type of an event: any type that pydantic validates; by default `Event`.
             rows_key: the name of the list of events, or its path such as `report.body.events`, for
                 responses in which the list is not obvious.
-            max_events: stop after this many events. Pages are then fetched one at a time, so that
-                none is wasted.
+            max_events: stop after this many events. With a limit, pages are fetched one at a time,
+                so that none is fetched in vain.
             resume: the `token` of a page of the same query; the pull continues after that page, or
                 repeats that page if `max_events` cut it short.
-            seen: ids of earlier events. The pull skips these events and adds the ids of its own.
+            seen: ids of earlier events. The pull skips these events and adds the ids of new ones.
             on_drift: what to do if a query ends with fewer events than its pages announced, because
                 its pages shifted while they were read. `raise` repeats the query up to twice,
                 yields the events that are new, and raises ProtocolError if events are still
                 missing; `warn` accepts what arrived and logs it. At the end of the pull, queries
                 that were answered without a body are treated in the same way.
             params: further query parameters that the service accepts, such as `{"campaign_id": 7}`;
-                a `resume` token works only with the same `params`. With `params`, the events are
-                not compared with a summary.
+                a `resume` token works only with the same `params`. With `params`, no summary is
+                used to find missing events.
 
         Raises:
             ConfigurationError: when an argument is wrong; the error names it.
@@ -266,7 +266,7 @@ class Client(ClientBase[HttpClient, SyncDriver]):
             start: as for `events`.
             end: as for `events`.
             format: `csv`, or another format that the service supports.
-            compression: sent only if you pass it, since the service documents no compression.
+            compression: such as `gzip`; sent only if you pass it, since the service documents none.
 
         Raises:
             ConfigurationError: for a wrong day.

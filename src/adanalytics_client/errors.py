@@ -55,9 +55,9 @@ class AdAnalyticsError(Exception):
     Attributes:
         message: what happened.
         remedy: what to do about it; "" if nothing is known to help.
-        request_id: the `X-Request-Id` of the last response, for the service's support.
+        request_id: the `X-Request-Id` of the last response, to quote to the service's support team.
         attempts: how many times the request was sent; 0 if it was never sent.
-        url: the requested address, without the values of a signed query.
+        url: the requested address, without the values in a signed query string.
         body: the first 64 KiB of the response's body as text, without secrets.
         headers: the response's headers, keyed by lower-case name, without secrets or cookies.
 
@@ -169,7 +169,7 @@ class NotFound(StatusError):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class RequestLimitReached(AdAnalyticsError):
-    """No request may be sent for now, and the wait is longer than allowed.
+    """No request may be sent for now, and waiting would take longer than allowed.
 
     Attributes:
         resumes_at: when the next request may be sent, in UTC; None when it is not known.
@@ -185,7 +185,7 @@ class RequestLimitReached(AdAnalyticsError):
 
 
 class QuotaExceeded(RequestLimitReached):
-    """The client's own count shows no requests left this hour, or the service said to slow down."""
+    """The client's count shows no requests left, or an earlier answer said to slow down."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -204,7 +204,7 @@ class ServerError(StatusError):
 
 
 class ProtocolError(AdAnalyticsError):
-    """A complete response arrived but is not as expected: for example, it has no rows.
+    """A complete response arrived but is not as expected: for example, it lacks the list of rows.
 
     Attributes:
         unreadable (bool): True if the body is not JSON (perhaps a proxy's page). A retry may help.
@@ -256,11 +256,11 @@ class ExportExpired(ExportError):
 class DownloadError(AdAnalyticsError):
     """A file did not arrive complete; an older file of the same name is untouched.
 
-    If the service failed after part of the file had arrived, its error is the `__cause__`.
+    If a request failed after part of the file had arrived, its error is the `__cause__`.
 
     Attributes:
-        part: the file that holds the bytes received so far; the same download resumes from it. None
-            if these bytes cannot be used.
+        part: the file that holds the bytes received so far, from which the same call would resume.
+            None if these bytes cannot be used.
 
     Examples:
         >>> try:

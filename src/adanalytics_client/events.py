@@ -129,7 +129,7 @@ class EventQuery(QueryBase[SyncDriver, M]):
         """Yield all events as Arrow batches, one per page, with the columns of `to_arrow`.
 
         There is always at least one batch. At most `2 * concurrency` pages and one batch are in
-        memory at a time. An unknown column that first appears on a later page is appended to that
+        memory at a time. An unknown column first seen on a later page is appended to that page's
         batch and all later ones. Once a money column needs `decimal128(38, 9)`, it keeps that type.
 
         Examples:

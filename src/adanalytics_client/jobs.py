@@ -96,8 +96,8 @@ class ExportJob(SavedJob[SyncDriver]):
                 received bytes, and its `__cause__` is the service's error, if any, such as a 503.
             StatusError, TransportError: when the service fails or refuses the request, and no bytes
                 were kept.
-            AuthenticationError, RequestLimitReached: even when bytes were kept; calling `download`
-                again later continues from them.
+            AuthenticationError, RequestLimitReached: when the credential is refused or the request
+                limit is reached, even if bytes were kept; a later call continues from them.
 
         Examples:
             >>> job.download("day.csv").stat().st_size

@@ -441,13 +441,13 @@ class SummaryRow(OpenModel):
     margin: Annotated[Decimal | None, _MONEY] = None
     """`profit / revenue`, a fraction such as `0.302001`. None without revenue."""
     ecpm: Annotated[Decimal | None, _MONEY] = None
-    """`revenue * 1000 / impressions`, money per thousand, such as `5.708863`. None without
-    impressions."""
+    """Revenue per thousand impressions, `revenue * 1000 / impressions`, such as `5.708863`. None
+    without impressions."""
     rpm: Annotated[Decimal | None, _MONEY] = None
-    """`revenue * 1000 / ad_requests`, money per thousand, such as `4.276906`. None without ad
-    requests."""
+    """Revenue per thousand ad requests, `revenue * 1000 / ad_requests`, such as `4.276906`. None
+    without ad requests."""
     cpm_cost: Annotated[Decimal | None, _MONEY] = None
-    """`cost * 1000 / impressions`, money per thousand, such as `3.984782`. None without
+    """Cost per thousand impressions, `cost * 1000 / impressions`, such as `3.984782`. None without
     impressions."""
 
 

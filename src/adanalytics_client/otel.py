@@ -24,11 +24,11 @@ _Attributes = dict[str, str | int | float | tuple[str, ...]]
 class TracingObserver(Observer):
     """Records each request as a child span of the current span in the calling code.
 
-    Retries and waits become events of the current span, or spans of their own if there is none.
+    Retries and waits become events on the current span, or separate spans if no span is current.
     Credentials, signed queries and bodies are not recorded. Tracing does not change the requests.
 
     Args:
-        tracer_provider: where the spans go; by default the global provider.
+        tracer_provider: the tracer provider to use; by default the global one.
 
     Raises:
         ConfigurationError: when the `otel` extra is not installed.
@@ -64,7 +64,7 @@ class TracingObserver(Observer):
         span.end(ended)
 
     def retry(self, info: RetryPlanned) -> None:
-        """Record a retry and its reason as an event of the current span."""
+        """Record a retry and its reason as an event on the current span."""
         self._add_event(
             "adanalytics.retry",
             {
@@ -76,7 +76,7 @@ class TracingObserver(Observer):
         )
 
     def wait(self, info: WaitStarted) -> None:
-        """Record a wait for quota or an export, and its length, as an event of the current span."""
+        """Record a wait, for quota or an export, and its length as an event on the current span."""
         self._add_event(
             "adanalytics.wait",
             {"adanalytics.seconds": info.seconds, "adanalytics.reason": info.reason},

@@ -1,4 +1,4 @@
-"""Calculate the requests, bytes and time that each way to pull a range takes; this does no I/O.
+"""Calculate, without I/O, the requests, bytes and time that each way of pulling a range takes.
 
 The service documents neither its speed nor the size of an event, so times and sizes are estimated
 with a `Pace`. The number of requests depends only on the number of events per day.
@@ -106,7 +106,7 @@ class Price:
         requests: the minimum number of requests that this way takes.
         size: bytes.
         seconds: in total, including `waits`.
-        waits: how many of these seconds are spent waiting for quota.
+        waits: how many of the total `seconds` are spent waiting for quota.
 
     Examples:
         >>> day = date(2026, 1, 15)
@@ -128,7 +128,7 @@ class Choice:
 
     Attributes:
         way: the way.
-        why: the reason, as a sentence.
+        why: the reason for choosing this way, as a sentence.
 
     Examples:
         >>> day = date(2026, 1, 15)
@@ -148,7 +148,7 @@ def prices(
 
     Args:
         estimate: the number of events in the range.
-        quota: the quota that is left; without a limit, there are no waits.
+        quota: the quota that is left; if its `limit` is None, no way has to wait for quota.
         concurrency: requests in flight.
         pace: the assumed speed of the service and the connection.
 

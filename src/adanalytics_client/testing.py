@@ -1,7 +1,7 @@
 """A client with its own reference server, to test programs that use this library.
 
-The server listens on a free loopback port. It speaks real HTTP and applies the API's rules, but
-uses no network. It needs the `server` extra.
+The server listens on a free loopback port. It speaks real HTTP and applies the API's rules, but no
+request leaves the machine. The server needs the `server` extra.
 """
 
 import re
@@ -163,7 +163,7 @@ class reference_client:  # noqa: N801  # used like a function
         partner: the id of the partner.
         limit: requests per hour that the server allows; the client counts them in memory.
         faults: the faults to arm on the server, each as a sentence, such as `503 once per hour`.
-        dialect: the response shapes where the service documents none, such as `modern`.
+        dialect: a name such as `modern`, for response shapes that the service does not document.
         clock: a movable clock for client and server; by default, both use the machine's time.
 
     Raises:

@@ -88,7 +88,7 @@ class ControlledServer:
             replace_hours: first remove existing events of the same hours, as a restatement does.
 
         Raises:
-            ControlError: an event is invalid; none is stored. The error names its number and field.
+            ControlError: an event is invalid; the error names its number and field. None is stored.
             TypeError: the events are not a list of mappings or models.
 
         Examples:
@@ -119,12 +119,12 @@ class ControlledServer:
 
         Args:
             email: the address.
-            role: a ``partner`` may read the data of ``partners``; an ``admin`` may read everything.
+            role: ``partner`` lets the user read the data of ``partners``, and ``admin`` all data.
             partners: ids of partners.
             password: at least eight characters.
 
         Raises:
-            ControlError: the address is already used, or a partner does not exist.
+            ControlError: the e-mail address is already in use, or a partner does not exist.
         """
         body = {"email": email, "role": role, "partners": list(partners), "password": password}
         self._send("POST", "users", body)
@@ -217,7 +217,7 @@ class RemoteServer(ControlledServer):
         url: the server's address, such as ``http://127.0.0.1:8000``.
         partner: the partner's id; a partner that does not exist is added.
         currency: the partner's currency, if the partner is added.
-        sample: the events to generate first; ``None`` leaves the server's events as they are.
+        sample: the events to generate after the reset; with ``None``, existing events stay.
 
     Raises:
         ControlError: nothing answers at the address, or the server there offers no test controls.

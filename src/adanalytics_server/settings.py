@@ -13,7 +13,7 @@ class Settings:
     Attributes:
         data: folder with ``state.db`` and one numbered folder per partner; created if missing.
         rate_limit: requests to the Partner API per API key in any 3,600 s; 0 means no limit.
-        export_inline_max: an export of up to this many rows finishes within the request for it.
+        export_inline_max: up to this many rows, the request that orders an export also finishes it.
         export_lifetime: how long a finished export can be downloaded, in seconds.
         loose: accept unknown query parameters instead of answering 400.
         any_host: accept every name in the ``Host`` header, for a server that others reach by name.

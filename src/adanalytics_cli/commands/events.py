@@ -41,8 +41,8 @@ ROWS_OF_A_TABLE = 100
             default="auto",
             show_default=False,
             help=(
-                "Query each hour, each day, or all at once; auto, the default, takes the fewest "
-                "requests."
+                "Query each hour, each day, or all at once; auto, the default, chooses by the "
+                "number of events."
             ),
         ),
         option(

@@ -32,9 +32,9 @@ class Period:
     Attributes:
         first: the first day.
         last: the last day.
-        until: the last day when the word is used alone, if that is not `last`. With an end, `-7d`
-            means one day; alone, it means the last seven days.
-        since: the first day when the word is used alone, if that is not `first`.
+        until: the last day when no end is given; None means `last`. With an end, `-7d` means one
+            day; without one, it means the last seven days.
+        since: the first day when no end is given; None means `first`.
         months: 1 for a month, 3 for a quarter, 12 for a year, 0 for days.
 
     Examples:
@@ -116,10 +116,10 @@ class Period:
         return self.since or self.first, self.until or self.last
 
     def before(self, end: "Period | None" = None) -> tuple[date, date]:
-        """Return the first and last day of the period before this one or before the range to `end`.
+        """Return the period before this one, or before the range to `end`, as first and last day.
 
-        Whole months, and a month, quarter or year that is still running, move back by their number
-        of months. For any other range, take the same number of days directly before it.
+        A range of whole months moves back by its number of months, and so does a month, quarter or
+        year that is still running. Any other range moves back by its number of days.
 
         Examples:
             >>> march = Period.parse("2026-03", today=date(2026, 3, 9))

@@ -82,10 +82,10 @@ class PullPlanned:
 
     Attributes:
         queries: the number of queries still to send.
-        requests: the minimum number of requests that these queries take.
+        requests: the minimum number of requests that the remaining queries take.
         events: about how many events are still to come; None if unknown.
-        rounds: about how long these queries take, as a multiple of one request's time; several are
-            sent at the same time. None if unknown.
+        rounds: about how long the remaining queries take, as a multiple of one request's time,
+            given that several are sent at the same time. None if unknown.
     """
 
     queries: int
@@ -123,7 +123,7 @@ class PageDrift:
         distinct: the number of distinct events in the slice so far.
         total: the service's count of events in the slice, if it states one.
         last: whether this is the last page; if so, `distinct` should equal `total`.
-        contradicted: whether this last page also says that more pages follow.
+        contradicted: whether this is the last page but says that more pages follow.
     """
 
     slice: str

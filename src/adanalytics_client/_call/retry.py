@@ -22,12 +22,12 @@ class RetryPolicy:
     Attributes:
         attempts: the maximum number of times that a request is sent, at least 1.
         first_wait: the upper limit for the first wait, in seconds.
-        longest_wait: the value, in seconds, at which the upper limit stops growing.
+        longest_wait: the value, in seconds, at which the upper limit for a wait stops growing.
         budget: the maximum seconds for one request, including its login, redirects and retries, but
-            not waits for quota. A step that would exceed it is cut short, whatever the `timeout`.
-            Once the budget is used up, nothing is sent.
-        patience: once a pull has a page, how many seconds it waits if the service is down (no
-            connection, 502, 503 or 504), whatever `attempts` is. The default covers a deployment.
+            not waits for quota. A step that would exceed the budget is cut short, even if `timeout`
+            allows more. Once the budget is used up, nothing is sent.
+        patience: once a pull has a page, how many seconds it waits for a service that is down (no
+            connection, 502, 503, 504), whatever `attempts` is; by default enough for a deployment.
 
     Raises:
         ConfigurationError: for a number that is out of range.
@@ -55,7 +55,7 @@ class RetryPolicy:
         check_seconds("RetryPolicy: patience", self.patience, zero=True)
 
     def bound(self, repeat: int) -> float:
-        """Return the upper limit in seconds for the wait before retry `repeat`, counted from 0.
+        """Return the upper limit, in seconds, for the wait before retry number `repeat` (from 0).
 
         Examples:
             >>> [RetryPolicy().bound(repeat) for repeat in (0, 1, 2, 10)]
@@ -64,7 +64,7 @@ class RetryPolicy:
         return min(self.longest_wait, self.first_wait * 2.0 ** min(repeat, 60))
 
     def wait(self, repeat: int, asked: float | None, jitter: Callable[[], float]) -> float:
-        """Return the wait before retry `repeat`, in seconds: at least what the service asked for.
+        """Return the wait before retry number `repeat`, in seconds; never less than `asked`.
 
         Examples:
             >>> RetryPolicy().wait(2, asked=None, jitter=lambda: 0.25)

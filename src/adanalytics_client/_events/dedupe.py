@@ -30,7 +30,7 @@ class SeenEvents:
     Args:
         event_ids: ids to start with, such as those in a file that an earlier pull wrote.
         most: the maximum number of ids, about 130 bytes each; beyond that, the oldest are
-            forgotten. While a file or a table is being written, up to twice as many are in memory.
+            forgotten. While a file or table is being built, up to twice as many ids are in memory.
 
     Attributes:
         most (int): the maximum number of ids to remember.

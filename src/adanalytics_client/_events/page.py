@@ -99,7 +99,7 @@ class Page:
         rows: the events as dicts; numbers with a fraction are Decimal.
         last: whether this is the last page of its slice.
         token: an opaque ASCII string. Repeat the query with `Client.events(..., resume=token)` to
-            continue after these rows, even in another process. If `max_events` cut the page short,
+            continue after this page, even in another process. If `max_events` cut the page short,
             the repeated query yields the whole page again.
         total: the number of events on all pages of the slice, if the service states it.
         drift: the drift on this page (repeated events or a contradiction), or None.

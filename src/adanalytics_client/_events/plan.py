@@ -71,7 +71,7 @@ class DateRange:
         return days * self.hours if self.cut == "hour" and hour is None else days
 
     def slices(self, hour: int | None) -> Iterator[Slice]:
-        """Yield this range's queries in order; with an `hour`, only those for that hour each day.
+        """Yield this range's queries in order; with `hour`, only those for that hour of each day.
 
         Examples:
             >>> month = DateRange(date(2026, 1, 1), date(2026, 1, 31), "whole")
@@ -128,16 +128,16 @@ _CUTS: dict[Split, Cut] = {"hourly": "hour", "daily": "day", "none": "whole", "a
 class Plan:
     """The slices of a pull, in chronological order, and the page size.
 
-    With `split="auto"`, the plan has a single slice. After the first page, the pull continues
-    either with more pages or with queries for days and hours.
+    With `split="auto"`, the plan has a single slice. After the first page, the pull either
+    reads more pages of that slice or continues with queries for days and hours.
 
     Attributes:
         start: the first day to pull.
         end: the last day to pull, included.
-        split: how these days are divided.
+        split: how the days are divided into queries.
         per_page: the number of events on a full page.
         slices: the queries, each of one page or more.
-        ranges: the same queries, grouped into runs of days that are divided in the same way.
+        ranges: the queries in `slices`, grouped into runs of days that are divided in the same way.
         hour: the hour to pull from each day, or None for all hours.
         days: the days passed to `only_days`, or None for all days.
         max_events: the maximum number of events, or None; in a resumed pull, the number remaining.
@@ -176,7 +176,7 @@ class Plan:
         """Return the maximum number of requests, not counting retries; None if there is no bound.
 
         There is a bound only if `max_events` is set or the plan has no slices. The bound assumes
-        full pages and one extra page per slice, to find its end when pages have no metadata.
+        full pages, plus one extra page per slice: without page metadata, only it shows the end.
         """
         if not self.slices or self.max_events == 0:
             return 0
@@ -192,7 +192,7 @@ class Plan:
     def only_days(self, days: Iterable[Day]) -> Self:
         """Return the plan, reduced to queries for `days`, which may come from `client.dates()`.
 
-        A query that spans several of these days also returns the events of the days between them.
+        A query that spans several of these days also returns events of other days between them.
 
         Raises:
             ConfigurationError: for a value that is not a day.

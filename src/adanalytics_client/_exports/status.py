@@ -22,10 +22,10 @@ class ExportPhase(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ExportFile:
-    """One file of an export. Its repr leaves out the address, which may be signed.
+    """One file of an export. Its repr leaves out `url`, which may be signed.
 
     Attributes:
-        url: the absolute address, including any signature; its repr leaves the signature out.
+        url: the absolute address, including any signature; `repr(url)` leaves the signature out.
         name: the file name, if the service stated one.
         size_bytes: the length, if known.
         sha256: the SHA-256 checksum in hex, if known.

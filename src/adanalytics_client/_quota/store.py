@@ -19,7 +19,7 @@ from adanalytics_client.errors import TransportError
 T = TypeVar("T")
 
 QuotaLog = Literal["shared", "memory"] | os.PathLike[str]
-"""Where requests are counted: `shared` by the user's processes, in `memory`, or in a folder."""
+"""Where requests are counted: `shared` (across the user's processes), `memory`, or a folder."""
 
 _LOG = logging.getLogger("adanalytics_client")
 

@@ -57,7 +57,7 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class QuotaState:
-    """The quota left at one moment, given the requests from all processes on this machine.
+    """The quota left at one moment, counting requests from all processes on this machine.
 
     Attributes:
         limit: requests per hour, or None when the client does not count.
@@ -71,7 +71,7 @@ class QuotaState:
     resumes_at: datetime | None
 
     def wait_for(self, requests: int) -> float:
-        """Return an upper bound on the seconds until this many requests may be sent.
+        """Return an upper bound on the seconds until `requests` more requests may be sent.
 
         The bound is one hour for each time that the quota runs out.
 

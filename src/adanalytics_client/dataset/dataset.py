@@ -122,14 +122,15 @@ class Dataset:
         An hour appears complete or not at all. If a sync is stopped in any way, the next one
         continues it. Existing events are replaced only if the new totals of their day match the
         service's summary. The client's observer is notified of the plan, each wait, each page and
-        the bytes received. If it raises an error, the sync finishes open requests, then stops.
+        the bytes received. If the observer raises an error, the sync finishes open requests, then
+        stops.
 
         Args:
             client: sends the requests; it must be for the dataset's partner and service.
             start: as for `Client.events`; the default is every day that the service lists.
             end: as for `Client.events`.
             via: `pages`, `export` for bulk exports, or `auto` for whichever is faster.
-            repull: pull this many of the last days again, whatever the service says about them.
+            repull: pull this many of the last days again, even if their summary has not changed.
             moved_from: the former address of the service, if the dataset was pulled from there.
             workers: the number of processes that sort large exports into hours. With more than one,
                 the program must be importable: it needs `if __name__ == "__main__":`.
@@ -159,9 +160,9 @@ class Dataset:
     ) -> "list[Task]":
         """Plan a sync as a list of tasks that any process or machine can run without a credential.
 
-        This starts one bulk export for each day with missing hours, and waits for all of them.
-        Each file becomes one or more tasks. `commit` takes the parts that the tasks return. A new
-        plan replaces the last one. If the service has no exports, use `sync` with `via="pages"`.
+        This starts one bulk export for each day with hours to pull, and waits for all exports.
+        Each exported file becomes one or more tasks; `commit` takes the parts that they return.
+        A new plan replaces the last one. If the service has no exports, use `sync` with `via="pages"`.
 
         Args:
             client: starts the exports; it must be for the dataset's partner and service.
@@ -187,11 +188,11 @@ class Dataset:
         """Make the tasks' hours visible to readers, if the totals of their days match the summary.
 
         Committing the same parts again changes nothing. If parts of a day are missing, or its
-        totals do not match, `failed` lists the day, together with the command that completes it.
+        totals do not match, the report's `failed` names the day and the command that completes it.
 
         Args:
-            client: requests the days with data and the summary, and downloads again each
-                file that could not be read in parts.
+            client: requests the summary and the days that have data, and downloads again each
+                file that could not be read in sections.
             parts: what the tasks of the last plan returned, in any order; repeats are allowed.
 
         Raises:
@@ -297,7 +298,7 @@ class Dataset:
             client: sends the requests; with None, nothing is sent.
             deep: also compare every event with a bulk export; this needs a client.
             until: the last day that the dataset should hold. The default is the last day that is
-                over, or a later day if the dataset has hours of that day.
+                over, or the last day in the dataset if that is later.
             observer: receives the number of verified hours; by default the observer of the client.
 
         Returns:
@@ -364,9 +365,10 @@ class Dataset:
     def query(self, sql: str, *, memory: str = "1GB") -> "pa.Table":
         """Run one SELECT on the view `events` with DuckDB; nothing is sent or written.
 
-        The view has the documented columns with their types, plus `date` and `hour`. A filter on
-        `date` or `hour` limits which files are read. The view contains what the manifest lists when
-        the query starts. Times are in UTC, sums of money are exact, and a division gives a float.
+        The view has the columns of the data dictionary, with their types, plus `date` and `hour`. A
+        filter on `date` or `hour` limits which files are read. The view contains what the manifest
+        lists when the query starts. Times are in UTC, sums of money are exact, and a division gives
+        a float.
 
         The query can neither write nor use other files, extensions, settings or the network. This
         guards against mistakes; for SQL that you do not trust, isolate the process as well.
@@ -400,8 +402,8 @@ class Dataset:
         """Return the events as a DuckDB relation, for joins or further steps in Python.
 
         The relation has the columns of `query`, but not its limits: memory, time zone and access to
-        files are those of the connection. The relation always reads the files that are committed at
-        the time of this call.
+        files are those of the connection. The relation keeps reading the files that were committed
+        when it was made.
 
         Args:
             connection: the connection to use; by default the one that `duckdb.sql` uses.

@@ -45,13 +45,13 @@ class FailedQuery:
 
 @dataclass(frozen=True, slots=True)
 class SyncPlan:
-    """The requests that a sync would send, and what they cost.
+    """What a sync would pull, and how many requests it would send.
 
     Attributes:
         hours: the hours that the sync would pull, each with the reason.
         events: the approximate number of events, from the summary, which leaves out filtered ones.
         requests: the minimum number of requests for the sync, not counting the two for planning.
-        exports: the number of bulk exports among the queries.
+        exports: how many bulk exports the sync would use.
         damaged: descriptions of damaged files; the sync would pull their hours again.
     """
 
@@ -70,7 +70,7 @@ class SyncReport:
         began: the start of the sync, in UTC.
         wanted: the number of hours to pull; None until it is known.
         hours: the hours that were committed, each with its number of events.
-        size: the bytes in the files of these hours; 0 until the sync ends.
+        size: the size of the committed hours' files, in bytes; 0 until the sync ends.
         damaged: descriptions of damaged files; their hours were pulled again.
         failed: queries that failed; to retry them, run the same sync again.
         file: the path, below the dataset, of the report about failed queries; empty if none failed.
@@ -138,8 +138,8 @@ class VerifyReport:
     """The result of a verification.
 
     Attributes:
-        hours: hours that were checked.
-        events: events in them.
+        hours: the number of hours that were checked.
+        events: the number of events in these hours.
         problems: everything that is wrong; empty for a complete, correct dataset.
     """
 

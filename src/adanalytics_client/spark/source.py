@@ -31,11 +31,11 @@ _OPTIONS = ("partner", "start", "end", "baseUrl")
 
 
 class AdAnalyticsDataSource(DataSource):
-    """The service's events as Spark rows, read from bulk exports in parallel; for a first look.
+    """A Spark data source for a first look: it reads events from bulk exports in parallel.
 
-    Spark plans a `load()` at its first action: the driver requests the days with data, orders an
-    export for each day, and waits for all exports. Each file becomes a partition. Each action
-    downloads all files again; `adanalytics_client.spark.sync` downloads them once.
+    Spark plans a `load()` when the first action runs: the driver requests the days with data,
+    orders an export for each day, and waits for all exports. Each export file becomes a partition.
+    Each action downloads all files again; `adanalytics_client.spark.sync` downloads them once.
 
     Only planning needs quota and the credential, which comes from the environment of the driver's
     Python workers. Executors download from signed addresses without a credential.

@@ -21,8 +21,8 @@ def sync(
 ) -> "DataFrame":
     """Bring a dataset up to date with the help of the executors, and return its events.
 
-    The driver orders an export for each day that lacks hours. Each file becomes a Spark task, which
-    needs no credential. The driver then compares the days with the summary and commits their hours.
+    The driver orders an export for each day with missing hours. An export file becomes one or more
+    tasks that need no credential. The driver compares the days with the summary and commits them.
     All machines must reach the dataset at the same location. `dataset.report` is the result.
 
     Args:
@@ -33,10 +33,10 @@ def sync(
         end: as for `Dataset.sync`.
 
     Returns:
-        The events, which Spark reads from the dataset's files, with the columns `date` and `hour`.
+        The events, which Spark reads from the dataset's files, plus the columns `date` and `hour`.
 
     Raises:
-        DatasetError: if hours are missing after the commit; it shows the command to pull them.
+        DatasetError: if hours are missing after the commit; the error shows a command to pull them.
         ConfigurationError, AdAnalyticsError: as for `Dataset.tasks` and `Dataset.commit`.
 
     Examples:

@@ -32,7 +32,7 @@ Tables = dict[str, list[tuple[object, ...]]]
 
 
 class ControlError(ValueError):
-    """The test controls cannot do this; the message says what to do instead."""
+    """The test controls cannot do what was requested; the message says what to do instead."""
 
 
 @dataclass(frozen=True, slots=True)

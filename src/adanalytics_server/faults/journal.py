@@ -38,14 +38,14 @@ class Entry:
     """One request and its outcome.
 
     Attributes:
-        number: the number of the request since the start or the last reset, from 1.
+        number: the request's sequence number, counting from 1 since the start or the last reset.
         at: the time of arrival by the server's clock, in milliseconds since 1970.
         method: the HTTP method.
         path: the path without the query, percent-decoded.
         query: the parameters in the order sent; ``***`` replaces signatures and credentials.
         operation: one of ``adanalytics_server.api.routes.OPERATIONS``, or ``None``.
         key: the last four characters of the bearer credential, or ``None``.
-        headers: the request headers about content and ranges, and `user-agent`.
+        headers: the request headers that concern content or ranges, and `user-agent`.
         status: the status of the response; ``None`` if the connection was closed instead.
         fault: the effect that struck, in words, or ``None``.
         request_id: the ``X-Request-Id`` of the response.

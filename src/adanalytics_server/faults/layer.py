@@ -77,7 +77,7 @@ class Faults:
         """Arm faults; the server checks them after those that are already armed.
 
         Raises:
-            FaultError: a sentence is not a valid fault; in that case, none is armed.
+            FaultError: a sentence is not a valid fault; in that case, no fault is armed.
         """
         parsed = [parse_fault(fault) if isinstance(fault, str) else fault for fault in faults]
         with self._lock:

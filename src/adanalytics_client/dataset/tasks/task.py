@@ -47,11 +47,11 @@ class Part(_Planned):
 
     Attributes:
         start: the export's query, and the time when the export began.
-        number: the number of the task, from 0.
+        number: the task's number, counting from 0.
         of: the total number of tasks for the export.
         stated: the number of events in the complete export, if the service states it.
-        rows: the number of events in the file.
-        hours: the query's hours, each with what the file holds for it. Empty if a section cannot
+        rows: the number of events in the task's file or section.
+        hours: the query's hours, each with what the task found for it. Empty if a section cannot
             be read on its own because of a quoted line break: `commit` then reads the whole file.
     """
 
@@ -61,7 +61,7 @@ class Part(_Planned):
 
 @dataclass(frozen=True, slots=True)
 class Task(_Planned):
-    """A file of a bulk export, or a part of it, that any process may sort into hours.
+    """A file of a bulk export, or a section of it, that any process may sort into hours.
 
     A task is small, can be pickled and holds no credential. It does hold the address of its file.
     If the address is signed, anyone who has it can read the events until it expires. For `start`,
@@ -100,7 +100,7 @@ class Task(_Planned):
         Raises:
             DatasetError: when this machine cannot write to the dataset, cannot find it at `place`,
                 or has a different version of this package, or when the plan is no longer valid.
-            ExportExpired: when the address has expired.
+            ExportExpired: when the file's address has expired.
             DownloadError: when the file does not arrive complete.
             ProtocolError: when the events cannot be read exactly.
 
