@@ -36,7 +36,7 @@ class Client(ClientBase[HttpClient, SyncDriver]):
         password: the password of the account.
         token: a token from an earlier login.
         partner: the partner to read data for; every method that reads data needs it.
-        timeout: seconds without data after which a request fails; by default `http`'s timeout, or 60.
+        timeout: seconds without data until a request fails; by default `http`'s timeout, or 60.
         retry: how many times, and for how long, to try a request; see `RetryPolicy`.
         limit: requests per hour that the service allows this key, or None for no limit.
         reserve: how many requests per hour to leave for other users of the same key.

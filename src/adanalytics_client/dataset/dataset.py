@@ -121,9 +121,8 @@ class Dataset:
 
         An hour appears complete or not at all. If a sync is stopped in any way, the next one
         continues it. Existing events are replaced only if the new totals of their day match the
-        service's summary. The client's observer is notified of the plan, each wait, each page and
-        the bytes received. If the observer raises an error, the sync finishes open requests, then
-        stops.
+        summary. The client's observer is notified of the plan, each wait, each page and the bytes
+        received. If the observer raises an error, the sync finishes open requests, then stops.
 
         Args:
             client: sends the requests; it must be for the dataset's partner and service.
@@ -162,7 +161,7 @@ class Dataset:
 
         This starts one bulk export for each day with hours to pull, and waits for all exports.
         Each exported file becomes one or more tasks; `commit` takes the parts that they return.
-        A new plan replaces the last one. If the service has no exports, use `sync` with `via="pages"`.
+        A new plan replaces the last one. If the service has no exports, sync with `via="pages"`.
 
         Args:
             client: starts the exports; it must be for the dataset's partner and service.
@@ -365,10 +364,9 @@ class Dataset:
     def query(self, sql: str, *, memory: str = "1GB") -> "pa.Table":
         """Run one SELECT on the view `events` with DuckDB; nothing is sent or written.
 
-        The view has the columns of the data dictionary, with their types, plus `date` and `hour`. A
-        filter on `date` or `hour` limits which files are read. The view contains what the manifest
-        lists when the query starts. Times are in UTC, sums of money are exact, and a division gives
-        a float.
+        The view has the data dictionary's columns and types, plus `date` and `hour`. A filter on
+        `date` or `hour` limits which files are read. The view contains what the manifest lists when
+        the query starts. Times are in UTC, sums of money are exact, and a division gives a float.
 
         The query can neither write nor use other files, extensions, settings or the network. This
         guards against mistakes; for SQL that you do not trust, isolate the process as well.
