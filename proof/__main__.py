@@ -2,8 +2,8 @@
 
     python -m proof [--quick] [--section NAME]... [--compare OTHER.json]
 
-The results are in build/proof/RESULTS.json; those of the run that the page shows are in
-proof/2026-11-24.json, to compare later runs with. Only a full run, which has neither --quick nor
+The results are in build/proof/RESULTS.json. To compare later runs with, proof/2026-11-24.json has
+those of an earlier run. Only a full run, which has neither --quick nor
 --section, writes docs/explanation/proof.md and its plots.
 """
 

@@ -65,22 +65,22 @@ Several programs pull one day of {events:,} events from the reference server ove
 program runs {rounds}, alternating with the others; a figure is the median, with the minimum and the
 maximum in parentheses. Each measurement covers the whole process, from its start to its end. *CPU*
 is the user and system time of the process and its children; *Memory* is the peak memory of the
-largest of them. The server's CPU is not included. *Ours / this* is the CPU of our program divided
-by that of the program in this row, in the same round. A value below 1 means that our program takes
-less CPU.
+largest of them. The server's CPU is not included. *Ours / this* compares runs of the same round: it
+is the CPU of our program divided by the CPU of the program in the row. A value below 1 means that
+our program takes less CPU.
 
 The programs that are not ours are called *peers*. Each peer runs in its own environment, with the
 versions in `proof/peers/*.txt`, and has to write the same number of events. The peers that only
 read, parse or decode show the lowest possible CPU time. Our programs also compare all pages with
-the totals that the service states, and look for repeated events. The only peer with these checks is
-*the same checks by hand*: a single-threaded program for this response format alone, without
-retries, quota, settings or progress. Its CPU shows roughly what the checks cost. Even this peer
-takes more than 1.8 times the CPU of the peer that only reads, and more than 0.3 times the CPU of
-the orjson peer. So in the rows of those two peers, our goals of at most 1.8 and at most 0.3 are out
-of reach. For Parquet, parsing alone, with pyarrow.json, takes about half of the CPU that the polars
-peer takes in total. Our program needs additional CPU for the checks, the types and the file. For
-typed events, pydantic itself takes most of the CPU, both in our client and in the pydantic peer.
-`sync` also hashes its files and flushes them to disk.
+the totals that the service states, and look for repeated events. Only one peer makes these checks,
+and its row says *the same checks by hand*. This peer is a single-threaded program for this response
+format alone, without retries, quota, settings or progress. Its CPU shows roughly what the checks
+cost. Even this peer takes more than 1.8 times the CPU of the peer that only reads, and more than
+0.3 times the CPU of the orjson peer. So our goals in the rows of those two peers, at most 1.8 and
+at most 0.3, are out of reach. For Parquet, parsing alone, with pyarrow.json, takes about half of
+the CPU that the polars peer takes in total. Our program needs additional CPU for the checks, the
+types and the file. For typed events, pydantic itself takes most of the CPU, both in our client and
+in the pydantic peer. `sync` also hashes its files and flushes them to disk.
 """
 QUICK = "On so few events the start of the programs is most of the cost, so the goals do not apply."
 

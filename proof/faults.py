@@ -37,19 +37,21 @@ SEEDS, QUICK_SEEDS = 300, 10
 # Commands, which mostly wait.
 AT_ONCE = 4
 EXPLANATION = """\
-The reference server misbehaves in every way that it can. Each of {faults} faults strikes in three
-ways: permanently, once, and once after a first good answer. Each of the server's {dialects}
-dialects is tested, too. Then come {seeds} random combinations of two or three faults, half of them
-in a dialect. Each operation works on {events} events from two days; the operation *events* reads
-several pages. The rows have to match those that a plain HTTP client receives without faults. *Typed
-error* means one of the client's own exceptions or, on the command line, an exit status with an
-error message. A sync that says which hours are left also counts as a typed error if the hours that
-it committed are right. *Warned* means different rows, with a warning that the data changed or that
-an answer had no body. *Silent* means different rows without any warning.
+In this test, the reference server misbehaves in every way that it supports. Each of {faults} faults
+strikes in three ways: permanently, once, and once after a first good response. Each of the server's
+{dialects} dialects is tested, too. Then come {seeds} random combinations of two or three faults; in
+half of them, the server also uses a dialect. Each operation works on {events} events from two days;
+the operation *events* reads several pages. The rows have to match those that a plain HTTP client
+receives without faults. *Typed error* means one of the client's own exceptions or, on the command
+line, an exit status with an error message. A sync that reports which hours are still missing also
+counts as a typed error if the hours that it committed are right. *Warned* means that the rows
+differed, but a warning said that the data had changed or that a response had no body. *Silent*
+means that the rows differed without any warning.
 
-A finished export's file is also downloaded with these faults, with wrong answers to requests for
-the rest of a partly downloaded file, and after the file's address has expired. The tasks of a sync
-and the Spark data source both run in the proof's own process, and download once with each fault.
+The file of a finished export is also downloaded in three other tests: with these faults, with wrong
+responses when an interrupted download resumes, and after the file's address has expired. Both the
+tasks of a sync and the Spark data source run in the proof's own process, once for each fault, which
+then strikes a single download.
 """
 STATUSES = (200, 204, 301, 304, 400, 401, 403, 404, 409, 410, 418, 425, 429, 500, 502, 503, 504)
 EFFECTS = (

@@ -56,8 +56,9 @@ exactly the server's rows; otherwise the try counts as *wrong afterwards*. The l
 to be 0.
 
 Power cuts are simulated with a library that is loaded before the program. The library records what
-the program writes and syncs, and which file names it creates. After the kill, bytes that were not
-synced are cut off, and new names are removed if their folder was not synced afterwards. {power}
+the program writes and syncs, and which file names it creates. After the program is killed, bytes
+that were not synced are cut off, and new names are removed if their folder was not synced
+afterwards. {power}
 
 To test the quota, two programs count their requests in one log while both are killed again and
 again. The server must not receive more than the {quota} requests that are allowed per hour. To test

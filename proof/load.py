@@ -45,12 +45,12 @@ LIVE_SECONDS = 5.0
 ROOT = Path(__file__).parent.parent
 EXPLANATION = """\
 For {seconds:.0f} seconds, seven processes pull two days from one server, each in a different way.
-Meanwhile, `adanalytics server load` runs {loads} times. Each run either adds events to one hour or
-replaces all of its events. *Same* means that the rows match a state that the server was in during
-the pull. An export or a summary has to match one such state as a whole; a pull of several requests
-may match a different state for each hour. A query reads a dataset that another process is syncing,
-and may find any earlier state of an hour. *Warned* means that a pull mixed rows from several states
-of the server, and warned that the data had changed.
+Meanwhile, `adanalytics server load` runs {loads} times. Each of these loads either adds events to
+one hour or replaces all events of that hour. *Same* means that the rows match a state that the
+server was in during the pull. An export or a summary has to match one such state as a whole; a pull
+of several requests may match a different state for each hour. A query reads a dataset that another
+process is syncing, and may find any earlier state of an hour. *Warned* means that a pull mixed rows
+from several states of the server, and warned that the data had changed.
 
 The processes share keys and the log of their requests. Each key has {limit} requests per hour, and
 the processes use up all of them. No answer may be 429. The server may use at most {megabytes} MB of

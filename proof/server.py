@@ -42,17 +42,17 @@ during the measurement.
 
 The other servers have the same rows in one SQLite or DuckDB table, with an index on the date. A
 page has {page:,} events. Datasette continues after the last row of the previous page, so a late
-page costs no more than the first. The endpoint with FastAPI and aiosqlite, 40 lines of code, uses
-OFFSET, so its late pages cost more. The static file contains the bytes of our first page. Our
-summaries have a dozen more columns than DuckDB's, and are sent over HTTP. DuckDB's summaries stay
-in its own process, whose memory is not measured. All loads read the same {few:,} rows from a CSV
-file. Our load also checks each field, keeps hourly summaries and stores no event twice.
-sqlite-utils, which takes longest, loads once; the other programs load {rounds} times. Our export
-also computes the SHA-256 of its file.
+page costs no more than the first. The endpoint written with FastAPI and aiosqlite, in 40 lines of
+code, uses OFFSET, so its late pages cost more. The static file contains the bytes of our first
+page. Our summaries have a dozen more columns than DuckDB's, and are sent over HTTP. DuckDB's
+summaries stay in its own process, whose memory is not measured. All loads read the same {few:,}
+rows from a CSV file. Our load also checks each field, keeps hourly summaries and stores no event
+twice. sqlite-utils, which takes longest, loads once; the other programs load {rounds} times. Our
+export also computes the SHA-256 of its file.
 
 The figures for 10 and 100 million events are extrapolated from the growth between {few:,} and
-{events:,} events, which was measured in {growth} pairs of runs. Each extrapolated range covers the
-middle half of these pairs.
+{events:,} events, which was measured in {growth} pairs of runs. Each extrapolated range leaves out
+the quarter of these pairs with the least growth and the quarter with the most.
 """
 Command = list[str | Path]
 Ask = Callable[[], object]

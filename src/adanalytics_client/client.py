@@ -36,14 +36,14 @@ class Client(ClientBase[HttpClient, SyncDriver]):
         password: the password of the account.
         token: a token from an earlier login.
         partner: the partner to read data for; every method that reads data needs it.
-        timeout: seconds without data until a request fails; by default `http`'s timeout, or 60.
+        timeout: how many seconds a request may wait for data; by default `http`'s timeout, or 60.
         retry: how many times, and for how long, to try a request; see `RetryPolicy`.
         limit: requests per hour that the service allows this key, or None for no limit.
         reserve: how many requests per hour to leave for other users of the same key.
-        on_limit: `wait` until requests are available again, or `raise` QuotaExceeded or
-            RateLimited. The default is the value of `ADANALYTICS_ON_LIMIT`, or `wait`.
+        on_limit: at the limit, `wait` until requests are available again, or `raise` QuotaExceeded
+            or RateLimited. The default is the value of `ADANALYTICS_ON_LIMIT`, or `wait`.
         max_wait: the longest wait for quota, in seconds; a longer wait raises an error. The default
-            is 7200: a wait can exceed one hour if other processes send first or have been killed.
+            is 7200: requests of other processes, even killed ones, can make a wait exceed one hour.
         quota_log: where to count sent requests. With `shared`, all processes of this user share the
             count in `$XDG_STATE_HOME/adanalytics/quota`; a `Path` names a different folder to
             share; with `memory`, this client counts only its own requests. The default is the value
@@ -193,12 +193,12 @@ class Client(ClientBase[HttpClient, SyncDriver]):
             start: the first day: a date or datetime (or one from pandas or numpy), `YYYY-MM-DD`,
                 20260115, `today`, `yesterday`, a month such as `2026-01`, or a number of days ago
                 such as `-7d`. Days are in UTC; the client's clock says which day is `today`.
-            end: the last day, as for `start`; a month means its last day. By default, the last
+            end: the last day, given like `start`; a month means its last day. By default, the last
                 day that `start` covers; `-7d` alone means the last seven days, including today.
             hour: pull only this hour, 0 to 23, of each day.
-            split: `hourly` queries each hour separately, as the service advises for large days;
-                `daily` queries each day; `none` queries the whole range. `auto` begins with the
-                whole range and continues with days or hours if there are too many pages.
+            split: with `hourly`, there is one query per hour, as the service advises for large
+                days; with `daily`, one per day; with `none`, one for the whole range. `auto` begins
+                with the whole range and continues with days or hours if there are too many pages.
             per_page: events per page, 1 to 10,000; by default the value in the `resume` token.
                 Without a token, the default is 10,000 or `max_events`, whichever is less.
             concurrency: the maximum number of requests in flight, 1 to 64. The first page is
@@ -209,15 +209,15 @@ class Client(ClientBase[HttpClient, SyncDriver]):
             rows_key: the name of the list of events, or its path such as `report.body.events`, for
                 responses in which the list is not obvious.
             max_events: stop after this many events. With a limit, pages are fetched one at a time,
-                so that none is fetched in vain.
+                so that no page is fetched unnecessarily.
             resume: the `token` of a page of the same query; the pull continues after that page, or
                 repeats that page if `max_events` cut it short.
-            seen: ids of earlier events. The pull skips these events and adds the ids of new ones.
+            seen: ids of events to skip, from earlier pulls; the pull adds the ids of new events.
             on_drift: what to do if a query ends with fewer events than its pages announced, because
                 its pages shifted while they were read. `raise` repeats the query up to twice,
                 yields the events that are new, and raises ProtocolError if events are still
-                missing; `warn` accepts what arrived and logs it. At the end of the pull, queries
-                that were answered without a body are treated in the same way.
+                missing; `warn` accepts what arrived and logs it. Queries whose response had no body
+                are treated in the same way at the end of the pull.
             params: further query parameters that the service accepts, such as `{"campaign_id": 7}`;
                 a `resume` token works only with the same `params`. With `params`, no summary is
                 used to find missing events.
@@ -266,7 +266,7 @@ class Client(ClientBase[HttpClient, SyncDriver]):
             start: as for `events`.
             end: as for `events`.
             format: `csv`, or another format that the service supports.
-            compression: such as `gzip`; sent only if you pass it, since the service documents none.
+            compression: such as `gzip`; sent only if given: the service documents no compression.
 
         Raises:
             ConfigurationError: for a wrong day.

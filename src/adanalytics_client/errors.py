@@ -62,7 +62,7 @@ class AdAnalyticsError(Exception):
         headers: the response's headers, keyed by lower-case name, without secrets or cookies.
 
     `body` and `headers` are empty for an error without a response of its own, such as a failed
-    export. The last answer about an export is in its job's `last_status.answer`.
+    export. The last response about an export is in its job's `last_status.answer`.
 
     Examples:
         >>> error = AdAnalyticsError("It broke.", remedy="Try later.", request_id="r-1", attempts=2)
@@ -185,7 +185,7 @@ class RequestLimitReached(AdAnalyticsError):
 
 
 class QuotaExceeded(RequestLimitReached):
-    """The client's count shows no requests left, or an earlier answer said to slow down."""
+    """The client's count shows no requests left, or the service has asked it to slow down."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

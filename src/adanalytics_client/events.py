@@ -32,7 +32,7 @@ class EventQuery(QueryBase[SyncDriver, M]):
     """The result of `Client.events`: iterate over it for events, or get rows, pages or a file.
 
     The query sends nothing until you read it, and each read starts from the beginning. Leaving a
-    loop early also stops its requests. At most `2 * concurrency` pages are in memory at a time.
+    loop early stops its requests. At most `2 * concurrency` pages are in memory at a time.
 
     Examples:
         >>> query = client.events("2026-01-15")
@@ -216,8 +216,8 @@ class EventQuery(QueryBase[SyncDriver, M]):
         Raises:
             ConfigurationError: before anything is sent, for an unknown format, a missing library,
                 or a path that cannot be a file; at the end, for a column that no event has.
-            ProtocolError: when a parquet or arrow column cannot hold a value exactly; when
-                events are missing, except with `on_drift="warn"`.
+            ProtocolError: when a parquet or arrow column cannot hold a value exactly, or when
+                events are missing (except with `on_drift="warn"`).
             AdAnalyticsError: when a page cannot be fetched; an existing file then stays unchanged.
 
         Examples:

@@ -68,7 +68,7 @@ class ExportJob(SavedJob[SyncDriver]):
             ExportExpired: when the files of the export are no longer available.
             ExportTimeout: when the export is not done in time; call `wait` again to wait longer.
             ServerError, TransportError: if the service is still failing when the timeout ends.
-            ProtocolError: when a response makes no sense, or the last response names no file.
+            ProtocolError: when a response cannot be understood, or the last one names no file.
 
         Examples:
             >>> job.wait(timeout=600).done

@@ -84,7 +84,7 @@ def pairs_array(texts: "pa.StringArray") -> "pa.MapArray":
     Values become text, as in the text columns of `to_arrow`. A null value stays null.
 
     Args:
-        texts: JSON text, with an object or null in each element. The map of a null element is null.
+        texts: JSON objects as text, or null. The map of a null element is null.
 
     Raises:
         ConfigurationError: when pyarrow is not installed.

@@ -23,14 +23,14 @@ class SeenEvents:
     Pass this object to `events(..., seen=)`: the pull leaves out events whose ids are in it, and
     adds the ids of the events that it yields. An id is text or a whole number. An event without an
     id is always yielded; if no event on a page has an id, a warning is logged. A page's ids are
-    added when you ask for the next page, and a file's ids when the file is complete. So after a
-    pull that breaks off, the next one can repeat events, but none are lost. To use the object in
+    added when you ask for the next page, and a file's ids when the file is complete. So if a
+    pull breaks off, the next one can repeat events, but none are lost. To use the object in
     another process, pickle it. Use it in only one pull at a time.
 
     Args:
         event_ids: ids to start with, such as those in a file that an earlier pull wrote.
-        most: the maximum number of ids, about 130 bytes each; beyond that, the oldest are
-            forgotten. While a file or table is being built, up to twice as many ids are in memory.
+        most: the maximum number of ids to keep, about 130 bytes each; the oldest are forgotten
+            first. While a file or table is being built, up to twice as many ids are in memory.
 
     Attributes:
         most (int): the maximum number of ids to remember.

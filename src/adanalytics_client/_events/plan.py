@@ -11,7 +11,7 @@ from adanalytics_client._base.validation import invalid, is_whole
 from adanalytics_client.errors import ConfigurationError
 
 Cut = Literal["hour", "day", "whole"]
-"""How a range of days is divided."""
+"""How a range of days is divided into queries."""
 
 MOST_SLICES = 200_000
 """The most slices of a plan, 22 years of hours: a bound on memory, and a guard against typos."""
@@ -37,7 +37,7 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class DateRange:
-    """The days from `start` to `end`, both included, all divided in the same way.
+    """The days from `start` to `end`, both included, all divided into queries in the same way.
 
     A few ranges can describe a plan that covers years, so the plan fits into a resume token.
 
@@ -136,7 +136,7 @@ class Plan:
         end: the last day to pull, included.
         split: how the days are divided into queries.
         per_page: the number of events on a full page.
-        slices: the queries, each of one page or more.
+        slices: the queries; each returns one or more pages.
         ranges: the queries in `slices`, grouped into runs of days that are divided in the same way.
         hour: the hour to pull from each day, or None for all hours.
         days: the days passed to `only_days`, or None for all days.
@@ -163,9 +163,9 @@ class Plan:
 
     @property
     def least_requests(self) -> int:
-        """Return the number of requests if each query has one page; each further page adds one.
+        """Return the minimum number of requests: one for the first page of each query.
 
-        A pull that stops at `max_events` may need fewer requests.
+        If `max_events` can be reached with fewer pages, the minimum is lower.
         """
         if self.max_events is not None and self.slices:
             return min(len(self.slices), -(-self.max_events // self.per_page))
@@ -175,8 +175,8 @@ class Plan:
     def most_requests(self) -> int | None:
         """Return the maximum number of requests, not counting retries; None if there is no bound.
 
-        There is a bound only if `max_events` is set or the plan has no slices. The bound assumes
-        full pages, plus one extra page per slice: without page metadata, only it shows the end.
+        There is a bound only if `max_events` is set or the plan has no slices. It assumes full
+        pages, plus one page per slice to detect the slice's end if pages have no metadata.
         """
         if not self.slices or self.max_events == 0:
             return 0
@@ -190,7 +190,7 @@ class Plan:
         return 4 + pages + 2 * days * (24 if self.hour is None else 1)
 
     def only_days(self, days: Iterable[Day]) -> Self:
-        """Return the plan, reduced to queries for `days`, which may come from `client.dates()`.
+        """Return the plan with only the queries for `days`, such as those from `client.dates()`.
 
         A query that spans several of these days also returns events of other days between them.
 

@@ -46,15 +46,15 @@ class ExportStatus:
         status_text: the service's own word for the state, if there is one.
         export_id: the service's id for the export, if there is one.
         files: the files to download, or, until the export is done, the files announced so far.
-        reason: why the export failed or is not ready, or what a finished export lacks; in the
-            service's words, if there are any.
+        reason: why the export failed or is not ready, or what is missing from a finished export; in
+            the service's words, if it gave any.
         row_count: the number of events in the export, if known.
         retry_after: seconds to wait before the next request, if the service stated them.
         answered_at: the time of the response, in UTC.
         request_id: the `X-Request-Id` of the response.
         poll_url: the address from which to request the next status.
         keys: the names of the fields in the response, for error messages.
-        order_is_idempotent: whether a repeated order returned this same export.
+        order_is_idempotent: whether the service answered a repeated order with this same export.
         address_exists: whether the status address has ever responded; if not, it may not exist
             yet.
         answer: everything in the last response, under the service's own names.
@@ -97,7 +97,7 @@ class ExportStatus:
         return self.phase is ExportPhase.DONE
 
     def after(self, earlier: "ExportStatus") -> "ExportStatus":
-        """Return this status, completed with facts that only an earlier response stated.
+        """Return this status, with missing facts filled in from an earlier status.
 
         Examples:
             >>> first, later = job.last_status, job.status()
@@ -121,7 +121,7 @@ ONE_HOUR = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class ExportOrder:
-    """What an export contains. An undocumented field is sent only if it is set.
+    """What an export contains. `compression`, which is undocumented, is sent only if it is set.
 
     Attributes:
         start: the first day.

@@ -55,17 +55,17 @@ class Dataset:
     """Hourly files, in a folder or in object storage, that `sync` keeps up to date.
 
     `adanalytics sync` needs at most 300 MB of memory and `adanalytics verify` 600 MB, however many
-    events an hour has. Data that do not fit are kept on disk.
+    events an hour has. Data that do not fit in memory are kept on disk.
 
     Nothing is read or written until a method is called. Only one process at a time can sync or
     verify a dataset. All methods block; in asyncio, call them with `await asyncio.to_thread(...)`.
 
     Args:
         place: a folder, or an fsspec address such as `s3://bucket/events`.
-        format: `parquet`, `jsonl` or `csv`. The default is the format of the dataset, or parquet
-            for a new one.
+        format: `parquet`, `jsonl` or `csv`. By default, an existing dataset keeps its format, and a
+            new one uses parquet.
         table: `delta` or `iceberg`: also keep a table that lists the parquet files, for engines
-            that read tables. The default is the table of the dataset, or none for a new one.
+            that read tables. By default, a new dataset has no table; an existing one stays as is.
         clock: a function that returns the time in UTC; by default the clock of the client.
 
     Attributes:
@@ -129,7 +129,7 @@ class Dataset:
             start: as for `Client.events`; the default is every day that the service lists.
             end: as for `Client.events`.
             via: `pages`, `export` for bulk exports, or `auto` for whichever is faster.
-            repull: pull this many of the last days again, even if their summary has not changed.
+            repull: how many of the last days to pull again, even if their summary has not changed.
             moved_from: the former address of the service, if the dataset was pulled from there.
             workers: the number of processes that sort large exports into hours. With more than one,
                 the program must be importable: it needs `if __name__ == "__main__":`.
@@ -159,9 +159,9 @@ class Dataset:
     ) -> "list[Task]":
         """Plan a sync as a list of tasks that any process or machine can run without a credential.
 
-        This starts one bulk export for each day with hours to pull, and waits for all exports.
-        Each exported file becomes one or more tasks; `commit` takes the parts that they return.
-        A new plan replaces the last one. If the service has no exports, sync with `via="pages"`.
+        This starts one bulk export per day with hours to pull, and waits for all exports. Each
+        exported file becomes one or more tasks; `commit` takes the parts that they return. Calling
+        `tasks` again replaces the plan. If the service has no exports, sync with `via="pages"`.
 
         Args:
             client: starts the exports; it must be for the dataset's partner and service.
@@ -190,8 +190,8 @@ class Dataset:
         totals do not match, the report's `failed` names the day and the command that completes it.
 
         Args:
-            client: requests the summary and the days that have data, and downloads again each
-                file that could not be read in sections.
+            client: requests the summary and the list of days with data, and downloads a file again
+                if it could not be read in sections.
             parts: what the tasks of the last plan returned, in any order; repeats are allowed.
 
         Raises:
@@ -289,9 +289,9 @@ class Dataset:
 
         Without a client, nothing is sent, and the dataset is compared only with its own records.
 
-        From its first day on, the dataset is expected to hold all days that the service lists,
-        including days that a killed sync had begun to pull. An hour that is over counts as missing
-        if it was not pulled after its end.
+        The dataset is expected to hold every day that the service lists from the dataset's first
+        day on, including days that a killed sync had only begun to pull. An hour that was last
+        pulled before its end counts as missing once it is over.
 
         Args:
             client: sends the requests; with None, nothing is sent.
@@ -368,17 +368,17 @@ class Dataset:
         `date` or `hour` limits which files are read. The view contains what the manifest lists when
         the query starts. Times are in UTC, sums of money are exact, and a division gives a float.
 
-        The query can neither write nor use other files, extensions, settings or the network. This
-        guards against mistakes; for SQL that you do not trust, isolate the process as well.
+        The query is read-only: it cannot access other files, load extensions, change settings or
+        use the network. This guards against mistakes; for untrusted SQL, isolate the process, too.
 
         Args:
-            sql: one SELECT, or what DuckDB turns into one: a DESCRIBE, SUMMARIZE, FROM or PIVOT.
-            memory: the memory limit of DuckDB, such as `500MB` or `4GB`, not counting the returned
-                table. Data that do not fit go to a temporary folder, which is removed at the end.
+            sql: one SELECT, or what DuckDB treats as one: DESCRIBE, SUMMARIZE, FROM or PIVOT.
+            memory: DuckDB's memory limit, such as `500MB` or `4GB`, not counting the returned
+                table. Data beyond it go to a temporary folder that is removed after the query.
 
         Raises:
             ConfigurationError: when duckdb is not installed, or `memory` is not a size.
-            QueryError: for SQL that DuckDB does not understand, or that is not one SELECT.
+            QueryError: for SQL that DuckDB does not understand, or that is not a single SELECT.
             DatasetDamaged: when a file or record cannot be read; the error names it.
             DatasetError: when there is no dataset, or `memory` is not enough.
 
@@ -399,9 +399,9 @@ class Dataset:
     ) -> "duckdb.DuckDBPyRelation":
         """Return the events as a DuckDB relation, for joins or further steps in Python.
 
-        The relation has the columns of `query`, but not its limits: memory, time zone and access to
-        files are those of the connection. The relation keeps reading the files that were committed
-        when it was made.
+        The relation has the same columns as the view of `query`, but not the limits of `query`: the
+        connection decides the memory limit, the time zone and the access to files. The relation
+        keeps reading the files that were committed when it was made.
 
         Args:
             connection: the connection to use; by default the one that `duckdb.sql` uses.

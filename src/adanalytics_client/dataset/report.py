@@ -20,7 +20,7 @@ class FailedQuery:
 
     Attributes:
         query: the day, the days or the hour that the query covers.
-        hours: the hours that were not pulled because of the failure.
+        hours: the hours that could not be pulled because of the failure.
         kind: the class of the error.
         message: what happened, and what to do about it.
         facts: the request id, the attempts and the address, as far as they are known.
@@ -73,7 +73,7 @@ class SyncReport:
         size: the size of the committed hours' files, in bytes; 0 until the sync ends.
         damaged: descriptions of damaged files; their hours were pulled again.
         failed: queries that failed; to retry them, run the same sync again.
-        file: the path, below the dataset, of the report about failed queries; empty if none failed.
+        file: the report on failed queries, as a path inside the dataset; empty if none failed.
     """
 
     began: datetime
@@ -115,7 +115,7 @@ class Problem:
         remedy: `sync` if a sync of the day finds the problem and pulls only what is necessary,
             `repull` if a sync would not find it, `delete` if the file must be deleted.
         missing: True if data were never pulled from the service, False if pulled data are wrong.
-        changed: the path, below the dataset, of a file whose bytes changed; empty for any other
+        changed: a file whose bytes changed, as a path inside the dataset; empty for any other
             problem. If you delete the file, a sync of the day pulls only that file's hour.
     """
 

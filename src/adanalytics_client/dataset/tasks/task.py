@@ -51,8 +51,8 @@ class Part(_Planned):
         of: the total number of tasks for the export.
         stated: the number of events in the complete export, if the service states it.
         rows: the number of events in the task's file or section.
-        hours: the query's hours, each with what the task found for it. Empty if a section cannot
-            be read on its own because of a quoted line break: `commit` then reads the whole file.
+        hours: the query's hours, with their records and files. Empty if a section cannot be read on
+            its own because of a quoted line break: `commit` then reads the whole file.
     """
 
     rows: int
@@ -70,7 +70,7 @@ class Task(_Planned):
     Attributes:
         place: the dataset's folder or address, by which every machine must be able to reach it.
         identity: the partner and service of the dataset, and the format of its files.
-        export: the saved export, limited to this file, as text.
+        export: the export job as text (see `ExportJob.to_json`), reduced to this file.
         section: the bytes of the file that belong to the task; None for the whole file.
         stored: the size and version of the file, if only a section of it is requested.
         version: the version of this package that planned the task.
@@ -92,7 +92,7 @@ class Task(_Planned):
     def run(self) -> Part:
         """Download the file, check it, and put its events into the dataset's store, hour by hour.
 
-        A task may run several times, even concurrently: `commit` uses one of the identical parts.
+        A task may run repeatedly or concurrently: its parts are identical, and `commit` uses one.
 
         Returns:
             The part for `Dataset.commit`.
