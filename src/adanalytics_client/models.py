@@ -484,7 +484,7 @@ class Summary(OpenModel):
         return vars(self).get("_request_id")
 
     def to_arrow(self) -> "pa.Table":
-        """Return the rows as an Arrow table; unknown columns follow as text.
+        """Return the rows as an Arrow table; unknown columns come last, as text.
 
         Raises:
             ConfigurationError: when pyarrow is not installed.

@@ -69,8 +69,8 @@ class MovableClock:
     """A clock, shared by a client and its server, that stands still until it is moved.
 
     When the client waits for quota or before a retry, the clock moves ahead and the wait ends at
-    once. Requests in flight then arrive at the later time, and concurrent waits each move the
-    clock. For exact times, send one request at a time with `concurrency=1`.
+    once. A request already in flight then arrives at the later time, and each of several concurrent
+    waits moves the clock. For exact times, send one request at a time with `concurrency=1`.
 
     Args:
         now: the time at which the clock starts, with a time zone; by default the current time.
@@ -163,7 +163,7 @@ class reference_client:  # noqa: N801  # used like a function
         partner: the id of the partner.
         limit: requests per hour that the server allows; the client counts them in memory.
         faults: the faults to arm on the server, each as a sentence, such as `503 once per hour`.
-        dialect: a name such as `modern`, for response shapes that the service does not document.
+        dialect: the dialect of the server's responses, such as `modern`.
         clock: a movable clock for client and server; by default, both use the machine's time.
 
     Raises:

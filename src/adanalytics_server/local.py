@@ -44,7 +44,7 @@ class LocalServer(ControlledServer):
         sample: the events to generate at the start; with ``None``, the server starts empty.
         data: the folder to serve; ``None`` creates a temporary folder.
         rate_limit: requests per key in any 3,600 s; 0 means no limit.
-        export_inline_max: up to this many rows, the request that orders an export also finishes it.
+        export_inline_max: an export of up to this many rows is finished as soon as it is ordered.
         loose: accept unknown query parameters.
         clock: the server's clock; keep a reference to it if you want to move the clock.
         faults: the faults to arm at the start, as sentences or as ``Fault`` objects.
@@ -53,7 +53,7 @@ class LocalServer(ControlledServer):
     Raises:
         ValueError: a number is negative.
         FaultError: a fault is invalid.
-        DialectError: a dialect is unknown, or choices contradict each other.
+        DialectError: a dialect is unknown, or two dialects contradict each other.
 
     Attributes:
         settings: the settings of the application that the server runs.

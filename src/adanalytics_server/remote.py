@@ -53,7 +53,7 @@ class ControlledServer:
     Attributes:
         url: the server's address; empty until the server runs.
         partner: the id of the partner.
-        api_key: an API key of an admin.
+        api_key: an admin's API key.
         email: the admin's e-mail address.
         password: the admin's password; users added with ``add_user`` get the same one by default.
         faults: the armed faults; ``add``, ``clear`` and ``counts`` work while the server runs.
@@ -82,7 +82,7 @@ class ControlledServer:
         """Store events and return how many were new.
 
         Args:
-            events: mappings of fields, or models such as those of the client. A missing field gets
+            events: mappings of fields, or models like the client's ``Event``. A missing field gets
                 the value that ``event`` would give it. The same rules apply as for loading a file.
             partner: the id of the partner; by default, the server's own partner.
             replace_hours: first remove existing events of the same hours, as a restatement does.
@@ -119,7 +119,7 @@ class ControlledServer:
 
         Args:
             email: the address.
-            role: ``partner`` lets the user read the data of ``partners``, and ``admin`` all data.
+            role: a ``partner`` can read the data of ``partners``; an ``admin`` can read all data.
             partners: ids of partners.
             password: at least eight characters.
 
@@ -210,7 +210,7 @@ class ControlledServer:
 class RemoteServer(ControlledServer):
     """A server that runs elsewhere, such as in a container, with its test controls on.
 
-    The constructor resets the server to its initial state, even after ``keep``. The end of a
+    The constructor restores the server's initial state, not one that ``keep`` saved. The end of a
     ``with`` block resets the server again. Let only one test process use it at a time.
 
     Args:

@@ -13,16 +13,16 @@ class Settings:
     Attributes:
         data: folder with ``state.db`` and one numbered folder per partner; created if missing.
         rate_limit: requests to the Partner API per API key in any 3,600 s; 0 means no limit.
-        export_inline_max: up to this many rows, the request that orders an export also finishes it.
+        export_inline_max: an export of up to this many rows is finished as soon as it is ordered.
         export_lifetime: how long a finished export can be downloaded, in seconds.
         loose: accept unknown query parameters instead of answering 400.
         any_host: accept every name in the ``Host`` header, for a server that others reach by name.
-            Otherwise, accept only localhost and IP addresses.
+            By default, accept only localhost and IP addresses.
         docs: offer the ``/docs`` page, which shows the API and can send requests to it.
         cors: origins whose pages may read the API, such as ``http://localhost:5173``.
         test_controls: offer ``/_control/*`` to move the clock, arm faults and reset the server. Use
             it for tests only, because it needs no credential.
-        dialect: the response shapes, where the public description of the API leaves them open.
+        dialect: the shapes of responses that the public description of the API leaves open.
 
     Raises:
         ValueError: a number is negative.

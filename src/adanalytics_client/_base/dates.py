@@ -32,10 +32,10 @@ class Period:
     Attributes:
         first: the first day.
         last: the last day.
-        until: the last day when no end is given; None means `last`. With an end, `-7d` means one
-            day; without one, it means the last seven days.
-        since: the first day when no end is given; None means `first`.
-        months: 1 for a month, 3 for a quarter, 12 for a year, 0 for days.
+        until: the last day to use when no end is given; None means the day `last`. With an end,
+            `-7d` means one day; without an end, it means the last seven days.
+        since: the first day to use when no end is given; None means the day `first`.
+        months: 1 for a month, 3 for a quarter, 12 for a year, 0 otherwise.
 
     Examples:
         >>> print(Period.parse("yesterday", today=date(2026, 3, 9)).first)
@@ -56,8 +56,8 @@ class Period:
     def parse(cls, value: object, today: date) -> "Period":
         """Parse a day, `today`, `yesterday`, a number of days ago such as `-7d`, or whole months.
 
-        Whole months are `2026-01`, `2026-Q3`, `2026`, `this-month` and `last-month`. A period that
-        is still running is cut off at today.
+        Write whole months as `2026-01`, `2026-Q3`, `2026`, `this-month` or `last-month`. A period
+        that is still running is cut off at today.
 
         Raises:
             ConfigurationError: for any other form, or a day that does not exist.
@@ -116,9 +116,9 @@ class Period:
         return self.since or self.first, self.until or self.last
 
     def before(self, end: "Period | None" = None) -> tuple[date, date]:
-        """Return the period before this one, or before the range to `end`, as first and last day.
+        """Return the first and last day of the period before this one or before the range to `end`.
 
-        A range of whole months moves back by its number of months, and so does a month, quarter or
+        A range of whole months moves back by its number of months, as does a month, quarter or
         year that is still running. Any other range moves back by its number of days.
 
         Examples:

@@ -78,14 +78,14 @@ class WaitStarted:
 
 @dataclass(frozen=True, slots=True)
 class PullPlanned:
-    """The queries of a sync, or of a `split="auto"` pull after its first page.
+    """The planned queries of a sync, or of a `split="auto"` pull after its first page.
 
     Attributes:
         queries: the number of queries still to send.
         requests: the minimum number of requests that the remaining queries take.
         events: about how many events are still to come; None if unknown.
-        rounds: about how long the remaining queries take, as a multiple of one request's time,
-            given that several are sent at the same time. None if unknown.
+        rounds: the estimated time for the remaining queries, as a multiple of one request's time.
+            It allows for several requests being sent at once. None if unknown.
     """
 
     queries: int
@@ -114,7 +114,7 @@ class PageReceived:
 
 @dataclass(frozen=True, slots=True)
 class PageDrift:
-    """The pages of a slice shifted during the pull or contradict each other; events may be missing.
+    """A slice's pages shifted during the pull or contradicted each other; events may be missing.
 
     Attributes:
         slice: the query.
@@ -123,7 +123,7 @@ class PageDrift:
         distinct: the number of distinct events in the slice so far.
         total: the service's count of events in the slice, if it states one.
         last: whether this is the last page; if so, `distinct` should equal `total`.
-        contradicted: whether this is the last page but says that more pages follow.
+        contradicted: whether the page looks like the last one but says that more pages follow.
     """
 
     slice: str
@@ -195,7 +195,7 @@ class HoursVerified:
 
     Attributes:
         hours: the number of hours checked so far.
-        total: the number of hours to check.
+        total: the total number of hours to check.
         deep: whether hours are compared with a bulk export; otherwise, only the files are checked.
     """
 
@@ -208,7 +208,7 @@ class Observer:
     """The base class of observers. Override the methods that you need; the others do nothing.
 
     Methods are called in the thread or task that does the work, so they must be quick and, with
-    `Client`, thread-safe. If a method raises an error, the operation ends.
+    `Client`, thread-safe. If a method raises an error, that error ends the client's operation.
 
     Examples:
         >>> class AtMostTen(Observer):

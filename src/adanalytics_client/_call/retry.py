@@ -12,7 +12,7 @@ LONGEST_PAUSE = 60.0
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How many times, and for how long, a request is tried.
+    """The limits on how often, and for how long, the client sends a failed request again.
 
     The upper limit for the wait before retry `n`, counted from 0, is `first_wait * 2**n`, but at
     most `longest_wait`. Each wait is a random time below its limit ("full jitter",
@@ -23,11 +23,11 @@ class RetryPolicy:
         attempts: the maximum number of times that a request is sent, at least 1.
         first_wait: the upper limit for the first wait, in seconds.
         longest_wait: the value, in seconds, at which the upper limit for a wait stops growing.
-        budget: the maximum seconds for one request, including its login, redirects and retries, but
-            not waits for quota. A step that would exceed the budget is cut short, even if `timeout`
-            allows more. Once the budget is used up, nothing is sent.
-        patience: once a pull has a page, how many seconds it waits for a service that is down (no
-            connection, 502, 503, 504), whatever `attempts` is; by default enough for a deployment.
+        budget: the maximum time for one request, in seconds, including its login, redirects and
+            retries, but not waits for quota. An attempt that would exceed the budget is cut short,
+            even if `timeout` allows more. Once the budget is used up, no request is sent.
+        patience: once a pull has a page, how many seconds it waits while the service is down (no
+            connection, 502, 503, 504), regardless of `attempts`; the default covers a deployment.
 
     Raises:
         ConfigurationError: for a number that is out of range.
@@ -64,7 +64,7 @@ class RetryPolicy:
         return min(self.longest_wait, self.first_wait * 2.0 ** min(repeat, 60))
 
     def wait(self, repeat: int, asked: float | None, jitter: Callable[[], float]) -> float:
-        """Return the wait before retry number `repeat`, in seconds; never less than `asked`.
+        """Return the wait before retry number `repeat`, in seconds; at least `asked`, if given.
 
         Examples:
             >>> RetryPolicy().wait(2, asked=None, jitter=lambda: 0.25)

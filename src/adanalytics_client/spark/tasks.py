@@ -26,7 +26,7 @@ def sync(
     All machines must reach the dataset at the same location. `dataset.report` is the result.
 
     Args:
-        spark: a classic session; Spark Connect has no RDDs.
+        spark: a classic session, because Spark Connect does not support RDDs.
         dataset: a dataset of Parquet files.
         client: as for `Dataset.sync`; the client stays on the driver.
         start: as for `Dataset.sync`.

@@ -171,7 +171,7 @@ class Fault:
 
     @property
     def operations(self) -> tuple[str, ...]:
-        """Return the operations that the fault can strike; if empty, it can strike all requests."""
+        """Return the operations that the fault can strike; an empty tuple means all requests."""
         if self.operation is not None:
             return (self.operation,)
         return _ONLY_FOR.get(self.effect, ())
