@@ -56,6 +56,18 @@ def answer(operation: str, body: object) -> Fault:
     )
 
 
+def test_of_a_day_that_lacks_one_hour_only_that_hour_is_requested(
+    server: LocalServer, client: Client, tmp_path: Path
+) -> None:
+    dataset = Dataset(tmp_path)
+    dataset.sync(client, "2026-01-15", via="pages")
+    next(tmp_path.glob("data/date=2026-01-15/hour=07/*")).unlink()
+    server.journal.clear()
+    assert dataset.sync(client, "2026-01-15", via="pages").failed == []
+    asked_for = [entry.query for entry in server.journal.entries() if entry.operation == "events"]
+    assert [dict(query)["hour"] for query in asked_for] == ["7"]
+
+
 def test_an_empty_list_of_days_is_asked_for_once_more(
     server: LocalServer, client: Client, tmp_path: Path
 ) -> None:
