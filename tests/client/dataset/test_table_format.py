@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 deltalake = pytest.importorskip("deltalake", reason="make test-spark installs deltalake")
 catalogs = pytest.importorskip("pyiceberg.catalog", reason="make test-spark installs pyiceberg")
-pa = import_module("pyarrow")
+duckdb, pa = map(import_module, ("duckdb", "pyarrow"))
 
 Row = dict[str, Any]
 KILLS = int(os.environ.get("ADANALYTICS_KILLS", "3"))
@@ -69,6 +69,16 @@ class Reader:
         else:
             events = self._iceberg().scan(snapshot_id=version).to_arrow()
         return sorted(events.to_pylist(), key=lambda row: str(row["event_id"]))
+
+    def by_duckdb(self, select: str) -> list[tuple[object, ...]]:
+        """Let DuckDB read the table `events`, without the extension that it would download."""
+        if self.kind == "delta":
+            base = duckdb.connect()
+            base.register("events", deltalake.DeltaTable(self._place).to_pyarrow_dataset())
+        else:
+            base = self._iceberg().scan().to_duckdb("events")
+        with base:
+            return list(base.sql(select).fetchall())
 
     def columns(self) -> list[str]:
         if self.kind == "delta":
@@ -294,6 +304,15 @@ def test_a_day_that_is_saved_twice_is_listed_once(
     table.publish(manifest, manifest.days())
     assert reader.versions() == versions
     assert reader.rows() == rows_of(place)
+
+
+def test_duckdb_adds_up_the_rows_of_the_table(
+    client: Client, kind: TableFormat, place: Path, reader: Reader
+) -> None:
+    Dataset(place, table=kind).sync(client)
+    select = "SELECT event_type, count(*), sum(revenue) FROM events GROUP BY ALL ORDER BY ALL"
+    expected = Dataset(place).query(select).to_pylist()
+    assert reader.by_duckdb(select) == [tuple(row.values()) for row in expected]
 
 
 def test_a_place_may_be_spelled_in_another_way(
