@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from adanalytics_client.aevents import AsyncEventQuery as AsyncEventQuery
     from adanalytics_client.ajobs import AsyncExportJob as AsyncExportJob
     from adanalytics_client.client import Client as Client
-    from adanalytics_client.errors import *  # noqa: F403
+    from adanalytics_client.errors import *  # noqa: F403  # every error is public
     from adanalytics_client.events import EventQuery as EventQuery
     from adanalytics_client.jobs import ExportJob as ExportJob
     from adanalytics_client.models import Event as Event

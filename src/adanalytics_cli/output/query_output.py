@@ -104,6 +104,7 @@ def _write_parquet(result: QueryResult, path: Path | None) -> int:
     with open_output(path) as stream:
         try:
             file = pq.ParquetWriter(stream, result.schema, compression="zstd")
+        # SQL may make a type that Parquet files cannot hold, such as an interval.
         except pa.ArrowNotImplementedError as error:
             raise click.UsageError(f"{error}. Cast the column to VARCHAR.") from None
         with file:
