@@ -53,7 +53,7 @@ process is syncing, and may find any earlier state of an hour. *Warned* means th
 from several states of the server, and warned that the data had changed.
 
 The processes share keys and the log of their requests. Each key has {limit} requests per hour, and
-the processes use up all of them. No answer may be 429. The server may use at most {megabytes} MB of
+the processes use up all of them. No response may be 429. The server may use at most {megabytes} MB of
 memory, and it has to answer `/livez` within {live:.0f} s at all times. At the end, the datasets are
 synced once more: their rows have to equal those of the server, and `verify` must find no damage.
 *Violations* have to be 0.

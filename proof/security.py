@@ -41,7 +41,7 @@ runs all of its checks on the responses; in its row, *Checks* is the number of r
 pages are requested over plain HTTP as a browser would request them, with and without a session.
 They are also requested as if by another site, with various values of `Sec-Fetch-Site` and `Origin`.
 Then Chromium signs in and opens pages from another origin and from another site, which try to
-submit forms to the server, frame its pages and read its answers.
+submit forms to the server, frame its pages and read its responses.
 
 The keys and passwords that were used, including wrong ones, must not appear in any of the places
 that the table lists under *secrets*, whether as plain text, in base64 or percent-encoded. Every log

@@ -36,7 +36,7 @@ FORMS = {"csv": "CSV", "jsonl": "JSON", "parquet": "PARQUET"}
 MOST_MEGABYTES = 250
 EXPLANATION = """\
 The server holds {events:,} events from {days} days. *CPU* is the CPU time that the server's process
-takes for one answer; for loads, and for exports by other programs, it is the CPU time of the whole
+takes for one response; for loads, and for exports by other programs, it is the CPU time of the whole
 process. *Wall* is the time until all bytes have arrived. *Memory* is the peak memory of the process
 during the measurement.
 

@@ -104,7 +104,7 @@ class Client(ClientBase[HttpClient, SyncDriver]):
         """Return the days that have data.
 
         Raises:
-            AdAnalyticsError: when the request fails or is refused, or the answer is unexpected.
+            AdAnalyticsError: when the request fails or is refused, or the response is unexpected.
 
         Examples:
             >>> client.dates()
@@ -130,7 +130,7 @@ class Client(ClientBase[HttpClient, SyncDriver]):
 
         Raises:
             ConfigurationError: for a wrong day or grouping.
-            AdAnalyticsError: when the request fails or is refused, or the answer is unexpected.
+            AdAnalyticsError: when the request fails or is refused, or the response is unexpected.
 
         Examples:
             >>> client.summary("2026-01-01", "2026-01-31", group_by="campaign").rows[0].ecpm

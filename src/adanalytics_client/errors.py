@@ -14,7 +14,7 @@ AdAnalyticsError
 │   └── ServerError         5xx
 ├── RequestLimitReached     no request may be sent without a longer wait
 │   ├── QuotaExceeded       by the client's own count, so none was sent
-│   └── RateLimited         by the answer to a request
+│   └── RateLimited         by the response to a request
 ├── ProtocolError           a response arrived but is not as promised
 ├── ExportError
 │   ├── ExportFailed
