@@ -52,7 +52,7 @@ class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
             self.connection.session.quota.store.close()
 
     async def aclose(self) -> None:
-        """As `close`; `contextlib.aclosing` calls this name.
+        """Close the client, like `close`; `contextlib.aclosing` calls the method by this name.
 
         Examples:
             >>> await client.aclose()
@@ -106,7 +106,7 @@ class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
         on_drift: "OnDrift" = "raise",
         params: Params | None = None,
     ) -> "AsyncEventQuery[M]":
-        """As `Client.events`; not awaited, because nothing is sent until its query is read.
+        """As `Client.events`; do not await it, because nothing is sent until the query is read.
 
         Examples:
             >>> events = [event async for event in client.events("2026-01-15")]

@@ -46,18 +46,18 @@ class AsyncEventQuery(QueryBase[AsyncDriver, M]):
                     yield event
 
     async def rows(self) -> AsyncGenerator[dict[str, Json], None]:
-        """As `EventQuery.rows`, for `async for`."""
+        """As `EventQuery.rows`, but read with `async for`."""
         async with aclosing(self._converted(each_row)) as pages:
             async for rows in pages:
                 for row in self._each_scrubbed(rows):
                     yield row
 
     def pages(self) -> AsyncGenerator[Page, None]:
-        """As `EventQuery.pages`, for `async for`."""
+        """As `EventQuery.pages`, but read with `async for`."""
         return self._each(self._pull.page)
 
     def text_pages(self) -> AsyncGenerator[TextPage, None]:
-        """As `EventQuery.text_pages`, for `async for`."""
+        """As `EventQuery.text_pages`, but read with `async for`."""
         return self._each(self._pull.text_page)
 
     async def to_arrow(
@@ -78,7 +78,7 @@ class AsyncEventQuery(QueryBase[AsyncDriver, M]):
     async def to_arrow_batches(
         self, *, columns: Sequence[str] | None = None
     ) -> AsyncGenerator["pa.RecordBatch", None]:
-        """As `EventQuery.to_arrow_batches`, for `async for`."""
+        """As `EventQuery.to_arrow_batches`, but read with `async for`."""
         from adanalytics_client._outputs.arrow.batches import ArrowRows
 
         table, given = ArrowRows(columns), False

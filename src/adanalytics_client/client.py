@@ -43,7 +43,8 @@ class Client(ClientBase[HttpClient, SyncDriver]):
         on_limit: at the limit, `wait` until requests are available again, or `raise` QuotaExceeded
             or RateLimited. The default is the value of `ADANALYTICS_ON_LIMIT`, or `wait`.
         max_wait: the longest wait for quota, in seconds; a longer wait raises an error. The default
-            is 7200: requests of other processes, even killed ones, can make a wait exceed one hour.
+            is 7200, because requests of other processes, even of killed ones, can make a wait
+            exceed one hour.
         quota_log: where to count sent requests. With `shared`, all processes of this user share the
             count in `$XDG_STATE_HOME/adanalytics/quota`; a `Path` names a different folder to
             share; with `memory`, this client counts only its own requests. The default is the value
@@ -190,11 +191,13 @@ class Client(ClientBase[HttpClient, SyncDriver]):
         Nothing is sent until the query is read.
 
         Args:
-            start: the first day: a date or datetime (or one from pandas or numpy), `YYYY-MM-DD`,
-                20260115, `today`, `yesterday`, a month such as `2026-01`, or a number of days ago
-                such as `-7d`. Days are in UTC; the client's clock says which day is `today`.
-            end: the last day, given like `start`; a month means its last day. By default, the last
-                day that `start` covers; `-7d` alone means the last seven days, including today.
+            start: the first day: a date or datetime (of Python, pandas or numpy), `YYYY-MM-DD`, a
+                number such as 20260115, `today`, `yesterday`, a month such as `2026-01`, or a
+                number of days ago such as `-7d`. Days are in UTC; the client's clock says which day
+                is `today`.
+            end: the last day, given like `start`; a month means its last day. By default, it is the
+                last day that `start` covers; without `end`, a `start` of `-7d` covers the last
+                seven days, including today.
             hour: pull only this hour, 0 to 23, of each day.
             split: with `hourly`, there is one query per hour, as the service advises for large
                 days; with `daily`, one per day; with `none`, one for the whole range. `auto` begins
@@ -216,11 +219,11 @@ class Client(ClientBase[HttpClient, SyncDriver]):
             on_drift: what to do if a query ends with fewer events than its pages announced, because
                 its pages shifted while they were read. `raise` repeats the query up to twice,
                 yields the events that are new, and raises ProtocolError if events are still
-                missing; `warn` accepts what arrived and logs it. Queries whose response had no body
-                are treated in the same way at the end of the pull.
+                missing; `warn` accepts the events that arrived and logs a warning. At the end of
+                the pull, `on_drift` also applies to queries whose response had no body.
             params: further query parameters that the service accepts, such as `{"campaign_id": 7}`;
-                a `resume` token works only with the same `params`. With `params`, no summary is
-                used to find missing events.
+                a `resume` token works only with the same `params`. With `params`, the client cannot
+                use a summary to check for missing events.
 
         Raises:
             ConfigurationError: when an argument is wrong; the error names it.
@@ -266,7 +269,8 @@ class Client(ClientBase[HttpClient, SyncDriver]):
             start: as for `events`.
             end: as for `events`.
             format: `csv`, or another format that the service supports.
-            compression: such as `gzip`; sent only if given: the service documents no compression.
+            compression: a compression such as `gzip`; by default, none is sent, because the service
+                documents no compression.
 
         Raises:
             ConfigurationError: for a wrong day.

@@ -155,7 +155,7 @@ class AuthenticationError(StatusError):
 
 
 class PermissionDenied(StatusError):
-    """The credential is valid but may not read this partner.
+    """The credential is valid but does not allow reading this partner's data.
 
     Examples:
         >>> with suppress(PermissionDenied):  # and go on with the partners that may be read
@@ -185,7 +185,7 @@ class RequestLimitReached(AdAnalyticsError):
 
 
 class QuotaExceeded(RequestLimitReached):
-    """The client's count shows no requests left, or the service has asked it to slow down."""
+    """The client's count shows no requests left, or the service asked the client to slow down."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

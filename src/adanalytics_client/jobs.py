@@ -64,7 +64,7 @@ class ExportJob(SavedJob[SyncDriver]):
             timeout: the maximum wait in seconds, by default 3600.
 
         Raises:
-            ExportFailed: with the service's reason.
+            ExportFailed: when the export fails; the message contains the service's reason.
             ExportExpired: when the files of the export are no longer available.
             ExportTimeout: when the export is not done in time; call `wait` again to wait longer.
             ServerError, TransportError: if the service is still failing when the timeout ends.
@@ -83,9 +83,9 @@ class ExportJob(SavedJob[SyncDriver]):
         """Download the exported file, waiting for the export first if necessary.
 
         Received bytes are kept in a file beside `path`, with the suffix `.part`. An interrupted
-        download continues from these bytes, even in another run, or for a new job with the same
-        order. Only a complete file replaces an existing one. An expired address is renewed. For an
-        export of several files, `path` must be an existing folder.
+        download continues from these bytes, even in another run or for a new job that orders the
+        same export. Only a complete file replaces an existing one. An expired address is renewed.
+        For an export of several files, `path` must be an existing folder.
 
         Raises:
             ConfigurationError: when `path` cannot be a file, when there are several files and

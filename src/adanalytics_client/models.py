@@ -199,7 +199,7 @@ class OpenModel(BaseModel, metaclass=_ShortHelp):
 
     It is a pydantic model: `model_validate`, `model_dump` and `model_json_schema` work as usual.
     `model_dump()` gives back what was read. `model_dump_json()` writes every Decimal as text, as
-    pydantic does; rows and files have the service's own digits and types.
+    pydantic does; `rows()` and written files keep the service's own digits and types.
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(
@@ -295,8 +295,8 @@ class Event(OpenModel):
     """UUID, unique per partner, such as `77308bcb-b00d-47d0-8f20-40b7c0bff5a3`. Use this id to
     remove duplicates."""
     event_time: Annotated[str | None, _TEXT] = None
-    """Time of the event, as sent: RFC 3339 in UTC, such as `2026-01-15T13:05:09.250Z`. `time` is
-    the datetime."""
+    """Time of the event, as sent: RFC 3339 in UTC, such as `2026-01-15T13:05:09.250Z`. The property
+    `time` returns it as a `datetime`."""
     event_date: Annotated[_Date | None, _DAY] = None
     """The UTC day of `event_time`, such as `2026-01-15`."""
     event_hour: Annotated[int | None, _WHOLE] = None

@@ -59,7 +59,7 @@ class Estimate:
         end: the last day, included.
         counts: the number of events on each day, or None when it is unknown.
         known_days: the days that have data, if their event counts are unknown.
-        before: the moment that the pull passes to `only_before`, with a time zone, or None.
+        before: the time that the pull uses as `only_before`, with a time zone, or None.
     """
 
     start: date
@@ -148,7 +148,7 @@ def prices(
 
     Args:
         estimate: the number of events in the range.
-        quota: the quota that is left; if its `limit` is None, no way has to wait for quota.
+        quota: the quota that is left; if its `limit` is None, none of the ways waits for quota.
         concurrency: requests in flight.
         pace: the assumed speed of the service and the connection.
 

@@ -23,7 +23,7 @@ _DEFAULTS = {"ADANALYTICS_QUOTA_LOG": "memory", "ADANALYTICS_ON_LIMIT": "raise"}
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Set the variables that are not set, for the length of the run."""
+    """Set the default variables that are not yet set, for the duration of the test run."""
     for name in _DEFAULTS.keys() - os.environ.keys():
         os.environ[name] = _DEFAULTS[name]
         config.add_cleanup(partial(_unset, name))
@@ -35,16 +35,16 @@ def _unset(name: str) -> None:
 
 
 def pytest_report_header() -> str:
-    """Return the line that tells which defaults apply."""
+    """Return the header line that shows which defaults apply."""
     return "adanalytics: " + ", ".join(f"{name}={os.environ.get(name)}" for name in _DEFAULTS)
 
 
 @pytest.fixture
 def adanalytics_client(adanalytics: "ControlledServer") -> "Iterator[Client]":
-    """Yield a `Client` that is signed in to `adanalytics`, with its own quota in memory.
+    """Yield a `Client` for the server of the fixture `adanalytics`, with its own quota in memory.
 
-    Both share one clock that stands still until it is moved: a wait of the client moves it and ends
-    at once.
+    The client and the server share one clock that stands still until it is moved: when the client
+    waits, the clock moves ahead and the wait ends at once.
     """
     from adanalytics_client import Client
     from adanalytics_client.testing import MovableClock, _options
@@ -55,13 +55,13 @@ def adanalytics_client(adanalytics: "ControlledServer") -> "Iterator[Client]":
 
 @pytest.fixture
 def adanalytics_sync_client(adanalytics_client: "Client") -> "Client":
-    """As `adanalytics_client`, under a name that is not one of a package."""
+    """Return `adanalytics_client` under a name that is not also the name of a package."""
     return adanalytics_client
 
 
 @pytest.fixture
 def adanalytics_async_client(adanalytics: "ControlledServer") -> "Iterator[AsyncClient]":
-    """As `adanalytics_client`, for asyncio; closed after the test, with or without `async with`."""
+    """Yield an `AsyncClient` like `adanalytics_client`; it is always closed after the test."""
     import asyncio
     from concurrent.futures import ThreadPoolExecutor
 

@@ -27,7 +27,7 @@ from adanalytics_client.dataset.table_format import FileTable
 
 
 class Contents:
-    """The parts and the manifest of a dataset whose lock is held; for one thread."""
+    """The files and the manifest of a dataset whose lock is held; use it in one thread only."""
 
     def __init__(self, store: Store, identity: Identity) -> None:
         self.store = store
@@ -39,10 +39,11 @@ class Contents:
         self._sizes = {**store.sizes(DATA)}
 
     def find_damage(self, days: Iterable[date]) -> list[str]:
-        """Describe hours whose file is missing, has another length, or should not be there.
+        """Describe hours whose file is missing, has the wrong length, or should not be there.
 
-        Their records are dropped, so that they are pulled again, as are those of a day whose
-        manifest is damaged. `verify` reads the bytes.
+        The records of these hours, and of all hours of a day whose manifest is damaged, are
+        dropped, so that the hours are pulled again. The content of the files is not read here;
+        `verify` reads it.
         """
         found = {}
         records = (self.manifest.day(day).by_hour.items() for day in days)
@@ -80,14 +81,14 @@ class Contents:
                 self.manifest.put({hour: record})
 
     def mark(self, hours: Iterable[Hour], fingerprint: str) -> None:
-        """Record that hours agree with a different row of the summary, or with none."""
+        """Set the fingerprint of the summary row that hours agree with, or `UNCONFIRMED`."""
         records = ((hour, self.manifest.record(hour)) for hour in hours)
         self.manifest.put(
             {hour: replace(record, fingerprint=fingerprint) for hour, record in records if record}
         )
 
     def save(self, days: Collection[date]) -> None:
-        """Write the manifest and the table of changed days, and remove their journal entries."""
+        """For the changed days, write the manifest and the table, and remove journal entries."""
         changed = self.manifest.unsaved.intersection(days)
         if not changed:
             return

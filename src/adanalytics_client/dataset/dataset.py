@@ -64,8 +64,9 @@ class Dataset:
         place: a folder, or an fsspec address such as `s3://bucket/events`.
         format: `parquet`, `jsonl` or `csv`. By default, an existing dataset keeps its format, and a
             new one uses parquet.
-        table: `delta` or `iceberg`: also keep a table that lists the parquet files, for engines
-            that read tables. By default, a new dataset has no table; an existing one stays as is.
+        table: `delta` or `iceberg`: also keep a table in this format that lists the parquet files,
+            for query engines that read such tables. By default, a new dataset has no table, and an
+            existing dataset keeps its table if it has one.
         clock: a function that returns the time in UTC; by default the clock of the client.
 
     Attributes:
@@ -132,7 +133,8 @@ class Dataset:
             repull: how many of the last days to pull again, even if their summary has not changed.
             moved_from: the former address of the service, if the dataset was pulled from there.
             workers: the number of processes that sort large exports into hours. With more than one,
-                the program must be importable: it needs `if __name__ == "__main__":`.
+                each process imports the main program, which therefore needs `if __name__ ==
+                "__main__":`.
 
         Returns:
             The hours that were committed, and the queries that failed.
@@ -161,7 +163,8 @@ class Dataset:
 
         This starts one bulk export per day with hours to pull, and waits for all exports. Each
         exported file becomes one or more tasks; `commit` takes the parts that they return. Calling
-        `tasks` again replaces the plan. If the service has no exports, sync with `via="pages"`.
+        `tasks` again replaces the plan. If the service does not offer exports, use `sync` with
+        `via="pages"`.
 
         Args:
             client: starts the exports; it must be for the dataset's partner and service.
@@ -369,12 +372,14 @@ class Dataset:
         the query starts. Times are in UTC, sums of money are exact, and a division gives a float.
 
         The query is read-only: it cannot access other files, load extensions, change settings or
-        use the network. This guards against mistakes; for untrusted SQL, isolate the process, too.
+        use the network. This protects against mistakes only; to run untrusted SQL, also isolate the
+        process.
 
         Args:
             sql: one SELECT, or what DuckDB treats as one: DESCRIBE, SUMMARIZE, FROM or PIVOT.
             memory: DuckDB's memory limit, such as `500MB` or `4GB`, not counting the returned
-                table. Data beyond it go to a temporary folder that is removed after the query.
+                table. Data that exceed this limit go to a temporary folder, which is removed after
+                the query.
 
         Raises:
             ConfigurationError: when duckdb is not installed, or `memory` is not a size.

@@ -25,10 +25,11 @@ _DAY_NAMES = ("date", "day", "event_date")
 
 @dataclass(frozen=True, slots=True)
 class DayState:
-    """The service's statements about a day.
+    """What the service says about a day.
 
     Attributes:
-        fingerprint: of its row in the summary by day; `NO_DATA` for a day without data.
+        fingerprint: a hash of the day's row in the summary by day; `NO_DATA` for a day without
+            data.
         figures: the counts and money that the row states.
     """
 
@@ -43,14 +44,15 @@ class DayState:
 
 
 def started_hours(state: DayState, now: datetime) -> list[Hour]:
-    """List the hours of a day that have begun at a moment in UTC."""
+    """List the hours of a day that have begun by a given moment in UTC."""
     return [*hours_of(state.day)][: count_started(state, now)]
 
 
 def count_started(state: DayState, now: datetime) -> int:
-    """Count the hours of a day that have begun at a moment in UTC.
+    """Count the hours of a day that have begun by a given moment in UTC.
 
-    A day that the service lists is not in the future, so then the clock is behind.
+    The service lists no future days, so if a listed day seems to be in the future, the clock is
+    behind, and all hours of the day count as begun.
     """
     today = now.date()
     if state.day == today:
@@ -67,9 +69,10 @@ class ServiceDays:
         held: days in the dataset; the service may no longer have their data.
 
     Attributes:
-        span: the range; None where nothing is listed or held.
+        span: the range `wanted`, or by default the range from the first to the last day that is
+            listed or held; None if there is no such day.
         days: the days with data.
-        counts: the rough number of events of each of them; 0 where it is unknown.
+        counts: the rough number of events of each day with data; 0 if it is unknown.
         lists_nothing: whether the service lists no day at all.
     """
 

@@ -69,8 +69,8 @@ class Pulled:
     """The result of a query.
 
     Attributes:
-        hours: its wanted hours, in files that are not in place yet.
-        spool: what is kept of it until its hours are committed.
+        hours: the wanted hours of the query, in files that have not been moved into place yet.
+        spool: the pages or the export order of the query, kept until its hours are committed.
     """
 
     hours: list[FinishedHour]
@@ -81,8 +81,8 @@ class Pulled:
 class Fetcher:
     """Pulls queries, two at a time.
 
-    Unfinished files are in `folder`. An interruption closes the driver of the connection. The
-    files of exports are sorted into hours by `workers` processes, if they are large.
+    Unfinished files are in `folder`. An interruption closes the driver of the connection. Large
+    export files are sorted into hours by up to `workers` processes.
     """
 
     connection: Connection[SyncDriver]
@@ -106,11 +106,11 @@ class Fetcher:
     ) -> Generator[Pulled | FailedQuery, None, None]:
         """Yield the result of each query; one that fails does not affect the others.
 
-        Pages that were kept while the service said something else are not used.
+        Pages kept by an earlier run are not used if the summary of their days has changed since.
 
         Raises:
-            AdAnalyticsError: for an error that affects more than one query, after the queries
-                under way.
+            AdAnalyticsError: for an error that affects more than one query; it is raised when the
+                queries under way have ended.
         """
         waiting, running = [*queries][::-1], dict[Future[Pulled], Query]()
         failures, stopped = 0, None
@@ -231,7 +231,7 @@ class Fetcher:
                 self._format = "csv"
 
     def order(self, spool: Spool) -> ExportJob:
-        """Order an export: of Parquet, or of csv once that was refused."""
+        """Order an export in Parquet, or in csv once the service has refused Parquet."""
         at, query, form = self.now(), spool.query, self._format
         ordered = start_export(
             self.connection.session, query.first, query.last, file_format=form, compression=None
@@ -247,7 +247,7 @@ class Fetcher:
         return job
 
     def tasks(self, spool: Spool, job: ExportJob) -> list[Task]:
-        """Wait for an export that `spool` began with, and return a task for each of its files."""
+        """Wait for an export that was ordered for `spool`; return a task for each of its files."""
         stated, files = job.wait().row_count, files_of(read_saved(job.to_json()))
         place = str(self.store.local("") or self.store.place)
         start = replace(spool.start, job="") if spool.start else spool.begin(self.now())
@@ -302,12 +302,12 @@ class Fetcher:
 
 
 def expected_counts(service: ServiceDays, whole: Collection[date] = ()) -> ExpectedCounts:
-    """Return the counts for planning; `whole` are the days of which every hour is needed."""
+    """Return the counts for planning; `whole` lists the days of which every hour is needed."""
     return ExpectedCounts(service.counts, whole, EVENTS_PER_PAGE)
 
 
 def forecast(queries: Collection[Query], service: ServiceDays, store: Store) -> PullPlanned:
-    """Count requests, and events on pages, without the pages that an earlier run kept."""
+    """Estimate the requests, and the events on pages, except for pages that an earlier run kept."""
     expected, requests, events = expected_counts(service), 0, 0
     for query in queries:
         kept, is_whole = 0, False

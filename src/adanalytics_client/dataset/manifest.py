@@ -41,7 +41,7 @@ def seal(record: object) -> bytes:
 
 
 def unseal(content: bytes | None, kind: type[T]) -> T:
-    """Decode a record of a class.
+    """Decode a record into an instance of `kind`.
 
     Raises:
         Damaged: when there is no content, or it differs from what was written.
@@ -99,7 +99,7 @@ class Identity:
             ) from None
 
     def part_name(self, hour: Hour, record: "HourRecord | None") -> str:
-        """Return the name of an hour's file; a file that a table lists must never change."""
+        """Return an hour's file name, which depends on the content if the dataset has a table."""
         content = record.sha256[:16] if record and self.table else ""
         return f"{DATA}/date={hour.day}/hour={hour.hour:02}/part-{content or 0}.{self.form}"
 
@@ -115,9 +115,9 @@ class HourRecord(msgspec.Struct, frozen=True, rename={"totals": "tally"}):
         size: bytes of its file; 0 without a file.
         sha256: checksum of its file in hex; empty without a file.
         asked_at: the moment before its first page was requested, in UTC.
-        fingerprint: of the summary row with which its day agrees; see `UNCONFIRMED`.
-        totals: its counts and money; None if its events lack the fields to count them. Existing
-            datasets call them `tally`.
+        fingerprint: the fingerprint of the summary row that its day agrees with; see `UNCONFIRMED`.
+        totals: its counts and money; None if its events lack the fields to count them. In the
+            stored records, this field is named `tally`.
     """
 
     rows: int
@@ -134,9 +134,9 @@ class FinishedHour:
 
     Attributes:
         record: its record, not yet compared with the summary.
-        file: its file, by its path on this machine or its name in the store; None for an hour
-            without events.
-        repeated: events with the id of an earlier one.
+        file: the path of the file on this machine, or the file's name in the store; None for an
+            hour without events.
+        repeated: the number of events that have the id of an earlier event.
     """
 
     hour: Hour
@@ -175,7 +175,7 @@ class DayRecord:
         return all(map(self._is_final, hours_of(self.day)))
 
     def due(self, now: datetime) -> list[Hour]:
-        """List the hours that are over at a moment in UTC and were not requested since."""
+        """List hours that are over at a given moment in UTC but not requested since they ended."""
         hours = hours_of(self.day)
         return [hour for hour in hours if hour.is_over(now) and not self._is_final(hour)]
 
@@ -209,7 +209,7 @@ class Manifest:
         return self.day(hour.day).hours.get(hour.hour)
 
     def put(self, fresh: Mapping[Hour, HourRecord]) -> None:
-        """Set the records of hours, in memory until `save`."""
+        """Set the records of hours in memory; `save` writes them."""
         for day in {hour.day for hour in fresh}:
             changed = self.day(day).updated(fresh)
             if changed != self.day(day):

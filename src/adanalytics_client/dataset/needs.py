@@ -29,8 +29,9 @@ class DayNeed:
     Attributes:
         asked: the hours to pull, and why.
         empty: hours of a day without data; no request is needed to know that they are empty.
-        doubtful: hours that were pulled under another fingerprint, or whose day was not yet
-            compared with the summary. They are pulled only if the day does not add up to it.
+        doubtful: hours that were pulled when the day had a different fingerprint, or whose day has
+            not yet been compared with the summary. They are pulled only if the totals of the day do
+            not match the summary.
     """
 
     asked: Mapping[Hour, Reason] = field(default_factory=dict)
@@ -43,8 +44,8 @@ def find_need(
 ) -> DayNeed:
     """Compare the held hours of a day with what the service says about it.
 
-    An hour that has not begun is not pulled. Those in `force` are pulled regardless, unless neither
-    side has events of the day.
+    An hour that has not begun is not pulled. Hours in `force` are pulled in any case, unless
+    neither the dataset nor the service has events of the day.
     """
     need = _difference(record, state, now)
     forced = [hour for hour in hours_of(state.day) if hour in force] if force else []
@@ -75,10 +76,10 @@ def _difference(record: DayRecord, state: DayState, now: datetime) -> DayNeed:
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """The needs of a dataset.
+    """What a sync needs to do for each day of a dataset.
 
     Attributes:
-        repull_began: when the repull began that is under way; None without one.
+        repull_began: when the current repull began; None if there is none.
     """
 
     service: ServiceDays
@@ -97,7 +98,7 @@ def find_needs(
     now: datetime,
     damaged: list[str],
 ) -> Needs:
-    """Compare each day with the service, whose surprising answers are asked for once more.
+    """Compare each day with the service; if a response is surprising, request it once more.
 
     Damaged hours no longer count as held; `damaged` receives their descriptions. The last `repull`
     days are pulled regardless.

@@ -72,7 +72,7 @@ class Partition:
 class HourPartition(Partition):
     """Takes tables of events and returns them hour by hour.
 
-    All are of the hour `only`, if it is known beforehand.
+    If all events belong to one hour that is known beforehand, pass it as `only`.
     """
 
     def __init__(self, folder: Path, only: Hour | None = None) -> None:
@@ -85,7 +85,7 @@ class HourPartition(Partition):
 
         Raises:
             HourUnknown: for events that do not say which hour they belong to.
-            ProtocolError: for events of another hour than `only`.
+            ProtocolError: for events of an hour other than `only`.
         """
         if self._only and not is_of_hour(table, self._only):
             raise ProtocolError(f"The answer to {self._only} holds events of other hours.")
@@ -95,7 +95,7 @@ class HourPartition(Partition):
 
 
 def split_by_id(table: Table, groups: int) -> Iterator[tuple[int, Table]]:
-    """Split a table into groups of about one size; events with the same id share a group."""
+    """Split a table into groups of about equal size; events with the same id share a group."""
     ids = table["event_id"].to_pylist()
     yield from _split(table, int32s(hash(each) % groups for each in ids))
 

@@ -72,7 +72,8 @@ def write_hours(
 ) -> tuple[list[FinishedHour], int]:
     """Write the files of the wanted hours, and count the events of all hours.
 
-    The disk must hold the events once more as Arrow columns; the memory what `HourPartition` holds.
+    The disk needs room for another copy of the events, as Arrow columns; memory needs room only for
+    what `HourPartition` holds.
     """
     with TemporaryDirectory(dir=folder) as scratch:
         only = query.wanted[0] if query.hour is not None else None
@@ -88,7 +89,7 @@ def write_hours(
 def join_pieces(
     pieces: Sequence[FinishedHour], store: Store, folder: Path, form: PartFormat
 ) -> FinishedHour:
-    """Return one hour whose events are in one or several files, in the order of these."""
+    """Return one hour whose events are in one or more files, in the order of the files."""
     filled = [piece for piece in pieces if piece.file] or pieces[:1]
     if len(filled) == 1:
         return filled[0]
@@ -101,7 +102,7 @@ def join_pieces(
 def read_part(store: Store, name: str, form: PartFormat, tables: EventTables) -> Iterator[Table]:
     """Read the events of a file in order; memory holds `ROWS_PER_GROUP` of them.
 
-    Raises FileNotFoundError, and what pyarrow or the client raise for a damaged file.
+    Raises FileNotFoundError, or whatever pyarrow or the client raises for a damaged file.
     """
     with store.open(name) as file:
         if form == "parquet":
@@ -117,7 +118,7 @@ def read_part(store: Store, name: str, form: PartFormat, tables: EventTables) ->
 
 
 def checksum(store: Store, name: str) -> str | None:
-    """Return the SHA-256 of a file in hex; None when there is none."""
+    """Return the SHA-256 of a file in hex, or None if there is no such file."""
     try:
         with store.open(name) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

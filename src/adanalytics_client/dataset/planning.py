@@ -25,9 +25,9 @@ class Query:
     """The events of some days, or of one hour of one day.
 
     Attributes:
-        way: page by page, or as one file that the service writes.
+        way: how the events arrive: page by page, or as an export that the service writes.
         hour: the one hour, or None for all.
-        wanted: the hours to commit, in order; the response may hold others, too.
+        wanted: the hours to commit, in order; the response may also contain other hours.
     """
 
     way: Literal["pages", "export"]
@@ -51,9 +51,9 @@ class ExpectedCounts:
     """The expected events.
 
     Attributes:
-        counts: the rough number of events of each day that has data; 0 where it is unknown.
-        whole: days of which every hour that has begun is needed.
-        page: events of a full page.
+        counts: the approximate number of events on each day that has data; 0 where it is unknown.
+        whole: the days on which every hour that has begun is needed.
+        page: the number of events on a full page.
     """
 
     counts: Mapping[date, int]
@@ -80,7 +80,7 @@ def plan_queries(
 
 
 def requests_of(query: Query, expected: ExpectedCounts) -> int:
-    """Count the fewest requests that a query takes: nothing counts the filtered events."""
+    """Return the minimum number of requests for a query; filtered events are not counted."""
     if query.way == "export":
         estimate = Estimate(query.first, query.last, _counts_of(query, expected) or None)
         return prices(estimate, QuotaState(None, None, None))[-1].requests
@@ -88,7 +88,7 @@ def requests_of(query: Query, expected: ExpectedCounts) -> int:
 
 
 def events_of(query: Query, expected: ExpectedCounts) -> int:
-    """Estimate the events of a query; an hour has a share of its day."""
+    """Estimate the number of events in a query; an hour counts as 1/24 of its day."""
     return -(-sum(_counts_of(query, expected).values()) // (1 if query.hour is None else 24))
 
 

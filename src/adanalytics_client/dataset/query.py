@@ -143,14 +143,15 @@ class CommittedFiles:
         return f"SELECT {', '.join(chosen)} FROM {source}"  # noqa: S608  # all of it quoted here
 
     def mount(self, connection: "duckdb.DuckDBPyConnection") -> None:
-        """Let DuckDB read object storage by the library that the dataset uses."""
+        """Let DuckDB read object storage through the library that the dataset uses."""
         if isinstance(self.store, ObjectStore):
             connection.register_filesystem(self.store.file_system)
 
     def find_damage(self, error: str, *, thorough: bool) -> DatasetDamaged | None:
-        """Return the error about a file that is not as committed; None if there is no such file.
+        """Return an error for the first file that differs from its record, or None.
 
-        The bytes of a file that `error` names are checked; if `thorough`, those of every file.
+        The bytes of the files that `error` names are checked or, if `thorough`, the bytes of all
+        files.
         """
         sizes = self.store.sizes(DATA)
         for name, record in self.parts.items():
@@ -168,7 +169,7 @@ class CommittedFiles:
 
 
 def select_events(datasets: Mapping[str, CommittedFiles]) -> str:
-    """Return a SELECT of the events of all datasets; several get a column `dataset`."""
+    """Return a SELECT of all datasets' events; with several, it has a column `dataset`."""
     if len(datasets) == 1:
         return next(iter(datasets.values())).select()
     return " UNION ALL ".join(
@@ -181,13 +182,14 @@ def select_events(datasets: Mapping[str, CommittedFiles]) -> str:
 def run_query(sql: str, places: Sequence[str], *, memory: str) -> Iterator[QueryResult]:
     """Run one SELECT over the view `events` of one or more datasets.
 
-    The query can read nothing else, and ends with the block. DuckDB runs on a thread, so that
-    Ctrl-C interrupts it.
+    The query can read nothing else, and ends when the `with` block ends. DuckDB runs in a separate
+    thread, so that Ctrl-C can interrupt it.
 
-    The events of several datasets have a column `dataset`.
+    If there are several datasets, the view has a column `dataset`.
 
     Raises:
-        ConfigurationError, DatasetError: as for `Dataset.query`, also while batches are read.
+        ConfigurationError, DatasetError: as for `Dataset.query`; they can also occur while batches
+        are read.
     """
     duckdb = import_extra("duckdb", extra="sql")
     if not _SIZE.fullmatch(memory):

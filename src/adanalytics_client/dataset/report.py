@@ -96,7 +96,7 @@ class SyncReport:
 
 
 def write_report(report: SyncReport, store: Store) -> None:
-    """Write the file about failed queries, if there are any, and set its name."""
+    """Write the report on failed queries, if there are any, and set `report.file` to its path."""
     if report.failed:
         report.file = f"{REPORTS}/{report.began:%Y%m%dT%H%M%SZ}.json"
         failed = [each.as_json() for each in report.failed]
@@ -177,5 +177,5 @@ class VerifyReport:
 
 
 def runs_of_days(days: set[date]) -> list[tuple[date, date]]:
-    """Join days into runs without gaps, each with its first and last day."""
+    """Group days into runs of consecutive days; return the first and last day of each run."""
     return [(run[0], run[-1]) for run in runs_of(sorted(days))]

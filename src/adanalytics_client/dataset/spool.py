@@ -25,9 +25,9 @@ class StoredPage:
 
     Attributes:
         jsonl: each event as a line of JSON.
-        last: whether it is the last of its query.
-        token: the client's token to continue after it.
-        total: events of the query, if the service states it.
+        last: whether this is the last page of the query.
+        token: the client's token for continuing after this page.
+        total: the number of events in the query, if the service states it.
     """
 
     number: int
@@ -54,9 +54,10 @@ class Start:
 
 
 class Spool:
-    """The pages of one query in order, or the order for its export.
+    """The pages received for one query, or the export job ordered for it.
 
-    Pages kept under another basis, a digest of the summary of the query's days, are not used.
+    `basis` is a digest of the summary of the query's days; pages stored with another basis are not
+    used.
     """
 
     def __init__(self, store: Store, query: Query, basis: str) -> None:
@@ -76,7 +77,7 @@ class Spool:
         return self.start
 
     def put(self, page: StoredPage) -> None:
-        """Keep a page; if a loss of power damages it, it is requested again."""
+        """Store a page; if a power failure damages it, the page is requested again."""
         head = {
             "began": self._began(),
             "number": page.number,
@@ -90,7 +91,7 @@ class Spool:
         self._store.write(self._page_name(page.number), content, lasting=False)
 
     def pages(self) -> Iterator[StoredPage]:
-        """Yield the kept pages in order, up to the first damaged one."""
+        """Yield the stored pages in order, and stop before the first damaged one."""
         for number in count(1):
             content = self._store.read(self._page_name(number)) or b""
             head, _, body = content.partition(b"\n")
@@ -115,7 +116,7 @@ class Spool:
 
 
 def list_started(store: Store, is_usable: Callable[[Start], bool]) -> list[Start]:
-    """List the starts of the queries that an earlier run began; remove what is not usable."""
+    """List the `Start` of each query that an earlier run began; remove unusable ones."""
     found = []
     for place in (SPOOL, EXPORTS):
         # Below the folder of a query there may be those of its tasks.

@@ -28,7 +28,7 @@ class Staging:
 
     Attributes:
         wanted: the hours that were expected so far.
-        differing: complete days that do not add up to the summary, and how that shows.
+        differing: complete days that do not agree with the summary, each with its difference.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class Staging:
         self._spools: list[Spool] = []
 
     def expect(self, hours: Iterable[Hour]) -> int:
-        """Prepare for hours that come, maybe once more; count those expected so far."""
+        """Prepare for hours to arrive, some perhaps again; return how many are expected so far."""
         hours = [*hours]
         for hour in hours:
             self._staged.pop(hour, None)
@@ -56,7 +56,7 @@ class Staging:
         return len(self.wanted)
 
     def add(self, pulled: Pulled) -> None:
-        """Commit hours that replace no events; the others wait for the rest of their day."""
+        """Commit hours that replace no events; hold back others until their day is complete."""
         self._spools.append(pulled.spool)
         for finished in pulled.hours:
             hour = finished.hour
@@ -80,7 +80,7 @@ class Staging:
             spool.clear()
 
     def compare(self, day: date) -> None:
-        """Compare a complete day with the summary; if it adds up, commit its staged hours."""
+        """Compare a complete day with the summary; if they agree, commit the day's staged hours."""
         self.differing.pop(day, None)
         state, held = self._service.state(day), self._contents.manifest.day(day)
         staged = {hour: each for hour, each in self._staged.items() if hour.day == day}
@@ -116,7 +116,7 @@ class Staging:
     def compare_again(self, service: ServiceDays, asked_twice: set[date]) -> list[Hour]:
         """Compare differing days with a new summary; list the hours to pull once more.
 
-        Days that were `asked_twice` are not pulled another time.
+        Days in `asked_twice` are not pulled again.
         """
         self._service = service
         for day in [*self.differing]:
@@ -144,9 +144,9 @@ class Staging:
         return self._contents.manifest.day(day).updated(staged)
 
     def reject(self) -> Iterator[FailedQuery]:
-        """Keep the events held before of differing days, and describe these days.
+        """Keep the earlier events of days that still differ, and yield a description of each day.
 
-        The next sync begins with them.
+        The next sync begins with these days.
         """
         for day, difference in sorted(self.differing.items()):
             rejected = sorted(hour for hour in self.wanted if hour.day == day)

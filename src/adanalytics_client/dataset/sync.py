@@ -39,13 +39,14 @@ from adanalytics_client.dataset.tasks.task import Part, Task
 class Sync:
     """Brings a dataset up to date.
 
-    The lock of the dataset is held. An interruption closes the driver of the connection. The
-    report is filled during the run, so that it is available even when the run is stopped.
+    The caller holds the lock of the dataset. If the run is interrupted, the driver of the
+    connection is closed. The report is filled during the run, so that it is available even when the
+    run is stopped.
 
     Attributes:
         span: the days, or None for all that the service lists.
-        repull: how many of the last days to pull regardless.
-        workers: processes that sort the events of exports into hours.
+        repull: how many of the last days to pull again, even if they have not changed.
+        workers: the number of processes that sort the events of exports into hours.
     """
 
     connection: Connection[SyncDriver]
@@ -58,11 +59,11 @@ class Sync:
     workers: int = 1
 
     def run(self, parts: Collection[Part] | None = None) -> None:
-        """Pull missing and changed hours, and commit them; or only the hours in parts of tasks.
+        """Pull and commit missing and changed hours, or commit only the hours in `parts`.
 
         Raises:
             AdAnalyticsError: for an error that affects more than one query, and any error that an
-                observer raises to end the run. Hours committed before stay.
+                observer raises to end the run. Hours that were already committed stay committed.
         """
         contents, report = self.contents, self.report
         if contents.table:
@@ -130,7 +131,7 @@ class Sync:
             write_report(report, contents.store)
 
     def tasks(self) -> list[Task]:
-        """Order an export of each day with needed hours, await all, and return their tasks."""
+        """Order an export of each day with needed hours, wait for all, and return their tasks."""
         needs, store = self._find_needs(), self.contents.store
         doubtful = self._doubtful_hours(needs, Staging(self.contents, needs.service, {}))
         # An earlier plan ends here.
@@ -145,7 +146,7 @@ class Sync:
         return [task for spool, job in ordered for task in divide(fetcher.tasks(spool, job))]
 
     def plan(self) -> SyncPlan:
-        """Find the needed hours, as `run` does, and price them; nothing is pulled."""
+        """Find the needed hours, as `run` does, and estimate the requests; pull nothing."""
         needs = self._find_needs()
         asked, counts = needs.asked, needs.service.counts
         queries = self._list_queries(asked, needs.service, needs)

@@ -31,7 +31,7 @@ _AS_DATASET = {"allow_http": "true"}
 
 
 class FileTable:
-    """Keeps a table equal to the manifest of its dataset, whose lock is held."""
+    """Keeps a table consistent with the manifest of its dataset, whose lock the caller holds."""
 
     def __init__(self, store: Store, identity: Identity) -> None:
         self._identity = identity
@@ -46,7 +46,7 @@ class FileTable:
             return {*self._log.names()}
 
     def publish(self, manifest: Manifest, days: Collection[date] | None = None) -> None:
-        """Make the table list the files of some days, or of all, that the manifest names."""
+        """Make the table list the files that the manifest names for `days`; None means all days."""
         added, removed = self.difference(manifest, days)
         if added or removed:
             with self._errors():
@@ -126,7 +126,8 @@ class IcebergLog:
     """The table `adanalytics.<partner>` of an Iceberg catalog.
 
     The catalog is the default one of pyiceberg's configuration or, without one, a SQLite file in
-    the dataset. Names are absolute, so a dataset that moved needs a new table.
+    the dataset. The table names files by absolute path, so a dataset that was moved needs a new
+    table.
     """
 
     def __init__(self, store: Store, identity: Identity) -> None:

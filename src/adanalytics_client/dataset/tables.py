@@ -79,7 +79,7 @@ class EventTables:
         return table.append_column(TEXT, texts)
 
     def from_file(self, path: Path, section: Section | None = None) -> Iterator[Table]:
-        """Read a file of an export, in its order and in bounded memory; its bytes show the format.
+        """Read an export file in order and in bounded memory; its first bytes show the format.
 
         Raises:
             ProtocolError: for a value that its column cannot hold exactly, and for events without
@@ -131,9 +131,10 @@ class EventTables:
     def from_csv(
         self, source: BufferedIOBase | pa.NativeFile, names: Sequence[str] = ()
     ) -> Iterator[Table]:
-        """Read CSV with a header, or with these column names, in the memory of a few blocks.
+        """Read CSV with a header, or with the column names `names`, in the memory of a few blocks.
 
-        An empty cell is null, and so is a whole column that the file lacks; "" is an empty text.
+        An empty cell is null, and so is every cell of a column that the file lacks; a quoted empty
+        cell is an empty text.
 
         Raises:
             ProtocolError: as `from_file`.
@@ -187,7 +188,7 @@ class EventTables:
 
 
 def totals_of(table: Table) -> Totals | None:
-    """Add up the events that are not filtered; None if they lack the type or the filter flag."""
+    """Add up the events that are not filtered; None if any event lacks its type or filter flag."""
     if table.num_rows and _has_nulls(table, "event_type", "is_filtered"):
         return None
     counted = table.select(["event_type", "revenue", "cost"])
@@ -199,7 +200,7 @@ def totals_of(table: Table) -> Totals | None:
 
 
 def is_of_hour(table: Table, hour: Hour) -> bool:
-    """Return whether every event is of `hour`; also true when some do not state their hour."""
+    """Return True if every event is of `hour`, or if any event does not state its hour."""
     if _has_nulls(table, *HOUR_COLUMNS):
         return True
     days, hours = pc.unique(table["event_date"]), pc.unique(table["event_hour"])
@@ -207,13 +208,13 @@ def is_of_hour(table: Table, hour: Hour) -> bool:
 
 
 def int32s(values: Iterable[int]) -> "pa.Array":
-    """Make an array of 32 bits; `pyarrow.array` and plain numbers would import pandas."""
+    """Make an array of 32-bit integers without `pyarrow.array`, which would import pandas."""
     numbers = array("i", values)
     return pa.Array.from_buffers(pa.int32(), len(numbers), [None, pa.py_buffer(numbers)])
 
 
 class Ids:
-    """Counts the repeated ids of one hour; memory holds at most `IDS_HELD` of them."""
+    """Counts the repeated event ids of one hour; at most `IDS_HELD` ids are held in memory."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -230,7 +231,7 @@ class Ids:
         self._hashes.write(array("q", map(hash, ids)).tobytes())
 
     def repeated(self) -> int:
-        """Count the events with the id of an earlier one; events without an id never count."""
+        """Count events that repeat the id of an earlier event; ignore events without an id."""
         # Equal hashes have equal last bits, so each group can be counted on its own.
         groups = 1 << (self._count // IDS_HELD).bit_length()
         return self._count - sum(self._distinct(group, groups) for group in range(groups))
@@ -255,7 +256,7 @@ def to_jsonl(table: Table) -> Iterator[bytes]:
 
 
 def to_cells(table: Table) -> Table:
-    """Make a table of text, with the cells of a CSV: null stays null, pairs are compact JSON."""
+    """Make a table of text, with cells as in CSV: null stays null, and pairs are compact JSON."""
     readable = _readable(table)
     columns = [
         json_of_pairs(column) if pa.types.is_map(column.type) else column.cast(pa.string())

@@ -14,7 +14,7 @@ Figures = Mapping[str, int | Decimal]
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Events by summary column, and exact money; filtered events are left out."""
+    """Event counts by summary column, and exact sums of money; filtered events are left out."""
 
     counts: Mapping[str, int] = field(default_factory=dict)
     revenue: Decimal = Decimal(0)
@@ -22,7 +22,7 @@ class Totals:
 
     @classmethod
     def sum(cls, parts: "Iterable[Totals | None]") -> "Totals | None":
-        """Return the sum of all; None when one of them is not known."""
+        """Return the sum of all parts, or None if one of them is unknown."""
         counts, revenue, cost = Counter[str](), Decimal(0), Decimal(0)
         for part in parts:
             if part is None:
@@ -33,7 +33,7 @@ class Totals:
         return cls(dict(counts), revenue, cost)
 
     def difference(self, stated: Figures) -> str:
-        """Describe how these differ from the stated figures; empty when they agree."""
+        """Describe how these totals differ from the stated figures; return "" if they agree."""
         mine = {**self.counts, "revenue": self.revenue, "cost": self.cost}
         differing = [
             f"{name} {mine.get(name, 0)} instead of {figure}"

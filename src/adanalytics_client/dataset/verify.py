@@ -38,10 +38,11 @@ EVENTS_COMPARED = 65_536
 
 @dataclass
 class Verification:
-    """Checks every file of a dataset, an hour at a time.
+    """Checks every file of a dataset, one hour of data at a time.
 
-    The lock of the dataset is held. It should hold days up to `until`; None is the last day that is
-    over, or a later one of which it holds something. `observer` is told of each hour.
+    The caller holds the lock of the dataset. The dataset should hold the days up to `until`; None
+    means the last day that is over, or a later day of which the dataset holds some hours.
+    `observer` is notified of each checked hour.
     """
 
     contents: Contents
@@ -57,9 +58,9 @@ class Verification:
         self._events = 0
 
     def run(self, client: "Client | None", *, deep: bool) -> VerifyReport:
-        """Check the files, then days and sums with two requests, then, `deep`, every event.
+        """Check the files, then days and totals with two requests and, if `deep`, every event.
 
-        Without a client only the files, and the hours by the records of the dataset.
+        Without a client, check only the files, and the hours against the records of the dataset.
         """
         problems = [*self._check_files()]
         if client is None:

@@ -73,7 +73,7 @@ class AdAnalyticsDataSource(DataSource):
         return "adanalytics"
 
     def schema(self) -> StructType:
-        """Return the documented columns; a schema that the user gives may choose among them."""
+        """Return the documented columns; a schema passed by the user may select some of them."""
         return EVENT_SCHEMA
 
     def reader(self, schema: StructType) -> "ExportReader":
@@ -86,17 +86,17 @@ class AdAnalyticsDataSource(DataSource):
 
 @dataclass(frozen=True)
 class ExportReader(DataSourceReader):
-    """Plans a read of days on the driver, and reads their files in tasks, without a credential.
+    """Plans on the driver which files to read, and reads them in tasks without a credential.
 
-    It takes no filters from Spark: up to 4.3, a filter of one query also limits the other queries
-    of the same `load()` (docs/explanation/reasons.md).
+    It accepts no filters from Spark: up to Spark 4.3, a filter of one query also limits the other
+    queries of the same `load()` (docs/explanation/reasons.md).
     """
 
     options: Mapping[str, str]
     columns: list[str]
 
     def partitions(self) -> list[InputPartition]:
-        """Order and await an export of each day that has data, and list their files."""
+        """Order an export of each day that has data, wait for all exports, and list their files."""
         asked = self.options
         with Client.from_env(base_url=asked.get("baseurl"), partner=asked.get("partner")) as client:
             query = client.events(asked["start"], asked.get("end"), split="daily")
@@ -108,7 +108,7 @@ class ExportReader(DataSourceReader):
         return [InputPartition(each) for files in exports for each in files]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Download a file and yield its events; the disk must hold it, the memory a few blocks."""
+        """Download a file to disk and yield its events, holding only a few blocks in memory."""
         export, rows = partition.value, 0
         # Spark makes an empty partition when there are none.
         if not isinstance(export, SavedExport):

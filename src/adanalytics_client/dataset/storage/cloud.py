@@ -11,9 +11,10 @@ from obstore.store import from_url
 
 
 class CloudFiles(AbstractFileSystem):  # type: ignore[misc]
-    """What a dataset and DuckDB ask of fsspec; a path is a whole address.
+    """The fsspec methods that a dataset and DuckDB need; each path is a complete address.
 
-    obstore's own is not used: it awaits answers on a thread, which can abort a process at its end.
+    obstore's own fsspec class is not used: it waits for responses in a thread, which can abort a
+    process at exit.
     """
 
     cachable = False
@@ -35,7 +36,7 @@ class CloudFiles(AbstractFileSystem):  # type: ignore[misc]
         return bytes(self._bucket.get_range(self._name(path), start=start, end=end))
 
     def pipe_file(self, path: str, value: bytes | Path, mode: object = "overwrite") -> object:
-        """Return the mode that replaces this object and no other. Raises FileExistsError."""
+        """Write an object; return the mode to replace only this version. Raises FileExistsError."""
         if isinstance(mode, dict):
             # obstore refuses what else `info` has, and None.
             mode = {key: mode[key] for key in ("e_tag", "version") if mode[key]}

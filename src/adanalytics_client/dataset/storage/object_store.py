@@ -37,10 +37,10 @@ _SET_KEYS = (
 class ObjectStore:
     """Objects below one address.
 
-    Unfinished files are in a temporary folder of this machine until they are put.
+    Unfinished files are in a temporary folder on this machine until they are uploaded.
 
     Attributes:
-        file_system: an `fsspec.AbstractFileSystem`, whose errors are of any class.
+        file_system: an `fsspec.AbstractFileSystem`, which may raise errors of any class.
     """
 
     def __init__(self, files: Any, root: str, place: str) -> None:  # noqa: ANN401  # fsspec has no types
@@ -73,7 +73,7 @@ class ObjectStore:
             self.file_system.pipe_file(self._path(name), content)
 
     def move_in(self, file: str, name: str) -> None:
-        """Put or copy a finished file; large ones go in parts that become visible together."""
+        """Upload or copy a finished file; the parts of a large file become visible together."""
         with self._storage_errors():
             if Path(file).is_absolute():
                 self.file_system.put_file(file, self._path(name))
@@ -83,7 +83,7 @@ class ObjectStore:
                 self.remove(file)
 
     def flush(self) -> None:
-        """Do nothing: an object is durable once it is put."""
+        """Do nothing: an object is durable once it is uploaded."""
 
     def remove(self, name: str) -> None:
         with self._storage_errors(), suppress(FileNotFoundError):
@@ -107,18 +107,19 @@ class ObjectStore:
             yield Path(folder)
 
     def local(self, name: str) -> None:
-        """Return None: nothing is on this machine."""
+        """Return None: the objects are not files on this machine."""
 
     def address(self, name: str) -> str:
         return str(self.file_system.unstrip_protocol(self._path(name)))
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Hold a lease: an object that expires, which a thread renews while the block runs.
+        """Hold a lease, an object that expires; a thread renews it while the `with` block runs.
 
-        It replaces only what was read: S3, GCS and Azure give it to one process. Elsewhere, two
-        that take over an expired lease at the same moment may both continue; since every object is
-        put atomically, that costs requests but no data.
+        A process replaces only the lease that it has read, so S3, GCS and Azure give it to one
+        process. In other storage, two processes that take over an expired lease at the same moment
+        may both continue; since every object is written atomically, this costs extra requests but
+        loses no data.
         """
         with self._storage_errors():
             self._take_lease()
@@ -218,11 +219,13 @@ class ObjectStore:
 
 
 def open_object_store(place: str) -> ObjectStore:
-    """Open an address of S3, GCS or Azure, or of another library for fsspec.
+    """Open an address in S3, GCS or Azure, or an address of another fsspec library.
 
     Raises:
-        ConfigurationError: when the extra is not installed, or only a profile has credentials.
-        DatasetError: when that library is missing, or the kind of address is unknown.
+        ConfigurationError: when the `s3` extra is not installed, or when only an AWS profile has
+            credentials.
+        DatasetError: when the fsspec library for the address is missing, or the kind of address is
+            unknown.
     """
     kind, _, name = place.partition("://")
     fsspec = import_extra("fsspec", extra="s3")

@@ -37,7 +37,8 @@ class LocalStore:
 
     They are written in a scratch folder, synced and renamed.
 
-    The lock is that of a file, so it ends with the process that holds it, even a killed one.
+    The lock is a file lock, so it ends with the process that holds it, even if that process is
+    killed.
     """
 
     def __init__(self, root: Path, place: str) -> None:
@@ -54,7 +55,7 @@ class LocalStore:
             return None
 
     def open(self, name: str) -> AbstractContextManager[BufferedIOBase]:
-        """Open a file, also by its absolute path on this machine, as a seekable stream."""
+        """Open a file, by its name or by an absolute path on this machine, as a seekable stream."""
         return self._path(name).open("rb")
 
     def write(
@@ -63,8 +64,8 @@ class LocalStore:
         """Write a small file.
 
         Args:
-            lasting: make it survive a loss of power.
-            private: make it readable for its owner only, where the storage can.
+            lasting: make the file survive a power failure.
+            private: make the file readable only by its owner, if the storage supports this.
         """
         target, aside = self._path(name), self._path(SCRATCH) / secrets.token_hex(8)
         with write_errors(self.place):
@@ -83,7 +84,7 @@ class LocalStore:
                 raise
 
     def move_in(self, file: str, name: str) -> None:
-        """Give a file its name, by its absolute path or its name so far; `flush` is to follow."""
+        """Move a file (absolute path or current name) to `name`; the caller then calls `flush`."""
         path, target = self._path(file), self._path(name)
         with write_errors(self.place):
             # Windows syncs only what is open for writing.
@@ -101,7 +102,7 @@ class LocalStore:
         self._unsynced.clear()
 
     def remove(self, name: str) -> None:
-        """Remove a file, if it exists, and the folders that this empties, except the first."""
+        """Remove a file, if it exists, and folders that this empties, except top-level ones."""
         path = self._path(name)
         with write_errors(self.place):
             path.unlink(missing_ok=True)
@@ -128,7 +129,7 @@ class LocalStore:
 
     @contextmanager
     def scratch(self) -> Iterator[Path]:
-        """Make a folder for files to `move_in`, after removing what a kill left there."""
+        """Make a folder for files to `move_in`, after removing what a killed process left there."""
         folder = self._path(SCRATCH)
         shutil.rmtree(folder, ignore_errors=True)
         with write_errors(self.place):
@@ -142,7 +143,7 @@ class LocalStore:
         return self._path(name)
 
     def address(self, name: str) -> str:
-        """Return the whole path of a name, or its address, for other readers."""
+        """Return the full path of a file, or its address, for other programs that read it."""
         return str(self._path(name))
 
     @contextmanager
@@ -167,7 +168,7 @@ class LocalStore:
 
 
 def without_writing(store: Store) -> Store:
-    """Return a view of a store for planning, which drops what would be written."""
+    """Return a view of a store, for planning, that discards everything written to it."""
     view = copy(store)
     for name in ("write", "flush", "remove", "lock")[: 3 if store.read(IDENTITY) else 4]:
         setattr(view, name, lambda *_given, **_named: nullcontext())

@@ -16,9 +16,10 @@ from adanalytics_client.errors import DatasetError, ProtocolError
 
 
 class Delivered:
-    """The planned queries of a dataset, and the parts that came of each.
+    """The planned queries of a dataset, and the parts that tasks delivered for each.
 
-    A query whose hours were committed since it was planned is done, and its parts are left out.
+    If a query's hours were committed after it was planned, the query is done and its parts are
+    ignored.
 
     Raises:
         DatasetError: for a part of another plan.
@@ -52,12 +53,12 @@ class Delivered:
         return [hour for start in self._planned for hour in start.query.wanted]
 
     def undivided(self) -> list[Query]:
-        """List the queries of files that are to be read as a whole, after a section was not."""
+        """List the queries whose files must be read whole because a section was unreadable."""
         planned = self._planned.items()
         return [start.query for start, of in planned if not all(part.hours for part in of.values())]
 
     def pulled(self, folder: Path) -> Generator[Pulled | FailedQuery]:
-        """Yield the hours of every other query, or why it has none; that is ordered again."""
+        """Yield every other query's hours, or its failure; a failed query must be ordered again."""
         store, form, others = self._contents.store, self._contents.identity.form, self.undivided()
         for start, parts in self._planned.items():
             query, spool = start.query, Spool(store, start.query, start.basis)
@@ -72,7 +73,7 @@ class Delivered:
                 spool.clear()
 
     def with_command(self, failed: FailedQuery) -> FailedQuery:
-        """Name the command that finishes the days of a query."""
+        """Add to the failure's message the command that finishes the days of its query."""
         days, place = [hour.day for hour in failed.hours], self._contents.store.place
         command = f"adanalytics sync {min(days)} {max(days)} --to {place}"
         return replace(failed, message=f"{failed.message} Finish with: {command}")

@@ -110,7 +110,7 @@ def _not_renewed(saved: SavedExport) -> SavedExport:
 
 
 def divide(tasks: Sequence[Task]) -> list[Task]:
-    """Make several tasks of each large file, if the service sends parts of it."""
+    """Divide each large file into several tasks, if the service can send ranges of the file."""
     pieces = [piece for task in tasks for piece in _sections_of(task)]
     return [replace(piece, number=number, of=len(pieces)) for number, piece in enumerate(pieces)]
 
@@ -170,7 +170,7 @@ def join_parts(
 
 
 def files_of(saved: SavedExport) -> list[SavedExport]:
-    """Return an export for each file."""
+    """Split an export of several files into one export per file."""
     if len(saved.status.files) == 1:
         return [saved]
     # The rows of one file among several are not stated.

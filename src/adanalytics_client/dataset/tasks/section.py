@@ -22,14 +22,14 @@ _BLOCK = 65_536
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A range of the bytes of a file: the lines, or groups of rows, that begin in it."""
+    """A byte range of a file; it stands for the lines or row groups that begin in the range."""
 
     begin: int
     end: int
 
     @classmethod
     def of_file(cls, path: Path, count: int) -> "list[Section]":
-        """Divide a file into sections; none if it is compressed, or for fewer than two."""
+        """Divide a file into `count` sections; none if it is compressed or `count` is below 2."""
         if beginning_of(path).startswith(GZIP_MAGIC):
             return []
         return cls.of_size(path.stat().st_size, count)
@@ -40,7 +40,7 @@ class Section:
         return [cls(begin, end) for begin, end in pairwise(ends)]
 
     def lines_of(self, path: Path) -> tuple[list[str], int, int]:
-        """Return the header of a CSV file, and where the lines begin and end."""
+        """Return the header of a CSV file, and where the lines of the section begin and end."""
         with path.open("rb") as file:
             header = file.readline()
             begin = max(_line_at(file, self.begin), len(header))
@@ -48,7 +48,7 @@ class Section:
         return next(reader([header.decode("utf-8-sig", "replace")])), begin, end
 
     def collect(self, path: Path, size: int, fetch: Callable[[BinaryIO, range], None]) -> None:
-        """Fetch what reading the section needs from a stored file, into a file with holes."""
+        """Download only the bytes needed to read the section, and put them in a sparse file."""
         from pyarrow.parquet import read_metadata
 
         with path.open("w+b") as file:
@@ -95,6 +95,6 @@ def _line_at(file: BinaryIO, place: int) -> int:
 
 
 def beginning_of(path: Path) -> bytes:
-    """Return the four bytes that show the format of a file."""
+    """Return the first four bytes of a file, which show its format."""
     with path.open("rb") as file:
         return file.read(4)

@@ -9,7 +9,7 @@ from multiprocessing.connection import Connection
 
 
 class WorkerPool(ProcessPoolExecutor):
-    """Up to so many processes, which start when they are needed."""
+    """A pool of up to `most` processes, which start when they are needed."""
 
     def __init__(self, most: int) -> None:
         # Not forked: this process has threads.
@@ -19,7 +19,7 @@ class WorkerPool(ProcessPoolExecutor):
         self.closed = False
 
     def close(self) -> None:
-        """End the processes at once, whatever they do."""
+        """End the processes at once, whatever they are doing."""
         self.closed = True
         self._alive.close()
         self.shutdown(wait=False, cancel_futures=True)
