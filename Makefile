@@ -89,7 +89,7 @@ test-stores: $(STAMP)  ## sync 20 times each to a store with faults, killed, and
 check: lint types test  ## lint, format check, types and tests
 
 proof: $(STAMP)  ## measure everything for docs/explanation/proof.md and write it, in 15 minutes
-	@$(BIN)/python -m proof
+	@$(BIN)/python -m proof --compare proof/2026-11-24.json
 
 mutation: $(STAMP)  ## change 40 central lines one at a time, and see whether tests notice, in 15 minutes
 	@$(BIN)/python -m proof.mutation

@@ -2,9 +2,9 @@
 
     python -m proof [--quick] [--section NAME]... [--compare OTHER.json]
 
-The results are in build/proof/RESULTS.json. To compare later runs with, proof/2026-11-24.json has
-those of an earlier run. Only a full run, which has neither --quick nor
---section, writes docs/explanation/proof.md and its plots.
+The results are in build/proof/RESULTS.json. `make proof` compares them with those of an earlier
+run, proof/2026-11-24.json. Only a full run, which has neither --quick nor --section, writes
+docs/explanation/proof.md and its plots.
 """
 
 import sys
@@ -32,7 +32,7 @@ EXPLANATION = ROOT / "docs" / "explanation"
 @click.option(
     "--compare",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="Put the figures of an earlier RESULTS.json beside the new ones.",
+    help="Put the ratios of an earlier RESULTS.json beside the new ones.",
 )
 def main(*, quick: bool, names: tuple[str, ...], compare: Path | None) -> None:
     """Measure adanalytics against its peers and its promises."""

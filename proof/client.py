@@ -75,9 +75,9 @@ read, parse or decode show the lowest possible CPU time. Our programs also compa
 the totals that the service states, and look for repeated events. Only one peer makes these checks,
 and its row says *the same checks by hand*. This peer is a single-threaded program for this response
 format alone, without retries, quota, settings or progress. Its CPU shows roughly what the checks
-cost. Even this peer takes more than 1.8 times the CPU of the peer that only reads, and more than
-0.3 times the CPU of the orjson peer. So our goals in the rows of those two peers, at most 1.8 and
-at most 0.3, are out of reach. For Parquet, parsing alone, with pyarrow.json, takes about half of
+cost. Even this peer takes about twice the CPU of the peer that only reads, and about 0.3 times the
+CPU of the orjson peer. So our goals in the rows of those two peers, at most 1.8 and at most 0.3,
+are out of reach. For Parquet, parsing alone, with pyarrow.json, takes about half of
 the CPU that the polars peer takes in total. Our program needs additional CPU for the checks, the
 types and the file. For typed events, pydantic itself takes most of the CPU, both in our client and
 in the pydantic peer. `sync` also hashes its files and flushes them to disk.

@@ -113,23 +113,23 @@ def _section(named: tuple[str, dict[str, Any]]) -> tuple[str, Section]:
 
 
 def side_by_side(earlier: Results, later: Results) -> Section:
-    """Compare the figures that both runs have."""
+    """Compare the ratios of two runs: times and memory alone tell more about the machine."""
     rows, figures = [], {}
     for name, section in later.sections.items():
         if name not in earlier.sections:
             continue
         before = earlier.sections[name].figures
         for key, value in section.figures.items():
-            if key in before:
+            if key in before and " / " in key:
                 change = value / before[key] if before[key] else float(value == before[key])
                 rows.append([key, number(before[key]), number(value), f"{change:.2f}"])
                 figures[key] = change
     machines = " · ".join(dict.fromkeys(run.machine["processor"] for run in (earlier, later)))
     return Section(
         title="Two runs side by side",
-        explanation=f"The same figures from two runs, of {earlier.started} and {later.started} "
-        f"({machines}). The last column is the later one divided by the earlier one.",
-        columns=["Figure", earlier.started, later.started, "Later / earlier"],
+        explanation=f"The same ratios from two runs, of {earlier.started} and {later.started} "
+        f"({machines}). The last column is the later ratio divided by the earlier one.",
+        columns=["Ratio", earlier.started, later.started, "Later / earlier"],
         rows=rows,
         figures=figures,
         commands=[later.command],

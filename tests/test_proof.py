@@ -2,6 +2,7 @@
 
 import re
 import sys
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -48,16 +49,14 @@ def test_a_section_becomes_a_table_and_a_page(tmp_path: Path) -> None:
 
 
 def test_results_are_read_back_and_compared(tmp_path: Path) -> None:
-    earlier = results(SECTION)
+    compared = replace(SECTION, figures={**SECTION.figures, "ours / peer cpu": 0.5})
+    earlier = results(compared)
     earlier.write(tmp_path / "RESULTS.json")
     assert Results.read(tmp_path / "RESULTS.json") == earlier
 
-    later = results(SECTION, "2026-01-16T10:00+00:00")
-    later.sections["bodies"].figures.update({"ours cpu": 3.0, "new": 1.0})
-    assert side_by_side(Results.read(tmp_path / "RESULTS.json"), later).rows == [
-        ["ours cpu", "1.5", "3", "2.00"],
-        ["peer cpu", "3", "3", "1.00"],
-    ]
+    figures = {**SECTION.figures, "ours cpu": 3.0, "ours / peer cpu": 1.0, "ours / new cpu": 1.0}
+    later = results(replace(SECTION, figures=figures), "2026-01-16T10:00+00:00")
+    assert side_by_side(earlier, later).rows == [["ours / peer cpu", "0.5", "1", "2.00"]]
 
 
 def test_a_row_fits_its_columns() -> None:
