@@ -52,11 +52,11 @@ of several requests may match a different state for each hour. A query reads a d
 process is syncing, and may find any earlier state of an hour. *Warned* means that a pull mixed rows
 from several states of the server, and warned that the data had changed.
 
-The processes share keys and the log of their requests. Each key has {limit} requests per hour, and
-the processes use up all of them. No response may be 429. The server may use at most {megabytes} MB of
-memory, and it has to answer `/livez` within {live:.0f} s at all times. At the end, the datasets are
-synced once more: their rows have to equal those of the server, and `verify` must find no damage.
-*Violations* have to be 0.
+The processes share keys and the log of their requests. Each key allows {limit} requests per hour;
+when a key is used up, the processes change to the next one. No response may have the status 429.
+The server may use at most {megabytes} MB of memory, and it has to answer `/livez` within {live:.0f}
+s at all times. At the end, the datasets are synced once more: their rows have to equal those of the
+server, and `verify` must find no damage. *Violations* has to be 0.
 """
 Rows = list[dict[str, Any]]
 

@@ -19,8 +19,8 @@ description: "Figures about adanalytics beside other tools and with faults, and 
 
 `make proof` runs all the measurements on this page and generates the page from the results.
 `make proof-quick` runs the same measurements on small data in two minutes. A goal is a figure that
-the project wants to reach. A figure that misses its goal is marked as missed. Measurements of
-neither time nor memory run two at a time, and the others run alone.
+the project wants to reach. A figure that misses its goal is marked as missed. Measurements of time
+or memory run alone; the others run two at a time.
 """
 STYLE = """\
 <style>

@@ -40,7 +40,7 @@ schemathesis {version} generates valid and invalid requests from the server's Op
 runs all of its checks on the responses; in its row, *Checks* is the number of requests. The web
 pages are requested over plain HTTP as a browser would request them, with and without a session.
 They are also requested as if by another site, with various values of `Sec-Fetch-Site` and `Origin`.
-Then Chromium signs in and opens pages from another origin and from another site, which try to
+Then Chromium signs in and opens pages from another origin and from another site; these pages try to
 submit forms to the server, frame its pages and read its responses.
 
 The keys and passwords that were used, including wrong ones, must not appear in any of the places

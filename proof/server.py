@@ -36,9 +36,9 @@ FORMS = {"csv": "CSV", "jsonl": "JSON", "parquet": "PARQUET"}
 MOST_MEGABYTES = 250
 EXPLANATION = """\
 The server holds {events:,} events from {days} days. *CPU* is the CPU time that the server's process
-takes for one response; for loads, and for exports by other programs, it is the CPU time of the whole
-process. *Wall* is the time until all bytes have arrived. *Memory* is the peak memory of the process
-during the measurement.
+takes for one response; for loads, and for exports by other programs, it is the total CPU time of
+the loading or exporting process. *Wall* is the time until all bytes have arrived. *Memory* is the
+peak memory of the process during the measurement.
 
 The other servers have the same rows in one SQLite or DuckDB table, with an index on the date. A
 page has {page:,} events. Datasette continues after the last row of the previous page, so a late
