@@ -70,17 +70,18 @@ is the CPU of our program divided by the CPU of the program in the row. A value 
 our program takes less CPU.
 
 The programs that are not ours are called *peers*. Each peer runs in its own environment, with the
-versions in `proof/peers/*.txt`, and has to write the same number of events. The peers that only
-read, parse or decode show the lowest possible CPU time. Our programs also compare all pages with
-the totals that the service states, and look for repeated events. Only one peer makes these checks,
-and its row says *the same checks by hand*. This peer is a single-threaded program for this response
-format alone, without retries, quota, settings or progress. Its CPU shows roughly what the checks
-cost. Even this peer takes about twice the CPU of the peer that only reads, and about 0.3 times the
-CPU of the orjson peer. So our goals in the rows of those two peers, at most 1.8 and at most 0.3,
-are out of reach. For Parquet, parsing alone, with pyarrow.json, takes about half of
-the CPU that the polars peer takes in total. Our program needs additional CPU for the checks, the
-types and the file. For typed events, pydantic itself takes most of the CPU, both in our client and
-in the pydantic peer. `sync` also hashes its files and flushes them to disk.
+versions in `proof/peers/*.txt`, and has to arrive at the right number of events, or of bytes if it
+does not parse the responses. The peers that only read, parse or decode show the lowest possible CPU
+time. Our programs also compare all pages with the totals that the service states, and look for
+repeated events. Only one peer makes these checks, and its row says *the same checks by hand*. This
+peer is a single-threaded program for this response format alone, without retries, quota, settings
+or progress. Its CPU shows roughly what the checks cost. Even this peer takes about twice the CPU of
+the peer that only reads, and about 0.3 times the CPU of the orjson peer. So a complete client can
+hardly reach our goals for those two peers, at most 1.8 and at most 0.3. For Parquet, parsing alone,
+with pyarrow.json, takes about half of the CPU that the polars peer takes in total. Our program
+needs additional CPU for the checks, the types and the file. For typed events, pydantic itself takes
+most of the CPU, both in our client and in the pydantic peer. `sync` also hashes its files and
+flushes them to disk.
 """
 QUICK = "On so few events the start of the programs is most of the cost, so the goals do not apply."
 

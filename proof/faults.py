@@ -48,10 +48,10 @@ counts as a typed error if the hours that it committed are right. *Warned* means
 differed, but a warning said that the data had changed or that a response had no body. *Silent*
 means that the rows differed without any warning.
 
-The file of a finished export is also downloaded in three other tests: with these faults, with wrong
-responses when an interrupted download resumes, and after the file's address has expired. The tasks
-of a sync and the Spark data source run in the proof's own process, once for each fault; each time,
-the fault strikes a single download.
+Three more tests download the file of a finished export: one with these faults, one with wrong
+responses when an interrupted download resumes, and one after the file's address has expired. The
+tasks of a sync and the Spark data source run in the proof's own process, once for each fault; each
+time, the fault strikes a single download.
 """
 STATUSES = (200, 204, 301, 304, 400, 401, 403, 404, 409, 410, 418, 425, 429, 500, 502, 503, 504)
 EFFECTS = (

@@ -52,7 +52,7 @@ class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
             self.connection.session.quota.store.close()
 
     async def aclose(self) -> None:
-        """Close the client, like `close`; `contextlib.aclosing` calls the method by this name.
+        """Close the client, like `close`; `contextlib.aclosing` needs a method of this name.
 
         Examples:
             >>> await client.aclose()
@@ -106,7 +106,7 @@ class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
         on_drift: "OnDrift" = "raise",
         params: Params | None = None,
     ) -> "AsyncEventQuery[M]":
-        """As `Client.events`; do not await it, because nothing is sent until the query is read.
+        """Like `Client.events`; do not await this call: nothing is sent until the query is read.
 
         Examples:
             >>> events = [event async for event in client.events("2026-01-15")]

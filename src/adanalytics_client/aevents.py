@@ -53,11 +53,11 @@ class AsyncEventQuery(QueryBase[AsyncDriver, M]):
                     yield row
 
     def pages(self) -> AsyncGenerator[Page, None]:
-        """As `EventQuery.pages`, but read with `async for`."""
+        """Like `EventQuery.pages`, but read it with `async for`."""
         return self._each(self._pull.page)
 
     def text_pages(self) -> AsyncGenerator[TextPage, None]:
-        """As `EventQuery.text_pages`, but read with `async for`."""
+        """Like `EventQuery.text_pages`, but read it with `async for`."""
         return self._each(self._pull.text_page)
 
     async def to_arrow(

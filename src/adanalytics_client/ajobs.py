@@ -27,7 +27,7 @@ class AsyncExportJob(SavedJob[AsyncDriver]):
 
     @classmethod
     def from_json(cls, client: "AsyncClient", text: str) -> Self:
-        """As `ExportJob.from_json`, for an `AsyncClient`."""
+        """Return the saved job, like `ExportJob.from_json`, but for an `AsyncClient`."""
         connection = client.connection
         return cls(read_saved(text).check(connection.session.config), connection)
 

@@ -195,13 +195,14 @@ class Client(ClientBase[HttpClient, SyncDriver]):
                 number such as 20260115, `today`, `yesterday`, a month such as `2026-01`, or a
                 number of days ago such as `-7d`. Days are in UTC; the client's clock says which day
                 is `today`.
-            end: the last day, given like `start`; a month means its last day. By default, it is the
-                last day that `start` covers; without `end`, a `start` of `-7d` covers the last
-                seven days, including today.
+            end: the last day, in any form that `start` allows; a month means its last day. By
+                default, it is the last day that `start` covers; without `end`, a `start` of `-7d`
+                covers the last seven days, including today.
             hour: pull only this hour, 0 to 23, of each day.
-            split: with `hourly`, there is one query per hour, as the service advises for large
-                days; with `daily`, one per day; with `none`, one for the whole range. `auto` begins
-                with the whole range and continues with days or hours if there are too many pages.
+            split: with `hourly`, there is one query per hour, as the service advises for days with
+                many events; with `daily`, one per day; with `none`, one for the whole range. `auto`
+                begins with the whole range and continues with days or hours if there are too many
+                pages.
             per_page: events per page, 1 to 10,000; by default the value in the `resume` token.
                 Without a token, the default is 10,000 or `max_events`, whichever is less.
             concurrency: the maximum number of requests in flight, 1 to 64. The first page is
@@ -219,8 +220,9 @@ class Client(ClientBase[HttpClient, SyncDriver]):
             on_drift: what to do if a query ends with fewer events than its pages announced, because
                 its pages shifted while they were read. `raise` repeats the query up to twice,
                 yields the events that are new, and raises ProtocolError if events are still
-                missing; `warn` accepts the events that arrived and logs a warning. At the end of
-                the pull, `on_drift` also applies to queries whose response had no body.
+                missing; `warn` accepts the events that arrived and logs a warning. `on_drift` also
+                applies if a query's response had no body and a check at the end of the pull finds
+                that events are missing.
             params: further query parameters that the service accepts, such as `{"campaign_id": 7}`;
                 a `resume` token works only with the same `params`. With `params`, the client cannot
                 use a summary to check for missing events.
@@ -269,8 +271,8 @@ class Client(ClientBase[HttpClient, SyncDriver]):
             start: as for `events`.
             end: as for `events`.
             format: `csv`, or another format that the service supports.
-            compression: a compression such as `gzip`; by default, none is sent, because the service
-                documents no compression.
+            compression: a compression such as `gzip`; by default, the parameter is not sent,
+                because the service does not document it.
 
         Raises:
             ConfigurationError: for a wrong day.

@@ -85,7 +85,7 @@ class AdAnalyticsError(Exception):
 
     @property
     def facts(self) -> str:
-        """Return the request id, the attempts and the address, as far as they are known."""
+        """Return the request id, number of attempts and address, as far as they are known."""
         facts = [
             f"request id {self.request_id}" if self.request_id else "",
             f"{self.attempts} attempts" if self.attempts > 1 else "",

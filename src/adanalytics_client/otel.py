@@ -76,7 +76,7 @@ class TracingObserver(Observer):
         )
 
     def wait(self, info: WaitStarted) -> None:
-        """Record a wait, for quota or an export, and its length as an event on the current span."""
+        """Add an event with the length of a wait (for quota or an export) to the current span."""
         self._add_event(
             "adanalytics.wait",
             {"adanalytics.seconds": info.seconds, "adanalytics.reason": info.reason},

@@ -1,4 +1,4 @@
-"""Calculate, without I/O, the requests, bytes and time that each way of pulling a range takes.
+"""Calculate, without I/O, what each way of pulling a range costs in requests, bytes and time.
 
 The service documents neither its speed nor the size of an event, so times and sizes are estimated
 with a `Pace`. The number of requests depends only on the number of events per day.
@@ -57,7 +57,7 @@ class Estimate:
     Attributes:
         start: the first day.
         end: the last day, included.
-        counts: the number of events on each day, or None when it is unknown.
+        counts: the number of events on each day; None if these numbers are unknown.
         known_days: the days that have data, if their event counts are unknown.
         before: the time that the pull uses as `only_before`, with a time zone, or None.
     """
@@ -124,7 +124,7 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The way to take.
+    """The way of pulling a range that `choose` recommends.
 
     Attributes:
         way: the way.
@@ -144,7 +144,7 @@ class Choice:
 def prices(
     estimate: Estimate, quota: QuotaState, *, concurrency: int = 4, pace: Pace | None = None
 ) -> list[Price]:
-    """Return the prices of the three ways: hourly pages, `auto`, and a bulk export.
+    """Return the prices of the three ways to pull: hourly pages, `auto`, and a bulk export.
 
     Args:
         estimate: the number of events in the range.
@@ -169,7 +169,7 @@ def prices(
 
 
 def choose(estimate: Estimate, found: Iterable[Price]) -> Choice:
-    """Return the way with the fewest requests, or an export if it is faster than waiting for quota.
+    """Choose the pull with the fewest requests, or an export if waiting for quota takes longer.
 
     Examples:
         >>> day = date(2026, 1, 15)

@@ -56,7 +56,7 @@ def event_batch(
 
 
 def jsonl_batch(lines: bytes, columns: Sequence[str] | None = None) -> "pa.RecordBatch":
-    """Return JSON lines as one batch; faster than `event_batch` if values are as documented.
+    """Return JSON lines as one batch; faster than `event_batch` if values have documented types.
 
     Args:
         lines: events as JSON in UTF-8, each followed by a line break.
@@ -84,7 +84,7 @@ def pairs_array(texts: "pa.StringArray") -> "pa.MapArray":
     Values become text, as in the text columns of `to_arrow`. A null value stays null.
 
     Args:
-        texts: JSON objects as text, or null. The map of a null element is null.
+        texts: JSON objects as text, or null. A null element becomes a null map.
 
     Raises:
         ConfigurationError: when pyarrow is not installed.
@@ -103,8 +103,8 @@ def summary_table(rows: Sequence[Mapping[str, Json]]) -> "pa.Table":
     """Return a summary's rows as a table: counts are `int64`, days `date32`, and amounts decimals.
 
     Money, fractions and prices are `decimal128(18, 9)`; where a value needs more digits, money is
-    `decimal128(38, 9)` and the others are `decimal128(38, 18)`. Unknown columns follow as
-    text.
+    `decimal128(38, 9)`, and fractions and prices are `decimal128(38, 18)`. Unknown columns follow
+    as text.
 
     Raises:
         ConfigurationError: when pyarrow is not installed.

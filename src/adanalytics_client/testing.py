@@ -98,7 +98,7 @@ class MovableClock:
 
     @classmethod
     def of(cls, server: "ControlledServer") -> Self:
-        """Return a clock stopped at the server's current time; `server.reset()` restarts it.
+        """Stop the server's clock and return a clock that shares it; `server.reset()` restarts it.
 
         Examples:
             >>> from adanalytics_server.local import LocalServer
@@ -115,11 +115,11 @@ class MovableClock:
 
     @property
     def now(self) -> datetime:
-        """Return the current time of client and server, in UTC."""
+        """Return the current time of the client and the server, in UTC."""
         return self.of_server.now
 
     def advance(self, seconds: float) -> None:
-        """Move the time of client and server forward by `seconds`.
+        """Move the clock of the client and the server forward by `seconds`.
 
         Examples:
             >>> clock = MovableClock(datetime(2026, 1, 20, tzinfo=UTC))

@@ -79,7 +79,7 @@ class Clock:
             return self._offset, self._frozen
 
     def restore(self, captured: tuple[int, int | None]) -> None:
-        """Go back to a captured setting; a clock that ran then shows the time passed since."""
+        """Restore a captured setting; a clock that was running has kept running in the meantime."""
         with self._lock:
             self._offset, self._frozen = captured
 

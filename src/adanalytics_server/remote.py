@@ -83,7 +83,8 @@ class ControlledServer:
 
         Args:
             events: mappings of fields, or models like the client's ``Event``. A missing field gets
-                the value that ``event`` would give it. The same rules apply as for loading a file.
+                the value that ``event`` would give it. The events must follow the same rules as
+                events loaded from a file.
             partner: the id of the partner; by default, the server's own partner.
             replace_hours: first remove existing events of the same hours, as a restatement does.
 
@@ -208,7 +209,7 @@ class ControlledServer:
 
 
 class RemoteServer(ControlledServer):
-    """A server that runs elsewhere, such as in a container, with its test controls on.
+    """A server that runs elsewhere (for example in a container) with its test controls on.
 
     The constructor restores the server's initial state, not one that ``keep`` saved. The end of a
     ``with`` block resets the server again. Let only one test process use it at a time.

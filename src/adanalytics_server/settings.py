@@ -16,8 +16,8 @@ class Settings:
         export_inline_max: an export of up to this many rows is finished as soon as it is ordered.
         export_lifetime: how long a finished export can be downloaded, in seconds.
         loose: accept unknown query parameters instead of answering 400.
-        any_host: accept every name in the ``Host`` header, for a server that others reach by name.
-            By default, accept only localhost and IP addresses.
+        any_host: accept every name in the ``Host`` header, for a server reached by host name. By
+            default, accept only localhost and IP addresses.
         docs: offer the ``/docs`` page, which shows the API and can send requests to it.
         cors: origins whose pages may read the API, such as ``http://localhost:5173``.
         test_controls: offer ``/_control/*`` to move the clock, arm faults and reset the server. Use

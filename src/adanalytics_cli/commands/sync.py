@@ -105,7 +105,7 @@ def sync(
     deadline: float | None,
     dry_run: bool,
 ) -> None:
-    """Pull hours that are missing, were not over when pulled, or were restated since."""
+    """Pull hours that are missing, were not over when pulled, or have been restated since."""
     from adanalytics_cli.output.sync_output import show_dry_run, write_sync_report
     from adanalytics_client import QuotaExceeded, RateLimited
     from adanalytics_client._progress.progress import joined

@@ -165,7 +165,7 @@ class Entry:
     section: str = "Commands"
 
     def load(self) -> click.Command:
-        """Import the command and give it its summary."""
+        """Import the command, set its help text to the summary, and return it."""
         name, _, attribute = self.target.partition(":")
         module = import_module(f"adanalytics_cli.{name}")
         command: click.Command = getattr(module, attribute or name.rpartition(".")[2])

@@ -32,8 +32,8 @@ class Period:
     Attributes:
         first: the first day.
         last: the last day.
-        until: the last day to use when no end is given; None means the day `last`. With an end,
-            `-7d` means one day; without an end, it means the last seven days.
+        until: the last day to use when no end is given; None means the day `last`. If an end is
+            given, `-7d` means the day seven days ago; otherwise, it means the last seven days.
         since: the first day to use when no end is given; None means the day `first`.
         months: 1 for a month, 3 for a quarter, 12 for a year, 0 otherwise.
 
@@ -57,7 +57,7 @@ class Period:
         """Parse a day, `today`, `yesterday`, a number of days ago such as `-7d`, or whole months.
 
         Write whole months as `2026-01`, `2026-Q3`, `2026`, `this-month` or `last-month`. A period
-        that is still running is cut off at today.
+        that is not over yet ends with today.
 
         Raises:
             ConfigurationError: for any other form, or a day that does not exist.
@@ -104,7 +104,7 @@ class Period:
         return cls(first, min(last, today) if first <= today else last, months=months)
 
     def through(self, end: "Period | None") -> tuple[date, date]:
-        """Return the first and last day of this period, or of the range from it to `end`.
+        """Return the first and last day of this period, or of the range from this period to `end`.
 
         Examples:
             >>> week = Period.parse("-7d", today=date(2026, 3, 9))
@@ -116,7 +116,7 @@ class Period:
         return self.since or self.first, self.until or self.last
 
     def before(self, end: "Period | None" = None) -> tuple[date, date]:
-        """Return the first and last day of the period before this one or before the range to `end`.
+        """Return the first and last day of the period before this one (extended to `end` if given).
 
         A range of whole months moves back by its number of months, as does a month, quarter or
         year that is still running. Any other range moves back by its number of days.

@@ -27,7 +27,7 @@ class RequestSent:
 
     Attributes:
         method: the HTTP method.
-        url: the address, without the values of a signed query.
+        url: the address, without the values in a signed query string.
         status: the HTTP status, or None when no complete response arrived.
         seconds: the time from just before the request was sent to the end of the response body.
         request_id: the `X-Request-Id` of the response.
@@ -46,7 +46,7 @@ class RequestSent:
 
 @dataclass(frozen=True, slots=True)
 class RetryPlanned:
-    """A request will be sent again after `seconds`; `attempt` counts from 1."""
+    """Attempt number `attempt` (from 1) failed; the request will be sent again after `seconds`."""
 
     url: str
     attempt: int
@@ -62,7 +62,7 @@ class RetryPlanned:
 
 @dataclass(frozen=True, slots=True)
 class WaitStarted:
-    """The client waits for `seconds`, until `resumes_at` (UTC); `reason` is for people to read."""
+    """The client waits for `seconds`, until `resumes_at` (UTC); `reason` is human-readable."""
 
     reason: str
     seconds: float
@@ -85,7 +85,7 @@ class PullPlanned:
         requests: the minimum number of requests that the remaining queries take.
         events: about how many events are still to come; None if unknown.
         rounds: the estimated time for the remaining queries, as a multiple of one request's time.
-            It allows for several requests being sent at once. None if unknown.
+            The estimate takes into account that several requests are sent at once. None if unknown.
     """
 
     queries: int
@@ -157,7 +157,7 @@ class PartialAnswer:
 
     Attributes:
         url: the address of the request.
-        reason: the service's words.
+        reason: the error message in the response.
         request_id: the `X-Request-Id` of the response.
     """
 
@@ -196,7 +196,7 @@ class HoursVerified:
     Attributes:
         hours: the number of hours checked so far.
         total: the total number of hours to check.
-        deep: whether hours are compared with a bulk export; otherwise, only the files are checked.
+        deep: True if hours are compared with a bulk export, False if only the files are checked.
     """
 
     hours: int
@@ -233,13 +233,13 @@ class Observer:
         """Handle the start of a wait for quota or for an export."""
 
     def plan(self, info: PullPlanned) -> None:
-        """Handle the plan of a pull before its queries are sent; raise an error to stop them."""
+        """Handle a pull's plan before its queries are sent; to cancel the pull, raise an error."""
 
     def page(self, info: PageReceived) -> None:
         """Handle the arrival of a page of events."""
 
     def drift(self, info: PageDrift) -> None:
-        """Handle a page that shows drift or contradicts itself; the client also logs it."""
+        """Handle a page that shows drift or contradicts itself; the client also logs a warning."""
 
     def partial(self, info: PartialAnswer) -> None:
         """Handle a response with both data and an error; the client also logs a warning."""
@@ -248,7 +248,7 @@ class Observer:
         """Handle the progress of a file download."""
 
     def output(self, info: BytesWritten) -> None:
-        """Handle the progress of `write`; not called for a pipe, which has no size."""
+        """Handle the progress of `write`; this method is not called if the output is a pipe."""
 
     def verified(self, info: HoursVerified) -> None:
         """Handle the progress of a verification."""

@@ -37,7 +37,7 @@ _METHODS = _REPEATABLE | {"PATCH", "POST"}
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """The answer to `Client.request`.
+    """The response that `Client.request` returns.
 
     Attributes:
         status: the HTTP status, 200 to 299.

@@ -26,8 +26,9 @@ class RetryPolicy:
         budget: the maximum time for one request, in seconds, including its login, redirects and
             retries, but not waits for quota. An attempt that would exceed the budget is cut short,
             even if `timeout` allows more. Once the budget is used up, no request is sent.
-        patience: once a pull has a page, how many seconds it waits while the service is down (no
-            connection, 502, 503, 504), regardless of `attempts`; the default covers a deployment.
+        patience: once a pull has received its first page, how many seconds it waits while the
+            service is down (no connection, 502, 503, 504), regardless of `attempts`; the default is
+            long enough for a deployment of the service.
 
     Raises:
         ConfigurationError: for a number that is out of range.

@@ -19,7 +19,7 @@ MOST_SLICES = 200_000
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """One query for the days `start` to `end`, both included: one hour of each day, or all 24."""
+    """One query for the days `start` to `end` (inclusive): one hour of each day, or all hours."""
 
     start: date
     end: date
@@ -175,8 +175,9 @@ class Plan:
     def most_requests(self) -> int | None:
         """Return the maximum number of requests, not counting retries; None if there is no bound.
 
-        There is a bound only if `max_events` is set or the plan has no slices. It assumes full
-        pages, plus one page per slice to detect the slice's end if pages have no metadata.
+        There is a bound only if `max_events` is set or the plan has no slices. The bound assumes
+        full pages, plus one more page per slice in case pages have no metadata that shows where the
+        slice ends.
         """
         if not self.slices or self.max_events == 0:
             return 0

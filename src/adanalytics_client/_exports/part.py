@@ -100,7 +100,8 @@ class Note:
 
 
 class Part:
-    """The part of a target and its note, locked: only this download writes them."""
+    """The partial file of a download and its note, locked so that only this download writes
+    them."""
 
     def __init__(self, target: Path) -> None:
         self._target = target
@@ -110,11 +111,11 @@ class Part:
 
     @property
     def is_ours(self) -> bool:
-        """Whether this process opened the part that exists now, which may be a later download's."""
+        """Whether this process opened the part on disk; a later download may have replaced it."""
         return self._is_open_here and _is_at(self.path, self.file)
 
     def read_note(self) -> Note | None:
-        """Return the note of an earlier run, or None without a readable one."""
+        """Return the note of an earlier run, or None if there is no readable note."""
         try:
             with open(self._note, "rb", opener=_open_itself) as file:
                 return msgspec.json.decode(file.read(_LARGEST_NOTE), type=Note)
@@ -122,7 +123,7 @@ class Part:
             return None
 
     def keep_note(self, note: Note | None) -> None:
-        """Put a note beside the part, complete or not at all, or remove the existing one."""
+        """Put a complete note beside the part; if `note` is None, remove the existing one."""
         if not self.is_ours:
             raise DownloadError(
                 f"{self.path} was removed or replaced while the file was arriving.",
@@ -143,7 +144,7 @@ class Part:
             raise
 
     def finish(self, note: Note | None) -> None:
-        """Rename the part to its target; if that fails, it and `note` stay."""
+        """Rename the part to its target; if that fails, keep the part and save `note` beside it."""
         self.file.flush()
         os.fsync(self.file.fileno())
         files.keep_permissions(self.file, self._target)
@@ -167,14 +168,14 @@ class Part:
             self.discard()
 
     def discard(self) -> None:
-        """Remove the part alone."""
+        """Remove only the part, not its note."""
         # Windows removes no open file.
         if not POSIX:
             self.file.close()
         self.path.unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Unlock the part, which stays."""
+        """Unlock and close the part without removing it."""
         # A full disk refuses the buffered rest, and does so again on close.
         with suppress(OSError):
             if self._is_open_here:

@@ -61,8 +61,8 @@ class QuotaState:
 
     Attributes:
         limit: requests per hour, or None when the client does not count.
-        remaining: requests that this client may send now, not counting its `reserve`; None when the
-            client does not count.
+        remaining: requests that this client may send now, with its `reserve` already subtracted;
+            None when the client does not count.
         resumes_at: when the next request may be sent, in UTC; None means now.
     """
 

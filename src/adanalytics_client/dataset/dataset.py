@@ -71,7 +71,7 @@ class Dataset:
 
     Attributes:
         place (str): the folder or address.
-        report: the result of the last `sync`; available even when it raised an error.
+        report: the result of the last `sync`, available even if that sync raised an error.
 
     Raises:
         ConfigurationError: for an unknown format, or for a table whose files are not parquet.
@@ -120,10 +120,11 @@ class Dataset:
     ) -> SyncReport:
         """Pull hours that are missing, were not over when they were pulled, or were restated.
 
-        An hour appears complete or not at all. If a sync is stopped in any way, the next one
-        continues it. Existing events are replaced only if the new totals of their day match the
-        summary. The client's observer is notified of the plan, each wait, each page and the bytes
-        received. If the observer raises an error, the sync finishes open requests, then stops.
+        An hour's events become visible all at once or not at all. If a sync is stopped in any way,
+        the next one continues it. Existing events are replaced only if the new totals of their day
+        match the summary. The client's observer is notified of the plan, each wait, each page and
+        the bytes received. If the observer raises an error, the sync finishes open requests, then
+        stops.
 
         Args:
             client: sends the requests; it must be for the dataset's partner and service.
@@ -307,8 +308,8 @@ class Dataset:
             The number of hours and events, and the problems.
 
         Raises:
-            ConfigurationError: for a wrong day, for `deep` without a client, or when pyarrow is not
-                installed.
+            ConfigurationError: for an invalid day, for `deep` without a client, or when pyarrow is
+                not installed.
             DatasetError: when there is no dataset, or it is in use or belongs to another partner or
                 service.
             AdAnalyticsError: when the service cannot be reached or refuses a request.
@@ -404,9 +405,9 @@ class Dataset:
     ) -> "duckdb.DuckDBPyRelation":
         """Return the events as a DuckDB relation, for joins or further steps in Python.
 
-        The relation has the same columns as the view of `query`, but not the limits of `query`: the
-        connection decides the memory limit, the time zone and the access to files. The relation
-        keeps reading the files that were committed when it was made.
+        The relation has the same columns as the view `events` in `query`, but the limits of `query`
+        do not apply: the connection determines the memory limit, the time zone and the access to
+        files. The relation keeps reading the files that were committed when it was made.
 
         Args:
             connection: the connection to use; by default the one that `duckdb.sql` uses.

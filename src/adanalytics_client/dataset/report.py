@@ -23,7 +23,7 @@ class FailedQuery:
         hours: the hours that could not be pulled because of the failure.
         kind: the class of the error.
         message: what happened, and what to do about it.
-        facts: the request id, the attempts and the address, as far as they are known.
+        facts: the request id, the number of attempts and the address, as far as they are known.
     """
 
     query: str
@@ -163,7 +163,7 @@ class VerifyReport:
         return runs_of_days(self._days("sync") - self._days("repull"))
 
     def days_to_repull(self) -> list[tuple[date, date]]:
-        """Return the first and last day of each run of consecutive days that only a repull repairs.
+        """Return the first and last day of each unbroken series of days that only a repull can fix.
 
         Examples:
             >>> broken = [Problem(date(2026, 1, n), "is corrupt") for n in (15, 16, 18)]

@@ -33,9 +33,10 @@ _OPTIONS = ("partner", "start", "end", "baseUrl")
 class AdAnalyticsDataSource(DataSource):
     """A Spark data source for a first look: it reads events from bulk exports in parallel.
 
-    Spark plans a `load()` when the first action runs: the driver requests the days with data,
-    orders an export for each day, and waits for all exports. Each export file becomes a partition.
-    Each action downloads all files again; `adanalytics_client.spark.sync` downloads them once.
+    Spark plans a `load()` when the first action runs: the driver requests the list of days with
+    data, orders an export for each day, and waits for all exports. Each export file becomes a
+    partition. Each action downloads all files again; `adanalytics_client.spark.sync` downloads them
+    once.
 
     Only planning needs quota and the credential, which comes from the environment of the driver's
     Python workers. Executors download from signed addresses without a credential.
@@ -77,7 +78,7 @@ class AdAnalyticsDataSource(DataSource):
         return EVENT_SCHEMA
 
     def reader(self, schema: StructType) -> "ExportReader":
-        """Return the reader of a range of days."""
+        """Return a reader for the days that the options `start` and `end` select."""
         for each in schema.fields:
             if each not in EVENT_SCHEMA.fields:
                 raise ConfigurationError(f"Events have no column {each.simpleString()}.")

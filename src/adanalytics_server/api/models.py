@@ -144,9 +144,10 @@ def _per_thousand(money: str, count: str) -> str:
 
 
 class SummaryRow(BaseModel):
-    """Counts, exact money and rates of one group, over its events with `is_filtered` false.
+    """Counts, exact sums of money and rates of one group; filtered events are left out.
 
-    A row has the key columns of its own grouping only. An id is null for events without one.
+    A row has only the key columns of its own grouping. An id is null in the row for events that
+    have no such id.
     """
 
     date: dt.date | None = Field(None, description="The day, in UTC. Only when grouped by `day`.")

@@ -27,7 +27,7 @@ class ExportRequest(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ExportJob:
-    """One bulk export. Times in milliseconds since 1970; ``status`` is one of the five words."""
+    """One bulk export. Times are in milliseconds since 1970; ``status`` is as in the API."""
 
     id: str
     partner: int
@@ -45,7 +45,7 @@ class ExportJob:
 
     @property
     def suffix(self) -> str:
-        """The suffix of the file; parquet is compressed inside, so it gets no ``.gz``."""
+        """The suffix of the file; Parquet is compressed internally, so it gets no ``.gz``."""
         is_wrapped = self.compression == "gzip" and self.format != "parquet"
         return f".{self.format}.gz" if is_wrapped else f".{self.format}"
 

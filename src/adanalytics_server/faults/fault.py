@@ -89,7 +89,7 @@ class Fault:
         per: count ``times`` separately for each ``hour`` of the server's clock, or for each
             different ``request`` (method, path and query); with ``None``, there is one count.
         probability: strike a matching request with this probability, above 0 and up to 1.
-        seed: the seed of the random numbers, which makes each run strike the same requests.
+        seed: the seed for ``probability``; with the same seed, each run strikes the same requests.
         status: for the effect ``status``, the HTTP status.
         body: for the effect ``status``, the body; by default the API's JSON error.
         content_type: for the effect ``status``, the content type of ``body``.
@@ -166,7 +166,7 @@ class Fault:
 
     @property
     def label(self) -> str:
-        """Return the effect in the words of a fault sentence."""
+        """Return the effect as it is written in a fault sentence."""
         return str(self.status) if self.effect == "status" else self.effect.replace("_", " ")
 
     @property

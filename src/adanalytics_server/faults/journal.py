@@ -47,7 +47,7 @@ class Entry:
         key: the last four characters of the bearer credential, or ``None``.
         headers: the request headers that concern content or ranges, and `user-agent`.
         status: the status of the response; ``None`` if the connection was closed instead.
-        fault: the effect that struck, in words, or ``None``.
+        fault: the effect of the fault that struck the request, in words, or ``None``.
         request_id: the ``X-Request-Id`` of the response.
     """
 
@@ -74,7 +74,7 @@ class Journal:
         self._count = 0
 
     def begin(self, request: Request) -> Entry:
-        """Count a request and return its entry, without a status or fault yet."""
+        """Count a request and return its entry, whose `status` and `fault` are not yet set."""
         with self._lock:
             self._count += 1
             number = self._count
@@ -99,7 +99,7 @@ class Journal:
         )
 
     def add(self, entry: Entry) -> None:
-        """Add an entry, just before the first byte of its response is sent."""
+        """Add an entry; called just before the first byte of the response is sent."""
         with self._lock:
             self._entries.append(entry)
 

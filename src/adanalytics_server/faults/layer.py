@@ -65,7 +65,7 @@ class FaultCount:
 
 
 class Faults:
-    """The armed faults, in order; only the first one that strikes a request applies."""
+    """The armed faults, in order; each request is affected only by the first that strikes it."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -74,17 +74,17 @@ class Faults:
         self._held: set[asyncio.Future[None]] = set()
 
     def add(self, *faults: str | Fault) -> None:
-        """Arm faults; the server checks them after those that are already armed.
+        """Arm faults; the server tries faults in the order in which they were armed.
 
         Raises:
-            FaultError: a sentence is not a valid fault; in that case, no fault is armed.
+            FaultError: a string does not describe a valid fault; in that case, no fault is armed.
         """
         parsed = [parse_fault(fault) if isinstance(fault, str) else fault for fault in faults]
         with self._lock:
             self._armed += [_Armed(fault, random.Random(fault.seed)) for fault in parsed]  # noqa: S311  # dice, not secrets
 
     def clear(self) -> None:
-        """Disarm all faults; requests delayed by a fault continue."""
+        """Disarm all faults; requests that a fault is delaying continue at once."""
         with self._lock:
             self._armed = []
         self.release()
@@ -104,7 +104,7 @@ class Faults:
         return None
 
     async def pause(self, seconds: float) -> None:
-        """Delay a request for real seconds, or until ``release``."""
+        """Delay a request by ``seconds`` of real time, or until ``release`` is called."""
         held = asyncio.get_running_loop().create_future()
         with self._lock:
             self._held.add(held)
@@ -115,14 +115,14 @@ class Faults:
                 self._held.discard(held)
 
     def release(self) -> None:
-        """Let all delayed requests continue; may be called from any thread."""
+        """Let all delayed requests continue; this method may be called from any thread."""
         with self._lock:
             held, self._held = self._held, set()
         for future in held:
             future.get_loop().call_soon_threadsafe(future.cancel)
 
     def capture(self) -> list[_Armed]:
-        """Return the current state for ``restore``, random numbers included."""
+        """Return the current state, including that of the random numbers, for ``restore``."""
         with self._lock:
             return copy.deepcopy(self._armed)
 

@@ -41,8 +41,9 @@ class Span(NamedTuple):
 class Page:
     """The rows of one page, in order, and the number of rows in the whole range.
 
-    ``pieces`` are JSON texts of rows separated by commas, without a comma between pieces. They stay
-    apart because new memory for megabytes costs more than everything else.
+    Each piece is the JSON text of rows, separated by commas; there is no comma between two pieces.
+    The pieces are not joined, because allocating megabytes of new memory would cost more than all
+    other work.
     """
 
     pieces: list[bytes]

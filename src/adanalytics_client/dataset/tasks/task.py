@@ -68,7 +68,7 @@ class Task(_Planned):
     `number`, `of` and `stated`, see `Part`.
 
     Attributes:
-        place: the dataset's folder or address, by which every machine must be able to reach it.
+        place: the dataset's folder or address, which every machine must be able to reach.
         identity: the partner and service of the dataset, and the format of its files.
         export: the export job as text (see `ExportJob.to_json`), reduced to this file.
         section: the bytes of the file that belong to the task; None for the whole file.
@@ -92,7 +92,8 @@ class Task(_Planned):
     def run(self) -> Part:
         """Download the file, check it, and put its events into the dataset's store, hour by hour.
 
-        A task may run repeatedly or concurrently: its parts are identical, and `commit` uses one.
+        A task may run repeatedly or concurrently: every run returns the same part, and `commit`
+        uses it only once.
 
         Returns:
             The part for `Dataset.commit`.
