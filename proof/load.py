@@ -48,9 +48,9 @@ For {seconds:.0f} seconds, seven processes pull two days from one server, each i
 Meanwhile, `adanalytics server load` runs {loads} times. Each of these loads either adds events to
 one hour or replaces all events of that hour. *Same* means that the rows match a state that the
 server was in during the pull. An export or a summary has to match one such state as a whole; a pull
-of several requests may match a different state for each hour. A query reads a dataset that another
-process is syncing, and may find any earlier state of an hour. *Warned* means that a pull mixed rows
-from several states of the server, and warned that the data had changed.
+of several requests may match a different state for each hour. `Dataset.query` reads a dataset that
+another process is syncing, so it may find any earlier state of an hour. *Warned* means that a pull
+mixed rows from several states of the server, and warned that the data had changed.
 
 The processes share keys and the log of their requests. Each key allows {limit} requests per hour;
 when a key is used up, the processes change to the next one. No response may have the status 429.

@@ -46,9 +46,9 @@ class Client(ClientBase[HttpClient, SyncDriver]):
             is 7200, because requests of other processes, even of killed ones, can make a wait
             exceed one hour.
         quota_log: where to count sent requests. With `shared`, all processes of this user share the
-            count in `$XDG_STATE_HOME/adanalytics/quota`; a `Path` names a different folder to
-            share; with `memory`, this client counts only its own requests. The default is the value
-            of `ADANALYTICS_QUOTA_LOG`, or `shared`.
+            count in `$XDG_STATE_HOME/adanalytics/quota`; with a `Path`, they share it in that
+            folder; with `memory`, this client counts only its own requests. The default is the
+            value of `ADANALYTICS_QUOTA_LOG`, or `shared`.
         observer: an object that is notified of requests, retries, waits and more; see `Observer`.
         http: an httpx or httpx2 `Client` to send with. It is neither changed nor closed. Its
             transport, proxies, TLS settings, hooks and timeouts apply. Its headers go only to the

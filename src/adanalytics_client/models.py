@@ -280,7 +280,7 @@ class OpenModel(BaseModel, metaclass=_ShortHelp):
 class Event(OpenModel):
     """One log-level event.
 
-    `event_type` uses the event names of VAST 4.2, and `error_code` uses its error codes
+    The event names in `event_type` and the error codes in `error_code` are those of VAST 4.2
     (https://iabtechlab.com/standards/vast/). A field that was not sent is None.
 
     Examples:
@@ -333,11 +333,11 @@ class Event(OpenModel):
     revenue: Annotated[Decimal | None, _MONEY] = None
     """Revenue of this event, in units of `currency`, such as `0.021867275`; may be negative."""
     cost: Annotated[Decimal | None, _MONEY] = None
-    """Cost of this event, in units of `currency`, such as `0.013995056`. None when this partner may
-    not see it."""
+    """Cost of this event, in units of `currency`, such as `0.013995056`. None when the partner is
+    not allowed to see it."""
     payment_type: Annotated[str | None, _TEXT] = None
-    """The kind of event that is paid for: `cpm` (impression), `cpc` (click), `cpcv` (completed
-    view), `cpa` (action), `flat` or `none`."""
+    """How the ad is paid for: `cpm` (by impressions), `cpc` (by clicks), `cpcv` (by completed
+    views), `cpa` (by actions), `flat` or `none`."""
     domain: Annotated[str | None, _TEXT] = None
     """The site that showed the ad, such as `news.example`. None outside sites."""
     app_bundle: Annotated[str | None, _TEXT] = None
@@ -347,7 +347,8 @@ class Event(OpenModel):
     is_filtered: Annotated[bool | None, _FLAG] = None
     """`true` for invalid traffic, which summaries leave out, else `false`."""
     key_values: Annotated[dict[str, str] | None, _OrAsSent()] = None
-    """Names and values sent with the ad request, such as `{"section": "sports"}`; `{}` for none."""
+    """Names and values sent with the ad request, such as `{"section": "sports"}`; `{}` if there are
+    none."""
 
     @property
     def time(self) -> datetime | None:

@@ -13,7 +13,8 @@ def event_schema() -> "pa.Schema":
     """Return the documented columns of an event, with the types that `event_batch` uses.
 
     The types are the same for all events, so files of different days have the same schema. By
-    contrast, `to_arrow` gives money only 18 digits where that is enough, to ease calculations.
+    contrast, `to_arrow` uses only 18 digits for money if these are enough, which makes calculations
+    easier.
 
     Raises:
         ConfigurationError: when pyarrow is not installed.

@@ -134,7 +134,7 @@ class MovableClock:
         return self.of_server.now.timestamp()
 
     def monotonic(self) -> float:
-        """Return the same as `time`, which goes back only if the server's clock is set back."""
+        """Return the value of `time`; it decreases only if the server's clock is set back."""
         return self.time()
 
     def sleeping(self, seconds: float) -> float:

@@ -154,7 +154,8 @@ def write_examples(formatter: click.HelpFormatter, examples: Sequence[str], deta
 class Entry:
     """The module of a command in this package, its summary and its section in the help.
 
-    The command has the name of its module, or one after a colon: `commands.login:logout`.
+    In the module, the command has the module's own name, unless another name follows a colon, as in
+    `commands.login:logout`.
 
     The summary is here, because reading it from the command would import the command with
     everything that it needs, which would slow down `--help`.

@@ -56,7 +56,7 @@ class RetryPolicy:
         check_seconds("RetryPolicy: patience", self.patience, zero=True)
 
     def bound(self, repeat: int) -> float:
-        """Return the upper limit, in seconds, for the wait before retry number `repeat` (from 0).
+        """Return the upper limit, in seconds, of the wait before retry `repeat`, counted from 0.
 
         Examples:
             >>> [RetryPolicy().bound(repeat) for repeat in (0, 1, 2, 10)]

@@ -369,8 +369,9 @@ class Dataset:
         """Run one SELECT on the view `events` with DuckDB; nothing is sent or written.
 
         The view has the data dictionary's columns and types, plus `date` and `hour`. A filter on
-        `date` or `hour` limits which files are read. The view contains what the manifest lists when
-        the query starts. Times are in UTC, sums of money are exact, and a division gives a float.
+        `date` or `hour` limits which files are read. The view contains the hours that the dataset's
+        manifest lists when the query starts. Times are in UTC, sums of money are exact, and a
+        division gives a float.
 
         The query is read-only: it cannot access other files, load extensions, change settings or
         use the network. This protects against mistakes only; to run untrusted SQL, also isolate the
