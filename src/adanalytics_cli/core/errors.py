@@ -7,9 +7,8 @@ from enum import IntEnum
 class ExitCode(IntEnum):
     """Exit status of `adanalytics`.
 
-    130, 141 and 143 are what a shell reports for a program that SIGINT (128 + 2),
-    SIGPIPE (128 + 13) or SIGTERM (128 + 15) ended, so that pipelines and `set -e`
-    scripts see the usual numbers.
+    130, 141 and 143 are what a shell reports for a program that SIGINT (128 + 2), SIGPIPE (128 +
+    13) or SIGTERM (128 + 15) ended, so that pipelines and `set -e` scripts see the usual numbers.
     """
 
     DONE = 0

@@ -55,8 +55,7 @@ class ExportStatus:
         poll_url: the address from which to request the next status.
         keys: the names of the fields in the response, for error messages.
         order_is_idempotent: whether the service answered a repeated order with this same export.
-        address_exists: whether the status address has ever responded; if not, it may not exist
-            yet.
+        address_exists: whether the status address has ever responded; if not, it may not exist yet.
         answer: everything in the last response, under the service's own names.
 
     Examples:

@@ -62,9 +62,8 @@ _NEAR = 0.8
 class Columns:
     """Chosen columns, checked against the events: a name that no event has is an error.
 
-    A name close to that of another column is an error right after the first events, before the
-    rest of the pull costs any requests. Any other name may still appear, so it is checked at the
-    end.
+    A name close to that of another column is an error right after the first events, before the rest
+    of the pull costs any requests. Any other name may still appear, so it is checked at the end.
 
     Args:
         chosen: the names, in the order of the output.
