@@ -45,7 +45,7 @@ class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
         await self.close()
 
     async def close(self) -> None:
-        """As `Client.close`, awaited."""
+        """Like `Client.close`, but awaited."""
         if not self._shares:
             await self.connection.driver.close()
             self.connection.session.quota.store.close()
@@ -59,11 +59,11 @@ class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
         await self.close()
 
     async def log_in(self) -> str:
-        """As `Client.log_in`, awaited."""
+        """Like `Client.log_in`, but awaited."""
         return await self.connection.driver.run(_operations.log_in(self.connection.session))
 
     async def dates(self) -> list[date]:
-        """As `Client.dates`, awaited."""
+        """Like `Client.dates`, but awaited."""
         return await self.connection.driver.run(_operations.dates(self.connection.session))
 
     async def summary(
@@ -74,7 +74,7 @@ class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
         group_by: _operations.GroupBy | None = None,
         params: Params | None = None,
     ) -> "Summary":
-        """As `Client.summary`, awaited."""
+        """Like `Client.summary`, but awaited."""
         asked = _operations.summary(
             self.connection.session, start, end, group_by=group_by, params=params
         )
@@ -83,7 +83,7 @@ class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
     async def request(
         self, method: str, path: str, *, params: Params | None = None, json: Json = None
     ) -> _operations.Response:
-        """As `Client.request`, awaited."""
+        """Like `Client.request`, but awaited."""
         asked = _operations.request(self.connection.session, method, path, params, json)
         return await self.connection.driver.run(asked)
 
@@ -143,7 +143,7 @@ class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
         format: str = "csv",  # noqa: A002  # the service's own name for it
         compression: str | None = None,
     ) -> "AsyncExportJob":
-        """As `Client.start_export`, awaited."""
+        """Like `Client.start_export`, but awaited."""
         from adanalytics_client._exports.order import start_export
         from adanalytics_client.ajobs import AsyncExportJob
 
@@ -163,7 +163,7 @@ class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
         timeout: float = 3600.0,  # noqa: ASYNC109  # the same name as in Client
         progress: bool = False,
     ) -> Path:
-        """As `Client.export`, awaited."""
+        """Like `Client.export`, but awaited."""
         from adanalytics_client._exports.download import Delivery, check_delivery
         from adanalytics_client._progress import displayed
 

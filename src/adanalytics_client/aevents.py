@@ -46,7 +46,7 @@ class AsyncEventQuery(QueryBase[AsyncDriver, M]):
                     yield event
 
     async def rows(self) -> AsyncGenerator[dict[str, Json], None]:
-        """As `EventQuery.rows`, but read with `async for`."""
+        """Like `EventQuery.rows`, but read it with `async for`."""
         async with aclosing(self._converted(each_row)) as pages:
             async for rows in pages:
                 for row in self._each_scrubbed(rows):
@@ -63,7 +63,7 @@ class AsyncEventQuery(QueryBase[AsyncDriver, M]):
     async def to_arrow(
         self, *, columns: Sequence[str] | None = None, progress: bool = False
     ) -> "pa.Table":
-        """As `EventQuery.to_arrow`, awaited."""
+        """Like `EventQuery.to_arrow`, but awaited."""
         from adanalytics_client._outputs.arrow.batches import ArrowRows
 
         table = ArrowRows(columns)
@@ -78,7 +78,7 @@ class AsyncEventQuery(QueryBase[AsyncDriver, M]):
     async def to_arrow_batches(
         self, *, columns: Sequence[str] | None = None
     ) -> AsyncGenerator["pa.RecordBatch", None]:
-        """As `EventQuery.to_arrow_batches`, but read with `async for`."""
+        """Like `EventQuery.to_arrow_batches`, but read it with `async for`."""
         from adanalytics_client._outputs.arrow.batches import ArrowRows
 
         table, given = ArrowRows(columns), False
@@ -97,7 +97,7 @@ class AsyncEventQuery(QueryBase[AsyncDriver, M]):
         amounts: Amounts = "exact",
         progress: bool = False,
     ) -> "pd.DataFrame":
-        """As `EventQuery.to_pandas`, awaited."""
+        """Like `EventQuery.to_pandas`, but awaited."""
         frame_of = frame_maker("pandas", amounts)
         return frame_of(await self.to_arrow(columns=columns, progress=progress))
 
@@ -108,7 +108,7 @@ class AsyncEventQuery(QueryBase[AsyncDriver, M]):
         amounts: Amounts = "exact",
         progress: bool = False,
     ) -> "pl.DataFrame":
-        """As `EventQuery.to_polars`, awaited."""
+        """Like `EventQuery.to_polars`, but awaited."""
         frame_of = frame_maker("polars", amounts)
         frame: pl.DataFrame = frame_of(await self.to_arrow(columns=columns, progress=progress))
         return frame
@@ -121,7 +121,7 @@ class AsyncEventQuery(QueryBase[AsyncDriver, M]):
         columns: Sequence[str] | None = None,
         progress: bool = False,
     ) -> int:
-        """As `EventQuery.write`, awaited."""
+        """Like `EventQuery.write`, but awaited."""
         from adanalytics_client._outputs.open import open_output
 
         # Not in a thread: a cancellation would leave the file open.

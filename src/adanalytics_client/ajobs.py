@@ -27,12 +27,12 @@ class AsyncExportJob(SavedJob[AsyncDriver]):
 
     @classmethod
     def from_json(cls, client: "AsyncClient", text: str) -> Self:
-        """Return the saved job, like `ExportJob.from_json`, but for an `AsyncClient`."""
+        """Like `ExportJob.from_json`, but for an `AsyncClient`."""
         connection = client.connection
         return cls(read_saved(text).check(connection.session.config), connection)
 
     async def status(self) -> ExportStatus:
-        """As `ExportJob.status`, awaited."""
+        """Like `ExportJob.status`, but awaited."""
         connection = self._connection()
         return self._keep(
             await connection.driver.run(
@@ -45,14 +45,14 @@ class AsyncExportJob(SavedJob[AsyncDriver]):
         *,
         timeout: float = ONE_HOUR,  # noqa: ASYNC109  # the same name as in ExportJob
     ) -> ExportStatus:
-        """As `ExportJob.wait`, awaited."""
+        """Like `ExportJob.wait`, but awaited."""
         connection = self._connection()
         asked = self.order, self.last_status
         waiting = wait_for(connection.session, *asked, timeout=timeout, keep=self._keep)
         return self._keep(await connection.driver.run(waiting))
 
     async def download(self, path: str | os.PathLike[str]) -> Path:
-        """As `ExportJob.download`, awaited."""
+        """Like `ExportJob.download`, but awaited."""
         connection = self._connection()
         delivery = Delivery(connection.session, self.order, self.last_status)
         try:

@@ -69,7 +69,7 @@ def adanalytics_server(
 
 @pytest.fixture(scope="session")
 def adanalytics_shared(adanalytics_server: "ControlledServer") -> "ControlledServer":
-    """As ``adanalytics_server``, under a name that is not one of a package."""
+    """Like ``adanalytics_server``, under a name that is not also the name of a package."""
     return adanalytics_server
 
 

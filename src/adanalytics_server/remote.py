@@ -261,7 +261,7 @@ class RemotePart:
 
 
 class RemoteFaults(RemotePart, Faults):
-    """As ``Faults``, over the control API."""
+    """Like ``Faults``, but over the control API."""
 
     def add(self, *faults: str | Fault) -> None:
         self._send("POST", "faults", {"faults": [msgspec.to_builtins(fault) for fault in faults]})
@@ -274,7 +274,7 @@ class RemoteFaults(RemotePart, Faults):
 
 
 class RemoteJournal(RemotePart, Journal):
-    """As ``Journal``, over the control API."""
+    """Like ``Journal``, but over the control API."""
 
     def entries(self) -> list[Entry]:
         return msgspec.convert(self._send("GET", "requests")["requests"], list[Entry])
@@ -284,7 +284,7 @@ class RemoteJournal(RemotePart, Journal):
 
 
 class RemoteClock(RemotePart, Clock):
-    """As ``Clock``, over the control API."""
+    """Like ``Clock``, but over the control API."""
 
     def milliseconds(self) -> int:
         return milliseconds_of(datetime.fromisoformat(self._send("GET", "clock")["now"]))

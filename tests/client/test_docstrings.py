@@ -118,7 +118,7 @@ def twin_of(name: str) -> str | None:
 
     Both have the same arguments (test_surface.py), so their text is written once.
     """
-    twin = re.match(r"As `(\w+\.\w+)`[,;]", doc_of(name)) if name.startswith("Async") else None
+    twin = re.match(r"Like `(\w+\.\w+)`[,;]", doc_of(name)) if name.startswith("Async") else None
     return twin[1] if twin else None
 
 
