@@ -58,7 +58,8 @@ class Estimate:
         start: the first day.
         end: the last day, included.
         counts: the number of events on each day; None if these numbers are unknown.
-        known_days: the days that have data, if their event counts are unknown.
+        known_days: the days that are known to have data; set only if their event counts are
+            unknown.
         before: the time that the pull uses as `only_before`, with a time zone, or None.
     """
 

@@ -49,7 +49,8 @@ class Clock:
                 self._frozen += round(seconds * 1000)
 
     def set(self, at: datetime) -> None:
-        """Set the time, which must have a time zone; the clock keeps running or stays frozen."""
+        """Set the time, which must have a time zone; a running clock keeps running, and a frozen
+        clock stays frozen."""
         with self._lock:
             if self._frozen is None:
                 self._offset += milliseconds_of(at) - self._now()

@@ -70,7 +70,8 @@ class Task(_Planned):
     Attributes:
         place: the dataset's folder or address, which every machine must be able to reach.
         identity: the partner and service of the dataset, and the format of its files.
-        export: the export job as text (see `ExportJob.to_json`), reduced to this file.
+        export: the export job as text (see `ExportJob.to_json`), with only the file that this task
+            reads.
         section: the bytes of the file that belong to the task; None for the whole file.
         stored: the size and version of the file, if only a section of it is requested.
         version: the version of this package that planned the task.
