@@ -30,9 +30,9 @@ last is full. *hourly*, *auto* and *none* are values of `--split`, with pages of
 clients use unless configured otherwise. On *peaked* days, two thirds of the events fall into four
 evening hours.
 
-The numbers are calculated with `adanalytics_client.pricing`, from the plan and from the number of
-events in each hour, which the plan itself does not know. Real pulls of days with up to {real:,}
-events verify these numbers: the server has to count as many requests as were calculated.
+The numbers are calculated with `adanalytics_client.pricing` from the plan and from the number of
+events in each hour (the plan itself does not contain that number). Real pulls of days with up to
+{real:,} events verify these numbers: the server has to count as many requests as were calculated.
 """
 
 

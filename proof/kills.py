@@ -62,7 +62,7 @@ afterwards. {power}
 
 To test the quota, two programs count their requests in one log while both are killed again and
 again. The server must not receive more than the {quota} requests that are allowed per hour. To test
-a wrong clock, the client's clock is set one year back or one year ahead.
+the effect of a wrong clock, the client's clock is set one year back or one year ahead.
 """
 # Sends requests until the log says that the hour is used up.
 SENDER = """

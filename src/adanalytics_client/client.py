@@ -275,7 +275,7 @@ class Client(ClientBase[HttpClient, SyncDriver]):
                 because the service does not document it.
 
         Raises:
-            ConfigurationError: for a wrong day.
+            ConfigurationError: for an invalid day.
             AdAnalyticsError: when the service cannot be reached or refuses the request. After a
                 lost connection, the request is not repeated, since the export may have started.
 

@@ -98,7 +98,7 @@ class AdAnalyticsError(Exception):
         return " ".join(part for part in (self.message, self.remedy, facts) if part)
 
     def amended(self, **facts: object) -> Self:
-        """Set attributes that became known later.
+        """Set attributes whose values became known later.
 
         The same error is returned, so that its traceback and its cause are kept.
 
@@ -231,7 +231,7 @@ class ExportFailed(ExportError):
 
 
 class ExportTimeout(ExportError):
-    """The export was not done within the given time; wait again to continue.
+    """The export did not finish within the given time; wait again to continue.
 
     Examples:
         >>> try:

@@ -27,7 +27,7 @@ class ExportJob(SavedJob[SyncDriver]):
 
     @classmethod
     def from_json(cls, client: "Client", text: str) -> Self:
-        """Return the job that `to_json` saved, even in another process, without sending a request.
+        """Return the job that `to_json` saved, possibly in another process; this sends no request.
 
         Raises:
             ConfigurationError: for text that is not from `to_json`, or for an export from a service
@@ -67,7 +67,7 @@ class ExportJob(SavedJob[SyncDriver]):
             ExportFailed: when the export fails; the message contains the service's reason.
             ExportExpired: when the files of the export are no longer available.
             ExportTimeout: when the export is not done in time; call `wait` again to wait longer.
-            ServerError, TransportError: if the service is still failing when the timeout ends.
+            ServerError, TransportError: if the service is still failing when the timeout expires.
             ProtocolError: when a response cannot be understood, or the last one names no file.
 
         Examples:
@@ -84,8 +84,8 @@ class ExportJob(SavedJob[SyncDriver]):
 
         Received bytes are kept in a file beside `path`, with the suffix `.part`. An interrupted
         download continues from these bytes, even in another run or for a new job that orders the
-        same export. Only a complete file replaces an existing one. An expired address is renewed.
-        For an export of several files, `path` must be an existing folder.
+        same export. Only a complete file replaces an existing one. An expired download address is
+        renewed. For an export of several files, `path` must be an existing folder.
 
         Raises:
             ConfigurationError: when `path` cannot be a file, when there are several files and

@@ -125,7 +125,7 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The way of pulling a range that `choose` recommends.
+    """The way that `choose` recommends for pulling a range.
 
     Attributes:
         way: the way.
@@ -170,7 +170,7 @@ def prices(
 
 
 def choose(estimate: Estimate, found: Iterable[Price]) -> Choice:
-    """Choose the pull with the fewest requests, or an export if waiting for quota takes longer.
+    """Choose the pull with the fewest requests, or an export if that beats waiting for quota.
 
     Examples:
         >>> day = date(2026, 1, 15)

@@ -104,8 +104,8 @@ def summary_table(rows: Sequence[Mapping[str, Json]]) -> "pa.Table":
     """Return a summary's rows as a table: counts are `int64`, days `date32`, and amounts decimals.
 
     Money, fractions and prices are `decimal128(18, 9)`; where a value needs more digits, money is
-    `decimal128(38, 9)`, and fractions and prices are `decimal128(38, 18)`. Unknown columns follow
-    as text.
+    `decimal128(38, 9)`, and fractions and prices are `decimal128(38, 18)`. Unknown columns come
+    last, as text.
 
     Raises:
         ConfigurationError: when pyarrow is not installed.

@@ -98,7 +98,7 @@ class MovableClock:
 
     @classmethod
     def of(cls, server: "ControlledServer") -> Self:
-        """Stop the server's clock and return a clock that shares it; `server.reset()` restarts it.
+        """Stop the server's clock and return it as a `MovableClock`; `server.reset()` restarts it.
 
         Examples:
             >>> from adanalytics_server.local import LocalServer
@@ -134,7 +134,7 @@ class MovableClock:
         return self.of_server.now.timestamp()
 
     def monotonic(self) -> float:
-        """Return the value of `time`; it decreases only if the server's clock is set back."""
+        """Return what `time()` returns; it decreases only if the server's clock is set back."""
         return self.time()
 
     def sleeping(self, seconds: float) -> float:

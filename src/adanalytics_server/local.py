@@ -42,7 +42,7 @@ class LocalServer(ControlledServer):
         partner: the id of the partner to create.
         currency: the ISO 4217 code of the partner's currency.
         sample: the events to generate at the start; with ``None``, the server starts empty.
-        data: the folder to serve; ``None`` creates a temporary folder.
+        data: the server's data folder; ``None`` creates a temporary one.
         rate_limit: requests per key in any 3,600 s; 0 means no limit.
         export_inline_max: an export of up to this many rows is finished as soon as it is ordered.
         loose: accept unknown query parameters.

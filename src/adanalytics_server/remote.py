@@ -57,7 +57,7 @@ class ControlledServer:
         email: the admin's e-mail address.
         password: the admin's password; users added with ``add_user`` get the same one by default.
         faults: the armed faults; ``add``, ``clear`` and ``counts`` work while the server runs.
-        journal: the requests so far: ``entries`` lists them, and ``clear`` forgets them.
+        journal: the requests so far; ``entries`` lists them, and ``clear`` deletes them.
         clock: the server's time; ``advance`` moves it.
         rate_limit: requests per key in any 3,600 s; 0 means no limit.
     """
@@ -143,7 +143,7 @@ class ControlledServer:
         self._send("POST", "reset")
 
     def keep(self) -> None:
-        """Make the current state, including your own data, the one that ``reset`` restores.
+        """Save the current state, including your own data, as the state that ``reset`` restores.
 
         Raises:
             ControlError: the server is not running.

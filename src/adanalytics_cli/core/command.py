@@ -157,8 +157,7 @@ class Entry:
     In the module, the command has the module's own name, unless another name follows a colon, as in
     `commands.login:logout`.
 
-    The summary is here, because reading it from the command would import the command with
-    everything that it needs, which would slow down `--help`.
+    The summary is kept here, because importing the command to read it would slow down `--help`.
     """
 
     target: str
@@ -166,7 +165,7 @@ class Entry:
     section: str = "Commands"
 
     def load(self) -> click.Command:
-        """Import the command, set its help text to the summary, and return it."""
+        """Import the command, set its help text to `summary`, and return the command."""
         name, _, attribute = self.target.partition(":")
         module = import_module(f"adanalytics_cli.{name}")
         command: click.Command = getattr(module, attribute or name.rpartition(".")[2])

@@ -22,7 +22,7 @@ class RetryPolicy:
     Attributes:
         attempts: the maximum number of times that a request is sent, at least 1.
         first_wait: the upper limit for the first wait, in seconds.
-        longest_wait: the value, in seconds, at which the upper limit for a wait stops growing.
+        longest_wait: the largest upper limit for a wait, in seconds.
         budget: the maximum time for one request, in seconds, including its login, redirects and
             retries, but not waits for quota. An attempt that would exceed the budget is cut short,
             even if `timeout` allows more. Once the budget is used up, no request is sent.
@@ -56,7 +56,7 @@ class RetryPolicy:
         check_seconds("RetryPolicy: patience", self.patience, zero=True)
 
     def bound(self, repeat: int) -> float:
-        """Return the upper limit, in seconds, of the wait before retry `repeat`, counted from 0.
+        """Return the upper limit, in seconds, of the wait before retry `repeat` (0 is the first).
 
         Examples:
             >>> [RetryPolicy().bound(repeat) for repeat in (0, 1, 2, 10)]

@@ -191,7 +191,7 @@ class Plan:
         return 4 + pages + 2 * days * (24 if self.hour is None else 1)
 
     def only_days(self, days: Iterable[Day]) -> Self:
-        """Return the plan with only the queries for `days`, such as those from `client.dates()`.
+        """Return the plan with only the queries for `days`; pass, for example, `client.dates()`.
 
         A query that spans several of these days also returns events of other days between them.
 

@@ -111,7 +111,7 @@ class Part:
 
     @property
     def is_ours(self) -> bool:
-        """Whether this process opened the part on disk; a later download may have replaced it."""
+        """Whether the part on disk is still the one that this process opened."""
         return self._is_open_here and _is_at(self.path, self.file)
 
     def read_note(self) -> Note | None:

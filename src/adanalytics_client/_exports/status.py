@@ -49,7 +49,7 @@ class ExportStatus:
         reason: why the export failed or is not ready, or what is missing from a finished export; in
             the service's words, if it gave any.
         row_count: the number of events in the export, if known.
-        retry_after: seconds to wait before the next request, if the service stated them.
+        retry_after: how many seconds to wait before the next request, if the service stated this.
         answered_at: the time of the response, in UTC.
         request_id: the `X-Request-Id` of the response.
         poll_url: the address from which to request the next status.

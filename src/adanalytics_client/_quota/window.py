@@ -73,7 +73,7 @@ class QuotaState:
     def wait_for(self, requests: int) -> float:
         """Return an upper bound on the seconds until `requests` more requests may be sent.
 
-        The bound is one hour for each time that these requests must wait for new quota.
+        Each wait for new quota counts as a full hour.
 
         Examples:
             >>> client.quota.wait_for(1_000), client.quota.wait_for(2_500)

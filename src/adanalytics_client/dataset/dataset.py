@@ -162,10 +162,10 @@ class Dataset:
     ) -> "list[Task]":
         """Plan a sync as a list of tasks that any process or machine can run without a credential.
 
-        This starts one bulk export per day with hours to pull, and waits for all exports. Each
-        exported file becomes one or more tasks; `commit` takes the parts that they return. Calling
-        `tasks` again replaces the plan. If the service does not offer exports, use `sync` with
-        `via="pages"`.
+        This starts one bulk export for each day that has hours to pull, and waits for all exports.
+        Each exported file becomes one or more tasks; `commit` takes the parts that they return.
+        Calling `tasks` again replaces the plan. If the service does not offer exports, use `sync`
+        with `via="pages"`.
 
         Args:
             client: starts the exports; it must be for the dataset's partner and service.

@@ -74,7 +74,7 @@ class Faults:
         self._held: set[asyncio.Future[None]] = set()
 
     def add(self, *faults: str | Fault) -> None:
-        """Arm faults; the server tries faults in the order in which they were armed.
+        """Arm faults; of those that match a request, only the one that was armed first strikes.
 
         Raises:
             FaultError: a string does not describe a valid fault; in that case, no fault is armed.
@@ -122,7 +122,7 @@ class Faults:
             future.get_loop().call_soon_threadsafe(future.cancel)
 
     def capture(self) -> list[_Armed]:
-        """Return the current state, including that of the random numbers, for ``restore``."""
+        """Return the current state, including that of the random generators, for ``restore``."""
         with self._lock:
             return copy.deepcopy(self._armed)
 

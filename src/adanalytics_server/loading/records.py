@@ -26,7 +26,7 @@ _AUCTION_ID = b'"auction_id":"'
 
 
 class FieldError(ValueError):
-    """A value that is not valid for the named field of an event; its line is not known yet."""
+    """An invalid value for the named field of an event; the caller adds the line number."""
 
     def __init__(self, field: str, message: str) -> None:
         super().__init__(field, message)

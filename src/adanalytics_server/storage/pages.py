@@ -41,9 +41,9 @@ class Span(NamedTuple):
 class Page:
     """The rows of one page, in order, and the number of rows in the whole range.
 
-    Each piece is the JSON text of rows, separated by commas; there is no comma between two pieces.
-    The pieces are not joined, because allocating megabytes of new memory would cost more than all
-    other work.
+    Each item of ``pieces`` is the JSON text of rows, separated by commas; no item begins or ends
+    with a comma. The pieces are not joined, because allocating megabytes of new memory would cost
+    more than all other work.
     """
 
     pieces: list[bytes]
