@@ -51,8 +51,9 @@ keeps hourly summaries and stores no event twice. sqlite-utils, which takes long
 other programs load {rounds} times. Our export also computes the SHA-256 of its file.
 
 The figures for 10 and 100 million events are extrapolated from the growth between {few:,} and
-{events:,} events, which was measured in {growth} pairs of runs. Each extrapolated range leaves out
-the quarter of these pairs with the least growth and the quarter with the most.
+{events:,} events, which was measured in {growth} pairs of runs. Each extrapolated figure is a
+range, calculated from the middle half of these pairs: the quarter with the least growth and the
+quarter with the most are left out.
 """
 Command = list[str | Path]
 Ask = Callable[[], object]
