@@ -7,6 +7,7 @@ run, proof/2026-11-24.json. Only a full run, which has neither --quick nor --sec
 docs/explanation/proof.md and its plots.
 """
 
+import os
 import sys
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -38,8 +39,9 @@ def main(*, quick: bool, names: tuple[str, ...], compare: Path | None) -> None:
     """Measure adanalytics against its peers and its promises."""
     console = Console(width=None if sys.stdout.isatty() else 160)
     options = [*["--quick"] * quick, *(f"--section {name}" for name in names)]
-    # Not the path: the page is for other machines.
-    options += [] if compare is None else [f"--compare {compare.name}"]
+    if compare is not None:
+        # The page is for other machines.
+        options.append(f"--compare {os.path.relpath(compare, ROOT)}")
     command = " ".join(["python -m proof", *options])
     started = datetime.now(UTC)
     results = Results(started.isoformat(timespec="minutes"), command, machine(ROOT))

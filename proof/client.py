@@ -76,9 +76,9 @@ time. Our programs also compare all pages with the totals that the service state
 repeated events. Only one peer makes these checks, and its row says *the same checks by hand*. This
 peer is a single-threaded program for this response format alone, without retries, quota, settings
 or progress. Its CPU shows roughly what the checks cost. Even this peer takes about twice the CPU of
-the peer that only reads, and about 0.3 times the CPU of the orjson peer. So a complete client is
+the peer that only reads, and 0.3 to 0.4 times the CPU of the orjson peer. So a complete client is
 unlikely to reach our goals for these two peers: ratios of at most 1.8 and at most 0.3. For Parquet,
-parsing alone, with pyarrow.json, takes about half of the CPU that the polars peer takes in total.
+parsing alone, with pyarrow.json, takes more than half of the CPU that the polars peer takes in total.
 Our program needs additional CPU for the checks, the types and the file. For typed events, pydantic
 itself takes most of the CPU, both in our client and in the pydantic peer. `sync` also hashes its
 files and flushes them to disk.
