@@ -78,10 +78,10 @@ peer is a single-threaded program for this response format alone, without retrie
 or progress. Its CPU shows roughly what the checks cost. Even this peer takes about twice the CPU of
 the peer that only reads, and 0.3 to 0.4 times the CPU of the orjson peer. So a complete client is
 unlikely to reach our goals for these two peers: ratios of at most 1.8 and at most 0.3. For Parquet,
-parsing alone, with pyarrow.json, takes more than half of the CPU that the polars peer takes in total.
-Our program needs additional CPU for the checks, the types and the file. For typed events, pydantic
-itself takes most of the CPU, both in our client and in the pydantic peer. `sync` also hashes its
-files and flushes them to disk.
+parsing alone, with pyarrow.json, takes more than half of the CPU that the polars peer takes in
+total. Our program needs additional CPU for the checks, the types and the file. For typed events,
+pydantic itself takes most of the CPU, both in our client and in the pydantic peer. `sync` also
+hashes its files and flushes them to disk.
 """
 QUICK = "On so few events the start of the programs is most of the cost, so the goals do not apply."
 
