@@ -40,7 +40,7 @@ def main(*, quick: bool, names: tuple[str, ...], compare: Path | None) -> None:
     console = Console(width=None if sys.stdout.isatty() else 160)
     options = [*["--quick"] * quick, *(f"--section {name}" for name in names)]
     if compare is not None:
-        # The page is for other machines.
+        # Relative, because the page is for other machines.
         options.append(f"--compare {os.path.relpath(compare, ROOT)}")
     command = " ".join(["python -m proof", *options])
     started = datetime.now(UTC)

@@ -69,19 +69,20 @@ largest of them. The server's CPU is not included. *Ours / this* compares runs o
 is the CPU of our program divided by the CPU of the program in the row. A value below 1 means that
 our program takes less CPU.
 
-The programs that are not ours are called *peers*. Each peer runs in its own environment, with the
-versions in `proof/peers/*.txt`, and has to arrive at the right number of events, or of bytes if it
-does not parse the responses. The peers that only read, parse or decode show the lowest possible CPU
-time. Our programs also compare all pages with the totals that the service states, and look for
-repeated events. Only one peer makes these checks, and its row says *the same checks by hand*. This
-peer is a single-threaded program for this response format alone, without retries, quota, settings
-or progress. Its CPU shows roughly what the checks cost. Even this peer takes about twice the CPU of
-the peer that only reads, and 0.3 to 0.4 times the CPU of the orjson peer. So a complete client is
-unlikely to reach our goals for these two peers: ratios of at most 1.8 and at most 0.3. For Parquet,
-parsing alone, with pyarrow.json, takes more than half of the CPU that the polars peer takes in
-total. Our program needs additional CPU for the checks, the types and the file. For typed events,
-pydantic itself takes most of the CPU, both in our client and in the pydantic peer. `sync` also
-hashes its files and flushes them to disk.
+The programs that are not ours are called *peers*. Each peer except curl runs in its own
+environment, with the versions in `proof/peers/*.txt`, and has to arrive at the right number of
+events, or of bytes if it does not parse the responses. The peers that only read, parse or decode
+show the lowest possible CPU time. Our programs also compare all pages with the totals that the
+service states, and look for repeated events. Only one peer makes these checks, and its row says
+*the same checks by hand*. This peer is a single-threaded program for this response format alone,
+without retries, quota, settings or progress. Its CPU shows roughly what the checks cost. Even this
+peer takes about twice the CPU of the peer that only reads, and about a third of the CPU of the
+orjson peer. So a complete client is unlikely to reach our goals for these two peers: ratios of at
+most 1.8 and at most 0.3. For Parquet, parsing alone, with pyarrow.json, takes about half of the CPU
+that the polars peer takes in total; our program also has to check the pages, convert the types and
+write the file. For typed events, pydantic's validation alone takes about as much CPU as our goal
+allows. A sync takes more CPU than a single Parquet file of the same events: the difference between
+these two rows is the cost of hourly files, their checksums and flushing them to disk.
 """
 QUICK = "On so few events the start of the programs is most of the cost, so the goals do not apply."
 

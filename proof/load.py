@@ -218,7 +218,7 @@ def load(seconds: float, *, events_a_day: int = EVENTS_A_DAY) -> Section:
     counts[f"requests with {used} keys, none over quota"] = Counter(
         VIOLATED if status == "429" else SAME for status, _ in requests
     )
-    counts["answers of `/livez`"] = Counter(SAME if each else VIOLATED for each in answered)
+    counts["responses of `/livez`"] = Counter(SAME if each else VIOLATED for each in answered)
     counts[f"memory of the server: {megabytes:.0f} MB"] = Counter(
         {SAME if megabytes <= MOST_MEGABYTES else VIOLATED: 1}
     )

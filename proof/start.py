@@ -143,7 +143,7 @@ def _servers(rows: Rows) -> None:
                 server.close()
                 stops.append((time.perf_counter() - began) * 1000)
             shares.append(stops[-1] / _stop_of_uvicorn())
-        rows.add("a server's start to its first answer", min(starts), 60)
+        rows.add("a server's start to its first response", min(starts), 60)
         rows.compare("a server's stop", spread(stops), "stop of bare uvicorn", spread(shares), 0.2)
         with LocalServer(sample=Sample()) as server:
             resets = []

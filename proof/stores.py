@@ -155,7 +155,7 @@ def _two(shop: Shop) -> list[str]:
 
 
 WAYS: dict[str, Callable[[Shop], list[str]]] = {
-    f"{STRUCK:.0%} of the answers are 503": lambda shop: _struck(shop, 503),
+    f"{STRUCK:.0%} of the responses are 503": lambda shop: _struck(shop, 503),
     f"{STRUCK:.0%} of the connections are reset": lambda shop: _struck(shop, 0),
     "kill -9 of a sync to the store": _killed,
     "two syncs to the store at once": _two,

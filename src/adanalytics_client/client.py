@@ -220,9 +220,9 @@ class Client(ClientBase[HttpClient, SyncDriver]):
             on_drift: what to do if a query ends with fewer events than its pages announced, because
                 its pages shifted while they were read. `raise` repeats the query up to twice,
                 yields the events that are new, and raises ProtocolError if events are still
-                missing; `warn` accepts the events that arrived and logs a warning. `on_drift` also
-                applies if a query's response had no body and a check at the end of the pull finds
-                that events are missing.
+                missing; `warn` accepts the events that arrived and logs a warning. With `raise`,
+                queries whose response had no body are checked at the end of the pull, and repeated
+                once if events are missing.
             params: further query parameters that the service accepts, such as `{"campaign_id": 7}`;
                 a `resume` token works only with the same `params`. With `params`, the client cannot
                 use a summary to check for missing events.

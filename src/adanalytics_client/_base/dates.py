@@ -57,7 +57,7 @@ class Period:
         """Parse a day, `today`, `yesterday`, a number of days ago such as `-7d`, or whole months.
 
         Write whole months as `2026-01`, `2026-Q3`, `2026`, `this-month` or `last-month`. A period
-        that is not over yet ends with today.
+        that has begun but is not over yet ends with today.
 
         Raises:
             ConfigurationError: for any other form, or a day that does not exist.

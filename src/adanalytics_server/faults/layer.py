@@ -74,7 +74,8 @@ class Faults:
         self._held: set[asyncio.Future[None]] = set()
 
     def add(self, *faults: str | Fault) -> None:
-        """Arm faults; of those that match a request, only the one that was armed first strikes.
+        """Arm faults, behind those armed already; only the first that strikes a request takes
+        effect.
 
         Raises:
             FaultError: a string does not describe a valid fault; in that case, no fault is armed.
