@@ -218,7 +218,7 @@ class ExportError(AdAnalyticsError):
     """A bulk export did not yield a file.
 
     Attributes:
-        export_id: the service's id of the export, if it gave one.
+        export_id: the service's id for the export, if it gave one.
         status: the last status of the export that the service reported.
     """
 

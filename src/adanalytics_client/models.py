@@ -428,19 +428,19 @@ class SummaryRow(OpenModel):
     profit: Annotated[Decimal | None, _MONEY] = None
     """`revenue - cost`, in units of the currency, such as `1.555121124`."""
     fill_rate: Annotated[Decimal | None, _MONEY] = None
-    """`impressions / ad_requests`, a fraction such as `0.749169`. None without ad requests."""
+    """`impressions / ad_requests`, a fraction such as `0.749169`. None if `ad_requests` is 0."""
     ctr: Annotated[Decimal | None, _MONEY] = None
-    """Click-through rate, `clicks / impressions`, a fraction such as `0.009978`. None without
-    impressions."""
+    """Click-through rate, `clicks / impressions`, a fraction such as `0.009978`. None if
+    `impressions` is 0."""
     vcr: Annotated[Decimal | None, _MONEY] = None
     """Video completion rate, `completions / impressions`, a fraction such as `0.283814`. None
     without impressions."""
     completion_rate_started: Annotated[Decimal | None, _MONEY] = None
-    """`completions / starts`, a fraction such as `0.609524`. None without starts."""
+    """`completions / starts`, a fraction such as `0.609524`. None if `starts` is 0."""
     error_rate: Annotated[Decimal | None, _MONEY] = None
-    """`errors / ad_requests`, a fraction such as `0.036545`. None without ad requests."""
+    """`errors / ad_requests`, a fraction such as `0.036545`. None if `ad_requests` is 0."""
     margin: Annotated[Decimal | None, _MONEY] = None
-    """`profit / revenue`, a fraction such as `0.302001`. None without revenue."""
+    """`profit / revenue`, a fraction such as `0.302001`. None if `revenue` is 0."""
     ecpm: Annotated[Decimal | None, _MONEY] = None
     """Revenue per thousand impressions, `revenue * 1000 / impressions`, such as `5.708863`. None
     without impressions."""
@@ -448,15 +448,15 @@ class SummaryRow(OpenModel):
     """Revenue per thousand ad requests, `revenue * 1000 / ad_requests`, such as `4.276906`. None
     without ad requests."""
     cpm_cost: Annotated[Decimal | None, _MONEY] = None
-    """Cost per thousand impressions, `cost * 1000 / impressions`, such as `3.984782`. None without
-    impressions."""
+    """Cost per thousand impressions, `cost * 1000 / impressions`, such as `3.984782`. None if
+    `impressions` is 0."""
 
 
 class Summary(OpenModel):
     """Aggregated metrics: `rows` in the service's order, and `totals` if the service sends them.
 
     Iterating yields the rows, and `len()` counts them. All other fields are kept as sent. If the
-    service sends a field `rows` that is not the list of rows, read it as `summary["rows_"]`.
+    service sends a `rows` field that is not the list of rows, read it as `summary["rows_"]`.
 
     Examples:
         >>> summary = client.summary("2026-01-01", "2026-01-31", group_by="campaign")

@@ -2,7 +2,7 @@
 
 In a test run a client counts its requests in memory, and raises when they are used up: otherwise a
 mocked client would leave its count in the user's home, and wait for an hour. The fixtures are a
-client of each kind on the server of the fixture `adanalytics`.
+client of each kind on the server of the `adanalytics` fixture.
 
 pytest finds this module by its entry point in every project that has adanalytics installed, so it
 imports nothing but pytest until a test requests a fixture.
@@ -41,7 +41,7 @@ def pytest_report_header() -> str:
 
 @pytest.fixture
 def adanalytics_client(adanalytics: "ControlledServer") -> "Iterator[Client]":
-    """Yield a `Client` for the server of the fixture `adanalytics`, with its own quota in memory.
+    """Yield a `Client` for the server of the `adanalytics` fixture, with its own quota in memory.
 
     The client and the server share one clock that stands still until it is moved: when the client
     waits, the clock moves ahead and the wait ends at once.

@@ -46,7 +46,7 @@ class Answers:
         metadata: where the page numbers are: in ``pagination``, in ``meta``, beside the rows, in
             ``X-`` headers, or nowhere.
         link: where the download URL is: in this field, relative in ``download_url``, or only in the
-            header ``Location``.
+            ``Location`` header.
         words: the names of an export's states.
         rate: the headers of the request limit: those of the IETF draft, ``X-RateLimit-*`` with the
             reset in seconds or as a timestamp, or none.

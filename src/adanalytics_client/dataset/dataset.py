@@ -366,7 +366,7 @@ class Dataset:
         return Holdings(partner, origin, form, hours, manifest.damaged, last, identity.table)
 
     def query(self, sql: str, *, memory: str = "1GB") -> "pa.Table":
-        """Run one SELECT on the view `events` with DuckDB; nothing is sent or written.
+        """Run one SELECT on the `events` view with DuckDB; nothing is sent or written.
 
         The view has the data dictionary's columns and types, plus `date` and `hour`. A filter on
         `date` or `hour` limits which files are read. The view contains the hours that the dataset's
@@ -406,7 +406,7 @@ class Dataset:
     ) -> "duckdb.DuckDBPyRelation":
         """Return the events as a DuckDB relation, for joins or further steps in Python.
 
-        The relation has the same columns as the view `events` in `query`, but the limits of `query`
+        The relation has the same columns as the `events` view in `query`, but the limits of `query`
         do not apply: the connection determines the memory limit, the time zone and the access to
         files. The relation keeps reading the files that were committed when it was made.
 

@@ -169,7 +169,7 @@ class CommittedFiles:
 
 
 def select_events(datasets: Mapping[str, CommittedFiles]) -> str:
-    """Return a SELECT of all datasets' events; with several, it has a column `dataset`."""
+    """Return a SELECT of all datasets' events; with several, it has a `dataset` column."""
     if len(datasets) == 1:
         return next(iter(datasets.values())).select()
     return " UNION ALL ".join(
@@ -180,12 +180,12 @@ def select_events(datasets: Mapping[str, CommittedFiles]) -> str:
 
 @contextmanager
 def run_query(sql: str, places: Sequence[str], *, memory: str) -> Iterator[QueryResult]:
-    """Run one SELECT over the view `events` of one or more datasets.
+    """Run one SELECT over the `events` view of one or more datasets.
 
     The query can read nothing else, and ends when the `with` block ends. DuckDB runs in a separate
     thread, so that Ctrl-C can interrupt it.
 
-    If there are several datasets, the view has a column `dataset`.
+    If there are several datasets, the view has a `dataset` column.
 
     Raises:
         ConfigurationError, DatasetError: as for `Dataset.query`; they can also occur while batches

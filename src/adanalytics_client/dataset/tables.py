@@ -55,7 +55,7 @@ class EventTables:
     """Makes tables of events with the documented columns; other columns are left out.
 
     Args:
-        with_texts: keep the line of each event in the column `TEXT`, for tables of JSON lines.
+        with_texts: keep the line of each event in the `TEXT` column, for tables of JSON lines.
     """
 
     def __init__(self, *, with_texts: bool = False) -> None:

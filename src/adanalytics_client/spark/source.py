@@ -34,7 +34,7 @@ class AdAnalyticsDataSource(DataSource):
     """A Spark data source for a first look: it reads events from bulk exports in parallel.
 
     Spark plans a `load()` when the first action runs: the driver requests the list of days with
-    data, orders an export for each day, and waits for all exports. Each export file becomes a
+    data, requests an export for each day, and waits for all exports. Each export file becomes a
     partition. Each action downloads all files again; `adanalytics_client.spark.sync` downloads them
     once.
 

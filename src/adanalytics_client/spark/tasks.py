@@ -21,7 +21,7 @@ def sync(
 ) -> "DataFrame":
     """Bring a dataset up to date with the help of the executors, and return its events.
 
-    The driver orders an export for each day with missing hours. An export file becomes one or more
+    The driver requests an export for each day with missing hours. Each file becomes one or more
     tasks that need no credential. The driver compares the days with the summary and commits them.
     All machines must reach the dataset at the same location. `dataset.report` is the result.
 

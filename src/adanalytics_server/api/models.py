@@ -39,7 +39,7 @@ class LoginUser(BaseModel):
 class LoginAnswer(BaseModel):
     """A token and its user."""
 
-    token: str = Field(description="For the header `Authorization: Bearer`; valid for seven days.")
+    token: str = Field(description="For the `Authorization: Bearer` header; valid for seven days.")
     user: LoginUser = Field(description="The user that the token belongs to.")
 
 

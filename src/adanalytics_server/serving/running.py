@@ -150,7 +150,7 @@ def serve(app: ASGIApp, listener: socket.socket, *, ready: Callable[[], None]) -
 class ServerThread:
     """A server in a thread, on a free loopback port: from its creation until ``stop``.
 
-    It logs errors only, unless the logger ``adanalytics_server`` has a level.
+    It logs errors only, unless the ``adanalytics_server`` logger has a level.
 
     Raises:
         LocalServerError: the application failed to start, or took too long.

@@ -1,4 +1,4 @@
-"""Events and summaries as Arrow tables and files, with the extra `arrow`."""
+"""Events and summaries as Arrow tables and files, with the `arrow` extra."""
 
 from adanalytics_client._base.validation import import_extra
 
