@@ -81,8 +81,9 @@ orjson peer. So a complete client is unlikely to reach our goals for these two p
 most 1.8 and at most 0.3. For Parquet, parsing alone, with pyarrow.json, takes about half of the CPU
 that the polars peer takes in total; our program also has to check the pages, convert the types and
 write the file. For typed events, pydantic's validation alone takes about as much CPU as our goal
-allows. A sync takes more CPU than a single Parquet file of the same events: the difference between
-these two rows is the cost of hourly files, their checksums and flushing them to disk.
+allows. A sync takes more CPU than a pull of the same events into a single Parquet file: the
+difference between these two rows is the cost of hourly files, of their checksums and of flushing
+them to disk.
 """
 QUICK = "On so few events the start of the programs is most of the cost, so the goals do not apply."
 

@@ -50,8 +50,9 @@ means that the rows differed without any warning.
 
 Three more tests download the file of a finished export: one with these faults, one with wrong
 responses when an interrupted download resumes, and one after the file's address has expired. The
-tasks of a sync and the Spark data source run in the proof's own process, once for each fault that a
-download can meet and that asks for no wait; each time, the fault strikes a single download.
+tasks of a sync and the Spark data source run in the proof's own process, once for each fault that
+can affect a download, except for faults that tell the client to wait; each time, the fault strikes
+a single download.
 """
 STATUSES = (200, 204, 301, 304, 400, 401, 403, 404, 409, 410, 418, 425, 429, 500, 502, 503, 504)
 EFFECTS = (

@@ -45,8 +45,8 @@ an index on the date. A page has {page:,} events, so the last page of 1,000,000 
 Datasette continues after the last row of the previous page, so a late page costs no more than the
 first. The endpoint written with FastAPI and aiosqlite, in 40 lines of code, uses OFFSET, so its
 late pages cost more. The table also compares our first page with a static file of the same bytes.
-Our summaries have a dozen more columns than DuckDB's, and are sent over HTTP. DuckDB's summaries
-stay in its own process, whose memory is not measured. All loads read the same {few:,} rows from a
+Our summaries have a dozen more columns than DuckDB's, and are sent over HTTP. DuckDB's summaries do
+not leave its own process, whose memory is not measured. All loads read the same {few:,} rows from a
 CSV file. Our load also checks each field, keeps hourly summaries and stores no event twice.
 sqlite-utils, which takes longest, loads once; the other programs load {rounds} times. Our export
 also computes the SHA-256 of its file.

@@ -46,11 +46,11 @@ EXPLANATION = """\
 Each try is one sync that writes a dataset to moto's S3 server. In some tries, the server fails now
 and then: either before it carries out a request, or afterwards, so that only the response is lost.
 In the other tries, the sync is killed at a random request, or a second sync runs at the same time.
-Then the visible data are compared with what a plain HTTP client receives from the server. After
-that, a sync without faults has to produce exactly the server's rows, and `verify` must find no
-damage; otherwise the try counts as *wrong afterwards*. If two syncs run at once, either both
-succeed, or one reports that the other one is working on the dataset, which counts as a *typed
-error*.
+Then the data that are visible in the store are compared with what a plain HTTP client receives from
+the reference server. After that, a sync without faults has to produce exactly the reference
+server's rows, and `verify` must find no damage; otherwise the try counts as *wrong afterwards*. If
+two syncs run at once, either both succeed, or one reports that the other one is working on the
+dataset, which counts as a *typed error*.
 """
 
 

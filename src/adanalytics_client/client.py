@@ -76,7 +76,7 @@ class Client(ClientBase[HttpClient, SyncDriver]):
         self.close()
 
     def close(self) -> None:
-        """Abandon running requests and close the connections, but leave `http=` open.
+        """Abandon running requests and close the connections, but leave the `http=` client open.
 
         For a client from `with_options` or `for_partner`, this method does nothing.
 
@@ -147,8 +147,8 @@ class Client(ClientBase[HttpClient, SyncDriver]):
     ) -> _operations.Response:
         """Send a request of your own to any path of the service.
 
-        This client's credential, quota, retries and errors apply to the request. A `POST` or
-        `PATCH` that the service may have carried out is not sent again.
+        This client's credential, quota and retries apply, and failures raise the usual exceptions.
+        A `POST` or `PATCH` that the service may have carried out is not sent again.
 
         Args:
             method: `GET`, `HEAD`, `PUT`, `DELETE`, `POST` or `PATCH`.
@@ -207,7 +207,7 @@ class Client(ClientBase[HttpClient, SyncDriver]):
                 Without a token, the default is 10,000 or `max_events`, whichever is less.
             concurrency: the maximum number of requests in flight, 1 to 64. The first page is
                 fetched on its own, so reading just one event costs only one request. After that,
-                the number in flight doubles with each page that you read.
+                the number of requests in flight doubles with each page that you read.
             ordered: True yields pages in the order of the plan, False as they arrive.
             model: the type of an event: any type that pydantic validates; by default `Event`.
             rows_key: the name of the list of events, or its path such as `report.body.events`, for

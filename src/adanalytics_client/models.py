@@ -345,7 +345,7 @@ class Event(OpenModel):
     error_code: Annotated[int | None, _WHOLE] = None
     """VAST error code, 100 to 901, such as `303`. None for any `event_type` except error."""
     is_filtered: Annotated[bool | None, _FLAG] = None
-    """`true` for invalid traffic, which summaries leave out, else `false`."""
+    """`true` for invalid traffic, which summaries leave out; otherwise `false`."""
     key_values: Annotated[dict[str, str] | None, _OrAsSent()] = None
     """Names and values sent with the ad request, such as `{"section": "sports"}`; `{}` if there are
     none."""
@@ -455,7 +455,7 @@ class SummaryRow(OpenModel):
 class Summary(OpenModel):
     """Aggregated metrics: `rows` in the service's order, and `totals` if the service sends them.
 
-    Iterating yields the rows, and `len()` counts them. All other fields are kept as sent. If the
+    Iterating yields the rows, and `len()` counts them. Undocumented fields are kept as sent. If the
     service sends a `rows` field that is not the list of rows, read it as `summary["rows_"]`.
 
     Examples:

@@ -106,7 +106,7 @@ class Price:
         way: the way.
         requests: the minimum number of requests that this way takes.
         size: bytes.
-        seconds: in total, including `waits`.
+        seconds: the total time, including `waits`.
         waits: how many of the total `seconds` are spent waiting for quota.
 
     Examples:

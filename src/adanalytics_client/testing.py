@@ -161,7 +161,7 @@ class reference_client:  # noqa: N801  # used like a function
         days: the number of days with data; with 0, the server starts empty.
         events_per_day: the number of events on each day.
         partner: the id of the partner.
-        limit: requests per hour that the server allows; the client counts them in memory.
+        limit: how many requests per hour the server allows; the client counts them in memory.
         faults: the faults to arm on the server, each as a sentence, such as `503 once per hour`.
         dialect: the dialect of the server's responses, such as `modern`.
         clock: a movable clock for client and server; by default, both use the machine's time.

@@ -56,8 +56,8 @@ class Period:
     def parse(cls, value: object, today: date) -> "Period":
         """Parse a day, `today`, `yesterday`, a number of days ago such as `-7d`, or whole months.
 
-        Write whole months as `2026-01`, `2026-Q3`, `2026`, `this-month` or `last-month`. A period
-        that has begun but is not over yet ends with today.
+        Write whole months as `2026-01`, `2026-Q3`, `2026`, `this-month` or `last-month`. If a
+        period has begun but is not over yet, only its days up to today count.
 
         Raises:
             ConfigurationError: for any other form, or a day that does not exist.
@@ -116,7 +116,7 @@ class Period:
         return self.since or self.first, self.until or self.last
 
     def before(self, end: "Period | None" = None) -> tuple[date, date]:
-        """Return the first and last day of the period before this one; `end` extends this one.
+        """Return the first and last day of the period before this one or before the range to `end`.
 
         A range of whole months moves back by its number of months, as does a month, quarter or
         year that is still running. Any other range moves back by its number of days.

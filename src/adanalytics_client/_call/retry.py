@@ -26,9 +26,9 @@ class RetryPolicy:
         budget: the maximum time for one request, in seconds, including its login, redirects and
             retries, but not waits for quota. An attempt that would exceed the budget is cut short,
             even if `timeout` allows more. Once the budget is used up, no request is sent.
-        patience: once a pull has received its first page, how many seconds it waits while the
-            service is down (no connection, 502, 503, 504), regardless of `attempts`; the default is
-            long enough for a deployment of the service.
+        patience: how many seconds a pull, after its first page, waits while the service is down (no
+            connection, 502, 503, 504), regardless of `attempts`; the default is long enough for a
+            deployment of the service.
 
     Raises:
         ConfigurationError: for a number that is out of range.
@@ -65,7 +65,7 @@ class RetryPolicy:
         return min(self.longest_wait, self.first_wait * 2.0 ** min(repeat, 60))
 
     def wait(self, repeat: int, asked: float | None, jitter: Callable[[], float]) -> float:
-        """Return the wait before retry number `repeat`, in seconds; at least `asked`, if given.
+        """Return the wait before retry number `repeat`, in seconds, or `asked` if that is longer.
 
         Examples:
             >>> RetryPolicy().wait(2, asked=None, jitter=lambda: 0.25)

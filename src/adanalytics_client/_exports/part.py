@@ -123,7 +123,7 @@ class Part:
             return None
 
     def keep_note(self, note: Note | None) -> None:
-        """Put a complete note beside the part; if `note` is None, remove the existing one."""
+        """Replace the note beside the part in one step, or remove it if `note` is None."""
         if not self.is_ours:
             raise DownloadError(
                 f"{self.path} was removed or replaced while the file was arriving.",
@@ -168,7 +168,7 @@ class Part:
             self.discard()
 
     def discard(self) -> None:
-        """Remove only the part, not its note."""
+        """Remove the partial file, but keep the note about it."""
         # Windows removes no open file.
         if not POSIX:
             self.file.close()

@@ -54,7 +54,7 @@ class ExportStatus:
         request_id: the `X-Request-Id` of the response.
         poll_url: the address from which to request the next status.
         keys: the names of the fields in the response, for error messages.
-        order_is_idempotent: whether the service answered a repeated order with this same export.
+        order_is_idempotent: whether a repeated request returned this same export, not a new one.
         address_exists: whether the status address has ever responded; if not, it may not exist yet.
         answer: everything in the last response, under the service's own names.
 
@@ -126,7 +126,7 @@ class ExportOrder:
         start: the first day.
         end: the last day, included.
         format: `csv`, or another format that the service knows.
-        compression: such as `gzip`, or None if no compression was specified.
+        compression: for example `gzip`; None if no compression was specified.
     """
 
     start: date

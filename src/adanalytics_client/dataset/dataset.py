@@ -342,7 +342,7 @@ class Dataset:
             return Verification(contents, now, last, observer).run(client, deep=deep)
 
     def holdings(self) -> Holdings | None:
-        """Return the contents of the dataset, or None if there is no dataset; nothing is sent.
+        """Return the contents of the dataset, or None if there is no dataset; no request is sent.
 
         Raises:
             DatasetDamaged: when the file that identifies the dataset cannot be read.

@@ -73,7 +73,7 @@ class SyncReport:
         size: the size of the committed hours' files, in bytes; 0 until the sync ends.
         damaged: descriptions of damaged files; their hours were pulled again.
         failed: queries that failed; to retry them, run the same sync again.
-        file: the report on failed queries, as a path inside the dataset; empty if none failed.
+        file: the path, inside the dataset, of the report on failed queries; empty if none failed.
     """
 
     began: datetime
@@ -163,7 +163,7 @@ class VerifyReport:
         return runs_of_days(self._days("sync") - self._days("repull"))
 
     def days_to_repull(self) -> list[tuple[date, date]]:
-        """Return the first and last day of each unbroken series of days that only a repull can fix.
+        """Return the first and last day of each run of consecutive days that only a repull can fix.
 
         Examples:
             >>> broken = [Problem(date(2026, 1, n), "is corrupt") for n in (15, 16, 18)]

@@ -23,7 +23,7 @@ def sync(
 
     The driver requests an export for each day with missing hours. Each file becomes one or more
     tasks that need no credential. The driver compares the days with the summary and commits them.
-    All machines must reach the dataset at the same location. `dataset.report` is the result.
+    All machines must reach the dataset at the same location. `dataset.report` is the `SyncReport`.
 
     Args:
         spark: a classic session, because Spark Connect does not support RDDs.

@@ -166,7 +166,7 @@ class Fault:
 
     @property
     def label(self) -> str:
-        """Return the effect as it is written in a fault sentence."""
+        """Return the effect as it is written in the short form of a fault, such as ``503``."""
         return str(self.status) if self.effect == "status" else self.effect.replace("_", " ")
 
     @property

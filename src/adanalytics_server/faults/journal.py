@@ -65,7 +65,7 @@ class Entry:
 
 
 class Journal:
-    """The last 1,000 requests, which other threads can read safely."""
+    """The last 1,000 requests, which can be read safely from any thread."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

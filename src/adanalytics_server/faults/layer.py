@@ -57,7 +57,7 @@ class _Armed:
 
 @dataclass(frozen=True, slots=True)
 class FaultCount:
-    """How often a fault matched, and how often it struck."""
+    """How often a fault matched a request, and how often it took effect."""
 
     fault: Fault
     matched: int
@@ -65,7 +65,7 @@ class FaultCount:
 
 
 class Faults:
-    """The armed faults, in order; each request is affected only by the first that strikes it."""
+    """The armed faults, which are checked in order; at most one of them affects a request."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -74,8 +74,7 @@ class Faults:
         self._held: set[asyncio.Future[None]] = set()
 
     def add(self, *faults: str | Fault) -> None:
-        """Arm faults, behind those armed already; only the first that strikes a request takes
-        effect.
+        """Arm faults, to be checked after those already armed; at most one affects a request.
 
         Raises:
             FaultError: a string does not describe a valid fault; in that case, no fault is armed.

@@ -51,8 +51,8 @@ class Part(_Planned):
         of: the total number of tasks for the export.
         stated: the number of events in the complete export, if the service states it.
         rows: the number of events in the task's file or section.
-        hours: the query's hours, with their records and files. Empty if a section cannot be read on
-            its own because of a quoted line break: `commit` then reads the whole file.
+        hours: the query's hours, with their records and files. Empty if a quoted line break makes
+            the section unreadable on its own: `commit` then reads the whole file.
     """
 
     rows: int
