@@ -32,7 +32,7 @@ evening hours.
 
 The numbers are calculated with `adanalytics_client.pricing` from the plan and from the number of
 events in each hour (the plan itself does not contain that number). Real pulls of days with up to
-{real:,} events verify these numbers: the server has to count as many requests as were calculated.
+{real:,} events verify these numbers: the server must count as many requests as were calculated.
 """
 
 
