@@ -74,16 +74,16 @@ environment, with the versions in `proof/peers/*.txt`, and has to arrive at the 
 events, or of bytes if it does not parse the responses. The peers that only read, parse or decode
 show the lowest possible CPU time. Our programs also compare all pages with the totals that the
 service states, and look for repeated events. Only one peer makes these checks, and its row says
-*the same checks by hand*. This peer is a single-threaded program for this response format alone,
-without retries, quota, settings or progress. Its CPU shows roughly what the checks cost. Even this
-peer takes about twice the CPU of the peer that only reads, and about a third of the CPU of the
-orjson peer. So a complete client is unlikely to reach our goals for these two peers: ratios of at
-most 1.8 and at most 0.3. For Parquet, parsing alone, with pyarrow.json, takes about half of the CPU
-that the polars peer takes in total; our program also has to check the pages, convert the types and
-write the file. For typed events, pydantic's validation alone takes about as much CPU as our goal
-allows. A sync takes more CPU than a pull of the same events into a single Parquet file: the
-difference between these two rows is the cost of hourly files, of their checksums and of flushing
-them to disk.
+*the same checks by hand*. This peer is a single-threaded program for the reference server's
+response format alone, without retries, quota, settings or progress. The CPU of this peer shows
+roughly what it costs to check the totals and to look for repeated events. Even this peer uses about
+twice as much CPU as the peer that only reads, and about a third as much as the orjson peer. So a
+complete client is unlikely to reach our goals for these two peers: ratios of at most 1.8 and at
+most 0.3. For Parquet, just parsing the responses with pyarrow.json uses about half as much CPU as
+the whole polars peer; our program also has to check the pages, convert the types and write the
+file. For typed events, pydantic's validation alone takes about as much CPU as our goal allows. A
+sync takes more CPU than a pull of the same events into a single Parquet file: the difference
+between these two rows is the cost of hourly files, of their checksums and of flushing them to disk.
 """
 QUICK = "On so few events the start of the programs is most of the cost, so the goals do not apply."
 

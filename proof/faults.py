@@ -45,14 +45,14 @@ the operation *events* reads several pages. The rows have to match those that a 
 receives without faults. *Typed error* means one of the client's own exceptions or, on the command
 line, an exit status with an error message. A sync that reports which hours are still missing also
 counts as a typed error if the hours that it committed are right. *Warned* means that the rows
-differed, but a warning said that the data had changed or that a response had no body. *Silent*
-means that the rows differed without any warning.
+differed from the right ones, but a warning said that the data had changed or that a response had no
+body. *Silent* means that the rows differed without any warning.
 
-Three more tests download the file of a finished export: one with these faults, one with wrong
-responses when an interrupted download resumes, and one after the file's address has expired. The
-tasks of a sync and the Spark data source run in the proof's own process, once for each fault that
-can affect a download, except for faults that tell the client to wait; each time, the fault strikes
-a single download.
+Three more tests download the file of a finished export: one with each fault that can affect a
+download, one with wrong responses when an interrupted download resumes, and one after the file's
+address has expired. The tasks of a sync and the Spark data source run in the proof's own process,
+once for each fault that can affect a download, except for faults that tell the client to wait; each
+time, the fault strikes a single download.
 """
 STATUSES = (200, 204, 301, 304, 400, 401, 403, 404, 409, 410, 418, 425, 429, 500, 502, 503, 504)
 EFFECTS = (

@@ -45,15 +45,16 @@ SOURCE = Path(__file__).with_name("forgetful.c")
 EXPLANATION = """\
 Commands are killed with SIGKILL at a random moment between their start and their usual end. Other
 commands run short of a resource: a random limit on the size of files imitates a full disk, or the
-command gets few file descriptors or little address space. The columns from *Same* to *Other error*
-show how the command ended. *Typed error* means one of our own error messages, which says what to
-do. *Other error* means any other error, such as one from a library that runs out of memory.
+command gets few file descriptors or little address space. In the table below, the columns from
+*Same* to *Other error* show how the commands ended. *Typed error* means one of our own error
+messages, which says what to do. *Other error* means any other error, such as one from a library
+that runs out of memory.
 
-Afterwards, the visible data are compared with what a plain HTTP client receives from the server. A
-dataset must consist of complete hours, and an export or a load must be either complete or absent;
-anything else counts as *half-written*. Then the same command runs undisturbed and has to produce
-exactly the server's rows; otherwise the try counts as *wrong afterwards*. The last two columns have
-to be 0.
+After a command has ended, the visible data are compared with what a plain HTTP client receives from
+the server. A dataset must consist of complete hours, and an export or a load must be either
+complete or absent; anything else counts as *half-written*. Then the same command runs undisturbed
+and has to produce exactly the server's rows; otherwise the try counts as *wrong afterwards*. The
+columns *Half-written* and *Wrong afterwards* have to be 0.
 
 Power cuts are simulated with a library that is loaded before the program. The library records what
 the program writes and syncs, and which file names it creates. After the program is killed, bytes

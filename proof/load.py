@@ -52,7 +52,7 @@ of several requests may match a different state for each hour. `Dataset.query` r
 another process is syncing, so it may find any earlier state of an hour. *Warned* means that a pull
 mixed rows from several states of the server, and warned that the data had changed.
 
-The processes share a set of keys and the client's count of requests for each key. Each key allows
+These programs share a set of keys and the client's count of requests for each key. Each key allows
 {limit} requests per hour; when a key is used up, the processes change to the next one. No response
 may have the status 429. The server may use at most {megabytes} MB of memory, and it has to answer
 `/livez` within {live:.0f} s at all times. At the end, the datasets are synced once more: their rows

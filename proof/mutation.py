@@ -36,8 +36,8 @@ EXPLANATION = """\
 Key lines of the code are changed, one at a time, to find out whether the tests notice. The lines
 concern planning, paging, pacing, retries, exact numbers, the commit of a dataset, exports, secrets,
 money and storage. Each change comes with the tests that ought to notice it; without the change,
-these tests pass. A change is *killed* when one of these tests fails, or hangs until the run is
-stopped, after at least twice the time that all tests take without a change. The outcomes were
+these tests pass. A change is *killed* when one of these tests fails or hangs. A run that hangs is
+stopped after at least twice the time that all tests take without a change. The outcomes were
 recorded by `make mutation`, and the oldest dates from {date}.
 """
 

@@ -38,18 +38,18 @@ EXPLANATION = """\
 The server holds {events:,} events from {days} days. *CPU* is the CPU time that the server's process
 takes for one response; for loads, and for exports by other programs, it is the total CPU time of
 the loading or exporting process. *Wall* is the time until all bytes have arrived. *Memory* is the
-peak memory of the process during the measurement.
+peak memory, during the measurement, of the process whose CPU time is given.
 
-The programs that the server is compared with have the same rows in one SQLite or DuckDB table, with
-an index on the date. A page has {page:,} events, so the last page of 1,000,000 events is page 100.
-Datasette continues after the last row of the previous page, so a late page costs no more than the
-first. The endpoint written with FastAPI and aiosqlite, in 40 lines of code, uses OFFSET, so its
-late pages cost more. The table also compares our first page with a static file of the same bytes.
-Our summaries have a dozen more columns than DuckDB's, and are sent over HTTP. DuckDB's summaries do
-not leave its own process, whose memory is not measured. All loads read the same {few:,} rows from a
-CSV file. Our load also checks each field, keeps hourly summaries and stores no event twice.
-sqlite-utils, which takes longest, loads once; the other programs load {rounds} times. Our export
-also computes the SHA-256 of its file.
+The programs that the server is compared with have the same rows as the server, in one SQLite or
+DuckDB table with an index on the date. A page has {page:,} events, so the last page of 1,000,000
+events is page 100. Datasette continues after the last row of the previous page, so a late page
+costs no more than the first. The endpoint written with FastAPI and aiosqlite, in 40 lines of code,
+uses OFFSET, so its late pages cost more. The table also compares the first page from our server
+with a static file that holds the same bytes. Our summaries have a dozen more columns than DuckDB's,
+and are sent over HTTP. DuckDB's summaries do not leave its own process, whose memory is not
+measured. All loads read the same {few:,} rows from a CSV file. Our load also checks each field,
+keeps hourly summaries and stores no event twice. sqlite-utils, which takes longest, loads once; the
+other programs load {rounds} times. Our export also computes the SHA-256 of its file.
 
 The figures for 10 and 100 million events are extrapolated from the growth between {few:,} and
 {events:,} events, which was measured in {growth} pairs of runs. Each extrapolated figure is a

@@ -30,8 +30,8 @@ Each program runs {rounds} times, from its start to its end, alternating with it
 the median, with the minimum and the maximum in parentheses. Start and import times include the
 start of Python itself. To measure the CPU time per request, our client and httpx each fetch the
 list of days that have data, {requests:,} times over one connection. Our client also records each
-request in the log that all of a user's programs share. The server in the last rows is a
-`LocalServer` inside a test. In rows that name no other program for comparison, the time is the
+request in the log that all of a user's programs share. The server in the last rows of the table is
+a `LocalServer`, as in a test. In rows that name no other program for comparison, the time is the
 shortest of ten measurements, since other work on the machine can only make a measurement longer.
 """
 

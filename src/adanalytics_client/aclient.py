@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
     """The client for asyncio, with the arguments of `Client` and methods that you await.
 
-    One client serves one event loop in one process. In another loop, or in a forked child after the
-    first request, the client raises ConfigurationError. `http` is an httpx or httpx2 `AsyncClient`.
+    One client serves one event loop in one process. After its first request, the client raises
+    ConfigurationError if it is used in another loop or in a forked child. `http` is an httpx or
+    httpx2 `AsyncClient`.
 
     Examples:
         >>> async with AsyncClient("https://stats.example", api_key="...", partner="acme") as acme:

@@ -98,7 +98,7 @@ class AdAnalyticsError(Exception):
         return " ".join(part for part in (self.message, self.remedy, facts) if part)
 
     def amended(self, **facts: object) -> Self:
-        """Set attributes whose values became known later.
+        """Set attributes that became known only after the error was made.
 
         The same error is returned, so that its traceback and its cause are kept.
 
@@ -219,7 +219,7 @@ class ExportError(AdAnalyticsError):
 
     Attributes:
         export_id: the service's id for the export, if it gave one.
-        status: the last status of the export that the service reported.
+        status: the last status that the service reported for the export.
     """
 
     export_id: str | None = None

@@ -83,9 +83,9 @@ class ExportJob(SavedJob[SyncDriver]):
         """Download the exported file, waiting for the export first if necessary.
 
         Received bytes are kept in a file beside `path`, with the suffix `.part`. An interrupted
-        download continues from these bytes, even in another run or for a new job that orders the
-        same export. Only a complete file replaces an existing one. An expired download address is
-        renewed. For an export of several files, `path` must be an existing folder.
+        download continues from these bytes, even in another run or after the same export has been
+        requested again. Only a complete file replaces an existing one. An expired download address
+        is renewed. For an export of several files, `path` must be an existing folder.
 
         Raises:
             ConfigurationError: when `path` cannot be a file, when there are several files and

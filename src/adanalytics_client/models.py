@@ -311,7 +311,7 @@ class Event(OpenModel):
     partner_id: Annotated[str | None, _TEXT] = None
     """Id of the partner whose data were requested, such as `acme`."""
     supply_tag_id: Annotated[int | None, _WHOLE] = None
-    """Id of the placement that the ad was shown on, such as `21`."""
+    """Id of the placement in which the ad was shown, such as `21`."""
     demand_tag_id: Annotated[int | None, _WHOLE] = None
     """Id of the tag that the ad was bought through, such as `503`. None when no ad was bought."""
     campaign_id: Annotated[int | None, _WHOLE] = None

@@ -149,7 +149,7 @@ def prices(
 
     Args:
         estimate: the number of events in the range.
-        quota: the quota that is left; if its `limit` is None, none of the ways waits for quota.
+        quota: the quota that is left; if its `limit` is None, no pull has to wait for quota.
         concurrency: requests in flight.
         pace: the assumed speed of the service and the connection.
 

@@ -69,7 +69,7 @@ class MovableClock:
     """A clock, shared by a client and its server, that stands still until it is moved.
 
     When the client waits for quota or before a retry, the clock moves ahead and the wait ends at
-    once. A request already in flight then arrives at the later time, and each of several concurrent
+    once. A request already in flight then arrives at the new time, and each of several concurrent
     waits moves the clock. For exact times, send one request at a time with `concurrency=1`.
 
     Args:

@@ -69,8 +69,8 @@ def create_app(
     Args:
         settings: the data folder and the options.
         clock: the source of time; a test passes a clock that it can move.
-        controls: the test controls to offer, which must use the same clock. By default, new ones
-            are created if ``settings.test_controls`` is on.
+        controls: the test controls to offer; they must use the same clock as the app. By default,
+            new ones are created if ``settings.test_controls`` is on.
     """
     clock = clock or Clock()
     if controls is None and settings.test_controls:

@@ -80,7 +80,7 @@ class Clock:
             return self._offset, self._frozen
 
     def restore(self, captured: tuple[int, int | None]) -> None:
-        """Restore a captured setting; a running clock also moves on by the time since then."""
+        """Restore a captured setting, plus the time since the capture if the clock was running."""
         with self._lock:
             self._offset, self._frozen = captured
 

@@ -89,7 +89,8 @@ class ControlledServer:
             replace_hours: first remove existing events of the same hours, as a restatement does.
 
         Raises:
-            ControlError: an event is invalid; the error names its number and field. None is stored.
+            ControlError: an event is invalid; the error gives the event's number and the field.
+                None is stored.
             TypeError: the events are not a list of mappings or models.
 
         Examples:
@@ -134,7 +135,7 @@ class ControlledServer:
         """Restore the initial state, or the one that ``keep`` saved, in a few milliseconds.
 
         This restores events, accounts, exports, the request limit, the clock, and the faults given
-        to the constructor. It empties the journal. Requests delayed by a fault continue at once.
+        to the constructor. The journal is emptied. Requests delayed by a fault continue at once.
 
         Raises:
             ControlError: the server is not running.
@@ -217,7 +218,7 @@ class RemoteServer(ControlledServer):
     Args:
         url: the server's address, such as ``http://127.0.0.1:8000``.
         partner: the partner's id; a partner that does not exist is added.
-        currency: the partner's currency, if the partner is added.
+        currency: the partner's currency; used only if the partner is added.
         sample: the events to generate after the reset; with ``None``, existing events stay.
 
     Raises:

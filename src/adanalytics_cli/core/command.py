@@ -157,7 +157,7 @@ class Entry:
     In the module, the command has the module's own name, unless another name follows a colon, as in
     `commands.login:logout`.
 
-    The summary is kept here, because importing the command to read it would slow down `--help`.
+    The summary is kept here, because `--help` would be slow if it had to import every command.
     """
 
     target: str

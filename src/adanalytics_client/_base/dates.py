@@ -116,7 +116,7 @@ class Period:
         return self.since or self.first, self.until or self.last
 
     def before(self, end: "Period | None" = None) -> tuple[date, date]:
-        """Return the first and last day of the period before this one or before the range to `end`.
+        """Return the first and last day of the preceding period; `end` extends this one to a range.
 
         A range of whole months moves back by its number of months, as does a month, quarter or
         year that is still running. Any other range moves back by its number of days.

@@ -31,7 +31,7 @@ class RequestSent:
         status: the HTTP status, or None when no complete response arrived.
         seconds: the time from just before the request was sent to the end of the response body.
         request_id: the `X-Request-Id` of the response.
-        resends: how many requests the same call had already sent, because of retries and redirects.
+        resends: how many requests the same call sent before, such as before a retry or a redirect.
         failure: why no complete response arrived, in one word such as `timeout`, or None.
     """
 
@@ -118,12 +118,12 @@ class PageDrift:
 
     Attributes:
         slice: the query.
-        number: the page that shows the drift, from 1.
+        number: the number of the page that shows the drift, counted from 1.
         repeated: how many of this page's events had already arrived and were left out.
         distinct: the number of distinct events in the slice so far.
         total: the service's count of events in the slice, if it states one.
         last: whether this is the last page; if so, `distinct` should equal `total`.
-        contradicted: whether the page looks like the last one but says that more pages follow.
+        contradicted: whether the page looks like the final page but says that more pages follow.
     """
 
     slice: str

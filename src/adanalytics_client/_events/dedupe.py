@@ -30,7 +30,7 @@ class SeenEvents:
     Args:
         event_ids: ids to start with, such as those in a file that an earlier pull wrote.
         most: the maximum number of ids to keep, about 130 bytes each; the oldest are forgotten
-            first. While a file or table is being built, up to twice as many ids are in memory.
+            first. While a file or table is being built, up to `2 * most` ids are in memory.
 
     Attributes:
         most (int): the maximum number of ids to remember.

@@ -193,7 +193,7 @@ class Plan:
     def only_days(self, days: Iterable[Day]) -> Self:
         """Return the plan with only the queries for `days`; pass, for example, `client.dates()`.
 
-        A query that spans several of these days also returns events of other days between them.
+        A query that spans several of the given days also returns events of other days between them.
 
         Raises:
             ConfigurationError: for a value that is not a day.

@@ -175,7 +175,7 @@ class Part:
         self.path.unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Unlock and close the part without removing it."""
+        """Unlock and close the partial file without removing it."""
         # A full disk refuses the buffered rest, and does so again on close.
         with suppress(OSError):
             if self._is_open_here:

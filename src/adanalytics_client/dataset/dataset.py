@@ -190,8 +190,8 @@ class Dataset:
     def commit(self, client: "Client", parts: "Iterable[Part]") -> SyncReport:
         """Make the tasks' hours visible to readers, if the totals of their days match the summary.
 
-        Committing the same parts again changes nothing. If parts of a day are missing, or its
-        totals do not match, the report's `failed` names the day and the command that completes it.
+        Committing the same parts again changes nothing. If a day lacks parts or differs from the
+        summary, the report's `failed` names the day and the command that completes it.
 
         Args:
             client: requests the summary and the list of days with data, and downloads a file again
@@ -368,10 +368,10 @@ class Dataset:
     def query(self, sql: str, *, memory: str = "1GB") -> "pa.Table":
         """Run one SELECT on the `events` view with DuckDB; nothing is sent or written.
 
-        The view has the data dictionary's columns and types, plus `date` and `hour`. A filter on
-        `date` or `hour` limits which files are read. The view contains the hours that the dataset's
-        manifest lists when the query starts. Times are in UTC, sums of money are exact, and a
-        division gives a float.
+        The `events` view has the data dictionary's columns and types, plus `date` and `hour`. A
+        filter on `date` or `hour` limits which files are read. The `events` view contains the hours
+        that the dataset's manifest lists when the query starts. Times are in UTC, sums of money are
+        exact, and a division gives a float.
 
         The query is read-only: it cannot access other files, load extensions, change settings or
         use the network. This protects against mistakes only; to run untrusted SQL, also isolate the

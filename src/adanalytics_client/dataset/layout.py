@@ -50,7 +50,7 @@ class Hour:
         """Parse a string such as `2026-03-01T13`, and return the hour that it names.
 
         Raises:
-            ValueError: for anything else.
+            ValueError: for a string that names no hour.
 
         Examples:
             >>> Hour.read("2026-03-01T13").hour

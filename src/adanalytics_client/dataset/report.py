@@ -139,7 +139,7 @@ class VerifyReport:
 
     Attributes:
         hours: the number of hours that were checked.
-        events: the number of events in these hours.
+        events: the number of events in the checked hours.
         problems: everything that is wrong; empty for a complete, correct dataset.
     """
 

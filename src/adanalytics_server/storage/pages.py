@@ -42,8 +42,8 @@ class Page:
     """The rows of one page, in order, and the number of rows in the whole range.
 
     Each item of ``pieces`` is the JSON text of rows, separated by commas; no item begins or ends
-    with a comma. The pieces are not joined, because allocating megabytes of new memory would cost
-    more than all other work.
+    with a comma. The pieces are not joined here, because allocating megabytes of new memory would
+    cost more than the rest of reading a page.
     """
 
     pieces: list[bytes]

@@ -52,7 +52,7 @@ class Part(_Planned):
         stated: the number of events in the complete export, if the service states it.
         rows: the number of events in the task's file or section.
         hours: the query's hours, with their records and files. Empty if a quoted line break makes
-            the section unreadable on its own: `commit` then reads the whole file.
+            this part unreadable on its own: `commit` then reads the whole file.
     """
 
     rows: int
@@ -61,7 +61,7 @@ class Part(_Planned):
 
 @dataclass(frozen=True, slots=True)
 class Task(_Planned):
-    """A file of a bulk export, or a section of it, that any process may sort into hours.
+    """A file of a bulk export, or a section of the file, that any process may sort into hours.
 
     A task is small, can be pickled and holds no credential. It does hold the address of its file.
     If the address is signed, anyone who has it can read the events until it expires. For `start`,
