@@ -155,8 +155,7 @@ class ControlledServer:
         """Save the current state, events included, under a name.
 
         Raises:
-            ControlError: the server is not running, the name is invalid, or there are already 10
-                snapshots.
+            ControlError: the server is not running, the name is invalid, or 10 snapshots exist.
         """
         self._send("POST", "snapshots", {"name": name})
 

@@ -102,8 +102,7 @@ class PageReceived:
         slice: the query.
         number: the page, from 1.
         events: events on this page.
-        pages: the number of pages in the slice; equal to `number` on the last page. None while
-            unknown.
+        pages: the number of pages in the slice, `number` on the last page; None while unknown.
     """
 
     slice: str

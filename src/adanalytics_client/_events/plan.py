@@ -115,8 +115,7 @@ def runs_of(days: Iterable[date]) -> Iterator[list[date]]:
 
 
 Split = Literal["hourly", "daily", "none", "auto"]
-"""How a range is divided: one query per hour, one per day, one for all days, or as few requests as
-possible."""
+"""How a range is divided: one query per hour, per day or for all days, or the fewest requests."""
 
 LARGEST_PAGE = 10_000
 """The most events that a page may hold; the service's own bound on `per_page`."""

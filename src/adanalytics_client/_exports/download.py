@@ -70,8 +70,7 @@ class Delivery:
     def run(self, path: Path, *, timeout: float) -> effects.Operation[Path]:
         """Wait for the export and fetch every file; either all of them appear or none.
 
-        It waits at most `timeout` seconds for the files; the time in which bytes arrive does not
-        count.
+        It waits at most `timeout` seconds for the files, not counting the download itself.
         """
         yield effects.Atomic(lambda: check_arrival(path))
         clock = self._session.clock

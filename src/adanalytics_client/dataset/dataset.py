@@ -310,8 +310,7 @@ class Dataset:
         Raises:
             ConfigurationError: for an invalid day, for `deep` without a client, or when pyarrow is
                 not installed.
-            DatasetError: when there is no dataset, or it is in use or belongs to another partner or
-                service.
+            DatasetError: when there is no dataset, or it is in use or another partner's or service's.
             AdAnalyticsError: when the service cannot be reached or refuses a request.
 
         Examples:
@@ -374,8 +373,7 @@ class Dataset:
         exact, and a division gives a float.
 
         The query is read-only: it cannot access other files, load extensions, change settings or
-        use the network. This protects against mistakes only; to run untrusted SQL, also isolate the
-        process.
+        use the network. This protects only against mistakes: isolate the process for untrusted SQL.
 
         Args:
             sql: one SELECT, or what DuckDB treats as one: DESCRIBE, SUMMARIZE, FROM or PIVOT.

@@ -150,8 +150,7 @@ class CommittedFiles:
     def find_damage(self, error: str, *, thorough: bool) -> DatasetDamaged | None:
         """Return an error for the first file that differs from its record, or None.
 
-        The bytes of the files that `error` names are checked or, if `thorough`, the bytes of all
-        files.
+        The bytes of the files that `error` names are checked, or of all if `thorough`.
         """
         sizes = self.store.sizes(DATA)
         for name, record in self.parts.items():

@@ -224,8 +224,7 @@ def open_object_store(place: str) -> ObjectStore:
     Raises:
         ConfigurationError: when the `s3` extra is not installed, or when only an AWS profile has
             credentials.
-        DatasetError: when the fsspec library for the address is missing, or the kind of address is
-            unknown.
+        DatasetError: when the address is of an unknown kind, or its fsspec library is missing.
     """
     kind, _, name = place.partition("://")
     fsspec = import_extra("fsspec", extra="s3")

@@ -37,8 +37,7 @@ class LocalStore:
 
     They are written in a scratch folder, synced and renamed.
 
-    The lock is a file lock, so it ends with the process that holds it, even if that process is
-    killed.
+    The lock is a file lock, so it ends with its process, even if that is killed.
     """
 
     def __init__(self, root: Path, place: str) -> None:

@@ -18,8 +18,7 @@ from adanalytics_client.errors import DatasetError, ProtocolError
 class Delivered:
     """The planned queries of a dataset, and the parts that tasks delivered for each.
 
-    If a query's hours were committed after it was planned, the query is done and its parts are
-    ignored.
+    If a query's hours were committed after it was planned, its parts are ignored.
 
     Raises:
         DatasetError: for a part of another plan.
