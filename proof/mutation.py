@@ -38,7 +38,7 @@ concern planning, paging, pacing, retries, exact numbers, the commit of a datase
 money and storage. Each change comes with the tests that ought to notice it; without the change,
 these tests pass. A change is *killed* when one of these tests fails or hangs. A run that hangs is
 stopped after at least twice the time that all tests take without a change. The outcomes were
-recorded by `make mutation`, and the oldest dates from {date}.
+recorded by `make mutation`; the oldest one was recorded on {date}.
 """
 
 

@@ -127,7 +127,7 @@ def side_by_side(earlier: Results, later: Results) -> Section:
     machines = " · ".join(dict.fromkeys(run.machine["processor"] for run in (earlier, later)))
     return Section(
         title="Two runs side by side",
-        explanation=f"The same ratios from two runs, of {earlier.started} and {later.started} "
+        explanation=f"These ratios come from two runs, of {earlier.started} and {later.started} "
         f"({machines}). The last column is the later ratio divided by the earlier one.",
         columns=["Ratio", earlier.started, later.started, "Later / earlier"],
         rows=rows,

@@ -44,10 +44,10 @@ Then Chromium signs in and opens pages from another origin and from another site
 submit forms to the server, frame its pages and read its responses.
 
 The keys and passwords that were used, including wrong ones, must not appear in any of the places
-that the table lists under *secrets*, whether as plain text, in base64 or percent-encoded. Every log
-is at level DEBUG. For Spark, `tests/spark/test_secrets.py` looks for secrets in the plans, the
-pages of the UI, the logs, the errors, and the command lines of a driver and its executors. In the
-table below, the *Failed* column must be 0 in every row.
+that the table lists under *secrets*, whether as plain text, in base64 or percent-encoded. For this
+test, all loggers are set to level DEBUG. For Spark, `tests/spark/test_secrets.py` looks for secrets
+in the plans, the pages of the UI, the logs, the errors, and the command lines of a driver and its
+executors. In the table below, the *Failed* column must be 0 in every row.
 """
 
 

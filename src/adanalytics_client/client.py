@@ -52,8 +52,9 @@ class Client(ClientBase[HttpClient, SyncDriver]):
         observer: an object that is notified of requests, retries, waits and more; see `Observer`.
         http: an httpx or httpx2 `Client` to send with. It is neither changed nor closed. Its
             transport, proxies, TLS settings, hooks and timeouts apply. `http`'s headers go only to
-            the service's own origin. Its cookies, `Authorization`, auth, base_url and params never
-            apply. A forked child needs its own `http`, or it could read its parent's responses.
+            the service's own origin. Its cookies, auth, base_url, params and `Authorization` header
+            are never used. A forked child needs its own `http`, or it could read its parent's
+            responses.
         clock: the source of the current time; for tests.
         jitter: a function that returns numbers from 0 to 1, used to spread out retries; for tests.
 

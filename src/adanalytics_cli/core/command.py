@@ -154,7 +154,7 @@ def write_examples(formatter: click.HelpFormatter, examples: Sequence[str], deta
 class Entry:
     """The module of a command in this package, its summary and its section in the help.
 
-    In the module, the command has the module's own name, unless another name follows a colon, as in
+    The command has the name of its module, unless another name follows a colon, as in
     `commands.login:logout`.
 
     The summary is kept here, because `--help` would be slow if it had to import every command.

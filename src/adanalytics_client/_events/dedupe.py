@@ -23,9 +23,9 @@ class SeenEvents:
     Pass this object to `events(..., seen=)`: the pull leaves out events whose ids are in it, and
     adds the ids of the events that it yields. An id is text or a whole number. An event without an
     id is always yielded; if no event on a page has an id, a warning is logged. A page's ids are
-    added when you ask for the next page, and a file's ids when the file is complete. So if a
-    pull breaks off, the next one can repeat events, but none are lost. To use the object in
-    another process, pickle it. Use it in only one pull at a time.
+    added when you ask for the next page, and a file's ids when the file is complete. So if a pull
+    is interrupted, the next one can repeat events, but none are lost. To use the object in another
+    process, pickle it. Use it in only one pull at a time.
 
     Args:
         event_ids: ids to start with, such as those in a file that an earlier pull wrote.

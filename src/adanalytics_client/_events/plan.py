@@ -217,7 +217,7 @@ class Plan:
         """Return the plan without queries for hours and days that begin after `moment`.
 
         Raises:
-            ConfigurationError: for a moment without a time zone.
+            ConfigurationError: if `moment` has no time zone.
 
         Examples:
             >>> plan = client.events("2026-01-15").plan

@@ -310,7 +310,7 @@ class Dataset:
         Raises:
             ConfigurationError: for an invalid day, for `deep` without a client, or when pyarrow is
                 not installed.
-            DatasetError: when there is no dataset, or it is in use or another partner's or service's.
+            DatasetError: when there is no dataset of this partner and service, or it is in use.
             AdAnalyticsError: when the service cannot be reached or refuses a request.
 
         Examples:
