@@ -27,10 +27,10 @@ SEEDS, QUICK_SEEDS = 30, 2
 AS_IT_IS = "read as it is"
 OUTCOMES = (SAME, TYPED, OTHER, SILENT, AS_IT_IS)
 EXPLANATION = """\
-One file of a dataset is cut short, emptied, removed or overwritten with another file, or one of its
-bits is flipped. `verify` compares checksums and has to notice all damage; damage that it misses
-counts as *silent*. A query compares no checksums, so it notices only damage that makes a file
-unreadable. *Read as it is* means that the query returned different rows without an error.
+In each try, one file of a dataset is cut short, emptied, removed, overwritten with another file, or
+changed by one bit. `verify` compares checksums and has to notice all damage. Damage that `verify`
+misses counts as *silent*. A query does not compare checksums, so it notices only damage that makes
+a file unreadable. *Read as it is* means that the query returned wrong rows without an error.
 """
 
 

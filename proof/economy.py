@@ -23,16 +23,17 @@ PAGE, DEFAULT_PAGE = 10_000, 1_000
 EVENING = range(18, 22)
 WAYS = ["hourly", "auto", "none", "default"]
 EXPLANATION = """\
-The table shows how many requests a day of events takes and, in parentheses, how many requests a
-million events would take at that rate. *Least* is the number of requests if every page except the
-last is full. *hourly*, *auto* and *none* are values of `--split`, with pages of {page:,} events.
-*default* is one query with the service's default page of {default:,} events, which the other
-clients use unless configured otherwise. On *peaked* days, two thirds of the events fall into four
-evening hours.
+The table shows how many requests it takes to pull one day of events. The number in parentheses is
+the number of requests that a million events would take at the same rate. *Least* is the number of
+requests if every page except the last is full. *hourly*, *auto* and *none* are values of `--split`;
+these pulls use pages of {page:,} events. *default* is one query with the service's default page
+size of {default:,} events, which other clients use unless they are configured otherwise. On
+*peaked* days, two thirds of the events fall into four evening hours.
 
-The numbers are calculated with `adanalytics_client.pricing` from the plan and from the number of
-events in each hour (the plan itself does not contain that number). Real pulls of days with up to
-{real:,} events verify these numbers: the server must count as many requests as were calculated.
+The numbers in the table are calculated with `adanalytics_client.pricing`. The calculation also uses
+the number of events in each hour, which a plan does not contain. Real pulls of days with up to
+{real:,} events verify the calculation: the server must count exactly the calculated number of
+requests.
 """
 
 

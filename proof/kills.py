@@ -43,23 +43,22 @@ TORN, WRONG = "half-written", "wrong afterwards"
 OUTCOMES = (SAME, TYPED, ENDED, OTHER, TORN, WRONG)
 SOURCE = Path(__file__).with_name("forgetful.c")
 EXPLANATION = """\
-Commands are killed with SIGKILL at a random moment between their start and their usual end. Other
-commands run short of a resource: a random limit on the size of files imitates a full disk, or the
-command gets few file descriptors or little address space. In the table below, the columns from
-*Same* to *Other error* show how the commands ended. *Typed error* means one of our own error
-messages, which says what to do. *Other error* means any other error, such as one from a library
-that runs out of memory.
+Some commands are killed with SIGKILL at a random moment between their start and their usual end.
+Other commands run short of disk space, file descriptors or address space. A random limit on the
+size of files imitates a full disk. In the table below, the columns from *Same* to *Other error*
+show how the commands ended. *Typed error* means one of our own error messages, which says what to
+do. *Other error* means any other error, such as one from a library that runs out of memory.
 
-After a command has ended, the visible data are compared with what a plain HTTP client receives from
-the server. A dataset must consist of complete hours, and an export or a load must be either
-complete or absent; anything else counts as *half-written*. Then the same command runs undisturbed
-and has to produce exactly the server's rows; otherwise the try counts as *wrong afterwards*. The
-columns *Half-written* and *Wrong afterwards* have to be 0.
+After a command has ended, its visible results are compared with the data that a plain HTTP client
+receives from the server. A dataset must consist of complete hours, and an export or a load must be
+either complete or absent. Any other result counts as *half-written*. Then the same command runs
+again without disturbance. If this second run does not produce exactly the server's rows, the try
+counts as *wrong afterwards*. The columns *Half-written* and *Wrong afterwards* have to be 0.
 
-Power cuts are simulated with a library that is loaded before the program. The library records what
-the program writes and syncs, and which file names it creates. After the program is killed, bytes
-that were not synced are cut off, and new names are removed if their folder was not synced
-afterwards. {power}
+Power cuts are simulated with a library that is loaded before the program. The library records the
+program's writes, its flushes to disk and its new file names. After the program is killed, bytes
+that were not flushed to disk are cut off the files. A new file name is removed if its folder was
+not flushed afterwards. {power}
 
 To test the quota, two programs count their requests in one log while both are killed again and
 again. The server must not receive more than the {quota} requests that are allowed per hour. To test

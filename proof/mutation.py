@@ -33,12 +33,12 @@ SURVIVED, HUNG = "nothing", "a test that hangs"
 # Exit statuses of pytest. Another one is no test that notices: a change has to compile.
 PASSED, FAILED = 0, 1
 EXPLANATION = """\
-Key lines of the code are changed, one at a time, to find out whether the tests notice. The lines
-concern planning, paging, pacing, retries, exact numbers, the commit of a dataset, exports, secrets,
-money and storage. Each change comes with the tests that ought to notice it; without the change,
-these tests pass. A change is *killed* when one of these tests fails or hangs. A run that hangs is
-stopped after at least twice the time that all tests take without a change. The outcomes were
-recorded by `make mutation`; the oldest one was recorded on {date}.
+Key lines of the code are changed, one at a time, to find out whether the tests notice the change.
+The changed lines concern planning, paging, pacing, retries, exact numbers, the commit of a dataset,
+exports, secrets, money and storage. Each change has a list of tests that ought to notice it;
+without the change, the listed tests pass. A change is *killed* if one of these tests fails or
+hangs. A test run that hangs is stopped after at least twice the time that all listed tests take
+without a change. `make mutation` recorded the outcomes; the oldest outcome is from {date}.
 """
 
 

@@ -17,10 +17,11 @@ description: "Figures about adanalytics beside other tools and with faults, and 
 
 # Proof
 
-`make proof` takes the measurements and generates this page from them; only the mutation-testing
-results come from `make mutation`. `make proof-quick` runs the same measurements on less data, in
-two minutes. A goal is a figure that the project wants to reach. A measured figure that misses its
-goal is marked as such. Measurements of time or memory run alone; the others run two at a time.
+`make proof` takes the measurements and generates this page from them. Only the mutation-testing
+results come from `make mutation`. `make proof-quick` takes the same measurements on less data, in
+two minutes. A goal is a figure that the project wants to reach. If a measured figure misses its
+goal, the goal is marked *missed*. Each measurement of time or memory runs alone; all other
+measurements run two at a time.
 """
 STYLE = """\
 <style>

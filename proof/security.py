@@ -36,18 +36,19 @@ SPARK_TESTS = "tests/spark/test_secrets.py"
 EXAMPLES, QUICK_EXAMPLES = 40, 3
 KEYS = "/settings/api-keys"
 EXPLANATION = """\
-schemathesis {version} generates valid and invalid requests from the server's OpenAPI document, and
-runs all of its checks on the responses; in its row, *Checks* is the number of requests. The web
-pages are requested over plain HTTP as a browser would request them, with and without a session.
-They are also requested as if by another site, with various values of `Sec-Fetch-Site` and `Origin`.
-Then Chromium signs in and opens pages from another origin and from another site; these pages try to
-submit forms to the server, frame its pages and read its responses.
+The tool schemathesis {version} generates valid and invalid requests from the server's OpenAPI
+document, and runs all of its checks on the responses. In the schemathesis row, *Checks* is the
+number of requests. A plain HTTP client requests the web pages as a browser would request them, with
+and without a session. The same client also submits forms as another site would submit them, with
+various values of `Sec-Fetch-Site` and `Origin`. Then Chromium signs in and opens pages from another
+origin and from another site. These pages try to submit forms to the server, frame its pages and
+read its responses.
 
 The keys and passwords that were used, including wrong ones, must not appear in any of the places
-that the table lists under *secrets*, whether as plain text, in base64 or percent-encoded. For this
-test, all loggers are set to level DEBUG. For Spark, `tests/spark/test_secrets.py` looks for secrets
-in the plans, the pages of the UI, the logs, the errors, and the command lines of a driver and its
-executors. In the table below, the *Failed* column must be 0 in every row.
+that the table lists under *secrets*. The search covers plain text, base64 and percent-encoding.
+During the search, all loggers are set to level DEBUG. For Spark, `tests/spark/test_secrets.py`
+looks for secrets in the plans, the UI pages, the logs, the errors, and the command lines of a
+driver and its executors. In the table below, the *Failed* column must be 0 in every row.
 """
 
 

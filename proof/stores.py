@@ -43,14 +43,14 @@ STRUCK, KILLING = 0.1, 0.05
 HOLDER = "works on"
 TRIES, QUICK_TRIES = 6, 1
 EXPLANATION = """\
-Each try is one sync that writes a dataset to moto's S3 server. In some tries, the server fails now
-and then: either before it carries out a request, or afterwards, so that only the response is lost.
-In the other tries, the sync is killed at a random request, or a second sync runs at the same time.
-Then the data that are visible in the store are compared with what a plain HTTP client receives from
-the reference server. After that, a sync without faults has to produce exactly the reference
-server's rows, and `verify` must find no damage; otherwise the try counts as *wrong afterwards*. If
-two syncs run at once, either both succeed, or one reports that the other one is working on the
-dataset, which counts as a *typed error*.
+Each try is one sync that writes a dataset to moto's S3 server. In some tries, the S3 server fails
+at random requests: either the request is not carried out, or only the response is lost. In the
+other tries, the sync is killed at a random request, or a second sync runs at the same time. After
+the sync, the data that are visible in the store are compared with the data that a plain HTTP client
+receives from the reference server. Then a sync without faults has to produce exactly the reference
+server's rows, and `verify` must find no damage. Otherwise, the try counts as *wrong afterwards*. If
+two syncs run at once, either both succeed, or one reports that the other sync is working on the
+dataset. Such a report counts as a *typed error*.
 """
 
 

@@ -134,8 +134,8 @@ class ControlledServer:
     def reset(self) -> None:
         """Restore the initial state, or the one that ``keep`` saved, in a few milliseconds.
 
-        This restores events, accounts, exports, the request limit, the clock, and the faults given
-        to the constructor. The journal is emptied. Requests delayed by a fault continue at once.
+        This restores events, accounts, exports, the request limit, the clock, the faults and the
+        journal. Requests delayed by a fault continue at once.
 
         Raises:
             ControlError: the server is not running.
