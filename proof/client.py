@@ -61,31 +61,31 @@ WAYS = [
     Way("dlt_rest_api", "dlt, rest_api to Parquet files", "dlt", "sync", 0.15),
 ]
 EXPLANATION = """\
-Several programs pull one day of {events:,} events from the reference server over loopback. The
-programs run in turn, {rounds} each. Each figure is a median; the minimum and the maximum are in
-parentheses. Each measurement covers the whole process, from its start to its end. *CPU* is the user
-and system time of the process and its children, without the CPU time of the server. *Memory* is the
-peak memory of the largest of these processes. In the table, our programs are in bold. *Ours / this*
-is the CPU time of our program, divided by that of the program in the row, for runs of the same
+Several programs take turns pulling one day of {events:,} events from the reference server over
+loopback, {rounds} each. Each figure is a median; the minimum and the maximum are in parentheses.
+Each measurement covers the whole process, from start to end. *CPU* is the user and system time of
+the process and its children, without the CPU time of the server. *Memory* is the peak memory of the
+largest of these processes. In the table, our programs are in bold; the other programs are called
+*peers*. *Ours / this* is the CPU time of our program, divided by that of the peer in the same
 round. A value below 1 means that our program takes less CPU time.
 
-The programs that are not ours are called *peers*. Each peer except curl runs in its own
-environment, with the versions in `proof/peers/*.txt`. Every program has to receive the right number
-of events, or the right number of bytes if it does not parse the responses. The peers that only
-read, parse or decode the responses show the lowest possible CPU time.
+Each peer except curl runs in its own environment, with the versions in `proof/peers/*.txt`. Every
+program has to receive the right number of events, or the right number of bytes if it does not parse
+the responses. The peers that only read, parse or decode the responses show the lowest possible CPU
+time.
 
 Our programs also compare all pages with the totals that the service states, and look for repeated
 events. Only one peer makes these two checks: *httpx and msgspec, the same checks by hand*. This
-peer has a single thread and supports only the response format of the reference server. It has no
-retries, quota, settings or progress. The CPU time of this peer shows roughly what the two checks
-cost. The peer uses about twice as much CPU time as the httpx peer that only reads, and about a
-third as much as the orjson peer. Our goals for these two rows are ratios of at most 1.8 and at most
-0.3, so a complete client is unlikely to reach them. For Parquet, just parsing the responses with
-pyarrow.json uses about half as much CPU time as the whole polars peer. Our program also has to
-check the pages, convert the types and write the file. For typed events, pydantic's validation alone
-takes about as much CPU time as our goal allows. A sync of pages takes more CPU time than a pull of
-the same events into a single Parquet file. The difference is the cost of writing hourly files,
-computing their checksums and flushing the files to disk.
+checking peer is a single-threaded program for the reference server's response format alone, without
+retries, quota, settings or progress. The CPU time of the checking peer shows roughly what the two
+checks cost. The checking peer uses about twice as much CPU time as the peer that only reads, and
+about a third as much as the orjson peer. So a complete client is unlikely to reach our goals for
+the reading peer and the orjson peer: ratios of at most 1.8 and 0.3. For Parquet, just parsing the
+responses with pyarrow.json uses about half as much CPU time as the whole polars peer. Our Parquet
+program also has to check the pages, convert the types and write the file. For typed events,
+pydantic's validation alone takes more CPU time than our goal allows. A sync by pages takes
+more CPU time than a pull of the same events into a single Parquet file. The difference is the cost
+of writing hourly files, computing their checksums and flushing the files to disk.
 """
 QUICK = "On so few events the start of the programs is most of the cost, so the goals do not apply."
 

@@ -28,9 +28,9 @@ AS_IT_IS = "read as it is"
 OUTCOMES = (SAME, TYPED, OTHER, SILENT, AS_IT_IS)
 EXPLANATION = """\
 In each try, one file of a dataset is cut short, emptied, removed, overwritten with another file, or
-changed by one bit. `verify` compares checksums and has to notice all damage. Damage that `verify`
-misses counts as *silent*. A query does not compare checksums, so it notices only damage that makes
-a file unreadable. *Read as it is* means that the query returned wrong rows without an error.
+changed by one bit. `verify` compares checksums and has to notice all damage; damage that it misses
+counts as *silent*. A query does not compare checksums, so it notices only damage that makes a file
+unreadable. *Read as it is* means that the query returned wrong rows without an error.
 """
 
 

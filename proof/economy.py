@@ -23,17 +23,16 @@ PAGE, DEFAULT_PAGE = 10_000, 1_000
 EVENING = range(18, 22)
 WAYS = ["hourly", "auto", "none", "default"]
 EXPLANATION = """\
-The table shows how many requests it takes to pull one day of events. The number in parentheses is
-the number of requests that a million events would take at the same rate. *Least* is the number of
-requests if every page except the last is full. *hourly*, *auto* and *none* are values of `--split`;
-these pulls use pages of {page:,} events. *default* is one query with the service's default page
-size of {default:,} events, which other clients use unless they are configured otherwise. On
-*peaked* days, two thirds of the events fall into four evening hours.
+The table shows how many requests a pull of one day takes and, in parentheses, how many requests
+that is per million events. *Least* is the number of requests if every page except the last is full.
+*hourly*, *auto* and *none* are pulls with these values of `--split` and with pages of {page:,}
+events. *default* is one query with the service's default page size of {default:,} events, which
+other clients use unless they are configured otherwise. On *peaked* days, two thirds of the events
+fall into four evening hours.
 
-The numbers in the table are calculated with `adanalytics_client.pricing`. The calculation also uses
-the number of events in each hour, which a plan does not contain. Real pulls of days with up to
-{real:,} events verify the calculation: the server must count exactly the calculated number of
-requests.
+The table's numbers are calculated with `adanalytics_client.pricing` and the number of events in
+each hour, which a plan does not contain. Real pulls of days with up to {real:,} events verify these
+numbers: the server must count exactly as many requests as were calculated.
 """
 
 

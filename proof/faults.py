@@ -37,22 +37,22 @@ SEEDS, QUICK_SEEDS = 300, 10
 # Commands, which mostly wait.
 AT_ONCE = 4
 EXPLANATION = """\
-The reference server misbehaves in every way that it supports. Each of {faults} faults strikes in
-three ways: permanently, once, and once after a first good response. Each of the server's {dialects}
-dialects is also tested without faults. Then {seeds} random combinations of two or three faults are
-tested; in half of these combinations, the server also uses a dialect. Each operation works on
-{events} events from two days; the operation *events* reads several pages. The events have to match
-those that a plain HTTP client receives without faults. *Typed error* means one of the client's own
-exceptions or, on the command line, an error message with a non-zero exit status. If a sync reports
-missing hours but committed all other hours correctly, the result also counts as a typed error.
-*Warned* means that the rows were wrong, but a warning said that the data had changed or that a
-response had no body. *Silent* means that the rows were wrong without such a warning.
+In this test, the reference server misbehaves in every way that it supports. Each of {faults} faults
+strikes in three ways: permanently, once, and once after a first good response. Each of the server's
+{dialects} dialects is also tested without faults. Then {seeds} random combinations of two or three
+faults are tested; in half of these combinations, the server also uses a dialect. Each operation
+works on {events} events from two days; the operation *events* reads several pages. The events have
+to match those that a plain HTTP client receives without faults. *Typed error* means one of the
+client's own exceptions or, on the command line, an error message with a non-zero exit status. If a
+sync reports missing hours but committed all other hours correctly, the result also counts as a
+typed error. *Warned* means that the rows were wrong, but a warning said that the data had changed
+or that a response had no body. *Silent* means that the rows were wrong without such a warning.
 
-Three more tests download the file of a finished export. One uses each fault that can affect a
-download, one sends wrong responses to a resumed download, and one waits until the file's address
-has expired. The tasks of a sync and the Spark data source are tested in the process of the proof
-itself. They run once for each fault that can affect a download, except for faults that tell the
-client to wait. In each run, the fault strikes a single download.
+The file of a finished export is also downloaded with each fault that can affect a download, and
+with wrong responses to a resumed download. In another test, the file's address has expired before
+the download. The tasks of a sync and the Spark data source run in the test's own process. Each
+fault that can affect a download strikes one of their downloads, except for faults that tell the
+client to wait.
 """
 STATUSES = (200, 204, 301, 304, 400, 401, 403, 404, 409, 410, 418, 425, 429, 500, 502, 503, 504)
 EFFECTS = (

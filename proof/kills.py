@@ -44,21 +44,21 @@ OUTCOMES = (SAME, TYPED, ENDED, OTHER, TORN, WRONG)
 SOURCE = Path(__file__).with_name("forgetful.c")
 EXPLANATION = """\
 Some commands are killed with SIGKILL at a random moment between their start and their usual end.
-Other commands run short of disk space, file descriptors or address space. A random limit on the
-size of files imitates a full disk. In the table below, the columns from *Same* to *Other error*
-show how the commands ended. *Typed error* means one of our own error messages, which says what to
-do. *Other error* means any other error, such as one from a library that runs out of memory.
+Other commands run short of disk space (imitated by a random limit on file size), file descriptors
+or address space. In the table below, the columns from *Same* to *Other error* show how the commands
+ended. *Typed error* means one of our own error messages, which says what to do. *Other error* means
+any other error, such as one from a library that runs out of memory.
 
 After a command has ended, its visible results are compared with the data that a plain HTTP client
 receives from the server. A dataset must consist of complete hours, and an export or a load must be
-either complete or absent. Any other result counts as *half-written*. Then the same command runs
-again without disturbance. If this second run does not produce exactly the server's rows, the try
-counts as *wrong afterwards*. The columns *Half-written* and *Wrong afterwards* have to be 0.
+either complete or absent; anything else counts as *half-written*. Then the same command runs again
+without disturbance and has to produce exactly the server's rows; otherwise, the try counts as
+*wrong afterwards*. The columns *Half-written* and *Wrong afterwards* have to be 0.
 
-Power cuts are simulated with a library that is loaded before the program. The library records the
-program's writes, its flushes to disk and its new file names. After the program is killed, bytes
-that were not flushed to disk are cut off the files. A new file name is removed if its folder was
-not flushed afterwards. {power}
+Power cuts are simulated with a library that is loaded before the program. The library records every
+write, flush and new file name of the program. After the program is killed, bytes that were not
+flushed are cut off its files. New file names are removed if their folder was not flushed
+afterwards. {power}
 
 To test the quota, two programs count their requests in one log while both are killed again and
 again. The server must not receive more than the {quota} requests that are allowed per hour. To test

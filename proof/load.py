@@ -47,17 +47,17 @@ EXPLANATION = """\
 For {seconds:.0f} seconds, seven processes pull or query two days of events from one server, each in
 a different way. Meanwhile, `adanalytics server load` runs {loads} times. Each load either adds
 events to one hour or replaces all events of one hour. *Same* means that the rows match a state that
-the server was in during the pull. An export or a summary has to match one such state as a whole; a
+the server was in during the pull. An export or a summary has to match one such state as a whole. A
 pull of several requests may match a different state for each hour. `Dataset.query` reads a dataset
 that another process is syncing, so its rows may match any earlier state of an hour. *Warned* means
-that a pull mixed rows from several states of the server, but warned that the data had changed.
+that the rows match no allowed state, but the pull warned that the data had changed.
 
 The seven processes share a set of keys and the client's count of requests for each key. Each key
-allows {limit} requests per hour. When a key is used up, the processes change to the next key. No
+allows {limit} requests per hour; when a key is used up, the processes change to the next key. No
 response may have the status 429. The server may use at most {megabytes} MB of memory, and has to
-respond to `/livez` within {live:.0f} s at all times. At the end, the datasets are synced once more.
-Their rows then have to equal those of the server, and `verify` must find no damage. *Violations*
-counts the results that break one of these rules, and has to be 0.
+respond to `/livez` within {live:.0f} s at all times. After a final sync, the rows of the two
+datasets have to equal those of the server, and `verify` must find no damage. *Violations* counts
+the results that break one of these rules, and has to be 0.
 """
 Rows = list[dict[str, Any]]
 

@@ -17,11 +17,11 @@ description: "Figures about adanalytics beside other tools and with faults, and 
 
 # Proof
 
-`make proof` takes the measurements and generates this page from them. Only the mutation-testing
+`make proof` takes the measurements and generates this page from them; only the mutation-testing
 results come from `make mutation`. `make proof-quick` takes the same measurements on less data, in
-two minutes. A goal is a figure that the project wants to reach. If a measured figure misses its
-goal, the goal is marked *missed*. Each measurement of time or memory runs alone; all other
-measurements run two at a time.
+two minutes. A goal is a figure that the project wants to reach; a goal that was not reached is
+marked *missed*. Each measurement of time or memory runs alone; all other measurements run two at a
+time.
 """
 STYLE = """\
 <style>
@@ -128,8 +128,8 @@ def side_by_side(earlier: Results, later: Results) -> Section:
     machines = " · ".join(dict.fromkeys(run.machine["processor"] for run in (earlier, later)))
     return Section(
         title="Two runs side by side",
-        explanation=f"These ratios come from two runs, of {earlier.started} and {later.started} "
-        f"({machines}). The last column is the later ratio divided by the earlier one.",
+        explanation=f"These ratios come from two runs ({machines}). The last column is the later "
+        "ratio divided by the earlier one.",
         columns=["Ratio", earlier.started, later.started, "Later / earlier"],
         rows=rows,
         figures=figures,

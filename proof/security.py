@@ -38,17 +38,16 @@ KEYS = "/settings/api-keys"
 EXPLANATION = """\
 The tool schemathesis {version} generates valid and invalid requests from the server's OpenAPI
 document, and runs all of its checks on the responses. In the schemathesis row, *Checks* is the
-number of requests. A plain HTTP client requests the web pages as a browser would request them, with
-and without a session. The same client also submits forms as another site would submit them, with
-various values of `Sec-Fetch-Site` and `Origin`. Then Chromium signs in and opens pages from another
-origin and from another site. These pages try to submit forms to the server, frame its pages and
-read its responses.
+number of requests. A plain HTTP client requests the web pages as a browser would, with and without
+a session. The same client also submits forms as another site would, with various values of
+`Sec-Fetch-Site` and `Origin`. In Chromium, with a signed-in user, pages from another origin and
+another site try to submit forms to the server, frame its pages and read its responses.
 
 The keys and passwords that were used, including wrong ones, must not appear in any of the places
-that the table lists under *secrets*. The search covers plain text, base64 and percent-encoding.
-During the search, all loggers are set to level DEBUG. For Spark, `tests/spark/test_secrets.py`
-looks for secrets in the plans, the UI pages, the logs, the errors, and the command lines of a
-driver and its executors. In the table below, the *Failed* column must be 0 in every row.
+that the table lists under *secrets*. The search covers plain text, base64 and percent-encoding,
+with all loggers set to level DEBUG. For Spark, `tests/spark/test_secrets.py` looks for secrets in
+the plans, the UI pages, the logs, the errors, and the command lines of a driver and its executors.
+The *Failed* column of the table must be 0 in every row.
 """
 
 

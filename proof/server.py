@@ -41,22 +41,22 @@ total CPU time of the loading or exporting process. *Wall* is the time until all
 response have arrived, or until the load or export is complete. *Memory* is the peak memory of the
 measured process during the measurement.
 
-For pages, summaries and exports, the other programs read the same rows from one SQLite or DuckDB
-table. The SQLite table has an index on the date. A page has {page:,} events, so the last page of
-1,000,000 events is page 100. Datasette starts each page after the last row of the previous page, so
-a late page costs about as much as the first. The endpoint with FastAPI and aiosqlite has 40 lines
+For pages, summaries and exports, the other programs read the same rows from one SQLite table,
+indexed by date, or from one DuckDB table. A page has {page:,} events, so the last page of 1,000,000
+events is page 100. Datasette starts each page after the last row of the previous page, so a late
+page costs about as much as the first. The endpoint written with FastAPI and aiosqlite has 40 lines
 of code and uses OFFSET, so its late pages cost more. The table also compares the first page from
 our server with a static file that holds the same bytes. Our summaries have a dozen more columns
-than DuckDB's, and are sent over HTTP. DuckDB's summaries do not leave the DuckDB process, and the
-memory of that process is not measured. All loads read the same {few:,} rows from a CSV file. Our
-load also checks each field, keeps hourly summaries and stores no event twice. The slowest program,
-sqlite-utils, loads once; the other programs load {rounds} times. Our export also computes the
-SHA-256 of its file.
+than DuckDB's, and are sent over HTTP. DuckDB's summaries do not leave the DuckDB process, whose
+memory is not measured. All loads read the same {few:,} rows from a CSV file. Our load also checks
+each field, keeps hourly summaries and stores no event twice. The slowest program, sqlite-utils,
+loads once; the other programs load {rounds} times. Our export also computes the SHA-256 of its
+file.
 
 The figures for 10 and 100 million events are extrapolated from the growth between {few:,} and
-{events:,} events. This growth was measured in {growth} pairs of runs. Each extrapolated figure is a
-range that covers the middle half of these pairs; a quarter of the pairs grew less, and a quarter
-grew more.
+{events:,} events, which was measured in {growth} pairs of runs. Each extrapolated figure is a range
+from the middle half of these pairs: a quarter of the pairs showed less growth, and a quarter showed
+more.
 """
 Command = list[str | Path]
 Ask = Callable[[], object]

@@ -45,12 +45,12 @@ TRIES, QUICK_TRIES = 6, 1
 EXPLANATION = """\
 Each try is one sync that writes a dataset to moto's S3 server. In some tries, the S3 server fails
 at random requests: either the request is not carried out, or only the response is lost. In the
-other tries, the sync is killed at a random request, or a second sync runs at the same time. After
-the sync, the data that are visible in the store are compared with the data that a plain HTTP client
+other tries, the sync is killed during a random request, or a second sync runs at the same time.
+After the sync, the store's visible data are compared with the data that a plain HTTP client
 receives from the reference server. Then a sync without faults has to produce exactly the reference
-server's rows, and `verify` must find no damage. Otherwise, the try counts as *wrong afterwards*. If
-two syncs run at once, either both succeed, or one reports that the other sync is working on the
-dataset. Such a report counts as a *typed error*.
+server's rows, and `verify` must find no damage; otherwise the try counts as *wrong afterwards*. If
+two syncs run at once, either both succeed, or one ends with a *typed error* because the other sync
+is working on the dataset.
 """
 
 
