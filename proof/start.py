@@ -30,9 +30,10 @@ For starts and imports, our program and the program under *Peer* run in turn, {r
 Start and import times include the start of Python itself. To measure the CPU time of a request, our
 client and httpx each fetch the list of days with data, {requests:,} times over one connection. Our
 client also records each request in the log that all of a user's programs share. The last three rows
-measure a `LocalServer`, the reference server as tests start it. In rows with a peer, each figure is
-a median, with the minimum and the maximum in parentheses. In rows without a peer, the time is the
-shortest of ten measurements, because other work on the machine can only make a measurement longer.
+measure a `LocalServer`, the reference server as tests start it. In rows that name a peer, each
+figure is a median, with the minimum and the maximum in parentheses. In rows without a peer, the
+time is the shortest of ten measurements, because other work on the machine can only make a
+measurement longer.
 """
 
 
