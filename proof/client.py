@@ -84,8 +84,9 @@ the reading peer and the orjson peer: ratios of at most 1.8 and 0.3. For Parquet
 responses with pyarrow.json uses about half as much CPU time as the whole polars peer. Our Parquet
 program also has to check the pages, convert the types and write the file. For typed events,
 pydantic's validation alone takes more CPU time than our goal allows. A sync by pages takes
-more CPU time than a pull of the same events into a single Parquet file. The difference is the cost
-of writing hourly files, computing their checksums and flushing the files to disk.
+more CPU time than a pull of the same events into a single Parquet file. Among other things, the
+sync keeps the received pages on disk, writes hourly files, computes their checksums and flushes the
+files to disk.
 """
 QUICK = "On so few events the start of the programs is most of the cost, so the goals do not apply."
 

@@ -44,7 +44,7 @@ faults are tested; in half of these combinations, the server also uses a dialect
 works on {events} events from two days; the operation *events* reads several pages. The events have
 to match those that a plain HTTP client receives without faults. *Typed error* means one of the
 client's own exceptions or, on the command line, an error message with a non-zero exit status. If a
-sync reports missing hours but committed all other hours correctly, the result also counts as a
+sync reports missing hours and every hour that it committed is correct, the result also counts as a
 typed error. *Warned* means that the rows were wrong, but a warning said that the data had changed
 or that a response had no body. *Silent* means that the rows were wrong without such a warning.
 

@@ -188,7 +188,7 @@ class Dataset:
             return run.tasks()
 
     def commit(self, client: "Client", parts: "Iterable[Part]") -> SyncReport:
-        """Make the tasks' hours visible to readers, if the totals of their days match the summary.
+        """Make the tasks' hours visible; existing events are replaced only if a day's totals match.
 
         Committing the same parts again changes nothing. If a day lacks parts or differs from the
         summary, the report's `failed` names the day and the command that completes it.

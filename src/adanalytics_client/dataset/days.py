@@ -28,7 +28,7 @@ class DayState:
     """What the service says about a day.
 
     Attributes:
-        fingerprint: a hash of the day's row in the summary by day; `NO_DATA` if it has none.
+        fingerprint: a hash of the day's row in the summary by day; `NO_DATA` for an unlisted day.
         figures: the counts and money that the row states.
     """
 

@@ -93,8 +93,8 @@ class Task(_Planned):
     def run(self) -> Part:
         """Download the file, check it, and put its events into the dataset's store, hour by hour.
 
-        A task may run repeatedly or concurrently: every run returns the same part, and `commit`
-        uses it only once.
+        A task may run repeatedly or concurrently: its parts hold the same events, and `commit` uses
+        only one.
 
         Returns:
             The part for `Dataset.commit`.
