@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import signal
 import socket
 import threading
 import warnings
@@ -153,6 +154,30 @@ def test_closing_the_client_ends_a_wait(stand_in: StandIn, say: type[Say]) -> No
     thread.join(10)
     assert not thread.is_alive()
     assert len(caught) == 1
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="a signal for one thread is POSIX")
+def test_a_signal_ends_a_read_that_it_did_not_interrupt(stand_in: StandIn, say: type[Say]) -> None:
+    """As when it comes just before the read: here another thread receives it."""
+    held = threading.Event()
+
+    def interrupting(_: Asked) -> Say:
+        signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+        return say({"dates": []}, gate=held)
+
+    stand_in.script = interrupting
+    too_late = threading.Timer(20, held.set)
+    too_late.start()
+    try:
+        with (
+            Client(stand_in.url, api_key="k", partner="acme") as client,
+            pytest.raises(KeyboardInterrupt),
+        ):
+            client.dates()
+        assert not held.is_set()
+    finally:
+        too_late.cancel()
+        held.set()
 
 
 def test_break_ends_the_tasks(many_pages: StandIn) -> None:

@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from time import monotonic
 from weakref import WeakSet
 
+SECONDS_TO_A_SIGNAL = 1.0
+"""The longest read or wait for a page: a signal that comes just before it does not end it."""
+
 
 class Stop:
     """A flag that is set once; setting it also ends every read, write and wait under way.

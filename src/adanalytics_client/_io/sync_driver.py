@@ -28,15 +28,13 @@ from adanalytics_client._base.urls import BaseUrl
 from adanalytics_client._io.http import AnyHttpClient, BaseDriver, begin_receiving, given_up
 from adanalytics_client._io.library import httpx
 from adanalytics_client._io.logs import Redact, quiet_logs
-from adanalytics_client._io.stop import RUNNING, RunningRequest, Stop
+from adanalytics_client._io.stop import RUNNING, SECONDS_TO_A_SIGNAL, RunningRequest, Stop
 from adanalytics_client.errors import ConfigurationError
 
 T = TypeVar("T")
 Job = TypeVar("Job")
 Outcome = TypeVar("Outcome")
 Page = TypeVar("Page")
-
-_SECONDS_TO_A_SIGNAL = 1.0
 
 
 class SyncDriver(BaseDriver[httpx.Client]):
@@ -282,7 +280,7 @@ def _next(done: SimpleQueue[T]) -> T:
     """
     while True:
         with suppress(Empty):
-            return done.get(timeout=_SECONDS_TO_A_SIGNAL)
+            return done.get(timeout=SECONDS_TO_A_SIGNAL)
 
 
 _DRIVERS: WeakSet[SyncDriver] = WeakSet()

@@ -9,14 +9,16 @@ import os
 import socket
 import ssl
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import lru_cache
 from importlib import import_module
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from adanalytics_client._io.http import NoCookies
 from adanalytics_client._io.library import httpx
 from adanalytics_client._io.proxies import Proxies
-from adanalytics_client._io.stop import RUNNING, SOCKETS
+from adanalytics_client._io.stop import RUNNING, SECONDS_TO_A_SIGNAL, SOCKETS
 from adanalytics_client.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -116,11 +118,14 @@ class _Stream(httpcore.NetworkStream):
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         running = RUNNING.get()
-        left = running.within(timeout)
-        if left is not None and left <= 0:
-            raise httpcore.ReadTimeout("the answer came too slowly")
-        with running.stop.ends(self._socket):
-            return self._stream.read(max(max_bytes, self._most), left)
+        until = None if timeout is None else monotonic() + timeout
+        while True:
+            left = running.within(None if until is None else until - monotonic())
+            if left is not None and left <= 0:
+                raise httpcore.ReadTimeout("the answer came too slowly")
+            step = SECONDS_TO_A_SIGNAL if left is None else min(left, SECONDS_TO_A_SIGNAL)
+            with suppress(httpcore.ReadTimeout), running.stop.ends(self._socket):
+                return self._stream.read(max(max_bytes, self._most), step)
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         # httpcore also writes the empty body of a request, and its end.
