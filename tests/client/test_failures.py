@@ -6,6 +6,7 @@ import gzip
 import json
 import pickle
 import socket
+import threading
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, quote_plus
 
@@ -297,8 +298,12 @@ def test_silence_is_a_timeout(open_variant: OpenVariant) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
         variant = open_variant(url, timeout=0.05, retry=RetryPolicy(attempts=1))
+        # Resets the connection, so that a timeout that never comes is another error.
+        too_late = threading.Timer(10, silent.close)
+        too_late.start()
         with pytest.raises(errors.RequestTimeout):
             variant.call("dates")
+        too_late.cancel()
 
 
 def test_what_is_not_a_date_is_a_protocol_error(
