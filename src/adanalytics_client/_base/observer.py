@@ -31,7 +31,7 @@ class RequestSent:
         status: the HTTP status, or None when no complete response arrived.
         seconds: the time from just before the request was sent to the end of the response body.
         request_id: the `X-Request-Id` of the response.
-        resends: how many requests the same call sent before, such as before a retry or a redirect.
+        resends: how many requests the same call sent earlier, because of retries and redirects.
         failure: why no complete response arrived, in one word such as `timeout`, or None.
     """
 

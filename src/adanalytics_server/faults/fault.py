@@ -89,7 +89,7 @@ class Fault:
         per: count ``times`` separately for each ``hour`` of the server's clock, or for each
             different ``request`` (method, path and query); with ``None``, there is one count.
         probability: strike a matching request with this probability, above 0 and up to 1.
-        seed: the seed for ``probability``; it decides which requests are affected, in every run.
+        seed: the seed for ``probability``; with an equal seed, a run affects the same requests.
         status: for the effect ``status``, the HTTP status.
         body: for the effect ``status``, the body; by default the API's JSON error.
         content_type: for the effect ``status``, the content type of ``body``.

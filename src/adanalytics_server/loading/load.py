@@ -30,7 +30,7 @@ class Progress:
     Attributes:
         stage: ``reading`` rows of a file, ``storing`` events, ``generating`` and storing them.
         rows: rows or events done in this stage.
-        fraction: the part of the stage that is done, 0.0 to 1.0; in bytes if the rows are unknown.
+        fraction: the done part of the stage, 0.0 to 1.0; by bytes if the rows are not counted.
     """
 
     stage: Stage
