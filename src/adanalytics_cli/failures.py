@@ -3,6 +3,8 @@
 import difflib
 import json
 import os
+import re
+import shlex
 import sys
 import traceback
 from dataclasses import dataclass
@@ -69,6 +71,7 @@ _INSTEAD_OF = {
         "former address as --moved-from."
     ),
     "format of this one": "Give --to another place, or leave out --format and --table.",
+    "zone of this one": "Give that --zone, or give --to another place.",
     "take its first flag": "Report it to the service.",
     "on_drift=": "Run the same command again later.",
     "memory=": "Give a larger --memory, or select fewer rows or columns.",
@@ -81,6 +84,10 @@ _INSTEAD_OF = {
     "split=": "Ask for fewer days at a time.",
 }
 _UNEXPECTED = "This is a bug. Run the command again with --debug and report the output."
+# An argument of the client that is an option here.
+_PROFILE_ARGUMENT = re.compile(
+    r"Client\(service=ServiceProfile\((\w+)=(?:'([^'\\]*)'|\"([^\"\\]*)\")\)\)"
+)
 # Of a text from elsewhere, such as a key of an answer; about ten lines of a terminal.
 _LONGEST = 800
 
@@ -137,10 +144,15 @@ def _remedy(error: BaseException) -> str:
     for word, remedy in _INSTEAD_OF.items():
         if word in stated:
             return remedy
+    stated = _PROFILE_ARGUMENT.sub(_option_of, stated)
     system = error.__cause__ if type(error).__name__ == "DatasetError" else error
     if not stated and isinstance(system, OSError):
         return remedy_of(system) or (_LOCATION if system is not error else "")
     return _shortened(stated)
+
+
+def _option_of(argument: re.Match[str]) -> str:
+    return f"--{argument[1].replace('_', '-')} {shlex.quote(argument[2] or argument[3])}"
 
 
 def _message(error: BaseException) -> str:

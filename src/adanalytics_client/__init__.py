@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from adanalytics_client._base.observer import RequestSent as RequestSent
     from adanalytics_client._base.observer import RetryPlanned as RetryPlanned
     from adanalytics_client._base.observer import WaitStarted as WaitStarted
+    from adanalytics_client._base.service import ServiceProfile as ServiceProfile
     from adanalytics_client._base.urls import Params as Params
     from adanalytics_client._call.config import OnLimit as OnLimit
     from adanalytics_client._call.operations import GroupBy as GroupBy
@@ -89,6 +90,7 @@ _HOMES = {
         *("PageReceived", "PartialAnswer", "PullPlanned", "RequestDue", "RequestSent"),
         *("RetryPlanned", "WaitStarted"),
     ),
+    "_base.service": ("ServiceProfile",),
     "_base.urls": ("Params",),
     "_call.config": ("OnLimit",),
     "_call.operations": ("GroupBy", "Response"),

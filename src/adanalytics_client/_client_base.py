@@ -13,6 +13,7 @@ from typing import Any, Generic, Self, TypeVar
 from adanalytics_client._base.clock import Clock, SystemClock
 from adanalytics_client._base.logs import log_to_stderr
 from adanalytics_client._base.observer import Observer
+from adanalytics_client._base.service import ServiceProfile
 from adanalytics_client._base.urls import Address, BaseUrl
 from adanalytics_client._base.validation import check_observer, invalid
 from adanalytics_client._call.config import Config, GivenCredential, OnLimit
@@ -66,6 +67,7 @@ class ClientBase(Generic[Http, Driving]):
         on_limit: OnLimit | None = None,
         max_wait: float = 7200.0,
         quota_log: QuotaLog | None = None,
+        service: ServiceProfile | None = None,
         observer: Observer | None = None,
         http: Http | None = None,
         clock: Clock | None = None,
@@ -87,6 +89,7 @@ class ClientBase(Generic[Http, Driving]):
             on_limit=_chosen(on_limit, "ADANALYTICS_ON_LIMIT", _ON_LIMIT),
             max_wait=max_wait,
             base=BaseUrl.parse(base_url),
+            service=ServiceProfile() if service is None else service,
         )
         check_observer(observer)
         log = _chosen(quota_log, "ADANALYTICS_QUOTA_LOG", _QUOTA_LOG)
@@ -122,6 +125,7 @@ class ClientBase(Generic[Http, Driving]):
         on_limit: OnLimit | None = None,
         max_wait: float = 7200.0,
         quota_log: QuotaLog | None = None,
+        service: ServiceProfile | None = None,
         observer: Observer | None = None,
         http: Http | None = None,
         clock: Clock | None = None,
@@ -165,6 +169,7 @@ class ClientBase(Generic[Http, Driving]):
             on_limit=on_limit,
             max_wait=max_wait,
             quota_log=quota_log,
+            service=service,
             observer=observer,
             http=http,
             clock=clock,
@@ -184,6 +189,7 @@ class ClientBase(Generic[Http, Driving]):
         on_limit: OnLimit | None = None,
         max_wait: float | None = None,
         quota_log: QuotaLog | None = None,
+        service: ServiceProfile | None = None,
         observer: Observer | None = None,
         http: Http | None = None,
     ) -> AnyClient:
@@ -224,6 +230,7 @@ class ClientBase(Generic[Http, Driving]):
             on_limit=on_limit,
             max_wait=max_wait,
             quota_log=quota_log,
+            service=service or profile.service,
             observer=observer,
             http=http,
         )

@@ -49,6 +49,7 @@ class Client(ClientBase[HttpClient, SyncDriver]):
             count in `$XDG_STATE_HOME/adanalytics/quota`; with a `Path`, they share it in that
             folder; with `memory`, this client counts only its own requests. The default is the
             value of `ADANALYTICS_QUOTA_LOG`, or `shared`.
+        service: what you know about the service, such as its time zone; see `ServiceProfile`.
         observer: an object that is notified of requests, retries, waits and more; see `Observer`.
         http: an httpx or httpx2 `Client` to send with. It is neither changed nor closed. Its
             transport, proxies, TLS settings, hooks and timeouts apply. `http`'s headers go only to
@@ -180,7 +181,6 @@ class Client(ClientBase[HttpClient, SyncDriver]):
         concurrency: int = 4,
         ordered: bool = True,
         model: "type[M] | None" = None,
-        rows_key: str | None = None,
         max_events: int | None = None,
         resume: str | None = None,
         seen: "SeenEvents | None" = None,
@@ -211,8 +211,6 @@ class Client(ClientBase[HttpClient, SyncDriver]):
                 the number of requests in flight doubles with each page that you read.
             ordered: True yields pages in the order of the plan, False as they arrive.
             model: the type of an event: any type that pydantic validates; by default `Event`.
-            rows_key: the name of the list of events, or its path such as `report.body.events`, for
-                responses in which the list is not obvious.
             max_events: stop after this many events. With a limit, pages are fetched one at a time,
                 so that no page is fetched unnecessarily.
             resume: the `token` of a page of the same query; the pull continues after that page, or
@@ -248,7 +246,6 @@ class Client(ClientBase[HttpClient, SyncDriver]):
             concurrency=concurrency,
             ordered=ordered,
             model=model,
-            rows_key=rows_key,
             max_events=max_events,
             resume=resume,
             seen=seen,

@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 from tests.client.variants import BOTH_LIBRARIES
 
-from adanalytics_client import Event
+from adanalytics_client import Event, ServiceProfile
 from adanalytics_client.errors import ConfigurationError, ProtocolError, ServerError
 
 if TYPE_CHECKING:
@@ -170,13 +170,16 @@ def test_an_empty_error_is_none(
     assert ids(variant.rows(DAY, split="none")) == ["e0", "e1"]
 
 
-def test_rows_key_names_the_list(variant: Variant, stand_in: StandIn, say: type[Say]) -> None:
+def test_rows_key_names_the_list(
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
+) -> None:
+    variant = open_variant(service=ServiceProfile(rows_key="stuff"))
     stand_in.says(say({"stuff": rows(0, 2), "events": rows(5, 6), "total": 2}))
-    assert ids(variant.rows(DAY, split="none", rows_key="stuff")) == ["e0", "e1"]
+    assert ids(variant.rows(DAY, split="none")) == ["e0", "e1"]
     stand_in.says(say({"report": {"stuff": rows(0, 2), "total": 2}}))
-    assert ids(variant.rows(DAY, split="none", rows_key="stuff")) == ["e0", "e1"]
+    assert ids(variant.rows(DAY, split="none")) == ["e0", "e1"]
     with pytest.raises(ProtocolError, match=r"named 'lines'.*Keys seen: report, report\.stuff"):
-        variant.rows(DAY, rows_key="lines")
+        open_variant(service=ServiceProfile(rows_key="lines")).rows(DAY)
 
 
 @pytest.mark.parametrize("unknown", [{"total": 0}, {"total": -1}, {"total_pages": 0}])
@@ -271,11 +274,9 @@ def test_a_look_at_an_event_sends_one_request(
         ({"concurrency": "4"}, "concurrency='4'"),
         ({"max_events": 0}, "at least 1"),
         ({"max_events": 1.5}, "at least 1"),
-        ({"rows_key": 5}, "rows_key is not a str"),
         ({"model": 5}, "model=5 is not valid. Pass a pydantic model"),
         ({"model": int}, "model=int is not valid. Pass a pydantic model"),
         ({"model": list[str]}, "model=list is not valid. Pass a pydantic model"),
-        ({"rows_key": ""}, "rows_key='' is not valid. Name the list of events"),
         ({"model": "Event"}, r"model='Event' is not valid. .*\(the class, not its name\)"),
         (
             {"model": Event(event_id="e1")},

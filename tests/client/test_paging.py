@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from adanalytics_client import Observer, PageDrift, PageReceived
+from adanalytics_client import Observer, PageDrift, PageReceived, ServiceProfile
 from adanalytics_client.errors import ProtocolError
 
 if TYPE_CHECKING:
@@ -116,11 +116,12 @@ def test_headers_are_metadata(
 
 
 def test_events_under_the_name_of_links_are_none(
-    variant: Variant, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
 ) -> None:
+    variant = open_variant(service=ServiceProfile(rows_key="links"))
     rows = [{"event_id": str(at), "rel": "next", "href": "/x"} for at in range(3)]
     stand_in.script = lambda asked: say({"links": rows if asked.query["page"] == "1" else []})
-    assert len(variant.rows(DAY, hour=3, rows_key="links")) == 3
+    assert len(variant.rows(DAY, hour=3)) == 3
 
 
 def serve_hours(stand_in: StandIn, say: type[Say], sizes: dict[int, list[int]]) -> None:

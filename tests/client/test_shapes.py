@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from adanalytics_client import InvalidRequest, ProtocolError, Summary
+from adanalytics_client import InvalidRequest, ProtocolError, ServiceProfile, Summary
 
 if TYPE_CHECKING:
-    from tests.client.conftest import Say, StandIn, Variant
+    from tests.client.conftest import OpenVariant, Say, StandIn, Variant
 
 DAY = "2026-01-15"
 ROWS = [{"event_id": "a", "n": 1}, {"event_id": "b", "n": 2}]
@@ -28,12 +28,17 @@ DEEP = {"response": {"body": {"events": ROWS, "total": 2}}}
     ],
 )
 def test_an_empty_list_hides_no_records(
-    variant: Variant, stand_in: StandIn, say: type[Say], body: dict[str, Any], rows_key: str | None
+    open_variant: OpenVariant,
+    stand_in: StandIn,
+    say: type[Say],
+    body: dict[str, Any],
+    rows_key: str | None,
 ) -> None:
     stand_in.says(say({**body, "total": 2}))
     with pytest.raises(ProtocolError, match=r"More than one list.*data\.events"):
-        variant.rows(DAY, split="none", rows_key=rows_key)
-    assert variant.rows(DAY, split="none", rows_key="data.events") == ROWS
+        open_variant(service=ServiceProfile(rows_key=rows_key)).rows(DAY, split="none")
+    named = open_variant(service=ServiceProfile(rows_key="data.events"))
+    assert named.rows(DAY, split="none") == ROWS
 
 
 @pytest.mark.parametrize("body", [{"items": [], "data": {"events": []}}, {"data": []}])
@@ -45,24 +50,27 @@ def test_empty_lists_only_are_no_events(
 
 
 def test_a_path_names_a_list_at_any_depth(
-    variant: Variant, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
 ) -> None:
     stand_in.says(say(DEEP))
-    assert variant.rows(DAY, split="none", rows_key="response.body.events") == ROWS
-    assert [dict(each) for each in variant.rows(DAY, split="none", rows_key="Response.Body.Events")]
+    variant = open_variant(service=ServiceProfile(rows_key="response.body.events"))
+    assert variant.rows(DAY, split="none") == ROWS
+    folded = open_variant(service=ServiceProfile(rows_key="Response.Body.Events"))
+    assert folded.rows(DAY, split="none") == ROWS
     file = BytesIO()
-    query = variant.client.events(DAY, split="none", rows_key="response.body.events")
+    query = variant.client.events(DAY, split="none")
     assert variant.on(query, "write", file, format="jsonl") == 2
     assert [json.loads(line) for line in file.getvalue().splitlines()] == ROWS
     stand_in.says(say({"log.events": ROWS, "total": 2}))
-    assert variant.rows(DAY, split="none", rows_key="log.events") == ROWS
+    named = open_variant(service=ServiceProfile(rows_key="log.events"))
+    assert named.rows(DAY, split="none") == ROWS
 
 
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        (DEEP, "Name it with rows_key=, such as 'response.body.events'."),
-        ({"data": {"data": {"events": ROWS}}}, "such as 'data.data.events'."),
+        (DEEP, "Client(service=ServiceProfile(rows_key='response.body.events'))."),
+        ({"data": {"data": {"events": ROWS}}}, "rows_key='data.data.events'"),
         ({"events": [ROWS[0], None]}, "events is a list with null in it, not a list of objects"),
         ({"events": None, "total": 0}, "events is null, not a list of objects. Keys"),
         ({"rows": [["a"], ["b"]]}, "rows is a list with a list in it, not"),
@@ -131,10 +139,7 @@ def test_a_summary_of_another_shape_is_described(
     stand_in.says(say({"by_day": [{"clicks": 1}]}))
     with pytest.raises(ProtocolError) as caught:
         variant.call("summary", DAY)
-    assert caught.value.message == (
-        "No list of records was found; the answer has by_day, which is not one of the usual names. "
-        "Keys seen: by_day."
-    )
+    assert caught.value.message == ("No list of records was found. Keys seen: by_day.")
 
 
 TOTALS = {"clicks": 5, "revenue": "1.50"}

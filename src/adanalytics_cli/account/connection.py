@@ -16,7 +16,7 @@ from adanalytics_cli.core.settings import base_url_of, find_settings, partner_of
 from adanalytics_client._base.quantities import counted, in_bytes
 
 if TYPE_CHECKING:
-    from adanalytics_client import Client, Observer
+    from adanalytics_client import Client, Observer, ServiceProfile
     from adanalytics_client._progress.progress import Progress
 
 
@@ -41,7 +41,14 @@ def connect(
     credential = find_credential(settings, invocation, os.environ)
     max_wait = settings.max_wait if waits else 0
     return open_client(
-        invocation, base_url, partner, credential, live=live, max_wait=max_wait, budget=budget
+        invocation,
+        base_url,
+        partner,
+        credential,
+        live=live,
+        max_wait=max_wait,
+        service=settings.service,
+        budget=budget,
     )
 
 
@@ -58,7 +65,14 @@ def connect_each(
     if chart and len(partners) > 1:
         raise click.UsageError("--chart draws one partner. Name one with --partner.")
     credential = find_credential(settings, invocation, os.environ)
-    opened = open_client(invocation, base_url, partners[0], credential, max_wait=settings.max_wait)
+    opened = open_client(
+        invocation,
+        base_url,
+        partners[0],
+        credential,
+        max_wait=settings.max_wait,
+        service=settings.service,
+    )
     with opened as (client, progress):
         yield {partner: client.for_partner(partner) for partner in partners}, progress
 
@@ -110,6 +124,7 @@ def open_client(
     credential: Credential,
     *,
     max_wait: float | None,
+    service: "ServiceProfile | None" = None,
     live: bool = True,
     budget: "Observer | None" = None,
 ) -> Iterator[tuple["Client", "Progress"]]:
@@ -131,6 +146,7 @@ def open_client(
             email=credential.email if credential.kind == "password" else None,
             password=credential.of_kind("password"),
             on_limit="raise" if max_wait == 0 else "wait",
+            service=service,
             observer=joined(budget, progress) if budget else progress,
         ) as connected,
     ):

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -15,7 +15,7 @@ from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.core.freshness import last_day, last_hour
 from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.core.periods import PERIOD_HELP, period, period_arguments, span
-from adanalytics_cli.core.settings import find_settings
+from adanalytics_cli.core.settings import find_settings, now_at_service
 from adanalytics_cli.output.calendar_chart import HOURS, Coverage, calendar_lines
 from adanalytics_cli.output.formats import FORMATS, Format, pick_format
 from adanalytics_cli.output.output_file import output_options
@@ -62,7 +62,7 @@ def dates(
 ) -> None:
     form = pick_format(chosen_format, output, piped="csv", known=_FORMATS, bom=bom, chart=chart)
     asked = period(invocation, start, end) if start is not None else None
-    now = invocation.clock()
+    now = now_at_service(invocation)
     here = dataset_here(find_settings(invocation, os.environ)) if chart else None
     if here and (here.hours or asked):
         # An empty hour counts as held, except on a day without events.
@@ -141,10 +141,10 @@ def _freshness(client: "Client", day: date, now: datetime) -> str:
         for hour in range(latest, earliest - 1, -1):
             one = asking.events(day, hour=hour, split="hourly", per_page=1, max_events=1)
             if any(True for _ in one.rows()):
-                return last_hour(datetime.combine(day, time(hour), UTC), now)
+                return last_hour(datetime.combine(day, time(hour), now.tzinfo), now)
     except AdAnalyticsError:
         return last_day(day, now)
-    return last_day(day, now, addition=f"; none since {earliest}:00 UTC")
+    return last_day(day, now, addition=f"; none since {earliest}:00 {now:%Z}")
 
 
 def _coverage(

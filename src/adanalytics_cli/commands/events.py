@@ -13,6 +13,7 @@ from adanalytics_cli.core.files import naming
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.numbers import WholeNumber
 from adanalytics_cli.core.periods import PERIOD_HELP, period, period_arguments
+from adanalytics_cli.core.settings import now_at_service
 from adanalytics_cli.output.formats import BINARY, FORMATS, columns_option, pick_format
 from adanalytics_cli.output.output_file import output_options
 from adanalytics_client import Period
@@ -111,7 +112,7 @@ def events(
             concurrency=concurrency,
             max_events=shown,
         )
-        now = invocation.clock()
+        now = now_at_service(invocation)
         if last == now.date():
             query = query.only_before(now)
         check.check(query.plan.least_requests)

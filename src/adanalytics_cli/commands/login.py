@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Literal
@@ -30,6 +30,7 @@ from adanalytics_cli.core.settings import (
     partner_of,
     write_profile,
 )
+from adanalytics_client import ServiceProfile
 from adanalytics_client._base.escaping import visible
 from adanalytics_client._base.files import state_folder
 from adanalytics_client._profiles import keyring_access
@@ -131,9 +132,11 @@ def login(
             settings = replace(settings, partner=None)
     login, secret = outcome
     invocation.secrets.add(secret)
-    values = {"base_url": base_url, "partner": partner_of(settings)}
+    values: dict[str, object] = {"base_url": base_url, "partner": partner_of(settings)}
     if login.email:
         values["email"] = login.email
+    if settings.service != ServiceProfile():
+        values["service"] = {name: text for name, text in asdict(settings.service).items() if text}
     write_profile(settings_file(os.environ), profile, values)
     where = keep_login(logins, profile, login, secret, store, invocation)
     until = login.until()

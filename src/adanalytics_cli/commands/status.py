@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import click
@@ -118,7 +118,7 @@ def _lines(found: _Found, form: Format, now: datetime) -> Iterator[tuple[str, Se
         yield "quota left", _left(found.quota, form)
     if found.last_hour:
         source = f"last hour in the dataset of this folder, {age_of(found.last_hour, now)}"
-        yield "data until", Setting(f"{found.last_hour:%Y-%m-%d %H:%M} UTC", source)
+        yield "data until", Setting(f"{found.last_hour:%Y-%m-%d %H:%M %Z}", source)
 
 
 def _record(found: _Found) -> dict[str, object]:
@@ -143,7 +143,8 @@ def _record(found: _Found) -> dict[str, object]:
             "remaining": quota.remaining,
             "resumes_at": quota.resumes_at and f"{quota.resumes_at:%Y-%m-%dT%H:%M:%SZ}",
         },
-        "dataset": found.last_hour and {"last_hour": f"{found.last_hour:%Y-%m-%dT%H:%M:%SZ}"},
+        "dataset": found.last_hour
+        and {"last_hour": f"{found.last_hour.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"},
     }
 
 

@@ -14,6 +14,7 @@ from adanalytics_cli.core import periods
 from adanalytics_cli.core.command import command, completing, flag, option
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.numbers import WholeNumber
+from adanalytics_cli.core.settings import now_at_service
 from adanalytics_cli.output.formats import FORMATS, Format, columns_option, is_picture, pick_format
 from adanalytics_cli.output.output_file import output_options
 from adanalytics_cli.output.row_output import write_chart
@@ -166,7 +167,7 @@ def summary(
         order,
         top,
         rounded=rounded or (form == "table" and is_seen and not exact),
-        today=invocation.clock().date(),
+        today=now_at_service(invocation).date(),
     )
     if chart:
         from adanalytics_cli.output.summary_chart import draw_summary

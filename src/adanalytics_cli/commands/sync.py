@@ -77,8 +77,8 @@ _M_ARENA_MAX = -8
         option("--deadline", Number(min=0, min_open=True), "S", "Send no request after S seconds."),
     ],
     details=(
-        f"START and END are {Period.FORMS}; both are inclusive, in UTC. Without them it "
-        "syncs every day of the service. Pulls hours that are missing, that were not over when "
+        f"START and END are {Period.FORMS}; both are inclusive, in UTC or in --zone. Without them "
+        "it syncs every day of the service. Pulls hours that are missing, that were not over when "
         "they were pulled, or that the service restated since. To resume a sync that stopped, run "
         "the same command again."
     ),

@@ -287,6 +287,16 @@ CONNECTION_OPTIONS = (
         help="Partner to read, or several as a,b.  [env: ADANALYTICS_PARTNER]",
     ),
     _run_option(
+        ["--rows-key"],
+        metavar="KEY",
+        help="Name or path of the list of rows, such as hits or report.rows.",
+    ),
+    _run_option(
+        ["--zone"],
+        metavar="ZONE",
+        help="Time zone of the service's days and hours, such as Europe/Berlin or +05:30.",
+    ),
+    _run_option(
         ["--max-wait"],
         metavar="SECONDS",
         type=Number(min=0),

@@ -7,7 +7,7 @@ from adanalytics_client._base.quantities import counted
 
 def last_hour(hour: datetime, now: datetime) -> str:
     """Name the last hour with data, by the time at which it begins, and its age."""
-    shown = f"{hour:%H:%M} UTC" if hour.date() == now.date() else f"{hour:%Y-%m-%d %H:%M} UTC"
+    shown = f"{hour:%H:%M %Z}" if hour.date() == now.date() else f"{hour:%Y-%m-%d %H:%M %Z}"
     return f"Last hour with data: {shown}, {age_of(hour, now)}."
 
 

@@ -29,6 +29,8 @@ class Invocation:
     profile: str | None = None
     base_url: str | None = None
     partner: str | None = None
+    rows_key: str | None = None
+    zone: str | None = None
     max_wait: float | None = None
     quiet: bool = False
     verbose: bool = False
@@ -43,7 +45,13 @@ class Invocation:
 
     def command_line(self, *words: str) -> str:
         """Return the command line that runs `words` for the same service and partner."""
-        given = {"--profile": self.profile, "--base-url": self.base_url, "--partner": self.partner}
+        given = {
+            "--profile": self.profile,
+            "--base-url": self.base_url,
+            "--partner": self.partner,
+            "--rows-key": self.rows_key,
+            "--zone": self.zone,
+        }
         options = (word for name, of in given.items() if of for word in (name, of))
         return shlex.join(["adanalytics", *options, *words])
 

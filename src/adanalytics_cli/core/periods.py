@@ -1,15 +1,17 @@
-"""START and END as people write them, turned into two inclusive UTC dates."""
+"""START and END as people write them, turned into two inclusive days of the service."""
 
 from datetime import date
 
 import click
 
 from adanalytics_cli.core.invocation import Invocation, current_invocation, remark
+from adanalytics_cli.core.settings import now_at_service
 from adanalytics_client import ConfigurationError, Period
 
 PERIOD_HELP = (
-    f"START and END are {Period.FORMS}; both are inclusive, in UTC. END defaults to START; -7d"
-    " alone means the last seven days, including today. A period that is not over ends today."
+    f"START and END are {Period.FORMS}; both are inclusive, in UTC or in --zone. END defaults to"
+    " START; -7d alone means the last seven days, including today. A period that is not over ends"
+    " today."
 )
 
 
@@ -20,7 +22,7 @@ def read_period(
     if word is None:
         return None
     try:
-        return Period.parse(word, current_invocation(context).clock().date())
+        return Period.parse(word, now_at_service(current_invocation(context)).date())
     except ConfigurationError as error:
         raise click.BadParameter(
             f"{error.message} {error.remedy}", param_hint=_name(parameter)
@@ -32,9 +34,9 @@ def read_begun_period(
 ) -> Period | None:
     """Read a period that has begun. A mistyped future year would cost 8,760 hourly requests."""
     span = read_period(context, parameter, word)
-    today = current_invocation(context).clock().date()
-    if span and span.first > today:
-        problem = f"{span.first} is in the future. Today is {today} in UTC."
+    now = now_at_service(current_invocation(context))
+    if span and span.first > now.date():
+        problem = f"{span.first} is in the future. Today is {now:%Y-%m-%d} in {now:%Z}."
         raise click.BadParameter(problem, param_hint=_name(parameter))
     return span
 
@@ -54,7 +56,7 @@ def period(invocation: Invocation, start: Period, end: Period | None) -> tuple[d
     first, last = start.through(end)
     if last < first:
         raise click.UsageError(f"END {last} is before START {first}. Swap them.")
-    latest = max(first, invocation.clock().date())
+    latest = max(first, now_at_service(invocation).date())
     if last <= latest:
         return first, last
     remark(f"{last} is in the future, so the period ends on {latest}.", invocation)

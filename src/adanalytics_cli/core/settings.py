@@ -5,13 +5,14 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 
 from adanalytics_cli.core.errors import SettingsError
 from adanalytics_cli.core.files import replacing
 from adanalytics_cli.core.invocation import Invocation
-from adanalytics_client import ConfigurationError
+from adanalytics_client import ConfigurationError, ServiceProfile
 from adanalytics_client._base.files import make_folder
 from adanalytics_client._base.urls import BaseUrl
 from adanalytics_client._profiles.settings_file import (
@@ -38,7 +39,7 @@ def _settings_errors() -> Iterator[None]:
         raise SettingsError(error.message, remedy=error.remedy) from error
 
 
-def write_profile(path: Path, name: str, values: Mapping[str, str]) -> None:
+def write_profile(path: Path, name: str, values: Mapping[str, object]) -> None:
     """Set the keys of `[profile.NAME]` in the file `path`, which is replaced at once or not at all.
 
     A file that has these values already is not written.
@@ -91,6 +92,7 @@ class ServiceSettings:
     partner: Setting | None
     email: Setting | None
     max_wait: float | None
+    service: ServiceProfile
 
     @property
     def login_command(self) -> str:
@@ -112,6 +114,8 @@ def find_settings(
     profiles = profiles_of(environment)
     with _settings_errors():
         known = profiles.find(name.value if name else None, may_be_new=new_profile)
+        options = {"rows_key": invocation.rows_key, "zone": invocation.zone}
+        service = replace(known.service, **{key: text for key, text in options.items() if text})
     chosen = name or Setting(DEFAULT_PROFILE, "by default")
 
     def find(variable: str, option: str, given: str | None, kept: str | None) -> Setting | None:
@@ -124,7 +128,13 @@ def find_settings(
         find("PARTNER", "--partner", invocation.partner, known.partner),
         find("EMAIL", "--email", None, known.email),
         known.max_wait if invocation.max_wait is None else invocation.max_wait,
+        service,
     )
+
+
+def now_at_service(invocation: Invocation) -> datetime:
+    """Return the time in the time zone of the service, whose days the user means."""
+    return invocation.clock().astimezone(find_settings(invocation, os.environ).service.tzinfo())
 
 
 def base_url_of(settings: ServiceSettings) -> str:

@@ -6,6 +6,7 @@ from hashlib import sha256
 from typing import Literal, get_args
 
 from adanalytics_client._base.secrets import Secret
+from adanalytics_client._base.service import ServiceProfile
 from adanalytics_client._base.urls import BaseUrl
 from adanalytics_client._base.validation import check_seconds, check_text, invalid, is_whole
 from adanalytics_client._call.retry import RetryPolicy
@@ -129,6 +130,7 @@ class Config:
     reserve: int = 0
     on_limit: OnLimit = "wait"
     max_wait: float = 0
+    service: ServiceProfile = field(default_factory=ServiceProfile)
 
     def __post_init__(self) -> None:
         limit = self.limit
@@ -152,6 +154,10 @@ class Config:
                 "reserve",
                 self.reserve,
                 f"Pass a whole number of requests per hour, at least 0{most}.",
+            )
+        if not isinstance(self.service, ServiceProfile):
+            raise invalid(
+                "service", self.service, "Pass a ServiceProfile, or None for the usual one."
             )
         if self.on_limit not in get_args(OnLimit):
             raise invalid("on_limit", self.on_limit, "Choose wait or raise.")

@@ -94,7 +94,7 @@ def summary(
     parameters |= further_params(params, ("start_date", "end_date", "group_by"))
     url = with_query(session.address("summary"), parameters)
     answer = yield from call(session, get_json(url), read_json)
-    made, error = answer.checked(session.credentials, lambda: _read_summary(answer))
+    made, error = answer.checked(session.credentials, lambda: _read_summary(session, answer))
     report_partial(session, answer, error)
     # No field, so it is neither data nor compared.
     vars(made)["_request_id"] = exchange_of(session, answer)[1]
@@ -170,12 +170,12 @@ def _read_dates(answer: Answer[Json]) -> tuple[list[date], str]:
         ) from None
 
 
-def _read_summary(answer: Answer[Json]) -> "tuple[Summary, str]":
+def _read_summary(session: Session, answer: Answer[Json]) -> "tuple[Summary, str]":
     """Return the model, and an error that the response states beside its rows."""
     from adanalytics_client._json.rows import find_rows
     from adanalytics_client.models import Summary
 
-    found = find_rows(_content(answer), also="summary")
+    found = find_rows(_content(answer), rows_key=session.config.service.rows_key, also="summary")
     fields = {key: value for each in found.around for key, value in each.items()}
     inner = (found.rows, *found.around)
     beside = {

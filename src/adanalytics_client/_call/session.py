@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
+from datetime import date
 from typing import Generic, TypeVar
 
 from adanalytics_client._base.clock import Clock, ClockCheck
@@ -79,7 +79,8 @@ class Session:
         return None if timeout is None else f"timeout={timeout:g}"
 
     def today(self) -> date:
-        return datetime.fromtimestamp(self.clock.time(), tz=UTC).date()
+        """Return the day that it is at the service."""
+        return self.config.service.now(self.clock.time()).date()
 
     def address(self, resource: str) -> str:
         return self.config.base.partner(self.config.partner, resource)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import Literal, Self, get_args
 
 from adanalytics_client._base.dates import Day, days_between, to_day
@@ -213,8 +213,12 @@ class Plan:
         ranges = tuple(_among(self.ranges, kept))
         return replace(self, days=kept, ranges=ranges, slices=slices_of(ranges, self.hour))
 
-    def only_before(self, moment: datetime) -> Self:
+    def only_before(self, moment: datetime, zone: tzinfo = UTC) -> Self:
         """Return the plan without queries for hours and days that begin after `moment`.
+
+        Args:
+            moment: any moment.
+            zone: the time zone of the service's days and hours.
 
         Raises:
             ConfigurationError: if `moment` has no time zone.
@@ -228,9 +232,10 @@ class Plan:
             raise ConfigurationError(
                 f"{moment} has no time zone.", remedy="Pass datetime.now(UTC) or the like."
             )
-        ranges = tuple(begun(self.ranges, moment.astimezone(UTC), self.hour))
+        local = moment.astimezone(zone)
+        ranges = tuple(begun(self.ranges, local, self.hour))
         slices = slices_of(ranges, self.hour)
-        return replace(self, before=moment, ranges=ranges, slices=slices)
+        return replace(self, before=local, ranges=ranges, slices=slices)
 
     def __str__(self) -> str:
         whole = Slice(self.start, self.end)
@@ -288,7 +293,7 @@ def make_plan(
 
 
 def begun(ranges: Iterable[DateRange], moment: datetime, hour: int | None) -> Iterator[DateRange]:
-    """Cut off days and hours that begin after `moment`, which is in UTC."""
+    """Cut off days and hours that begin after `moment`, which is in the service's time zone."""
     today = moment.date()
     yesterday = today - timedelta(days=1)
     latest = today if hour is None or hour <= moment.hour else yesterday

@@ -10,7 +10,7 @@ from adanalytics_client._base.dates import Day
 from adanalytics_client._base.effects import Fanout, Operation
 from adanalytics_client._base.observer import BytesWritten, notify
 from adanalytics_client._base.urls import Params, further_params
-from adanalytics_client._base.validation import check_text, invalid, is_whole
+from adanalytics_client._base.validation import invalid, is_whole
 from adanalytics_client._call.session import Connection, Session
 from adanalytics_client._events.auto import Planner
 from adanalytics_client._events.counts import request_counts
@@ -46,7 +46,6 @@ class EventRequest(Generic[M]):
     concurrency: int
     ordered: bool = True
     model: type[M] | None = None
-    rows_key: str | None = None
     max_events: int | None = None
     resume: str | None = field(repr=False)
     seen: SeenEvents | None = None
@@ -66,9 +65,6 @@ class EventRequest(Generic[M]):
             )
         if self.on_drift not in get_args(OnDrift):
             raise invalid("on_drift", self.on_drift, "Choose raise or warn.")
-        check_text("rows_key", self.rows_key)
-        if self.rows_key == "":
-            raise invalid("rows_key", "", "Name the list of events, or pass None.")
         check_seen(self.seen)
 
 
@@ -139,7 +135,7 @@ class PullRun:
             announce=partial(notify, session.observer.plan),
             leave_out=self._deduplicator.filter,
         )
-        reader = PageReader(plan.per_page, plan.params, rows_key=request.rows_key)
+        reader = PageReader(plan.per_page, plan.params)
         unplanned = plan.split == "auto" and pull.position is None
         self._session = session
         self._pages = Planner(reader, plan) if unplanned else reader
@@ -203,7 +199,8 @@ class QueryBase(Generic[D, M]):
             >>> day.only_before(datetime(2026, 1, 15, 14, 20, tzinfo=UTC)).plan.least_requests
             15
         """
-        return self._planned("only_before", self.plan.only_before(moment))
+        zone = self._connection.session.config.service.tzinfo()
+        return self._planned("only_before", self.plan.only_before(moment, zone))
 
     def _planned(self, name: str, plan: Plan) -> Self:
         if self._pull.position:

@@ -1,7 +1,10 @@
 """One page of events, from request to validated rows."""
 
 import re
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, tzinfo
 from functools import partial
 from typing import Never
 
@@ -15,6 +18,7 @@ from adanalytics_client._call.operations import exchange_of, get_json, report_pa
 from adanalytics_client._call.session import Session
 from adanalytics_client._events.page import FetchedPage
 from adanalytics_client._events.paging import Cursor, Signals, following, page_count, signals
+from adanalytics_client._events.plan import Slice
 from adanalytics_client._json.exact import Json
 from adanalytics_client._json.raw import LEVELS, PageSource, RawRows, read_page
 from adanalytics_client._json.rows import Found, find_rows
@@ -30,6 +34,7 @@ _REPEATS = 2
 
 
 class _Place(msgspec.Struct):
+    event_time: msgspec.Raw = msgspec.Raw()
     event_date: msgspec.Raw = msgspec.Raw()
     event_hour: msgspec.Raw = msgspec.Raw()
 
@@ -53,7 +58,6 @@ class PageReader:
 
     per_page: int
     params: tuple[tuple[str, str], ...] = ()
-    rows_key: str | None = None
     begun: bool = False
 
     def fetch(self, session: Session, cursor: Cursor) -> Operation[FetchedPage]:
@@ -69,7 +73,7 @@ class PageReader:
             if read.other:
                 answer, read = yield from self._try(session, cursor, _CLOSE)
         if read.other:
-            answer.checked(session.credentials, partial(_refuse, cursor, read.other))
+            answer.checked(session.credentials, partial(_refuse, session, cursor, read.other))
         source = PageSource(str(cursor), *exchange_of(session, answer))
         page = FetchedPage(
             replace(read.rows, source=source),
@@ -94,31 +98,35 @@ class PageReader:
         url = with_query(session.address("events"), parameters)
         request = get_json(url)
         request = replace(request, headers=(*request.headers, *headers))
-        rules = Rules(patient=self.begun)
-        answer = yield from call(session, request, self._parse, rules)
+        rules, parse = Rules(patient=self.begun), partial(_parse, session)
+        answer = yield from call(session, request, parse, rules)
         if _is_empty(answer.reply):
-            answer = yield from call(session, request, self._parse, rules)
+            answer = yield from call(session, request, parse, rules)
         self.begun = True
-        return answer, answer.checked(session.credentials, partial(self._read, answer, cursor))
+        return answer, answer.checked(session.credentials, partial(_read, session, answer, cursor))
 
-    def _parse(self, reply: Reply) -> Json:
-        if _is_empty(reply):
-            return None
-        return read_page(reply.body, max(LEVELS, 1 + (self.rows_key or "").count(".")))
 
-    def _read(self, answer: Answer[Json], cursor: Cursor) -> _Read:
-        if _is_empty(answer.reply):
-            stated = signals(Found([], ()), answer.reply.head.headers).total or cursor.total
-            if stated or not cursor.untouched:
-                raise ProtocolError(
-                    f"The answer to {cursor} was empty twice.",
-                    remedy="Pull it again, and report it to the service.",
-                )
-            return _Read(RawRows(), Signals())
-        found = find_rows(answer.value, rows_key=self.rows_key)
-        says = signals(found, answer.reply.head.headers)
-        rows = found.rows if isinstance(found.rows, RawRows) else RawRows()
-        return _Read(rows, says, found.error, _other_content(cursor, rows, says))
+def _parse(session: Session, reply: Reply) -> Json:
+    if _is_empty(reply):
+        return None
+    rows_key = session.config.service.rows_key or ""
+    return read_page(reply.body, max(LEVELS, 1 + rows_key.count(".")))
+
+
+def _read(session: Session, answer: Answer[Json], cursor: Cursor) -> _Read:
+    if _is_empty(answer.reply):
+        stated = signals(Found([], ()), answer.reply.head.headers).total or cursor.total
+        if stated or not cursor.untouched:
+            raise ProtocolError(
+                f"The answer to {cursor} was empty twice.",
+                remedy="Pull it again, and report it to the service.",
+            )
+        return _Read(RawRows(), Signals())
+    found = find_rows(answer.value, rows_key=session.config.service.rows_key)
+    says = signals(found, answer.reply.head.headers)
+    rows = found.rows if isinstance(found.rows, RawRows) else RawRows()
+    other = _other_content(cursor, rows, says, session.config.service.tzinfo())
+    return _Read(rows, says, found.error, other)
 
 
 def _is_empty(reply: Reply) -> bool:
@@ -132,24 +140,50 @@ def _is_compared(cursor: Cursor, page: FetchedPage) -> bool:
     return following(cursor, len(page), page.signals) is not None
 
 
-def _other_content(cursor: Cursor, rows: RawRows, says: Signals) -> str:
+def _other_content(cursor: Cursor, rows: RawRows, says: Signals, zone: tzinfo) -> str:
     """Describe a page that responds to another request; empty for the requested page."""
     if says.page not in {None, cursor.number}:
         return f"page {says.page}"
-    asked = cursor.slice
+    slice_ = cursor.slice
     for text in (*rows.texts[:1], *rows.texts[-1:]):
-        place = _PLACE.decode(text)
-        day = _DAY.match(bytes(place.event_date))
-        if day and not f"{asked.start}" <= day[1].decode() <= f"{asked.end}":
-            return f"events of {day[1].decode()}"
-        hour = _HOUR.fullmatch(bytes(place.event_hour))
-        if hour and asked.hour is not None and int(hour[1]) != asked.hour:
-            return f"events of hour {int(hour[1])}"
+        places = [*_places(_PLACE.decode(text), zone)]
+        if places and not any(_is_of(slice_, day, hour) for day, hour in places):
+            day, hour = places[0]
+            is_of_day = _is_of(slice_, day, None)
+            return f"events of hour {hour}" if is_of_day else f"events of {day}"
     return ""
 
 
-def _refuse(cursor: Cursor, other: str) -> Never:
+def _is_of(slice_: Slice, day: str | None, hour: int | None) -> bool:
+    if day is not None and not f"{slice_.start}" <= day <= f"{slice_.end}":
+        return False
+    return slice_.hour in {None, hour} or hour is None
+
+
+def _places(place: _Place, zone: tzinfo) -> Iterator[tuple[str | None, int | None]]:
+    """Yield the day and hour of an event, as far as it states them.
+
+    In a service whose hours are local, its time may be in UTC or local, and so may the day and hour
+    beside it, so one of them that fits is enough.
+    """
+    day, hour = _DAY.match(bytes(place.event_date)), _HOUR.fullmatch(bytes(place.event_hour))
+    if day or hour:
+        yield day and day[1].decode(), hour and int(hour[1])
+    if zone is UTC:
+        return
+    with suppress(ValueError, OverflowError):
+        moment = datetime.fromisoformat(bytes(place.event_time).decode("ascii").strip('"'))
+        if moment.tzinfo is None:
+            yield f"{moment:%Y-%m-%d}", moment.hour
+            moment = moment.replace(tzinfo=UTC)
+        local = moment.astimezone(zone)
+        yield f"{local:%Y-%m-%d}", local.hour
+
+
+def _refuse(session: Session, cursor: Cursor, other: str) -> Never:
     raise ProtocolError(
         f"The answers to {cursor} hold {other}: they belong to another request.",
-        remedy="Pull it again. If it happens again, look for a caching proxy.",
+        remedy="Pull it again. If it happens again, look for a caching proxy. If the service's "
+        f"hours are not in {session.config.service.zone}, name their time zone, such as "
+        "Client(service=ServiceProfile(zone='+05:30')).",
     )

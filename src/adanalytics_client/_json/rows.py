@@ -47,12 +47,7 @@ def describe(value: Json) -> str:
 
 
 def _unclear(
-    content: dict[str, Json],
-    names: Collection[str],
-    fitting: list[Json],
-    *,
-    rows_key: str | None,
-    settable: bool,
+    content: dict[str, Json], names: Collection[str], fitting: list[Json], rows_key: str | None
 ) -> ProtocolError:
     """Describe a response in which no list, or more than one, can be the list of records."""
     paths = {path: each for path, each in _members(content, _MOST_LEVELS) if _is_rows(each)}
@@ -66,11 +61,9 @@ def _unclear(
         text = f"No list of {wanted}"
         text += f": {misfits}, not a list of objects" if misfits else ""
     remedy = "Report it to us with these keys."
-    if likely and settable:
+    if likely:
         best = max(likely, key=lambda path: len(paths[path]))
-        remedy = f"Name it with rows_key=, such as {best!r}."
-    elif likely and not fitting:
-        text += f"; the answer has {_joined(likely)}, which is not one of the usual names"
+        remedy = f"Name it: Client(service=ServiceProfile(rows_key={best!r}))."
     return ProtocolError(f"{text}. Keys seen: {_keys(content)}.", remedy=remedy)
 
 
@@ -147,7 +140,8 @@ def find_rows(content: Json, *, rows_key: str | None = None, also: str | None = 
         content: the result of `parse` or `read_page`.
         rows_key: the list's name, if the caller knows it; then only lists of that name match, also
             inside any one object. With dots it is a path from the top, of any depth.
-        also: one more usual name, such as the endpoint's own.
+        also: one more usual name, such as the endpoint's own; then the usual names count if no list
+            has the name `rows_key`.
 
     Raises:
         ProtocolError: when no list or more than one matches, naming the keys found, or when there
@@ -161,13 +155,15 @@ def find_rows(content: Json, *, rows_key: str | None = None, also: str | None = 
         )
     names = {fold(rows_key)} if rows_key else {fold(each) for each in (*ROW_NAMES, also or "")}
     found = _candidates(content, names, rows_key)
+    if rows_key and also and not found:
+        return find_rows(content, also=also)
     around = found[0].around if len(found) == 1 else (content, *_inner(content, WRAPPERS))
     error = stated_error(around)
     if error and not any(map(len, found)):
         raise ProtocolError(f"The answer contains an error instead of records: {error}")
     if len(found) != 1:
         rows = [each.rows for each in found]
-        raise _unclear(content, names, rows, rows_key=rows_key, settable=also is None)
+        raise _unclear(content, names, rows, rows_key)
     return replace(found[0], error=error)
 
 

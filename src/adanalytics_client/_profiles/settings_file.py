@@ -4,10 +4,12 @@ import re
 import shlex
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
+from typing import Any
 
 from adanalytics_client._base.files import user_folder
+from adanalytics_client._base.service import ServiceProfile
 from adanalytics_client.errors import ConfigurationError
 
 DEFAULT_PROFILE = "default"
@@ -18,12 +20,16 @@ _SECRET_KEYS = frozenset({"api_key", "password", "token"})
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """One `[profile.NAME]` table; every key may be left out."""
+    """One `[profile.NAME]` table; every key may be left out.
+
+    The table `[profile.NAME.service]` is the service's profile.
+    """
 
     base_url: str | None = None
     partner: str | None = None
     email: str | None = None
     max_wait: float | None = None
+    service: ServiceProfile = field(default_factory=ServiceProfile)
 
 
 def settings_file(environment: Mapping[str, str]) -> Path:
@@ -96,10 +102,26 @@ def read_profiles(path: Path) -> Profiles:
 
 
 def _read_profile(table: object, where: str) -> Profile:
-    known = [field.name for field in fields(Profile)]
+    content = {**_table_of(Profile, table, where)}
+    if (service := content.get("service")) is not None:
+        service_of = where.replace("]", ".service]", 1)
+        content["service"] = _service_of(_table_of(ServiceProfile, service, service_of), service_of)
+    return Profile(**content)
+
+
+def _service_of(content: Mapping[str, Any], where: str) -> ServiceProfile:
+    try:
+        return ServiceProfile(**content)
+    except ConfigurationError as error:
+        raise error.amended(message=f"{where}: {error.message}") from None
+
+
+def _table_of(kind: type, table: object, where: str) -> Mapping[str, Any]:
+    """Return the content of a table that describes a `kind`; partners become one text."""
+    names = [member.name for member in fields(kind)]
     if not isinstance(table, dict):
         raise ConfigurationError(
-            f"{where} is not a table.", remedy=f"Known keys: {', '.join(known)}."
+            f"{where} is not a table.", remedy=f"Known keys: {', '.join(names)}."
         )
     if secret := sorted(_SECRET_KEYS & table.keys()):
         raise ConfigurationError(
@@ -107,10 +129,12 @@ def _read_profile(table: object, where: str) -> Profile:
             remedy="Remove it and run adanalytics login, which keeps secrets safely.",
         )
     for key, value in table.items():
-        if key not in known:
+        if key not in names:
             raise ConfigurationError(
-                f"{where} has an unknown key '{key}'.", remedy=f"Known keys: {', '.join(known)}."
+                f"{where} has an unknown key '{key}'.", remedy=f"Known keys: {', '.join(names)}."
             )
+        if key == "service":
+            continue
         kinds: tuple[type, ...] = (int, float) if key == "max_wait" else (str,)
         several = key == "partner" and isinstance(value, list)
         if any(type(each) not in kinds for each in (value if several else [value])):
@@ -120,4 +144,4 @@ def _read_profile(table: object, where: str) -> Profile:
             raise ConfigurationError(f"{where}: {key} is not {what}.", remedy=remedy)
         if several:
             table = {**table, key: ",".join(value)}
-    return Profile(**table)
+    return table

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, get_args
 from adanalytics_client._base.clock import SystemClock
 from adanalytics_client._base.dates import Day, Period, to_range
 from adanalytics_client._base.observer import Observer
+from adanalytics_client._base.service import ServiceProfile
 from adanalytics_client._base.urls import BaseUrl
 from adanalytics_client._base.validation import check_choice, import_extra, invalid, is_whole
 from adanalytics_client.dataset.layout import DATA, OURS, PartFormat, TableFormat
@@ -38,7 +39,8 @@ class Holdings:
         format: the format of the files.
         hours: the number of hours pulled for each day; 0 for a day without events.
         damaged: days whose records cannot be read, each with the reason.
-        last_hour: the beginning of the last hour with events, in UTC; None without events.
+        last_hour: the beginning of the last hour with events, in the zone of the service; None
+            without events.
         table: the format of the table; None for a dataset without a table.
     """
 
@@ -269,7 +271,7 @@ class Dataset:
         now, span = self._now_of(client), None
         if start is not None:
             span = Period(*to_range(start, end, today=now().date()))
-        report = SyncReport(now())
+        report = SyncReport(now().astimezone(UTC))
         if not dry:
             self.report = report
         opened, connection = open_store(self.place), client.connection
@@ -326,14 +328,14 @@ class Dataset:
 
         if deep and client is None:
             raise ConfigurationError("deep compares with the service.", remedy="Pass a client.")
-        now = self._now_of(client)
-        last = Period.parse(until, now().date()).last if until is not None else None
         store = open_store(self.place)
         known = Identity.read(store)
         if known is None:
             raise DatasetError(
                 f"There is no dataset at {self.place}.", remedy="Make one with a sync."
             )
+        now = self._now_of(client, known.zone)
+        last = Period.parse(until, now().date()).last if until is not None else None
         with store.lock():
             identity = self._identity(client, store) if client else known
             contents = Contents(store, identity)
@@ -360,7 +362,8 @@ class Dataset:
         records = [manifest.day(day) for day in manifest.days()]
         hours = {record.day: len(record.hours) if record.rows else 0 for record in records}
         filled = [hour for record in records for hour, of in record.by_hour.items() if of.rows]
-        last = filled[-1].start if filled else None
+        zone = ServiceProfile(zone=identity.zone).tzinfo()
+        last = filled[-1].start.replace(tzinfo=zone) if filled else None
         partner, origin, form = identity.partner, identity.origin, identity.form
         return Holdings(partner, origin, form, hours, manifest.damaged, last, identity.table)
 
@@ -430,9 +433,13 @@ class Dataset:
         files.mount(connection)
         return connection.sql(files.select())
 
-    def _now_of(self, client: "Client | None") -> Callable[[], datetime]:
+    def _now_of(self, client: "Client | None", zone: str = "UTC") -> Callable[[], datetime]:
+        """Return the clock, in the time zone of the service."""
         clock = client.connection.session.clock if client else SystemClock()
-        return self._clock or (lambda: datetime.fromtimestamp(clock.time(), tz=UTC))
+        service = client.connection.session.config.service if client else ServiceProfile(zone=zone)
+        if (given := self._clock) is not None:
+            return lambda: given().astimezone(service.tzinfo())
+        return lambda: service.now(clock.time())
 
     def _identity(self, client: "Client", store: Store, moved_from: str | None = None) -> Identity:
         """Return the identity of the dataset, which must be that of the client.
@@ -443,7 +450,8 @@ class Dataset:
         known, config = Identity.read(store), client.connection.session.config
         form = self._format or (known.form if known and not self._table else "parquet")
         table = self._table or (known.table if known and form == known.form else None)
-        ours = Identity(config.partner or "", config.base.text, form, table=table)
+        zone = config.service.zone
+        ours = Identity(config.partner or "", config.base.text, form, table=table, zone=zone)
         if known is None or not (Manifest(store).days() or store.sizes(DATA)):
             return ours
         has_moved = former is not None and former.is_at(known.origin)
@@ -454,6 +462,7 @@ class Dataset:
             ("partner", config.partner, known.partner, config.partner == known.partner, ""),
             ("service", config.base.text, known.origin, same_service, moved),
             ("format", *forms, len({*forms}) == 1, ""),
+            ("zone", zone, known.zone, zone == known.zone, ""),
         ):
             if not same:
                 raise DatasetError(

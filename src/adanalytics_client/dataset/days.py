@@ -43,12 +43,12 @@ class DayState:
 
 
 def started_hours(state: DayState, now: datetime) -> list[Hour]:
-    """List the hours of a day that have begun by a given moment in UTC."""
+    """List the hours of a day that have begun by a given moment in the zone of the service."""
     return [*hours_of(state.day)][: count_started(state, now)]
 
 
 def count_started(state: DayState, now: datetime) -> int:
-    """Count the hours of a day that have begun by a given moment in UTC.
+    """Count the hours of a day that have begun by a given moment in the zone of the service.
 
     The service lists no future days, so if a listed day seems to be in the future, the clock is
     behind, and all hours of the day count as begun.

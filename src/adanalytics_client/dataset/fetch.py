@@ -292,8 +292,7 @@ class Fetcher:
                 total = page.total
                 yield self._tables.from_jsonl(page.jsonl)
 
-        form = self.identity.form
-        finished, rows = write_hours(query, tables(), self.folder, form, asked_at)
+        finished, rows = write_hours(query, tables(), self.folder, self.identity, asked_at)
         if total is not None and total != rows:
             raise _Drift(f"{counted(rows, 'event')} arrived where the service counts {total:,}")
         if repeated := sum(each.repeated for each in finished):

@@ -37,7 +37,7 @@ EXPORTS = f"{OURS}/exports"
 
 @dataclass(frozen=True, slots=True, order=True)
 class Hour:
-    """One hour of a UTC day: the unit in which a dataset is written and checked."""
+    """One hour of a day of the service: the unit in which a dataset is written and checked."""
 
     day: date
     hour: int
@@ -63,18 +63,20 @@ class Hour:
 
     @property
     def start(self) -> datetime:
-        """Return the first moment of the hour, in UTC."""
+        """Return the first moment of the hour, if the service's days and hours are in UTC."""
         return datetime(self.day.year, self.day.month, self.day.day, self.hour, tzinfo=UTC)
 
     def is_over(self, moment: datetime) -> bool:
-        """Return whether the hour, plus an hour for late events, is over at a given moment in UTC.
+        """Return whether the hour, plus an hour for late events, is over at a given moment.
+
+        The moment is in the time zone of the service.
 
         Examples:
             >>> Hour(date(2026, 3, 1), 13).is_over(datetime(2026, 3, 1, 14, 59, tzinfo=UTC))
             False
         """
         # The end of the calendar's last hour is not representable.
-        return moment - LATENESS - timedelta(hours=1) >= self.start
+        return moment.replace(tzinfo=UTC) - LATENESS - timedelta(hours=1) >= self.start
 
 
 def hours_of(day: date) -> Iterator[Hour]:

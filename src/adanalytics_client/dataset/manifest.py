@@ -71,13 +71,17 @@ def _text(record: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """The partner and service of a dataset's events, and the format of its files and table."""
+    """The partner and service of a dataset's events, and the format of its files and table.
+
+    The `zone` is the time zone of its days and hours.
+    """
 
     partner: str
     origin: str
     form: PartFormat
     layout: int = 1
     table: TableFormat | None = None
+    zone: str = "UTC"
 
     @classmethod
     def read(cls, store: Store) -> Self | None:
@@ -114,7 +118,7 @@ class HourRecord(msgspec.Struct, frozen=True, rename={"totals": "tally"}):
         rows: its number of events; an hour without events has no file.
         size: bytes of its file; 0 without a file.
         sha256: checksum of its file in hex; empty without a file.
-        asked_at: the moment before its first page was requested, in UTC.
+        asked_at: the moment before its first page was requested, in the time zone of the service.
         fingerprint: the fingerprint of the summary row that its day agrees with; see `UNCONFIRMED`.
         totals: its counts and money; None if its events lack the fields to count them. In the
             stored records, this field is named `tally`.

@@ -72,12 +72,14 @@ class Partition:
 class HourPartition(Partition):
     """Takes tables of events and returns them hour by hour.
 
-    If all events belong to one hour that is known beforehand, pass it as `only`.
+    If all events belong to one hour that is known beforehand, pass it as `only`. The hours are in
+    the time zone `zone`.
     """
 
-    def __init__(self, folder: Path, only: Hour | None = None) -> None:
+    def __init__(self, folder: Path, only: Hour | None = None, zone: str = "UTC") -> None:
         super().__init__(folder)
         self._only = only
+        self._zone = zone
         self.rows = 0
 
     def add(self, table: Table) -> None:
@@ -87,11 +89,23 @@ class HourPartition(Partition):
             HourUnknown: for events that do not say which hour they belong to.
             ProtocolError: for events of an hour other than `only`.
         """
-        if self._only and not is_of_hour(table, self._only):
+        if self._only and not is_of_hour(table, self._only, self._zone):
             raise ProtocolError(f"The answer to {self._only} holds events of other hours.")
         self.rows += table.num_rows
-        for hour, part in [(self._only, table)] if self._only else _by_hour(table):
+        for hour, part in [(self._only, table)] if self._only else self._by_hour(table):
             self.put(hour, part)
+
+    def days(self) -> set[date]:
+        """Return the days of which there are events."""
+        return {key.day for key in (*self._held, *self._in_files) if isinstance(key, Hour)}
+
+    def _by_hour(self, table: Table) -> Iterator[tuple[Hour, Table]]:
+        numbers = _hour_numbers(table, self._zone)
+        if numbers.null_count:
+            names = "event_date and event_hour" if self._zone == "UTC" else "event_time"
+            raise HourUnknown(f"Some events have no {names}, so their hours are unknown.")
+        for number, part in _split(table, numbers.combine_chunks()):
+            yield Hour(date(1970, 1, 1) + timedelta(number // 24), number % 24), part
 
 
 def split_by_id(table: Table, groups: int) -> Iterator[tuple[int, Table]]:
@@ -100,16 +114,14 @@ def split_by_id(table: Table, groups: int) -> Iterator[tuple[int, Table]]:
     yield from _split(table, int32s(hash(each) % groups for each in ids))
 
 
-def _by_hour(table: Table) -> Iterator[tuple[Hour, Table]]:
-    days, hours = (table[name].cast(pa.int32()) for name in HOUR_COLUMNS)
-    if days.null_count or hours.null_count:
-        raise HourUnknown(
-            "Some events have no event_date and event_hour, so their hours are unknown."
-        )
-    # The hours are numbered from 1970 on.
-    keys = pc.add(pc.multiply(days, int32s([24])[0]), hours).combine_chunks()
-    for key, part in _split(table, keys):
-        yield Hour(date(1970, 1, 1) + timedelta(key // 24), key % 24), part
+def _hour_numbers(table: Table, zone: str) -> "pa.Array":
+    """Return the hours of events, numbered from 1970 on."""
+    if zone == "UTC":
+        days, hours = (table[name].cast(pa.int32()) for name in HOUR_COLUMNS)
+        return pc.add(pc.multiply(days, int32s([24])[0]), hours)
+    # A service whose hours are local may state the day and hour in UTC; only the time has a zone.
+    times = table["event_time"].cast(pa.timestamp("s", zone), safe=False)
+    return pc.divide(pc.local_timestamp(times).cast(pa.int64()), 3600).cast(pa.int32())
 
 
 def _split(table: Table, keys: "pa.Array") -> Iterator[tuple[int, Table]]:

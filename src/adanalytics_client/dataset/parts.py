@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 from pyarrow import csv
 
 from adanalytics_client.dataset.layout import Hour, PartFormat
-from adanalytics_client.dataset.manifest import UNCONFIRMED, FinishedHour, HourRecord
-from adanalytics_client.dataset.partition import HourPartition
+from adanalytics_client.dataset.manifest import UNCONFIRMED, FinishedHour, HourRecord, Identity
+from adanalytics_client.dataset.partition import HourPartition, HourUnknown
 from adanalytics_client.dataset.planning import Query
 from adanalytics_client.dataset.storage.store import Store
 from adanalytics_client.dataset.tables import (
@@ -68,7 +68,7 @@ def write_hour(
 
 
 def write_hours(
-    query: Query, tables: Iterable[Table], folder: Path, form: PartFormat, asked_at: datetime
+    query: Query, tables: Iterable[Table], folder: Path, identity: Identity, asked_at: datetime
 ) -> tuple[list[FinishedHour], int]:
     """Write the files of the wanted hours, and count the events of all hours.
 
@@ -77,13 +77,24 @@ def write_hours(
     """
     with TemporaryDirectory(dir=folder) as scratch:
         only = query.wanted[0] if query.hour is not None else None
-        partition = HourPartition(Path(scratch), only)
+        partition = HourPartition(Path(scratch), only, identity.zone)
         for table in tables:
             partition.add(table)
+        if identity.zone != "UTC" and only is None:
+            _check_days(query, partition)
         finished = [
-            write_hour(hour, partition.take(hour), folder, form, asked_at) for hour in query.wanted
+            write_hour(hour, partition.take(hour), folder, identity.form, asked_at)
+            for hour in query.wanted
         ]
     return finished, partition.rows
+
+
+def _check_days(query: Query, partition: HourPartition) -> None:
+    """Check that the times of events have the zone of the service: local ones would shift days."""
+    if any(not query.first <= day <= query.last for day in partition.days()):
+        raise HourUnknown(
+            f"Some events of {query} have times of other days, so their hours are unknown."
+        )
 
 
 def join_pieces(

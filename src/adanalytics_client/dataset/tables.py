@@ -199,9 +199,12 @@ def totals_of(table: Table) -> Totals | None:
     return Totals(counts, revenue, cost)
 
 
-def is_of_hour(table: Table, hour: Hour) -> bool:
-    """Return True if every event is of `hour`, or if any event does not state its hour."""
-    if _has_nulls(table, *HOUR_COLUMNS):
+def is_of_hour(table: Table, hour: Hour, zone: str) -> bool:
+    """Return True if every event is of `hour`, or if any event does not state its hour.
+
+    In a `zone` other than UTC, none does: these columns may be in UTC or local.
+    """
+    if zone != "UTC" or _has_nulls(table, *HOUR_COLUMNS):
         return True
     days, hours = pc.unique(table["event_date"]), pc.unique(table["event_hour"])
     return {*days.to_pylist()} <= {hour.day} and {*hours.to_pylist()} <= {hour.hour}

@@ -126,7 +126,7 @@ class Verification:
                 for table in self._held(hour, record):
                     ids.add(table)
                     rows += table.num_rows
-                    strange += not is_of_hour(table, hour)
+                    strange += not is_of_hour(table, hour, self.contents.identity.zone)
                     totals = Totals.sum([totals, totals_of(table)])
             except (ProtocolError, OSError, ValueError) as error:
                 self._totals[hour.day] = None
@@ -206,7 +206,7 @@ class Verification:
                 folder = Path(name)
                 file = client.export(first, last, to=folder / "export.csv")
                 notify(self.observer.verified, HoursVerified(hours, total, deep=True))
-                partition = HourPartition(folder)
+                partition = HourPartition(folder, zone=self.contents.identity.zone)
                 for table in self._tables.from_file(file):
                     partition.add(table)
                 for day in days_between(first, last):

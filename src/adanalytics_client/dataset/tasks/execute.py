@@ -145,7 +145,7 @@ def _receive(
 
 def sort(task: Task, file: Path, folder: Path) -> Part:
     start, tables = task.start, EventTables().from_file(file, task.section)
-    hours, rows = write_hours(start.query, tables, folder, task.identity.form, start.at)
+    hours, rows = write_hours(start.query, tables, folder, task.identity, start.at)
     return Part(start, task.number, task.of, task.stated, rows, tuple(hours))
 
 
