@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from adanalytics_client._base.service import ServiceProfile as ServiceProfile
     from adanalytics_client._base.urls import Params as Params
     from adanalytics_client._call.config import OnLimit as OnLimit
-    from adanalytics_client._call.operations import GroupBy as GroupBy
+    from adanalytics_client._call.lists import GroupBy as GroupBy
     from adanalytics_client._call.operations import Response as Response
     from adanalytics_client._call.retry import RetryPolicy as RetryPolicy
+    from adanalytics_client._events.check import Check as Check
     from adanalytics_client._events.dedupe import SeenEvents as SeenEvents
-    from adanalytics_client._events.drift import OnDrift as OnDrift
     from adanalytics_client._events.page import EventId as EventId
     from adanalytics_client._events.page import Page as Page
     from adanalytics_client._events.page import TextPage as TextPage
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from adanalytics_client._events.plan import Plan as Plan
     from adanalytics_client._events.plan import Slice as Slice
     from adanalytics_client._events.plan import Split as Split
+    from adanalytics_client._events.slice import OnDrift as OnDrift
     from adanalytics_client._exports.status import ExportFile as ExportFile
     from adanalytics_client._exports.status import ExportOrder as ExportOrder
     from adanalytics_client._exports.status import ExportPhase as ExportPhase
@@ -93,12 +94,14 @@ _HOMES = {
     "_base.service": ("ServiceProfile",),
     "_base.urls": ("Params",),
     "_call.config": ("OnLimit",),
-    "_call.operations": ("GroupBy", "Response"),
+    "_call.lists": ("GroupBy",),
+    "_call.operations": ("Response",),
     "_call.retry": ("RetryPolicy",),
+    "_events.check": ("Check",),
     "_events.dedupe": ("SeenEvents",),
-    "_events.drift": ("OnDrift",),
     "_events.page": ("EventId", "Page", "TextPage"),
     "_events.plan": ("Cut", "DateRange", "Plan", "Slice", "Split"),
+    "_events.slice": ("OnDrift",),
     "_exports.status": ("ExportFile", "ExportOrder", "ExportPhase", "ExportStatus"),
     "_json.exact": ("Json",),
     "_outputs.frames": ("Amounts",),

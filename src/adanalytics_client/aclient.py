@@ -15,9 +15,11 @@ from adanalytics_client._json.exact import Json
 
 # Exports and queries are imported by the methods that start them: most programs need only one.
 if TYPE_CHECKING:
+    from adanalytics_client._call.lists import GroupBy
+    from adanalytics_client._events.check import Check
     from adanalytics_client._events.dedupe import SeenEvents
-    from adanalytics_client._events.drift import OnDrift
     from adanalytics_client._events.plan import Split
+    from adanalytics_client._events.slice import OnDrift
     from adanalytics_client._events.typed import M
     from adanalytics_client.aevents import AsyncEventQuery
     from adanalytics_client.ajobs import AsyncExportJob
@@ -65,21 +67,23 @@ class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
 
     async def dates(self) -> list[date]:
         """Like `Client.dates`, but awaited."""
-        return await self.connection.driver.run(_operations.dates(self.connection.session))
+        from adanalytics_client._call.lists import dates
+
+        return await self.connection.driver.run(dates(self.connection.session))
 
     async def summary(
         self,
         start: Day,
         end: Day | None = None,
         *,
-        group_by: _operations.GroupBy | None = None,
+        group_by: "GroupBy | None" = None,
         params: Params | None = None,
     ) -> "Summary":
         """Like `Client.summary`, but awaited."""
-        asked = _operations.summary(
-            self.connection.session, start, end, group_by=group_by, params=params
-        )
-        return await self.connection.driver.run(asked)
+        from adanalytics_client._call.lists import summary
+
+        operation = summary(self.connection.session, start, end, group_by=group_by, params=params)
+        return await self.connection.driver.run(operation)
 
     async def request(
         self, method: str, path: str, *, params: Params | None = None, json: Json = None
@@ -97,12 +101,12 @@ class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
         split: "Split" = "hourly",
         per_page: int | None = None,
         concurrency: int = 4,
-        ordered: bool = True,
         model: "type[M] | None" = None,
         max_events: int | None = None,
         resume: str | None = None,
         seen: "SeenEvents | None" = None,
         on_drift: "OnDrift" = "raise",
+        check: "Check" = "auto",
         params: Params | None = None,
     ) -> "AsyncEventQuery[M]":
         """Like `Client.events`; do not await this call: nothing is sent until the query is read.
@@ -123,12 +127,12 @@ class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
             split=split,
             per_page=per_page,
             concurrency=concurrency,
-            ordered=ordered,
             model=model,
             max_events=max_events,
             resume=resume,
             seen=seen,
             on_drift=on_drift,
+            check=check,
             params=params,
         )
         pull = plan_pull(request, self.connection.session.config.partner)

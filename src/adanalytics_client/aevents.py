@@ -6,7 +6,7 @@ from contextlib import aclosing
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
-from adanalytics_client._events.fanout import ReadyPage
+from adanalytics_client._events.fanout import YieldedPage
 from adanalytics_client._events.page import Page, TextPage
 from adanalytics_client._events.query import PullRun, QueryBase, convert_events, each_row
 from adanalytics_client._events.typed import M
@@ -128,7 +128,7 @@ class AsyncEventQuery(QueryBase[AsyncDriver, M]):
         output = open_output(to, format, columns)
         try:
             with displayed(self._connection.session, progress=progress, plan=self.plan) as session:
-                run = PullRun(self._pull, session)
+                run = PullRun(self._pull, session, is_output=True)
                 written = 0
                 async with aclosing(self._converted(output.add, run)) as counts:
                     async for count in counts:
@@ -147,7 +147,7 @@ class AsyncEventQuery(QueryBase[AsyncDriver, M]):
         return self._each(partial(convert_events, convert), run)
 
     async def _each(
-        self, convert: Callable[[ReadyPage], T], whole: PullRun | None = None
+        self, convert: Callable[[YieldedPage], T], whole: PullRun | None = None
     ) -> AsyncGenerator[T, None]:
         """Convert each page in a thread."""
         run = whole or PullRun(self._pull, self._connection.session)

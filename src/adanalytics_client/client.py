@@ -15,9 +15,11 @@ from adanalytics_client._json.exact import Json
 
 # Exports and queries are imported by the methods that start them: most programs need only one.
 if TYPE_CHECKING:
+    from adanalytics_client._call.lists import GroupBy
+    from adanalytics_client._events.check import Check
     from adanalytics_client._events.dedupe import SeenEvents
-    from adanalytics_client._events.drift import OnDrift
     from adanalytics_client._events.plan import Split
+    from adanalytics_client._events.slice import OnDrift
     from adanalytics_client._events.typed import M
     from adanalytics_client.events import EventQuery
     from adanalytics_client.jobs import ExportJob
@@ -113,14 +115,16 @@ class Client(ClientBase[HttpClient, SyncDriver]):
             >>> client.dates()
             [datetime.date(2026, 1, 15), datetime.date(2026, 1, 16)]
         """
-        return self.connection.driver.run(_operations.dates(self.connection.session))
+        from adanalytics_client._call.lists import dates
+
+        return self.connection.driver.run(dates(self.connection.session))
 
     def summary(
         self,
         start: Day,
         end: Day | None = None,
         *,
-        group_by: _operations.GroupBy | None = None,
+        group_by: "GroupBy | None" = None,
         params: Params | None = None,
     ) -> "Summary":
         """Return aggregated metrics for the days from `start` to `end`, both included.
@@ -139,10 +143,10 @@ class Client(ClientBase[HttpClient, SyncDriver]):
             >>> client.summary("2026-01-01", "2026-01-31", group_by="campaign").rows[0].ecpm
             Decimal('1.407724')
         """
-        asked = _operations.summary(
-            self.connection.session, start, end, group_by=group_by, params=params
-        )
-        return self.connection.driver.run(asked)
+        from adanalytics_client._call.lists import summary
+
+        operation = summary(self.connection.session, start, end, group_by=group_by, params=params)
+        return self.connection.driver.run(operation)
 
     def request(
         self, method: str, path: str, *, params: Params | None = None, json: Json = None
@@ -179,12 +183,12 @@ class Client(ClientBase[HttpClient, SyncDriver]):
         split: "Split" = "hourly",
         per_page: int | None = None,
         concurrency: int = 4,
-        ordered: bool = True,
         model: "type[M] | None" = None,
         max_events: int | None = None,
         resume: str | None = None,
         seen: "SeenEvents | None" = None,
         on_drift: "OnDrift" = "raise",
+        check: "Check" = "auto",
         params: Params | None = None,
     ) -> "EventQuery[M]":
         """Return a query for the log-level events from `start` to `end`, both included.
@@ -203,28 +207,29 @@ class Client(ClientBase[HttpClient, SyncDriver]):
             split: with `hourly`, there is one query per hour, as the service advises for days with
                 many events; with `daily`, one per day; with `none`, one for the whole range. `auto`
                 begins with the whole range and continues with days or hours if there are too many
-                pages.
+                pages: a day with few events costs one request with `auto`, and 24 with `hourly`.
             per_page: events per page, 1 to 10,000; by default the value in the `resume` token.
                 Without a token, the default is 10,000 or `max_events`, whichever is less.
             concurrency: the maximum number of requests in flight, 1 to 64. The first page is
                 fetched on its own, so reading just one event costs only one request. After that,
                 the number of requests in flight doubles with each page that you read.
-            ordered: True yields pages in the order of the plan, False as they arrive.
             model: the type of an event: any type that pydantic validates; by default `Event`.
             max_events: stop after this many events. With a limit, pages are fetched one at a time,
                 so that no page is fetched unnecessarily.
             resume: the `token` of a page of the same query; the pull continues after that page, or
                 repeats that page if `max_events` cut it short.
             seen: ids of events to skip, from earlier pulls; the pull adds the ids of new events.
-            on_drift: what to do if a query ends with fewer events than its pages announced, because
-                its pages shifted while they were read. `raise` repeats the query up to twice,
-                yields the events that are new, and raises ProtocolError if events are still
-                missing; `warn` accepts the events that arrived and logs a warning. With `raise`,
-                queries whose response had no body are checked at the end of the pull, and repeated
-                once if events are missing.
+            on_drift: what to do if events differ in number from what the service states, or if it
+                states that a response is not whole. `raise` repeats a query with missing events up
+                to twice, yields the events that are new, and raises ProtocolError if the numbers
+                still differ; `warn` accepts the events that arrived and logs a warning.
+            check: when to compare the pull as a whole with the service's own count of the range,
+                which costs one request at the end. `auto` compares what becomes a file, and other
+                pulls only in doubt, such as when a page states no total; `always` compares each
+                pull; `none` compares none, and each query only with its own total. A pull of one
+                hour, with `max_events` or with `params` is not compared.
             params: further query parameters that the service accepts, such as `{"campaign_id": 7}`;
-                a `resume` token works only with the same `params`. With `params`, the client cannot
-                use a summary to check for missing events.
+                a `resume` token works only with the same `params`.
 
         Raises:
             ConfigurationError: when an argument is wrong; the error names it.
@@ -244,12 +249,12 @@ class Client(ClientBase[HttpClient, SyncDriver]):
             split=split,
             per_page=per_page,
             concurrency=concurrency,
-            ordered=ordered,
             model=model,
             max_events=max_events,
             resume=resume,
             seen=seen,
             on_drift=on_drift,
+            check=check,
             params=params,
         )
         pull = plan_pull(request, self.connection.session.config.partner)

@@ -6,7 +6,7 @@ from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, overload
 
-from adanalytics_client._events.fanout import ReadyPage
+from adanalytics_client._events.fanout import YieldedPage
 from adanalytics_client._events.page import Page, TextPage
 from adanalytics_client._events.query import PullRun, QueryBase, convert_events, each_row
 from adanalytics_client._events.typed import M
@@ -48,7 +48,7 @@ class EventQuery(QueryBase[SyncDriver, M]):
     @overload
     def __iter__(self) -> Generator[M, None, None]: ...  # noqa: PYI058  # callers may close it
     def __iter__(self) -> Generator[Any, None, None]:
-        """Yield events as models, in the order of the plan unless `ordered=False`.
+        """Yield events as models, in the order of the plan.
 
         Raises:
             AdAnalyticsError: when a page cannot be fetched; the events before it have already been
@@ -230,7 +230,7 @@ class EventQuery(QueryBase[SyncDriver, M]):
         output = open_output(to, format, columns)
         try:
             with displayed(self._connection.session, progress=progress, plan=self.plan) as session:
-                run = PullRun(self._pull, session)
+                run = PullRun(self._pull, session, is_output=True)
                 written = 0
                 with closing(self._converted(output.add, run)) as counts:
                     for count in counts:
@@ -249,7 +249,7 @@ class EventQuery(QueryBase[SyncDriver, M]):
         return self._each(partial(convert_events, convert), run)
 
     def _each(
-        self, convert: Callable[[ReadyPage], T], whole: PullRun | None = None
+        self, convert: Callable[[YieldedPage], T], whole: PullRun | None = None
     ) -> Generator[T, None, None]:
         """Convert each page.
 

@@ -19,6 +19,9 @@ A `datetime`, a `pandas.Timestamp` or a `numpy.datetime64` stands for its day in
 zone, the value is read as UTC.
 """
 
+LATENESS = timedelta(hours=2)
+"""How long after its end an hour may still get events: the service loads its logs by the hour."""
+
 # date.fromisoformat alone would also accept 2026-W03-4.
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}|\d{8}", re.ASCII)
 _MONTHS = re.compile(r"(\d{4})(?:-(\d{2})|-Q([1-4]))?", re.ASCII)

@@ -17,6 +17,7 @@ from adanalytics_client._call.exchange import SILENT_WAIT, Exchange, announce, e
 from adanalytics_client._call.failures import (
     Setback,
     failure_setback,
+    incomplete_setback,
     status_setback,
     unreadable_setback,
 )
@@ -32,6 +33,10 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 NO_CONTENT = 204
+
+_ACCEPTED = 202
+# OK, Created, Non-Authoritative Information, No Content, Reset Content.
+_WHOLE = frozenset({200, 201, 203, NO_CONTENT, 205})
 
 # Below this size a thread hop costs more than the parse that it would move.
 _QUICK_BODY = 65_536
@@ -60,6 +65,8 @@ class Rules:
         repeatable: whether the request may be sent again even if it may have arrived.
         carry: whether the credential follows a redirect within the base origin.
         patient: whether the service may be down for as long as `RetryPolicy.patience` says.
+        whole: whether the response must be all of the data; then a 202 (RFC 9110, section 15.3.3)
+            is requested again, and a 206 or another success for a part is refused.
         appears_by: for a file: until then an answer may mean that it does not exist yet.
     """
 
@@ -67,6 +74,7 @@ class Rules:
     repeatable: bool = True
     carry: bool = True
     patient: bool = False
+    whole: bool = False
     appears_by: Deadline | None = None
 
 
@@ -326,6 +334,8 @@ def call(
             )
         if not 200 <= outcome.status < 300:
             return status_setback(session, outcome, exchanged.url, repeatable=rules.repeatable)
+        if rules.whole and outcome.status not in _WHOLE:
+            return incomplete_setback(session, outcome, again=outcome.status == _ACCEPTED)
         try:
             # The size of the body that a sink has kept is not known here.
             if sink is None and len(outcome.body) < _QUICK_BODY:

@@ -201,6 +201,15 @@ def _meaning(status: int, advice: str | None) -> tuple[type[StatusError], str, s
     return InvalidRequest, "The service refused the request", "Ask the service what it means."
 
 
+def incomplete_setback(session: Session, reply: Reply, *, again: bool) -> Setback:
+    """Describe the problem of a success whose status says that the data are not all here."""
+    problem = ProtocolError(
+        f"Status {reply.status}: the service says that its response is not the whole.",
+        remedy="Try later, or report it to the service.",
+    )
+    return Setback(problem, again, retry_after(reply.head, session.clock.time()))
+
+
 def unreadable_setback(reply: Reply, error: NotJson, *, repeatable: bool) -> Setback:
     """Describe the problem of a success without JSON, as proxies send while a service restarts."""
     kind = (reply.head.get("content-type") or "no content type").partition(";")[0]

@@ -8,11 +8,11 @@ from datetime import date
 from adanalytics_client._base.dates import days_between
 from adanalytics_client._base.effects import Operation
 from adanalytics_client._base.observer import PullPlanned
-from adanalytics_client._call.operations import dates
+from adanalytics_client._call.lists import dates
 from adanalytics_client._call.session import Session
 from adanalytics_client._events.counts import DayCounts, optional, request_counts
 from adanalytics_client._events.page import FetchedPage
-from adanalytics_client._events.paging import Cursor, Signals, following, page_count
+from adanalytics_client._events.paging import Cursor, page_count
 from adanalytics_client._events.plan import DateRange, Plan, begun, check_slices, runs_of, slices_of
 from adanalytics_client._events.reader import PageReader
 from adanalytics_client._events.resume import Position
@@ -131,15 +131,15 @@ class Planner:
         self, session: Session, cursor: Cursor, page: FetchedPage
     ) -> Operation[FetchedPage | Position]:
         """Choose between more pages of the whole range and smaller slices."""
-        ahead, size = following(cursor, len(page), page.signals), len(page)
+        ahead, size = page.ahead, len(page)
         if ahead is None or (self.plan.hour is not None and cursor.slice.start == cursor.slice.end):
             return page
-        if page.signals.silent and size < self.plan.per_page:
+        if page.signals.total is None and page.signals.pages is None and size < self.plan.per_page:
             # This is the only page, or one that the service cut silently: the next page shows
             # which. If that is the same page again, the error is raised after this page.
-            beyond = yield from self.reader.read(session, Cursor(cursor.slice, ahead.number))
-            if not len(beyond):
-                return replace(page, signals=Signals(more=False))
+            next_page = yield from self.reader.read(session, ahead)
+            if not len(next_page) and not page.signals.further:
+                return replace(page, ahead=None)
         bounds = [each for each in (_total(page), self.plan.max_events) if each is not None]
         if bounds and min(bounds) <= MOST_FULL_PAGES * size:
             return page
@@ -154,18 +154,14 @@ class Planner:
         if self.plan.before is not None:
             ranges = [*begun(ranges, self.plan.before, self.plan.hour)]
         check_slices(ranges, self.plan.hour)
-        # The total also counts the events of days and hours that are left out.
-        whole = len(self._days()) == (cursor.slice.end - cursor.slice.start).days + 1
-        whole = whole and self.plan.before is None
-        total = page.signals.total if whole else None
         slices = slices_of(ranges, self.plan.hour)
         requests = requests_of(ranges, counts, size=size, hour=self.plan.hour)
         planned = self._bounded(len(slices), requests, sum(counts.values()), size)
-        return Position(slices, tuple(ranges), total=total, planned=planned)
+        return Position(slices, tuple(ranges), planned=planned)
 
     def _rest_of(self, cursor: Cursor, page: FetchedPage) -> PullPlanned | None:
         """Count the pages after the first, if any follow and their number is known."""
-        pages = page_count(cursor, len(page), page.signals)
+        pages = page_count(cursor, page.ahead, page.signals)
         if pages is None or pages == 1:
             return None
         size = len(page)

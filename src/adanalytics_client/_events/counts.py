@@ -5,7 +5,7 @@ from datetime import date
 from typing import TYPE_CHECKING, TypeVar
 
 from adanalytics_client._base.effects import Operation
-from adanalytics_client._call.operations import summary
+from adanalytics_client._call.lists import summary
 from adanalytics_client._call.session import Session
 from adanalytics_client._json.columns import count_events
 from adanalytics_client.errors import AuthenticationError, ProtocolError, RateLimited, StatusError

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from adanalytics_client._base.validation import invalid, is_whole
-from adanalytics_client._events.page import EventId, FetchedPage, is_id
+from adanalytics_client._events.page import EventId, FetchedPage, ids_of, is_id
 from adanalytics_client.errors import ConfigurationError
 
 # Two of a billion different ids agree by chance with a probability below 1 in 10^20.
@@ -136,19 +136,20 @@ class Deduplicator:
         """
         if self._seen is None or self._fresh is None:
             return page
-        known: list[bool] = []
+        repeats: list[bool] = []
         passed = 0
-        ids = page.identified().ids or ()
+        ids = page.keys.ids if page.keys else ids_of(page.rows)
         self._warn(page, ids)
-        for each in ids:
-            gone = each is not None and (each in self._seen or each in self._fresh)
-            known.append(gone)
+        for event_id in ids:
+            # Not those of this pull: events that share an id may differ.
+            gone = event_id is not None and event_id in self._seen
+            repeats.append(gone)
             if gone:
                 self._fresh.repeated += 1
             elif remaining is None or passed < remaining:
                 passed += 1
-                self._fresh.add([each] if each is not None else [])
-        return page.without(known)
+                self._fresh.add([event_id] if event_id is not None else [])
+        return page.without(repeats)
 
     def settle(self) -> None:
         """Add the ids collected since the last call to `seen`."""

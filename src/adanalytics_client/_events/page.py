@@ -3,53 +3,90 @@
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import compress
-from typing import Any, TypeGuard, cast
+from functools import lru_cache
+from typing import Any, TypeGuard
+from uuid import UUID
 
 import msgspec
 
 from adanalytics_client._base.observer import PageDrift, PartialAnswer, PullPlanned
-from adanalytics_client._events.paging import Signals
+from adanalytics_client._events.paging import Cursor
 from adanalytics_client._events.plan import Slice
 from adanalytics_client._json.exact import Json
 from adanalytics_client._json.raw import RawRows
+from adanalytics_client._json.rows import fold
+from adanalytics_client._shapes.page import Signals
+from adanalytics_client.errors import StatusError
 
 EventId = str | int
 """An id is text or a whole number; the number 1 and the text "1" are different ids."""
 
+_NO_IDS = frozenset({"", str(UUID(int=0))})
+# Of the reference server, of the ad server's log format (`ymdh`), and of Elasticsearch.
+_TIMES = frozenset({"eventtime", "eventdate", "ymdh", "timestamp"})
 _DIGEST = 8
 
 
-class _Identified(msgspec.Struct, gc=False):
-    event_id: Any = None
-
-
-_IDENTIFIED = msgspec.json.Decoder(_Identified)
+_NAMED = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 def is_id(value: object) -> TypeGuard[EventId]:
-    return isinstance(value, EventId) and not isinstance(value, bool)
+    """Return whether a value identifies an event; an empty text or the nil UUID names none."""
+    is_text_or_number = isinstance(value, EventId) and not isinstance(value, bool)
+    return is_text_or_number and value not in _NO_IDS
 
 
 def ids_of(rows: RawRows) -> list[EventId | None]:
     """Read the ids of events; None for an event without one."""
-    found = [each.event_id for each in map(_IDENTIFIED.decode, rows.texts)]
+    names = (name for text in rows.texts[:1] for name in _NAMED.decode(text))
+    decoder = _id_decoder(next((name for name in names if fold(name) == "eventid"), "event_id"))
+    ids = [event.id for event in map(decoder.decode, rows.texts)]
     # If all events have ids, none is checked singly: that would cost as much as reading them.
-    if {*map(type, found)} <= {str, int}:
-        return found
-    return [each if is_id(each) else None for each in found]
+    if {*map(type, ids)} <= {str, int} and _NO_IDS.isdisjoint(ids):
+        return ids
+    return [value if is_id(value) else None for value in ids]
 
 
-def keys_of(rows: RawRows, ids: Sequence[EventId | None]) -> Sequence[EventId | bytes]:
-    """Return the ids of events, and the text of each event without one."""
-    if None not in ids:
-        return cast("Sequence[EventId]", ids)
-    pairs = zip(rows.texts, ids, strict=True)
-    return [bytes(text) if each is None else each for text, each in pairs]
+@lru_cache(maxsize=8)
+def _id_decoder(name: str) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(
+        msgspec.defstruct("Identified", [("id", Any, None)], rename={"id": name}, gc=False)
+    )
 
 
-def mark_of(keys: Sequence[EventId | bytes]) -> str:
-    return hashlib.blake2b(msgspec.json.encode(keys), digest_size=_DIGEST).hexdigest()
+def has_time(rows: RawRows) -> bool:
+    """Return whether the first event has a field that is known to hold its time."""
+    return any(fold(name) in _TIMES for text in rows.texts[:1] for name in _NAMED.decode(text))
+
+
+@dataclass(frozen=True, slots=True)
+class PageKeys:
+    """What tells the events of a page from those of other pages.
+
+    Attributes:
+        ids: the id of each event; None for an event without one.
+        texts: the hash of each event's text, in this process; empty if no event has an id.
+        mark: a digest of the ids, and of the texts of events without one.
+        distinguish: whether two pages of such events can be told to be the same, because each
+            event has an id or a time.
+    """
+
+    ids: Sequence[EventId | None]
+    texts: Sequence[int]
+    mark: str
+    distinguish: bool
+
+    @classmethod
+    def of(cls, rows: RawRows) -> "PageKeys":
+        ids = ids_of(rows)
+        marks: list[EventId | bytes] = [
+            bytes(text) if value is None else value
+            for text, value in zip(rows.texts, ids, strict=True)
+        ]
+        digest = hashlib.blake2b(msgspec.json.encode(marks), digest_size=_DIGEST).hexdigest()
+        missing = ids.count(None)
+        texts = [] if missing == len(ids) else [*map(hash, map(bytes, rows.texts))]
+        return cls(ids, texts, digest, not missing or has_time(rows))
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,34 +96,32 @@ class FetchedPage:
     Attributes:
         rows: its events.
         signals: the page metadata of the response.
-        ids: the ids of the events, if the page must be compared with others of its slice.
-        partial: an error that the response states beside the events.
-        has_body: whether the response had a body.
+        ahead: the cursor of the page that follows it in its slice; None for the last page.
+        keys: the keys of its events, if the page must be compared with others of its slice.
+        doubt: why it may hide events although it has none, in words; empty for no doubt.
+        partial: the statement of the response that it is not whole, if that was accepted.
+        refusal: the error that the service sent instead of a page behind the last good one.
         planned: what the first page of an auto pull shows of the others.
     """
 
     rows: RawRows
     signals: Signals
-    ids: Sequence[EventId | None] | None = field(default=None, repr=False)
+    ahead: Cursor | None = None
+    keys: PageKeys | None = field(default=None, repr=False)
+    doubt: str = ""
     partial: PartialAnswer | None = None
-    has_body: bool = True
+    refusal: StatusError | None = None
     planned: PullPlanned | None = None
 
     def __len__(self) -> int:
         return len(self.rows)
 
-    def identified(self) -> "FetchedPage":
-        return self if self.ids is not None else replace(self, ids=ids_of(self.rows))
+    def with_keys(self) -> "FetchedPage":
+        return self if self.keys is not None else replace(self, keys=PageKeys.of(self.rows))
 
     def without(self, gone: Sequence[bool]) -> "FetchedPage":
-        if not any(gone):
-            return self
-        kept = [not each for each in gone]
-        return replace(
-            self,
-            rows=self.rows.without(gone),
-            ids=None if self.ids is None else [*compress(self.ids, kept)],
-        )
+        """Return the page without the marked events; it has no keys."""
+        return replace(self, rows=self.rows.without(gone), keys=None) if any(gone) else self
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +137,8 @@ class Page:
             continue after this page, even in another process. If `max_events` cut the page short,
             the repeated query yields the whole page again.
         total: the number of events on all pages of the slice, if the service states it.
-        drift: the drift on this page (repeated events or a contradiction), or None.
-        partial: an error that the service sent along with the events, or None.
+        drift: the drift on this page (repeated events, or another number than stated), or None.
+        partial: the service's statement that the page is not whole, or None.
         request_id: the `X-Request-Id` of the response, to quote when you contact support.
 
     Examples:

@@ -11,17 +11,17 @@ from adanalytics_client._base.effects import Fanout, Operation
 from adanalytics_client._base.observer import BytesWritten, notify
 from adanalytics_client._base.urls import Params, further_params
 from adanalytics_client._base.validation import invalid, is_whole
+from adanalytics_client._call.lists import MOST_PAGES
 from adanalytics_client._call.session import Connection, Session
 from adanalytics_client._events.auto import Planner
-from adanalytics_client._events.counts import request_counts
+from adanalytics_client._events.check import Check, Comparison, PullCheck, compare
 from adanalytics_client._events.dedupe import Deduplicator, SeenEvents, check_seen
-from adanalytics_client._events.drift import OnDrift, report_drift
-from adanalytics_client._events.end_check import SummaryRequest
-from adanalytics_client._events.fanout import Fetched, Job, PageFanout, ReadyPage
+from adanalytics_client._events.fanout import Fetched, Job, PageFanout, YieldedPage
 from adanalytics_client._events.page import Page, TextPage
-from adanalytics_client._events.plan import Plan, Split, make_plan
+from adanalytics_client._events.plan import Plan, Slice, Split, make_plan
 from adanalytics_client._events.reader import PageReader
 from adanalytics_client._events.resume import Position, read_token, token_of
+from adanalytics_client._events.slice import OnDrift, SliceRules, report_drift
 from adanalytics_client._events.typed import M, Typed
 from adanalytics_client._json.exact import Json
 from adanalytics_client._json.raw import RawRows
@@ -44,12 +44,12 @@ class EventRequest(Generic[M]):
     split: Split
     per_page: int | None
     concurrency: int
-    ordered: bool = True
     model: type[M] | None = None
     max_events: int | None = None
     resume: str | None = field(repr=False)
     seen: SeenEvents | None = None
     on_drift: OnDrift
+    check: Check = "auto"
     params: Params | None = None
 
     def __post_init__(self) -> None:
@@ -65,6 +65,8 @@ class EventRequest(Generic[M]):
             )
         if self.on_drift not in get_args(OnDrift):
             raise invalid("on_drift", self.on_drift, "Choose raise or warn.")
+        if self.check not in get_args(Check):
+            raise invalid("check", self.check, "Choose auto, always or none.")
         check_seen(self.seen)
 
 
@@ -88,7 +90,7 @@ class Pull(Generic[M]):
         """Return a function that makes models of a page's events."""
         return (self.typed or Typed.of(None)).read
 
-    def page(self, ready: ReadyPage) -> Page:
+    def page(self, ready: YieldedPage) -> Page:
         """Make a page of dicts; a number that Python cannot hold is a ProtocolError."""
         return Page(
             ready.cursor.slice,
@@ -102,7 +104,7 @@ class Pull(Generic[M]):
             ready.page.rows.source.request_id,
         )
 
-    def text_page(self, ready: ReadyPage) -> TextPage:
+    def text_page(self, ready: YieldedPage) -> TextPage:
         """Make a page of text without decoding its events."""
         return TextPage(
             ready.cursor.slice,
@@ -121,28 +123,43 @@ class Pull(Generic[M]):
 class PullRun:
     """One run of a pull; `fanout` chooses the pages to fetch and to yield."""
 
-    def __init__(self, pull: Pull[M], session: Session) -> None:
-        request, plan = pull.request, pull.plan
+    def __init__(self, pull: Pull[M], session: Session, *, is_output: bool = False) -> None:
+        request, plan, config = pull.request, pull.plan, session.config
+        position = pull.position or Position(plan.slices, plan.ranges)
         self._deduplicator = Deduplicator(request.seen)
-        self.fanout: Fanout[Job, Fetched, ReadyPage] = PageFanout(
+        check = PullCheck(
+            plan,
+            position,
+            check=request.check,
+            is_output=is_output,
+            is_bounded=request.max_events is not None,
+            strict=request.on_drift == "raise",
+        )
+        self.fanout: Fanout[Job, Fetched, YieldedPage] = PageFanout(
             plan,
             concurrency=request.concurrency,
-            ordered=request.ordered,
+            check=check,
+            rules=SliceRules(request.on_drift, config.limit or MOST_PAGES),
             max_events=request.max_events,
-            position=pull.position,
-            on_drift=request.on_drift,
+            position=position,
             report=partial(report_drift, session.observer),
             announce=partial(notify, session.observer.plan),
             leave_out=self._deduplicator.filter,
         )
-        reader = PageReader(plan.per_page, plan.params)
+        reader = PageReader(
+            plan.per_page,
+            plan.params,
+            whole=Slice(plan.start, plan.end),
+            accept_partial=request.on_drift == "warn",
+            begun=pull.position is not None,
+        )
         unplanned = plan.split == "auto" and pull.position is None
         self._session = session
         self._pages = Planner(reader, plan) if unplanned else reader
 
     def fetch(self, job: Job) -> Operation[Fetched]:
-        if isinstance(job, SummaryRequest):
-            return request_counts(self._session, job.start, job.end)
+        if isinstance(job, Comparison):
+            return compare(self._session, job)
         return self._pages.fetch(self._session, job)
 
     def written(self, size: int | None) -> None:
@@ -236,7 +253,7 @@ def each_row(events: RawRows) -> Iterator[dict[str, Json]]:
         yield from part.rows()
 
 
-def convert_events(convert: Callable[[RawRows], T], ready: ReadyPage) -> T:
+def convert_events(convert: Callable[[RawRows], T], ready: YieldedPage) -> T:
     """Convert the events of a page; what an output cannot hold becomes a ProtocolError."""
     events = ready.page.rows
     source = events.source

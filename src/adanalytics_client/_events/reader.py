@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from functools import partial
 from typing import Never
@@ -13,16 +13,23 @@ import msgspec
 from adanalytics_client._base.effects import Offload, Operation, Reply
 from adanalytics_client._base.observer import PageReceived, notify
 from adanalytics_client._base.urls import with_query
-from adanalytics_client._call.attempts import NO_CONTENT, Answer, Rules, call
-from adanalytics_client._call.operations import exchange_of, get_json, report_partial
+from adanalytics_client._call.attempts import Answer, Rules, call
+from adanalytics_client._call.operations import (
+    check_whole,
+    exchange_of,
+    get_json,
+    is_empty,
+    report_warning,
+)
 from adanalytics_client._call.session import Session
 from adanalytics_client._events.page import FetchedPage
-from adanalytics_client._events.paging import Cursor, Signals, following, page_count, signals
+from adanalytics_client._events.paging import Cursor, following, page_count
 from adanalytics_client._events.plan import Slice
 from adanalytics_client._json.exact import Json
 from adanalytics_client._json.raw import LEVELS, PageSource, RawRows, read_page
 from adanalytics_client._json.rows import Found, find_rows
-from adanalytics_client.errors import ProtocolError
+from adanalytics_client._shapes.page import Signals, signals, stated_shortfall, stated_warnings
+from adanalytics_client.errors import ProtocolError, StatusError
 
 _DAY = re.compile(rb'"(\d{4}-\d\d-\d\d)')
 _HOUR = re.compile(rb'"?(\d\d?)"?')
@@ -31,6 +38,13 @@ _HOUR = re.compile(rb'"?(\d\d?)"?')
 # first repeat closes the connection and the second opens a new one (RFC 9112, section 9.6).
 _CLOSE = ("connection", "close")
 _REPEATS = 2
+
+
+# A page behind the last one is no page (404), or no satisfiable range (416). A service that refuses
+# its number (400, 422) may do the same where it limits the depth of pages.
+_NOT_FOUND = 404
+_NO_PAGE = frozenset({_NOT_FOUND, 416})
+_REFUSED_PAGE = frozenset({400, 422})
 
 
 class _Place(msgspec.Struct):
@@ -44,21 +58,40 @@ _PLACE = msgspec.json.Decoder(_Place)
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """The content of a response; `other` describes one that belongs to another request."""
+    """The content of a response.
+
+    Attributes:
+        around: the objects around the events.
+        error: what the service states to be wrong.
+        doubt: why the page may hide events although it has none.
+        other: describes a page that belongs to another request; empty for the requested page.
+    """
 
     rows: RawRows
     signals: Signals
+    around: tuple[dict[str, Json], ...] = ()
     error: str = ""
+    doubt: str = ""
     other: str = ""
 
 
 @dataclass(slots=True)
 class PageReader:
-    """Fetches and reads the pages of one pull; `begun` once one has arrived."""
+    """Fetches and reads the pages of one pull.
+
+    Attributes:
+        whole: all days of the pull.
+        accept_partial: whether to take the events of a response that states that it is not whole.
+        begun: whether a page has arrived.
+        warnings: the warnings of the service that were logged.
+    """
 
     per_page: int
     params: tuple[tuple[str, str], ...] = ()
+    whole: Slice | None = None
+    accept_partial: bool = False
     begun: bool = False
+    warnings: set[str] = field(default_factory=set)
 
     def fetch(self, session: Session, cursor: Cursor) -> Operation[FetchedPage]:
         """Fetch a page and report it to the observer; see `read`."""
@@ -68,27 +101,52 @@ class PageReader:
 
     def read(self, session: Session, cursor: Cursor) -> Operation[FetchedPage]:
         """Fetch a page that may turn out not to be used."""
-        answer, read = yield from self._try(session, cursor)
-        for _ in range(_REPEATS):
-            if read.other:
-                answer, read = yield from self._try(session, cursor, _CLOSE)
+        try:
+            answer, read = yield from self._try(session, cursor)
+            for _ in range(_REPEATS):
+                if read.other:
+                    answer, read = yield from self._try(session, cursor, _CLOSE)
+        except StatusError as error:
+            return (yield from self._absent(session, cursor, error))
         if read.other:
             answer.checked(session.credentials, partial(_refuse, session, cursor, read.other))
+        for text in stated_warnings(read.around, answer.reply.head.headers):
+            report_warning(session, text, self.warnings)
+        partial_answer = check_whole(session, answer, read.error, accept=self.accept_partial)
         source = PageSource(str(cursor), *exchange_of(session, answer))
         page = FetchedPage(
             replace(read.rows, source=source),
             read.signals,
-            partial=report_partial(session, answer, read.error),
-            has_body=not _is_empty(answer.reply),
+            following(cursor, len(read.rows), read.signals, self.per_page),
+            doubt=read.doubt,
+            partial=partial_answer,
         )
         if _is_compared(cursor, page):
-            page = yield Offload(page.identified)
+            page = yield Offload(page.with_keys)
         return page
 
     def report(self, session: Session, cursor: Cursor, page: FetchedPage) -> None:
-        pages = page_count(cursor, len(page), page.signals)
+        pages = page_count(cursor, page.ahead, page.signals)
         received = PageReceived(str(cursor.slice), cursor.number, len(page), pages)
         notify(session.observer.page, received)
+
+    def _absent(
+        self, session: Session, cursor: Cursor, error: StatusError
+    ) -> Operation[FetchedPage]:
+        """Return an empty page if the status means that there is none; else raise the error."""
+        if not cursor.is_first_page and error.status in _NO_PAGE:
+            return FetchedPage(RawRows(), Signals())
+        if not cursor.is_first_page and error.status in _REFUSED_PAGE:
+            return FetchedPage(RawRows(), Signals(), refusal=error)
+        if error.status != _NOT_FOUND:
+            raise error
+        if not self.begun:
+            # Either these days have no events, or the partner or the address is wrong.
+            if self.whole is None or self.whole == cursor.slice:
+                raise error
+            yield from PageReader(1, self.params).read(session, Cursor(self.whole))
+            self.begun = True
+        return FetchedPage(RawRows(), Signals(), doubt="the answer was 404")
 
     def _try(
         self, session: Session, cursor: Cursor, *headers: tuple[str, str]
@@ -98,46 +156,49 @@ class PageReader:
         url = with_query(session.address("events"), parameters)
         request = get_json(url)
         request = replace(request, headers=(*request.headers, *headers))
-        rules, parse = Rules(patient=self.begun), partial(_parse, session)
+        rules, parse = Rules(patient=self.begun, whole=True), partial(_parse, session)
         answer = yield from call(session, request, parse, rules)
-        if _is_empty(answer.reply):
+        if is_empty(answer.reply):
             answer = yield from call(session, request, parse, rules)
         self.begun = True
         return answer, answer.checked(session.credentials, partial(_read, session, answer, cursor))
 
 
 def _parse(session: Session, reply: Reply) -> Json:
-    if _is_empty(reply):
+    if is_empty(reply):
         return None
     rows_key = session.config.service.rows_key or ""
     return read_page(reply.body, max(LEVELS, 1 + rows_key.count(".")))
 
 
 def _read(session: Session, answer: Answer[Json], cursor: Cursor) -> _Read:
-    if _is_empty(answer.reply):
-        stated = signals(Found([], ()), answer.reply.head.headers).total or cursor.total
-        if stated or not cursor.untouched:
+    headers = answer.reply.head.headers
+    if is_empty(answer.reply):
+        stated = signals(Found([], ()), headers).total or cursor.total
+        if stated or not cursor.is_first_page:
             raise ProtocolError(
                 f"The answer to {cursor} was empty twice.",
                 remedy="Pull it again, and report it to the service.",
             )
-        return _Read(RawRows(), Signals())
+        return _Read(RawRows(), Signals(), doubt="the answer had no body")
     found = find_rows(answer.value, rows_key=session.config.service.rows_key)
-    says = signals(found, answer.reply.head.headers)
+    says = signals(found, headers)
     rows = found.rows if isinstance(found.rows, RawRows) else RawRows()
-    other = _other_content(cursor, rows, says, session.config.service.tzinfo())
-    return _Read(rows, says, found.error, other)
-
-
-def _is_empty(reply: Reply) -> bool:
-    return reply.status == NO_CONTENT or not reply.body
+    return _Read(
+        rows,
+        says,
+        found.around,
+        found.error or stated_shortfall(found.around, headers),
+        doubt="" if found.is_list else "the answer had no list",
+        other=_other_content(cursor, rows, says, session.config.service.tzinfo()),
+    )
 
 
 def _is_compared(cursor: Cursor, page: FetchedPage) -> bool:
     """Return whether a page must be compared with others of its slice."""
     if cursor.number > 1 or cursor.attempt or (page.signals.total or 0) > len(page):
         return True
-    return following(cursor, len(page), page.signals) is not None
+    return page.ahead is not None
 
 
 def _other_content(cursor: Cursor, rows: RawRows, says: Signals, zone: tzinfo) -> str:

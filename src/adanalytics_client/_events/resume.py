@@ -14,7 +14,7 @@ from adanalytics_client._events.paging import Cursor
 from adanalytics_client._events.plan import DateRange, Plan, Slice, in_words, slices_of
 from adanalytics_client.errors import ConfigurationError
 
-_PREFIX = "adanalytics-4."
+_PREFIX = "adanalytics-5."
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +27,8 @@ class Position:
         opened: how many of the slices were opened.
         open: the next page of each slice that was opened and is not finished.
         passed: the number of yielded events.
-        total: the events of all slices, if an earlier answer stated them.
         arrived: the events of the yielded pages; `seen=` may have left some out.
-        bodiless: the places of slices whose answers had no body; the end of the pull checks them.
-        by_day: the events of the days that this check may need.
+        doubt: why the pull may be incomplete so far, in words; empty for no doubt.
         planned: the requests and events of the slices, if auto has just chosen them.
     """
 
@@ -39,10 +37,8 @@ class Position:
     opened: int = 0
     open: tuple[Cursor, ...] = ()
     passed: int = 0
-    total: int | None = None
     arrived: int = 0
-    bodiless: tuple[int, ...] = ()
-    by_day: tuple[tuple[date, int], ...] = ()
+    doubt: str = ""
     planned: PullPlanned | None = field(default=None, repr=False)
 
     def left(self) -> tuple[Slice, ...]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from adanalytics_client._json.encoding import json_text
 from adanalytics_client._json.exact import Json
@@ -123,18 +124,29 @@ class Found:
 
     Attributes:
         error: the service's words if it states an error beside records, else empty.
+        is_list: False if null or an empty object stands where the list should be.
     """
 
-    rows: list[dict[str, Json]] | RawRows
+    rows: list[Any] | RawRows
     around: tuple[dict[str, Json], ...]
     error: str = ""
+    is_list: bool = True
+
+    @property
+    def records(self) -> list[Any]:
+        """Return the records as values."""
+        return self.rows if isinstance(self.rows, list) else self.rows.rows()
 
     def __len__(self) -> int:
         return len(self.rows)
 
 
-def find_rows(content: Json, *, rows_key: str | None = None, also: str | None = None) -> Found:
+def find_rows(
+    content: Json, *, rows_key: str | None = None, also: str | None = None, single: bool = False
+) -> Found:
     """Find the only list of objects under a usual name, at the top or inside one wrapper.
+
+    Null or an empty object in its place is a list without records.
 
     Args:
         content: the result of `parse` or `read_page`.
@@ -142,6 +154,7 @@ def find_rows(content: Json, *, rows_key: str | None = None, also: str | None = 
             inside any one object. With dots it is a path from the top, of any depth.
         also: one more usual name, such as the endpoint's own; then the usual names count if no list
             has the name `rows_key`.
+        single: whether one object instead of a list is a list of one record.
 
     Raises:
         ProtocolError: when no list or more than one matches, naming the keys found, or when there
@@ -156,7 +169,8 @@ def find_rows(content: Json, *, rows_key: str | None = None, also: str | None = 
     names = {fold(rows_key)} if rows_key else {fold(each) for each in (*ROW_NAMES, also or "")}
     found = _candidates(content, names, rows_key)
     if rows_key and also and not found:
-        return find_rows(content, also=also)
+        return find_rows(content, also=also, single=single)
+    found = found or _without_list(content, names, single=single)
     around = found[0].around if len(found) == 1 else (content, *_inner(content, WRAPPERS))
     error = stated_error(around)
     if error and not any(map(len, found)):
@@ -180,6 +194,24 @@ def _candidates(content: dict[str, Json], names: set[str], rows_key: str | None)
     ]
     # An empty list at the top hides no records further in.
     return [*top, *(each for each in inner if len(each) or not top)]
+
+
+def _without_list(content: dict[str, Json], names: set[str], *, single: bool) -> list[Found]:
+    """Return what stands where the list should be: one record if `single`, null, or `{}`."""
+    if any(_is_rows(value) and len(value) for _, value in _members(content, _MOST_LEVELS)):
+        return []
+    around = [(content,), *((content, inner) for inner in _inner(content, WRAPPERS))]
+    members = [(each, each[-1][key]) for each in around for key in each[-1] if fold(key) in names]
+    records = [(each, value) for each, value in members if isinstance(value, dict) and value]
+    if single:
+        records = [pair for pair in records if not all(map(_is_container, pair[1].values()))]
+        return [Found([value], each) for each, value in records]
+    is_empty = not content or any(value is None or value == {} for _, value in members)
+    return [Found([], (content,), is_list=False)] if is_empty else []
+
+
+def _is_container(value: Json) -> bool:
+    return isinstance(value, dict | list | RawRows)
 
 
 def _at_path(content: dict[str, Json], path: list[str]) -> list[Found]:

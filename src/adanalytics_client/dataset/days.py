@@ -7,7 +7,7 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING
 
 from adanalytics_client._base.dates import Period, days_between
-from adanalytics_client._call import operations
+from adanalytics_client._call import lists
 from adanalytics_client._call.session import Connection
 from adanalytics_client._io.sync_driver import SyncDriver
 from adanalytics_client.dataset.layout import Hour, hours_of
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 
 NO_DATA = "no data"
 """The fingerprint of a day without data."""
-
-# Names that a service may give the day of a row; the first is the reference server's.
-_DAY_NAMES = ("date", "day", "event_date")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +75,7 @@ class ServiceDays:
     def __init__(
         self, connection: Connection[SyncDriver], wanted: Period | None, held: Iterable[date]
     ) -> None:
-        listed = connection.driver.run(operations.dates(connection.session))
+        listed = connection.driver.run(lists.dates(connection.session))
         self.lists_nothing = not listed
         known = {*listed, *held}
         self.span = wanted or (Period(min(known), max(known)) if known else None)
@@ -86,7 +83,7 @@ class ServiceDays:
         days = sorted(day for day in listed if span and span.first <= day <= span.last)
         rows = {}
         if days:
-            asked = operations.summary(connection.session, days[0], days[-1], group_by="day")
+            asked = lists.summary(connection.session, days[0], days[-1], group_by="day")
             found = connection.driver.run(asked).rows
             rows = {day: row for row in found if (day := _day_of(row)) is not None}
         # If the summary has rows, a day without one has only events that the summary leaves out.
@@ -110,7 +107,7 @@ def _state(day: date, row: "SummaryRow | None", without: Figures) -> DayState:
 
 def _day_of(row: "SummaryRow") -> date | None:
     fields = row.model_dump()
-    for name in _DAY_NAMES:
+    for name in lists.DAY_NAMES:
         try:
             return date.fromisoformat(str(fields.get(name)))
         except ValueError:

@@ -1,0 +1,276 @@
+"""The lists beside events, page by page: the dates, and the summary."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date
+from functools import partial
+from typing import TYPE_CHECKING, Literal, get_args
+
+from adanalytics_client._base.dates import Day, to_day, to_range
+from adanalytics_client._base.effects import Operation
+from adanalytics_client._base.urls import Params, further_params, with_query
+from adanalytics_client._base.validation import invalid
+from adanalytics_client._call.attempts import NO_CONTENT, Answer, Rules, call, read_json
+from adanalytics_client._call.operations import check_whole, exchange_of, get_json, report_warning
+from adanalytics_client._call.session import Session
+from adanalytics_client._json.columns import GROUP_COLUMNS, SUMMARY_COLUMNS
+from adanalytics_client._json.exact import Json
+from adanalytics_client._json.rows import Found, describe, find_rows, fold, kind_of, stated_error
+from adanalytics_client._shapes.page import signals, stated_shortfall, stated_warnings
+from adanalytics_client.errors import ConfigurationError, ProtocolError, StatusError
+
+if TYPE_CHECKING:
+    from adanalytics_client.models import Summary
+
+GroupBy = Literal["day", "campaign", "demand_tag"]
+"""The ways to group a summary."""
+
+DAY_NAMES = ("date", "day", "event_date")
+"""Names that a service may give the day of a row; the first is published by the server here."""
+
+MOST_PAGES = 1_000
+"""The most pages of a list, if the client has no limit of requests per hour."""
+
+_BEHIND_THE_END = frozenset({404, 416})
+_REFUSED = frozenset({400, 422})
+_DATE = re.compile(r"\d{4}-\d\d-\d\d(?=[T ]|$)", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """A page of a list: the response, and the records in it with the objects around them."""
+
+    answer: Answer[Json]
+    found: Found
+
+
+def _read_pages(
+    session: Session,
+    resource: str,
+    parameters: Mapping[str, str],
+    find: Callable[[Answer[Json]], Found],
+    *,
+    may_be_cut: Callable[[Found], bool] = lambda _: False,
+) -> Operation[list[_Page]]:
+    """Read the pages of a list, which end by the rules of a slice of events.
+
+    Args:
+        find: finds the records of a response.
+        may_be_cut: whether a first page without page metadata may not be the only one. The service
+            documents no pages of these lists, so the same page again is then the end.
+
+    Raises:
+        ProtocolError: when pages repeat or contradict each other, or records are missing.
+    """
+    pages: list[_Page] = []
+    total, records, is_probed = None, 0, False
+    for number in range(1, (session.config.limit or MOST_PAGES) + 1):
+        query = parameters if number == 1 else {**parameters, "page": str(number)}
+        url = with_query(session.address(resource), query)
+        try:
+            answer = yield from call(session, get_json(url), read_json, Rules(whole=True))
+        except StatusError as error:
+            is_end = error.status in _BEHIND_THE_END or (is_probed and error.status in _REFUSED)
+            if number == 1 or not is_end:
+                raise
+            break
+        found = answer.checked(session.credentials, partial(find, answer))
+        headers = answer.reply.head.headers
+        for text in stated_warnings(found.around, headers):
+            report_warning(session, text, set())
+        check_whole(session, answer, found.error or stated_shortfall(found.around, headers))
+        says = signals(found, headers)
+        sign = says.sign_after(number)
+        if pages and len(found) and found.rows == pages[-1].found.rows:
+            if is_probed:
+                break
+            raise _unreadable(session, answer, f"pages {number - 1} and {number} are the same")
+        if says.end and sign:
+            raise _unreadable(session, answer, f"page {number} states {says.end} and {sign}")
+        records += len(found)
+        total = total if says.total is None else max(total or 0, says.total)
+        if number == 1 or len(found):
+            pages.append(_Page(answer, found))
+        elif sign and total is None:
+            raise _unreadable(session, answer, f"page {number} states no records and {sign}")
+        if total is not None and (records > total or (records < total and not len(found))):
+            counts = f"the service counts {total:,} records, but {records:,} arrived"
+            raise _unreadable(session, answer, counts)
+        if number == 1:
+            is_probed = total is None and not sign and may_be_cut(found)
+        is_long = is_probed and len(found) >= len(pages[0].found)
+        if not len(found) or not (sign or is_long or (total is not None and records < total)):
+            break
+    else:
+        raise _unreadable(session, pages[-1].answer, f"it has more than {number:,} pages")
+    return pages
+
+
+def _unreadable(session: Session, answer: Answer[Json], problem: str) -> ProtocolError:
+    error = ProtocolError(
+        f"The list cannot be read as a whole: {problem}.",
+        remedy="Try again, or report it to the service.",
+    )
+    return session.credentials.complete(error, answer.url, answer.reply)
+
+
+def dates(session: Session) -> Operation[list[date]]:
+    """Return the days that have data."""
+    pages = yield from _read_pages(session, "dates", {}, _find_dates)
+    return [day for page in pages for day in page.found.records]
+
+
+def _find_dates(answer: Answer[Json]) -> Found:
+    """Return the days, and an error that the response states beside them."""
+    content = _content(answer)
+    listed = content.get("dates") if isinstance(content, dict) else None
+    error = stated_error([content]) if isinstance(content, dict) else ""
+    if error and not listed:
+        raise ProtocolError(
+            f"The answer contains an error instead of dates: {error}", remedy="Try later."
+        )
+    if not isinstance(listed, list):
+        seen = isinstance(content, dict) and "dates" in content
+        came = f"dates is {kind_of(listed)}" if seen else f"The answer is {describe(content)}"
+        raise ProtocolError(
+            f'{came}, not {{"dates": ["YYYY-MM-DD", ...]}}.',
+            remedy="Pass the days as start and end.",
+        )
+    try:
+        return Found([to_day(day, "dates") for day in listed], (content,), error)
+    except ConfigurationError as problem:
+        raise ProtocolError(
+            f"The list of dates has an invalid entry: {problem.message}",
+            remedy="Pass the days as start and end.",
+        ) from None
+
+
+def summary(
+    session: Session,
+    start: Day,
+    end: Day | None,
+    *,
+    group_by: str | None,
+    params: Params | None = None,
+) -> "Operation[Summary]":
+    """Return the metrics of some days, in all rows of the service's pages."""
+    first, last = to_range(start, end, today=session.today())
+    parameters = {"start_date": str(first), "end_date": str(last)}
+    if group_by is not None:
+        if group_by not in get_args(GroupBy):
+            raise invalid(
+                "group_by", group_by, f"Choose {', '.join(get_args(GroupBy))}, or leave it out."
+            )
+        parameters["group_by"] = group_by
+    own = ("start_date", "end_date", "group_by", "page")
+    query = {**parameters, **dict(further_params(params, own))}
+    most = (last - first).days + 1 if group_by == "day" else None
+
+    def find(answer: Answer[Json]) -> Found:
+        key = session.config.service.rows_key
+        found = find_rows(_content(answer), rows_key=key, also="summary", single=True)
+        _refuse_other(parameters, found)
+        return found
+
+    def may_be_cut(found: Found) -> bool:
+        return group_by is not None and len(found) > 1 and len(found) != most
+
+    pages = yield from _read_pages(session, "summary", query, find, may_be_cut=may_be_cut)
+    answer, found = pages[0].answer, pages[0].found
+    rows = [row for page in pages for row in page.found.records]
+    made = answer.checked(session.credentials, partial(_make_summary, found, rows))
+    # No field, so it is neither data nor compared.
+    vars(made)["_request_id"] = exchange_of(session, answer)[1]
+    return made
+
+
+def _make_summary(found: Found, rows: list[dict[str, Json]]) -> "Summary":
+    """Make the model of all rows, and of the fields beside those of the first page."""
+    # Late, because the models take a tenth of a second to import.
+    from adanalytics_client.models import Summary
+
+    fields = {key: value for content in found.around for key, value in content.items()}
+    inner = (found.rows, *found.records, *found.around)
+    beside = {
+        f"{key}_" if key == "rows" else key: value
+        for key, value in fields.items()
+        if not any(value is each for each in inner)
+    }
+    return Summary.model_validate({**beside, "rows": rows, "totals": _taken_totals(beside)})
+
+
+def _taken_totals(beside: dict[str, Json]) -> Json:
+    """Remove the totals from the fields beside the rows; a number may be the count in `total`."""
+    for name in ("totals", "total"):
+        for key, value in beside.items():
+            if fold(key) == name and (isinstance(value, dict) or (value and name == "totals")):
+                return beside.pop(key)
+    return None
+
+
+def _refuse_other(parameters: Mapping[str, str], found: Found) -> None:
+    """Refuse a summary of other days, or with another grouping.
+
+    Raises:
+        ProtocolError: naming what the response states.
+    """
+    own = {fold(name): value for name, value in parameters.items()}
+    for content in found.around:
+        for key, value in (*content.items(), *_meta(content)):
+            name = fold(key)
+            if name in own and isinstance(value, str) and fold(value[:10]) != fold(own[name][:10]):
+                raise _other_summary(f"{key}: {value[:100]}", f"{key}={own[name]}")
+    grouping = parameters.get("group_by")
+    for row in found.records:
+        days = [day for name in DAY_NAMES if (day := _DATE.match(str(row.get(name))))]
+        if days and not parameters["start_date"] <= days[0][0] <= parameters["end_date"]:
+            raise _other_summary(f"a row of {days[0][0]}", "its days")
+        if grouping is not None and {*map(fold, row)} <= _METRICS:
+            raise _other_summary("rows without a group", f"group_by={grouping}")
+        groups = {*filter(None, map(_grouping_of, row))}
+        # How the service groups without the parameter is not documented.
+        if groups and grouping is not None and grouping not in groups:
+            raise _other_summary(f"rows by {min(groups)}", f"group_by={grouping}")
+
+
+def _meta(content: dict[str, Json]) -> Iterator[tuple[str, Json]]:
+    return ((k, v) for each in content.values() if isinstance(each, dict) for k, v in each.items())
+
+
+def _grouping_of(column: str) -> str | None:
+    """Return the grouping that a column of a row belongs to, by the names of the reference server.
+
+    Examples:
+        >>> _grouping_of("campaignId"), _grouping_of("clicks")
+        ('campaign', None)
+    """
+    return _GROUPINGS.get(fold(column))
+
+
+_GROUPINGS = {
+    **{fold(name): "day" for name in DAY_NAMES},
+    **{
+        fold(f"{group}{suffix}"): group
+        for group in ("campaign", "demand_tag")
+        for suffix in ("", "_id", "_name")
+    },
+}
+_METRICS = {*map(fold, SUMMARY_COLUMNS)}.difference(map(fold, GROUP_COLUMNS))
+
+
+def _other_summary(statement: str, query: str) -> ProtocolError:
+    return ProtocolError(
+        f"The summary has {statement}, but the request was for {query}.",
+        remedy="Try again; if it happens again, look for a caching proxy, or report it to the "
+        "service.",
+    )
+
+
+def _content(answer: Answer[Json]) -> Json:
+    """Return the JSON of a response that must have a body."""
+    if answer.reply.status == NO_CONTENT:
+        raise ProtocolError(
+            "The answer has no body (204) instead of an object.", remedy="Try later."
+        )
+    return answer.value

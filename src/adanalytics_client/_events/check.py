@@ -1,0 +1,433 @@
+"""Compare a pull with the service's own count, which decides whether the pull is whole.
+
+The count is the `total` of the undivided range, requested after the last page. There are four
+cases:
+
+1. It equals the sum of the pull's slices: the pull is whole.
+2. It is lower, or the service states none: the places decide. With one event per page, the event at
+   the place of the sum must exist and the one behind it must not. So a total that the service caps
+   is told from events that arrived twice.
+3. It is higher: it is requested again; then days are halved until those that differ are found, and
+   their slices are read on from the page on which they ended.
+4. It still differs: that is an error with the days and both numbers. A day that is not over may
+   have grown since.
+"""
+
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Literal
+
+from adanalytics_client._base.dates import LATENESS, days_between
+from adanalytics_client._base.effects import Operation
+from adanalytics_client._base.quantities import counted
+from adanalytics_client._call.lists import dates
+from adanalytics_client._call.session import Session
+from adanalytics_client._events.counts import request_counts
+from adanalytics_client._events.page import EventId, FetchedPage
+from adanalytics_client._events.paging import Cursor
+from adanalytics_client._events.plan import Plan, Slice
+from adanalytics_client._events.reader import PageReader
+from adanalytics_client._events.resume import Position
+from adanalytics_client._events.slice import SliceEnd, Tail
+from adanalytics_client.errors import AdAnalyticsError, ProtocolError, StatusError
+
+Check = Literal["auto", "always", "none"]
+"""When a pull is compared with the service's count: `auto` compares files, and pulls in doubt."""
+
+MOST_COUNTS = 40
+"""The most counts to request in search of the days that differ."""
+
+_LOG = logging.getLogger("adanalytics_client")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Some days of a pull that have slices of their own.
+
+    Attributes:
+        events: the number of events that arrived of them.
+        places: the places of their slices in the plan.
+    """
+
+    start: date
+    end: date
+    events: int
+    places: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return str(Slice(self.start, self.end))
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A pull whose events are to be compared with the service's count.
+
+    Attributes:
+        start: the first day.
+        end: the last day, included.
+        events: the number of events that arrived, in earlier runs, too.
+        spans: the events of its days; none if an earlier run pulled some of them.
+        is_counted: whether to request the count; without it, only `dates` is.
+        hour: the only hour that was pulled of each day.
+        hint: what may explain a difference, in words.
+        refusal: the error that ended a slice, and which only the count can explain.
+        final: whether slices have been read on already.
+    """
+
+    start: date
+    end: date
+    events: int
+    spans: tuple[Span, ...]
+    is_counted: bool
+    hour: int | None = None
+    hint: str = ""
+    refusal: StatusError | None = None
+    final: bool = False
+
+    def __str__(self) -> str:
+        return str(Slice(self.start, self.end))
+
+
+class PullCheck:
+    """Adds up the slices of a pull, and decides at its end what to compare and to read on.
+
+    Args:
+        plan: the slices.
+        position: the end of an earlier run.
+        check: when to request the count.
+        is_output: whether the pull becomes a file.
+        is_bounded: whether the pull ends after a number of events.
+        strict: whether a difference is an error, or only a warning.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        position: Position,
+        *,
+        check: Check = "auto",
+        is_output: bool = False,
+        is_bounded: bool = False,
+        strict: bool = True,
+    ) -> None:
+        self._plan = plan
+        self._check = check
+        self._is_always = check == "always" or (check == "auto" and is_output)
+        covers = not plan.params and not is_bounded and plan.days is None
+        self._is_comparable = covers and check != "none"
+        self._is_resumed = position.passed > 0 or position.opened > 0
+        self._strict = strict
+        self._arrived = position.arrived
+        self.doubt = position.doubt
+        self._ends: dict[int | None, SliceEnd] = {}
+        self._totals: set[int | None] = set()
+        self._by_rows: dict[tuple[EventId | bytes, EventId | bytes, int], Slice] = {}
+        self._refusal: StatusError | None = None
+        self._compared = 0
+        self._has_shared_ids = False
+
+    def add(self, place: int | None, end: SliceEnd) -> None:
+        """Add a slice that has ended, at its place in the plan; or more events of it.
+
+        Raises:
+            ProtocolError: when it has the same events as another slice.
+        """
+        self._arrived += end.rows
+        earlier = self._ends.get(place)
+        if earlier is not None:
+            self._ends[place] = replace(end, rows=earlier.rows + end.rows)
+            return
+        self._ends[place] = end
+        self._totals.add(end.total)
+        self.doubt = self.doubt or (f"{end.slice}: {end.doubt}" if end.doubt else "")
+        self._refusal = self._refusal or end.refusal
+        if end.has_shared_ids and not self._has_shared_ids:
+            self._has_shared_ids = True
+            _LOG.warning(
+                "Events of %s have the same event_id and differ otherwise; all are kept.", end.slice
+            )
+        if end.rows:
+            self._look_for_same_rows(end)
+
+    def _look_for_same_rows(self, end: SliceEnd) -> None:
+        other = self._by_rows.setdefault((end.first, end.last, end.rows), end.slice)
+        if other == end.slice:
+            return
+        same = f"{other} and {end.slice} have the same events"
+        self.doubt = self.doubt or same
+        if end.distinguish and self._strict:
+            raise ProtocolError(
+                f"{same}, as if the service ignored a parameter, or a cache did.",
+                remedy="Pull it with another split, or report it to the service.",
+            )
+
+    @property
+    def due(self) -> Comparison | None:
+        """Return what to compare now, after the last slice; None when nothing is left to compare.
+
+        Raises:
+            StatusError: when an error ended a slice, and no count can explain it.
+        """
+        plan, first = self._plan, not self._compared
+        if self._compared > 1 or not plan.slices:
+            return None
+        if self._refusal and not (self._is_comparable and self._confirms_refusal):
+            raise self._refusal
+        if len(self._ends) > 1 and len(self._totals) == 1 and self._totals != {0}:
+            self.doubt = self.doubt or "all of its queries state the same total"
+        is_counted = self._is_comparable and (self._is_always or bool(self.doubt or self._refusal))
+        if plan.hour is not None:
+            is_counted = is_counted and bool(self.doubt) and self._arrived > 0
+        looks_for_days = (
+            first
+            and not self._arrived
+            and self._check != "none"
+            and not (self._is_resumed or plan.params or plan.hour is not None)
+        )
+        if not is_counted and not looks_for_days:
+            return None
+        days = [day for slice_ in plan.slices for day in (slice_.start, slice_.end)]
+        return Comparison(
+            min(days),
+            max(days),
+            self._arrived,
+            () if self._is_resumed else tuple(self._spans()),
+            is_counted,
+            hour=plan.hour,
+            hint=self.doubt,
+            refusal=self._refusal,
+            final=not first,
+        )
+
+    @property
+    def _confirms_refusal(self) -> bool:
+        """Return whether the count of the range is another one than the total of the slice."""
+        return len(self._ends) > 1 or self._totals == {None}
+
+    def take(self, outcome: "tuple[Span, ...] | BaseException") -> list[tuple[int, Tail]]:
+        """Take the result of a comparison; return the slices to read on, and where.
+
+        Raises:
+            BaseException: the error of the comparison.
+        """
+        self._compared += 1
+        if isinstance(outcome, BaseException):
+            if self._strict or not isinstance(outcome, ProtocolError):
+                raise outcome
+            _LOG.warning("%s", outcome.message)
+            outcome = ()
+        if not outcome:
+            self._compared = 2
+        places = [place for span in outcome for place in span.places]
+        return [(place, self._ends[place].tail) for place in places]
+
+    def _spans(self) -> Iterable[Span]:
+        """Add up slices of the same days."""
+        spans: dict[tuple[date, date], Span] = {}
+        for place, end in self._ends.items():
+            if place is not None:
+                days = end.slice.start, end.slice.end
+                span = spans.get(days) or Span(*days, 0, ())
+                spans[days] = replace(
+                    span, events=span.events + end.rows, places=(*span.places, place)
+                )
+        return sorted(spans.values(), key=lambda span: span.start)
+
+
+class _NotCounted(Exception):
+    """A request for the count failed."""
+
+
+def compare(session: Session, pull: Comparison) -> Operation[tuple[Span, ...]]:
+    """Compare a pull with the service's count; return the spans whose slices to read on.
+
+    Raises:
+        ProtocolError: when the events differ from the count, or when none arrived of a day that the
+            service lists.
+    """
+    differing: tuple[Span, ...] = ()
+    if pull.is_counted:
+        try:
+            if pull.hour is None:
+                differing = yield from _compare_range(session, pull)
+            else:
+                yield from _compare_hour(session, pull, pull.hour)
+        except _NotCounted as error:
+            if pull.refusal is not None:
+                raise pull.refusal from None
+            _LOG.warning("The events of %s were not compared with a count: %s", pull, error)
+    if not pull.events and not differing and not pull.final:
+        yield from _look_for_days(session, pull)
+    return differing
+
+
+def _compare_range(session: Session, pull: Comparison) -> Operation[tuple[Span, ...]]:
+    first_open = _first_open_day(session)
+    total = yield from _count(session, pull.start, pull.end)
+    if total == pull.events:
+        return ()
+    is_open = pull.end >= first_open
+    if total is None or total < pull.events:
+        places = yield from _places(session, pull, pull.events)
+        if places is None and total is None:
+            return (yield from _compare_with_summary(session, pull, first_open))
+        has_last, has_more = places or (False, False)
+        if has_last and (is_open or not has_more):
+            if total is not None and not is_open:
+                text = "The service counts %s in %s, but lists %s, and all of them arrived."
+                _LOG.warning(text, f"{total:,}", pull, counted(pull.events, "event"))
+            return ()
+        if total is None:
+            words = f"{'more' if has_last else 'fewer'} than {counted(pull.events, 'event')}"
+            raise _different(pull, words, pull.events, [])
+    elif is_open:
+        closed = tuple(span for span in pull.spans if span.end < first_open)
+        if not closed:
+            _LOG.info("%s is not over, so its events were not compared with a count.", pull)
+            return ()
+        pull = replace(
+            pull, end=closed[-1].end, spans=closed, events=sum(span.events for span in closed)
+        )
+    total = yield from _count(session, pull.start, pull.end)
+    if total is None or total == pull.events:
+        return ()
+    differing = yield from _differing(session, pull.spans, total)
+    if total > pull.events and pull.spans and not pull.final:
+        for span, count in differing:
+            _LOG.warning(
+                "Requesting %s again: the service counts %s, but %s arrived.",
+                span,
+                counted(count, "event"),
+                f"{span.events:,}",
+            )
+        return tuple(span for span, _ in differing)
+    raise _different(pull, counted(total, "event"), pull.events, differing)
+
+
+def _differing(
+    session: Session, spans: Sequence[Span], total: int
+) -> Operation[list[tuple[Span, int]]]:
+    """Halve a range of days until its parts agree with their counts or are single spans."""
+    parts, differing, counts = [(spans, total)] if spans else [], [], 0
+    while parts:
+        spans, total = parts.pop()
+        if sum(span.events for span in spans) == total:
+            continue
+        if len(spans) == 1:
+            differing.append((spans[0], total))
+            continue
+        if counts == MOST_COUNTS:
+            events = sum(span.events for span in spans)
+            places = tuple(place for span in spans for place in span.places)
+            differing.append((Span(spans[0].start, spans[-1].end, events, places), total))
+            continue
+        counts += 1
+        middle = len(spans) // 2
+        former = yield from _count(session, spans[0].start, spans[middle - 1].end)
+        latter = total - (former or 0)
+        parts += [(spans[middle:], latter), (spans[:middle], former or 0)]
+    return differing
+
+
+def _different(
+    pull: Comparison, count: str, events: int, differing: Sequence[tuple[Span, int]]
+) -> ProtocolError:
+    days = [f"{total:,} on {span}, but {span.events:,} arrived" for span, total in differing[:3]]
+    if not days or len(differing) > 3:
+        days = [f"{count} in {pull}, but {events:,} arrived"]
+    hint = f" ({pull.hint})" if pull.hint else ""
+    return ProtocolError(
+        f"The service counts {'; '.join(days)}{hint}.",
+        remedy='Pull it later, report it to the service, or pass on_drift="warn" to accept the '
+        "events that arrived.",
+    )
+
+
+def _compare_hour(session: Session, pull: Comparison, hour: int) -> Operation[None]:
+    """Check that the service does not ignore the hour: then the days have no other events."""
+    total = yield from _count(session, pull.start, pull.end)
+    if total != pull.events:
+        return
+    other = (hour + 1) % 24
+    page = yield from _read(session, Slice(pull.start, pull.end, other), 1)
+    if page.signals.total == total:
+        raise ProtocolError(
+            f"The service counts {counted(total, 'event')} in {pull}, as many as in hour {hour} "
+            f"and in hour {other}: it ignores the hour.",
+            remedy="Pull the days without hour=.",
+        )
+
+
+def _look_for_days(session: Session, pull: Comparison) -> Operation[None]:
+    """Compare a pull that brought nothing with the days that have data.
+
+    Raises:
+        ProtocolError: when one of its days that are over is listed.
+    """
+    try:
+        listed = yield from dates(session)
+    except AdAnalyticsError as error:
+        _LOG.info("%s has no events; whether it has data is not known: %s", pull, error.message)
+        return
+    first_open = _first_open_day(session)
+    days = sorted(day for day in listed if pull.start <= day <= pull.end and day < first_open)
+    if days:
+        raise ProtocolError(
+            f"No events arrived of {pull}, but the service lists {days[0]} as a day with data.",
+            remedy="Ask the service whether end_date belongs to the range, and whether pages begin "
+            "with 1.",
+        )
+
+
+def _compare_with_summary(
+    session: Session, pull: Comparison, first_open: date
+) -> Operation[tuple[Span, ...]]:
+    """Compare a pull with the summary by day, which leaves filtered events out."""
+    counts = yield from request_counts(session, pull.start, pull.end)
+    if counts is None:
+        if pull.refusal is not None:
+            raise pull.refusal
+        _LOG.warning("The service states no count, so the events of %s were not compared.", pull)
+        return ()
+    days = [day for day in days_between(pull.start, pull.end) if day < first_open]
+    total = sum(counts.get(day, 0) for day in days)
+    if total > pull.events:
+        raise _different(pull, f"at least {counted(total, 'event')}", pull.events, [])
+    return ()
+
+
+def _first_open_day(session: Session) -> date:
+    """Return the first day of which events may still arrive."""
+    return (session.config.service.now(session.clock.time()) - LATENESS).date()
+
+
+def _count(session: Session, start: date, end: date) -> Operation[int | None]:
+    """Request the number of events of some days; None if the service does not state it."""
+    page = yield from _read(session, Slice(start, end), 1)
+    return page.signals.total if len(page) or page.signals.total is not None else 0
+
+
+def _places(session: Session, pull: Comparison, events: int) -> Operation[tuple[bool, bool] | None]:
+    """Return whether an event is at place `events`, and whether one is behind it.
+
+    None means that the service does not tell: it refuses such pages, or ignores `per_page`.
+    """
+    days = Slice(pull.start, pull.end)
+    pages = []
+    for place in (events, events + 1) if events else (1,):
+        page = yield from _read(session, days, place)
+        if page.refusal is not None or len(page) > 1:
+            return None
+        pages.append(page)
+    has_last = not events or len(pages[0]) == 1
+    return has_last, len(pages[-1]) == 1
+
+
+def _read(session: Session, days: Slice, number: int) -> Operation[FetchedPage]:
+    """Request one event, with the total of its query."""
+    try:
+        return (yield from PageReader(1, begun=True).read(session, Cursor(days, number)))
+    except AdAnalyticsError as error:
+        raise _NotCounted(error.message) from None

@@ -1,0 +1,466 @@
+"""Read one slice from its first page to its last, in one straight function; no I/O.
+
+A slice is whole when its events, each counted once, are as many as its pages state. When events are
+inserted before the next page, that page begins by repeating the last events of the previous one,
+and the inserted events are missed. So the events of a slice of several pages are remembered, which
+reveals every repeat; a slice with fewer events than it states is read again, twice at most.
+"""
+
+import logging
+from collections import deque
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from adanalytics_client._base.observer import Observer, PageDrift, notify
+from adanalytics_client._base.quantities import counted
+from adanalytics_client._events.page import EventId, FetchedPage, PageKeys, has_time, ids_of
+from adanalytics_client._events.paging import Cursor, contradiction
+from adanalytics_client._events.plan import Slice
+from adanalytics_client._json.raw import RawRows
+from adanalytics_client._shapes.page import Signals
+from adanalytics_client.errors import AdAnalyticsError, ProtocolError, StatusError
+
+OnDrift = Literal["raise", "warn"]
+"""Whether to raise an error or only warn if events differ from the number that the service states.
+"""
+
+MOST_ATTEMPTS = 3
+"""How often a slice is started from its first page."""
+
+MOST_IDS: Mapping[OnDrift, int] = {"raise": 2_000_000, "warn": 200_000}
+"""The most events of a slice to remember, about 130 bytes each; then the older half is dropped.
+
+With "warn" no slice is pulled again, so the events need only show repeats of the last pages.
+"""
+
+MOST_STALE = 3
+"""The number of pages in a row without a new event that ends a slice."""
+
+ROUND = 500
+"""A last page of a multiple of so many events is in doubt: services cut pages at round numbers."""
+
+_REMEMBERED_MARKS = 8
+
+_LOG = logging.getLogger("adanalytics_client")
+
+
+@dataclass(frozen=True, slots=True)
+class ReadyPage:
+    """A page that waits to be yielded, or was yielded.
+
+    Attributes:
+        cursor: the requested page.
+        page: its events to yield, without those that arrived before.
+        ahead: the next page of its slice to request; None after the last.
+        drift: repeats, or a difference from the stated number.
+        resume: the cursor of a later run of the slice; None when nothing of the slice is left.
+    """
+
+    cursor: Cursor
+    page: FetchedPage
+    ahead: Cursor | None
+    drift: PageDrift | None
+    resume: Cursor | None
+
+    @property
+    def last(self) -> bool:
+        """Whether its slice ends with this page."""
+        return self.ahead is None
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """The last page with events of a slice that has ended, from which it can be read on.
+
+    Attributes:
+        cursor: the page; the first one if the slice has no events.
+        size: the number of its events.
+        mark: the hash of the last of them.
+    """
+
+    cursor: Cursor
+    size: int = 0
+    mark: int = 0
+
+    @property
+    def again(self) -> Cursor:
+        """Return the cursor that reads the slice on, until a page has no events."""
+        return replace(self.cursor, total=None, mark="", to_the_end=True)
+
+    def cut(self, page: FetchedPage) -> FetchedPage:
+        """Leave out the events that were yielded.
+
+        Raises:
+            ProtocolError: if the page no longer begins with them.
+        """
+        if self.size and (
+            len(page) < self.size or hash(bytes(page.rows.texts[self.size - 1])) != self.mark
+        ):
+            raise page.rows.source.sign(
+                ProtocolError(
+                    f"The events of {self.cursor.slice} changed while they were pulled.",
+                    remedy="Pull it again.",
+                )
+            )
+        return page.without([at < self.size for at in range(len(page))])
+
+
+@dataclass(frozen=True, slots=True)
+class SliceEnd:
+    """What is remembered of a slice that has ended.
+
+    Attributes:
+        rows: the number of its events in this run, each counted once.
+        total: the number that its pages state.
+        doubt: why it may be incomplete, in words; empty for no doubt.
+        first: the id of the first event, or its text without one; the same of the `last` one.
+        distinguish: whether these events have an id or a time.
+        tail: where it can be read on.
+        refusal: the error that ended its pages.
+        has_shared_ids: whether events with one id had different texts.
+    """
+
+    slice: Slice
+    rows: int
+    total: int | None
+    doubt: str
+    first: EventId | bytes
+    last: EventId | bytes
+    distinguish: bool
+    tail: Tail
+    refusal: StatusError | None
+    has_shared_ids: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SliceRules:
+    """The rules of reading slices.
+
+    Attributes:
+        on_drift: what a difference from the stated number means.
+        most_pages: the most pages of a slice that states no total.
+    """
+
+    on_drift: OnDrift = "raise"
+    most_pages: int = 1_000
+
+
+def read_slice(
+    start: Cursor, rules: SliceRules, tail: Tail | None = None
+) -> Generator[ReadyPage | None, FetchedPage, SliceEnd]:
+    """Receive the pages of a slice, and yield each as it is to be handed out.
+
+    The first value is None. After a page with `ahead=None`, `next` ends the slice.
+
+    Raises:
+        ProtocolError: when pages contradict themselves, or when events are missing or too many.
+    """
+    history = SliceHistory(start, rules)
+    cursor: Cursor | None = start
+    retry_from: Cursor | None = None
+    ready: ReadyPage | None = None
+    problem: AdAnalyticsError | None = None
+    while cursor is not None:
+        page = yield ready
+        if tail is not None:
+            history.skip(tail.size)
+            page, tail = tail.cut(page), None
+        _refuse(cursor, page, history)
+        kept, drift = history.compare(cursor, page)
+        ahead = page.ahead
+        if ahead is not None:
+            ahead = replace(
+                ahead, mark=history.mark, repeated=history.repeated, total=history.total
+            )
+            if history.total is None and ahead.number > rules.most_pages:
+                raise page.rows.source.sign(_endless(ahead))
+        resume = ahead
+        if ahead is None and history.missing and rules.on_drift == "raise":
+            problem = page.refusal or page.rows.source.sign(_different(cursor, history))
+            if not cursor.attempt:
+                retry_from = Cursor(cursor.slice, cursor.number + 1, total=history.total)
+            if history.repeatable and cursor.attempt + 1 < MOST_ATTEMPTS:
+                # The drift advises pulling the slice again, which happens now.
+                ahead, drift, problem = _first_page_again(cursor, history), None, None
+        if retry_from and (problem or ahead):
+            # A later run does not know which events were yielded, but from a cursor behind the last
+            # page it can tell that some are missing.
+            resume = replace(retry_from, seen=history.distinct)
+        ready, cursor = ReadyPage(cursor, kept, ahead, drift, resume), ahead
+    yield ready
+    if problem is not None:
+        raise problem
+    return history.end(start.slice)
+
+
+class SliceHistory:
+    """The pages of one slice so far, from `cursor` on, which may be of a resumed pull.
+
+    Attributes:
+        distinct: events so far, each counted once.
+        repeated: events that arrived again.
+        total: the largest number of events that its pages stated.
+        mark: digest of the previous page; empty for the only page of a slice.
+    """
+
+    def __init__(self, cursor: Cursor, rules: SliceRules) -> None:
+        self.distinct = self._before = cursor.seen - cursor.repeated
+        self.repeated = cursor.repeated
+        self.total = cursor.total
+        self.mark = cursor.mark
+        self._strict = rules.on_drift == "raise"
+        self._total_is_old = False
+        self._resumed = not cursor.is_first_page
+        self._all_have_ids = True
+        self._most_ids = MOST_IDS[rules.on_drift]
+        self._handed = _Remembered(self._most_ids)
+        self._attempt = self._handed
+        self._marks = deque([cursor.mark] if cursor.mark else (), maxlen=_REMEMBERED_MARKS)
+        self._stale = 0
+        self._first = self._last = RawRows()
+        self._tail = Tail(cursor)
+        self._end = FetchedPage(RawRows(), Signals())
+
+    @property
+    def repeatable(self) -> bool:
+        """Return whether the slice can be pulled again without yielding an event twice."""
+        return self._all_have_ids and not self._resumed and not self._handed.forgotten
+
+    @property
+    def missing(self) -> int:
+        """Return how many events fewer arrived than the pages state; below 0 if more arrived."""
+        return 0 if self.total is None else self.total - self.distinct
+
+    def begin_attempt(self) -> None:
+        """Forget the order of the pages, but not the events, to pull the slice again."""
+        self._attempt = _Remembered(self._most_ids)
+        self._marks.clear()
+        self._stale = 0
+        self._total_is_old = True
+
+    def skip(self, events: int) -> None:
+        """Count events that were yielded before the slice is read on."""
+        self.distinct += events
+        self._before += events
+
+    def compare(self, cursor: Cursor, page: FetchedPage) -> tuple[FetchedPage, PageDrift | None]:
+        """Leave out events that arrived before, and detect drift and endless pages.
+
+        Raises:
+            ProtocolError: when pages repeat, or more events arrive than the pages state.
+        """
+        repeats = [False] * len(page)
+        if page.keys and len(page):
+            self.mark = page.keys.mark
+            repeats = self._repeats(cursor, page, page.keys)
+        repeated = sum(repeats)
+        self.repeated += repeated
+        self.distinct += len(page) - repeated
+        if (stated := page.signals.total) is not None:
+            earlier = 0 if self._total_is_old else self.total or 0
+            self.total, self._total_is_old = max(earlier, stated), False
+        if self._strict and self.missing < 0:
+            raise page.rows.source.sign(_different(cursor, self))
+        self._end = page
+        if len(page):
+            self._first = self._first if len(self._first) else page.rows.first(1)
+            self._last = replace(page.rows, texts=page.rows.texts[-1:])
+            self._tail = Tail(cursor, len(page), hash(bytes(page.rows.texts[-1])))
+        total_differs = page.ahead is None and self.missing != 0
+        drift = None
+        # A slice that is pulled again repeats itself.
+        if cursor.attempt == 0 and (repeated or total_differs):
+            drift = PageDrift(
+                slice=str(cursor.slice),
+                number=cursor.number,
+                repeated=repeated,
+                distinct=self.distinct,
+                total=self.total,
+                last=page.ahead is None,
+            )
+        return page.without(repeats), drift
+
+    def end(self, slice_: Slice) -> SliceEnd:
+        """Return what the end of the pull needs to know of the slice."""
+        has_events, doubt = len(self._first) > 0, self._end.doubt
+        is_timed = has_events and has_time(self._first)
+        if self.total is None:
+            doubt = doubt or "its pages state no total"
+        if has_events and not is_timed:
+            doubt = doubt or "its events have no time under a known name"
+        if len(self._end) and len(self._end) % ROUND == 0:
+            doubt = doubt or f"its last page has {len(self._end):,} events"
+        ends = [
+            (bytes(text), value)
+            for rows in (self._first, self._last)
+            for text, value in zip(rows.texts, ids_of(rows), strict=True)
+        ]
+        marks = [text if value is None else value for text, value in ends] or [b""]
+        return SliceEnd(
+            slice_,
+            self.distinct - self._before,
+            self.total,
+            doubt,
+            first=marks[0],
+            last=marks[-1],
+            distinguish=is_timed or all(value is not None for _, value in ends),
+            tail=self._tail,
+            refusal=self._end.refusal,
+            has_shared_ids=self._handed.has_shared_ids,
+        )
+
+    def _repeats(self, cursor: Cursor, page: FetchedPage, keys: PageKeys) -> list[bool]:
+        """Return for each event whether it arrived before, and remember the others."""
+        if keys.distinguish and self.mark in self._marks:
+            before = cursor.number - 1 - [*reversed(self._marks)].index(self.mark)
+            raise page.rows.source.sign(
+                ProtocolError(
+                    f"Pages {before} and {cursor.number} of {cursor.slice} are the same: the "
+                    "service ignores the page number, or a full page of new events arrived in "
+                    "between.",
+                    remedy="Pull it again.",
+                )
+            )
+        self._marks.append(self.mark)
+        self._all_have_ids &= None not in keys.ids
+        repeats = self._handed.add(keys)
+        stale = repeats if self._attempt is self._handed else self._attempt.add(keys)
+        self._stale = self._stale + 1 if all(stale) else 0
+        if self._stale == MOST_STALE:
+            first = cursor.number - MOST_STALE + 1
+            raise page.rows.source.sign(
+                ProtocolError(
+                    f"Pages {first} to {cursor.number} of {cursor.slice} contain no new events: "
+                    "the service repeats its pages.",
+                    remedy="Pull it with another split.",
+                )
+            )
+        if not cursor.attempt:
+            return repeats
+        # An event without an id may have been yielded, or be another one with the same text.
+        return [repeat or value is None for repeat, value in zip(repeats, keys.ids, strict=True)]
+
+
+class _Remembered:
+    """The events of a slice: an event is a repeat if it has the id and the text of an earlier one.
+
+    Of events and of ids only hashes are kept; beyond `most` the older half is forgotten. An id
+    under which events with different texts arrive identifies none of them.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._texts, self._ids = _Hashes(most), _Hashes(most)
+        self._shared: set[int] = set()
+
+    @property
+    def forgotten(self) -> bool:
+        return self._texts.forgotten
+
+    @property
+    def has_shared_ids(self) -> bool:
+        return bool(self._shared)
+
+    def add(self, keys: PageKeys) -> list[bool]:
+        """Return for each event whether it is a repeat, and remember the others."""
+        repeats = [False] * len(keys.ids)
+        if not keys.texts:
+            return repeats
+        # In C, for 10,000 events a page. In a tuple, because a whole number is its own hash.
+        ids = [*map(hash, zip(keys.ids))]
+        if self._texts.are_new(keys.texts) and self._ids.are_new(ids):
+            self._texts.update(keys.texts)
+            self._ids.update(ids)
+            return repeats
+        for at, (text, key, value) in enumerate(zip(keys.texts, ids, keys.ids, strict=True)):
+            if value is not None:
+                is_known = text in self._texts
+                if key in self._ids and not is_known:
+                    self._shared.add(key)
+                repeats[at] = is_known and key not in self._shared
+                self._texts.update((text,))
+                self._ids.update((key,))
+        return repeats
+
+
+class _Hashes:
+    """A set of hashes; beyond `most` the older half is forgotten."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self.forgotten = False
+        self._older: set[int] = set()
+        self._newer: set[int] = set()
+
+    def __contains__(self, key: int) -> bool:
+        return key in self._newer or key in self._older
+
+    def are_new(self, keys: Sequence[int]) -> bool:
+        """Return whether all keys are different from each other and from those of the set."""
+        fresh = {*keys}
+        is_disjoint = self._newer.isdisjoint(fresh) and self._older.isdisjoint(fresh)
+        return is_disjoint and len(fresh) == len(keys)
+
+    def update(self, keys: Sequence[int]) -> None:
+        self._newer.update(keys)
+        if len(self._newer) > self._most // 2:
+            self.forgotten |= bool(self._older)
+            self._older, self._newer = self._newer, set()
+
+
+def _refuse(cursor: Cursor, page: FetchedPage, history: SliceHistory) -> None:
+    """Refuse a page that contradicts itself.
+
+    Raises:
+        ProtocolError: naming both statements.
+    """
+    says = page.signals
+    both, further = contradiction(cursor, says), says.sign_after(cursor.number)
+    if not len(page) and further and not (says.total or history.total):
+        both = f"no events and {further}"
+    if both:
+        raise page.rows.source.sign(
+            ProtocolError(
+                f"Page {cursor.number} of {cursor.slice} states {both}, so it is not known whether "
+                "another page follows.",
+                remedy="Report it to the service.",
+            )
+        )
+
+
+def _first_page_again(cursor: Cursor, history: SliceHistory) -> Cursor:
+    """Return to the first page of a slice with missing events."""
+    text = "Requesting %s again: the service counts %s, but %s arrived."
+    total = counted(history.total or 0, "event")
+    _LOG.warning(text, cursor.slice, total, f"{history.distinct:,}")
+    history.begin_attempt()
+    return Cursor(cursor.slice, total=history.total, attempt=cursor.attempt + 1)
+
+
+def _different(cursor: Cursor, history: SliceHistory) -> ProtocolError:
+    total = counted(history.total or 0, "event")
+    counts = f"The service counts {total} in {cursor.slice}, but {history.distinct:,} arrived"
+    accept = 'or pass on_drift="warn" to accept those that arrived.'
+    if history.missing < 0:
+        return ProtocolError(f"{counts}.", remedy=f"Report it to the service, {accept}")
+    if cursor.attempt:
+        return ProtocolError(
+            f"{counts}, after {cursor.attempt + 1} attempts.", remedy=f"Pull it later, {accept}"
+        )
+    return ProtocolError(
+        f"{counts}; it is not known which are missing.",
+        remedy=f"Pull it again from its first page, by the hour if it is large, {accept}",
+    )
+
+
+def _endless(cursor: Cursor) -> ProtocolError:
+    return ProtocolError(
+        f"{cursor.slice} has more than {cursor.number - 1:,} pages and states no total, so its end "
+        "is not in sight.",
+        remedy="Pull it by the hour, or with a larger per_page.",
+    )
+
+
+def report_drift(observer: Observer, drift: PageDrift) -> None:
+    _LOG.warning("%s", drift)
+    notify(observer.drift, drift)
