@@ -76,7 +76,9 @@ def test_certificates_that_cannot_be_read(
     monkeypatch.setenv("SSL_CERT_FILE", str(empty))
     monkeypatch.setenv("HTTPS_PROXY", proxy)
     variant = open_variant("https://127.0.0.1:9")
-    with pytest.raises(ConfigurationError, match="SSL_CERT_FILE or SSL_CERT_DIR"):
+    with pytest.raises(
+        ConfigurationError, match=r"Correct or remove SSL_CERT_FILE=.*empty\.pem in the environment"
+    ):
         variant.call("dates")
 
 
@@ -126,3 +128,21 @@ def test_the_handler_of_a_signal_may_close_the_client(stand_in: StandIn, say: ty
     finally:
         held.set()
         signal.signal(signal.SIGUSR1, before)
+
+
+@pytest.mark.parametrize("variable", ["SSL_CERT_FILE", "SSL_CERT_DIR", "SSLKEYLOGFILE"])
+def test_settings_of_tls_stop_only_what_needs_tls(
+    open_variant: OpenVariant,
+    stand_in: StandIn,
+    say: type[Say],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    variable: str,
+) -> None:
+    place = f"{tmp_path}/missing/place"
+    monkeypatch.setenv(variable, place)
+    stand_in.says(say({"dates": ["2026-01-15"]}))
+    assert len(open_variant().call("dates")) == 1
+    with pytest.raises(ConfigurationError, match="TLS cannot be prepared: No such") as caught:
+        open_variant("https://127.0.0.1:9").call("dates")
+    assert f"{variable}={place}" in caught.value.remedy

@@ -14,7 +14,7 @@ import pytest
 from tests.client.wire import Wire, served_with, sized
 
 import adanalytics_client
-from adanalytics_client import errors
+from adanalytics_client import RetryPolicy, errors
 from adanalytics_client._io.proxies import Proxies
 
 if TYPE_CHECKING:
@@ -84,6 +84,8 @@ def test_a_proxy_that_asks_for_a_login(
         ("http://u:s3cret@127.0.0.1:99999", "ALL_PROXY is not a proxy address"),
         (":3128", "ALL_PROXY is not a proxy address"),
         ("http://", "ALL_PROXY is not a proxy address"),
+        ("a proxy", "ALL_PROXY is not a proxy address"),
+        ("'http://127.0.0.1:9'", "ALL_PROXY is not a proxy address"),
         ("http://[::1", "ALL_PROXY is not a proxy address"),
         ("http://user:12#s3cret@127.0.0.1:9", "ALL_PROXY holds a /, .* write it as %2F"),
         ("user:s3cret/t@127.0.0.1:9", "ALL_PROXY holds a /, .* write it as %2F"),
@@ -102,12 +104,69 @@ def test_a_proxy_that_cannot_be_used_is_a_wrong_setting(
     assert "s3cret" not in f"{frames}{caught.value}"
 
 
-def test_exceptions_that_are_no_hosts_are_a_wrong_setting(
-    open_variant: OpenVariant, monkeypatch: pytest.MonkeyPatch
+UNCLEAR = ["[::1", "::1]", "127.0.0.0/33", "a:b", "a.example/x", "a:1:2", '"a.example"']
+
+
+@pytest.mark.parametrize("entry", UNCLEAR)
+def test_an_exclusion_that_is_none_is_a_wrong_setting(
+    open_variant: OpenVariant, monkeypatch: pytest.MonkeyPatch, entry: str
 ) -> None:
-    monkeypatch.setenv("NO_PROXY", "[::1")
-    with pytest.raises(errors.ConfigurationError, match="NO_PROXY is not a list of hosts"):
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.setenv("NO_PROXY", f"b.example,{entry}")
+    with pytest.raises(errors.ConfigurationError, match="is not a host, an address or") as caught:
         open_variant("http://stats.example")
+    assert entry in caught.value.message
+    open_variant("http://b.example")
+    monkeypatch.delenv("HTTP_PROXY")
+    open_variant("http://stats.example")
+
+
+@pytest.mark.parametrize("exclusion", ["192.0.2.0/24", "192.0.2.*", "::ffff:c000:200/120, x"])
+def test_an_excluded_address_sends_nothing_to_the_proxy(
+    open_variant: OpenVariant,
+    stand_in: StandIn,
+    say: type[Say],
+    monkeypatch: pytest.MonkeyPatch,
+    exclusion: str,
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", stand_in.url)
+    stand_in.says(say(DATES))
+    once = RetryPolicy(attempts=1, budget=0.5)
+    host = "192.0.2.1" if "ffff" not in exclusion else "[::ffff:192.0.2.1]"
+    assert len(open_variant(f"http://{host}").call("dates")) == 1
+    assert len(stand_in.asked) == 1
+    monkeypatch.setenv("NO_PROXY", exclusion)
+    with pytest.raises(errors.TransportError):
+        open_variant(f"http://{host}", retry=once, timeout=0.3).call("dates")
+    assert len(stand_in.asked) == 1
+
+
+@pytest.mark.parametrize("name", ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"])
+def test_a_server_on_this_machine_needs_no_exclusion(
+    open_variant: OpenVariant,
+    stand_in: StandIn,
+    other_origin: StandIn,
+    say: type[Say],
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+) -> None:
+    monkeypatch.setenv(name, other_origin.url)
+    stand_in.says(say(DATES))
+    for host in ("127.0.0.1", "localhost"):
+        assert len(open_variant(stand_in.url.replace("127.0.0.1", host)).call("dates")) == 1
+    assert other_origin.asked == []
+
+
+def test_a_proxy_of_other_requests_may_be_wrong(
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", f" {stand_in.url} ")
+    monkeypatch.setenv("HTTPS_PROXY", "gopher://nowhere")
+    monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:9")
+    stand_in.says(say(DATES))
+    assert len(open_variant("http://stats.example").call("dates")) == 1
+    with pytest.raises(errors.ConfigurationError, match="HTTPS_PROXY is not a proxy address"):
+        open_variant("https://stats.example")
 
 
 def test_a_wrong_proxy_that_nothing_goes_through(
@@ -198,5 +257,38 @@ def test_no_user_info_is_shown_whatever_it_holds(scheme: str, user_info: str) ->
     assert proxies.of("http://a.example") == "http://one:1"
 
 
-def test_exceptions_may_be_all() -> None:
-    assert Proxies({"http": "one:1", "no": "a, *"}).of("http://b.example") is None
+@pytest.mark.parametrize(
+    ("exclusion", "url", "excluded"),
+    [
+        ("*", "http://b.example", True),
+        ("a, *", "http://b.example", True),
+        ("10.0.0.0/8", "http://10.9.8.7", True),
+        ("10.1.2.3/8", "http://10.9.8.7", True),
+        ("10.0.0.0/8", "http://11.9.8.7", False),
+        ("10.0.0.0/8", "http://10.1", True),
+        ("192.0.2.0/24", "http://[::ffff:192.0.2.1]", True),
+        ("0.0.0.0/0", "http://a.example", False),
+        ("[2001:db8::1]", "https://[2001:db8::1]:8443", True),
+        ("[2001:DB8::1]:443", "https://[2001:db8:0::1]", True),
+        ("[2001:db8::1]:444", "https://[2001:db8::1]", False),
+        ("2001:db8::/32", "https://[2001:db8:1::1]", True),
+        ("[2001:db8::]/32", "https://[2001:db8:1::1]", True),
+        ("2001:db8::/32", "https://[2001:db9::1]", False),
+        ("fe80::1%eth0", "http://[fe80::1]", True),
+        ("a.example", "http://A.example.", True),
+        (".a.example.", "http://a.example", True),
+        (".a.example", "http://b.a.example", True),
+        ("*.a.example", "http://b.a.example", True),
+        ("a.example", "http://ba.example", False),
+        ("a.example:8080", "http://a.example:8080", True),
+        ("a.example:8080", "http://a.example", False),
+        ("https://a.example/", "https://a.example", True),
+        ("https://a.example", "http://a.example", False),
+        ("b.example a.example", "http://a.example", True),
+        ("b.example;a.example", "http://a.example", True),
+        ("b.example | a.example", "http://a.example", True),
+        (",, ,.", "http://a.example", False),
+    ],
+)
+def test_what_no_proxy_excludes(exclusion: str, url: str, excluded: bool) -> None:
+    assert (Proxies({"all": "one:1", "no": exclusion}).of(url) is None) == excluded

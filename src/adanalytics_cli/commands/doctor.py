@@ -60,7 +60,9 @@ def _quota_log(environment: Mapping[str, str]) -> Check:
 def _proxies(environment: Mapping[str, str]) -> Check | None:
     names = [each for name in _PROXIES for each in (name, name.lower()) if environment.get(each)]
     found = ", ".join(f"{name}={redact(environment[name], ())}" for name in names)
-    remedy = "Requests go through the proxy. To bypass it, set NO_PROXY=HOST."
+    remedy = (
+        "Requests go through the proxy, except to this machine. To bypass it, set NO_PROXY=HOST."
+    )
     return Check("warn", "proxies", found, remedy) if names else None
 
 

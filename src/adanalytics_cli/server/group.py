@@ -45,7 +45,11 @@ def health(_invocation: Invocation, url: str) -> None:
 
     address = f"{url.rstrip('/')}/readyz"
     try:
-        answer = httpx.get(address, timeout=_PATIENCE_SECONDS)
+        # No proxy of the environment: a probe is of the server alone. Without TLS no certificates
+        # are read, so they need not be readable.
+        transport = httpx.HTTPTransport(verify=address.startswith("https:"))
+        with httpx.Client(transport=transport, timeout=_PATIENCE_SECONDS) as http:
+            answer = http.get(address)
     except (httpx.UnsupportedProtocol, httpx.InvalidURL) as error:
         raise SettingsError(
             f"'{url}' is not the address of a server.",

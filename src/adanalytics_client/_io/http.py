@@ -99,7 +99,8 @@ class BaseDriver(Generic[C]):
         self._headers: dict[str, str] = {}
         self._timeouts = _timeouts(_DEFAULT_TIMEOUT)
         self._proxies = Proxies.of_environment() if http is None else Proxies({})
-        self._proxies.check()
+        # A proxy that cannot be used is an error now, not at the first request.
+        self._proxies.through(base.text)
         self._clock = clock
         self._redact = redact
         library = httpx if http is None else library_of(http, self.kind)

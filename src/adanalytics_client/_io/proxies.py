@@ -1,21 +1,26 @@
 """The proxies in the environment, as httpx uses them."""
 
 import base64
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from ipaddress import ip_address
-from typing import TypeVar
+from fnmatch import fnmatchcase
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from socket import inet_aton
 from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies
 
 from adanalytics_client._base.secrets import Secret
-from adanalytics_client._base.urls import redact_url
+from adanalytics_client._base.urls import origin_of, redact_url
 from adanalytics_client._io.library import httpx
 from adanalytics_client.errors import ConfigurationError
 
-T = TypeVar("T")
-
 _SCHEMES = ("http", "https", "all")
+_SEPARATORS = re.compile(r"[\s,;|]+")
+# A name or an address, the latter perhaps in brackets or with a number of bits; then a port.
+_PLACE = re.compile(
+    r"(?:\[([\w.:%-]+)\]|([\w.*-]+|[\w.%-]*:[\w.%-]*:[\w.:%-]*))(/[\d.]+)?(?::(\d+))?"
+)
 _NO_ADDRESS = "is not a proxy address such as http://proxy.example:3128"
 _NO_SOCKS = "names a SOCKS proxy, which needs socksio; install it with: pip install 'httpx[socks]'"
 _NOT_QUOTED = "holds a /, ? or # in its user or password; write it as %2F, %3F or %23"
@@ -34,20 +39,48 @@ class Proxies:
     @classmethod
     def of_environment(cls) -> "Proxies":
         """Return the proxies in the variables, and in the system's settings if it has any."""
-        return cls(getproxies())
+        return cls({name: text.strip() for name, text in getproxies().items()})
 
     def __bool__(self) -> bool:
-        return bool(self.known)
+        return any(self.known.get(name) for name in _SCHEMES)
+
+    def variable_for(self, url: str) -> str | None:
+        """Return the variable with the proxy for an address, without `_PROXY`; None for none."""
+        scheme, host, port = origin_of(url) or ("", "", 0)
+        name = scheme if self.known.get(scheme) else "all"
+        if not self.known.get(name) or _is_local(host):
+            return None
+        exclusions = filter(None, map(_Exclusion.parse, self._entries()))
+        return None if any(each.covers(scheme, host, port) for each in exclusions) else name
 
     def of(self, url: str) -> str | None:
         """Return the proxy for an address, safe to show."""
-        parts = urlsplit(url)
-        host = parts.hostname or ""
-        excepted = self._excepted()
-        if "*" in excepted or host.endswith(tuple(excepted)):
+        name = self.variable_for(url)
+        return redact_url("://".join(_split(self.known[name])[::2])) if name else None
+
+    def through(self, url: str) -> httpx.Proxy | None:
+        """Return the proxy for an address, with its password; None for a direct connection.
+
+        Raises:
+            ConfigurationError: when httpx cannot use the proxy, or an entry of `NO_PROXY` cannot be
+                read, so that the proxy may be meant to see nothing.
+        """
+        name = self.variable_for(url)
+        if name is None:
             return None
-        proxy = self.known.get(parts.scheme) or self.known.get("all")
-        return redact_url("://".join(_split(proxy)[::2])) if proxy else None
+        if (problem := _problem_of(self.known[name])) is not None:
+            raise ConfigurationError(f"{name.upper()}_PROXY {problem}.")
+        for entry in self._entries():
+            if _Exclusion.parse(entry) is None:
+                raise ConfigurationError(
+                    f"NO_PROXY contains {entry!r}, which is not a host, an address or a range.",
+                    remedy="Write it like .internal.example,127.0.0.1,10.0.0.0/8,::1.",
+                )
+        return _proxy_at(*_split(self.known[name]))
+
+    def _entries(self) -> list[str]:
+        """Return the entries of `NO_PROXY`; commas or blanks separate them, or what Java writes."""
+        return [*filter(None, _SEPARATORS.split(self.known.get("no", "").lower()))]
 
     def secrets(self) -> list[Secret]:
         """Return the passwords, plain and as sent; a user without one is a secret."""
@@ -60,51 +93,70 @@ class Proxies:
                 found += [Secret(password or user), Secret(sent)]
         return found
 
-    def check(self) -> None:
-        """Check that httpx can use them."""
-        if "*" in self._excepted():
-            return
-        for name in _SCHEMES:
-            if (problem := _problem_of(self.known.get(name))) is not None:
-                raise ConfigurationError(f"{name.upper()}_PROXY {problem}.")
+
+@dataclass(frozen=True, slots=True)
+class _Exclusion:
+    """An entry of `NO_PROXY`: a host with its subdomains, or a range of addresses.
+
+    The rules are those of curl (https://curl.se/libcurl/c/CURLOPT_NOPROXY.html): a dot before or
+    after a host means nothing, and an address may have a number of bits. curl ignores an entry with
+    a port, a scheme, brackets, or a * inside. Here it excludes what it says.
+    """
+
+    scheme: str
+    host: str
+    addresses: IPv4Network | IPv6Network | None
+    port: str
+
+    @classmethod
+    def parse(cls, entry: str) -> "_Exclusion | None":
+        """Return the exclusion that an entry stands for; None for any other text."""
+        scheme, _, place = entry.rstrip("/").rpartition("://")
+        parts = _PLACE.fullmatch(place)
+        if parts is None:
+            return None
+        host, bits, port = (parts[1] or parts[2]), parts[3] or "", parts[4] or ""
         try:
-            for host in self._excepted():
-                httpx.URL(_pattern_of(host))
-        except httpx.InvalidURL:
-            raise ConfigurationError(
-                "NO_PROXY is not a list of hosts.",
-                remedy="Write it like .internal.example,127.0.0.1.",
-            ) from None
+            addresses = ip_network(f"{host.partition('%')[0]}{bits}", strict=False)
+        except ValueError:
+            is_host = not bits and ":" not in host
+            return cls(scheme, host.strip("."), None, port) if is_host else None
+        return cls(scheme, host, addresses, port)
 
-    def mounts(self, transport: Callable[[httpx.Proxy], T]) -> dict[str, T | None]:
-        """Return an httpx client's transports for `mounts=`; `transport` makes one through a proxy.
-
-        The patterns are those of httpx's `trust_env=True`, which it ignores for a client with its
-        own transport.
-        """
-        if "*" in self._excepted():
-            return {}
-        through = {
-            f"{name}://": transport(httpx.Proxy(proxy if "://" in proxy else f"http://{proxy}"))
-            for name in _SCHEMES
-            if (proxy := self.known.get(name))
-        }
-        return {**through, **{_pattern_of(host): None for host in self._excepted()}}
-
-    def _excepted(self) -> list[str]:
-        hosts = (each.strip().lower() for each in self.known.get("no", "").split(","))
-        return [each for each in hosts if each]
+    def covers(self, scheme: str, host: str, port: int) -> bool:
+        """Return whether connections to a host and port use no proxy."""
+        if self.scheme not in {"", "all", scheme} or self.port not in {"", str(port)}:
+            return False
+        if self.addresses is not None:
+            return any(address in self.addresses for address in _addresses_of(host))
+        host = host.rstrip(".")
+        return fnmatchcase(host, self.host) or fnmatchcase(host, f"*.{self.host}")
 
 
-def _pattern_of(host: str) -> str:
-    """Return the pattern of a `NO_PROXY` entry: an address, or a host with its subdomains."""
-    if "://" in host:
-        return host
+def _addresses_of(host: str) -> list[IPv4Address | IPv6Address]:
+    """Return the address that a host is, also as the IPv4 address that it maps; none for a name."""
+    name = host.rstrip(".").partition("%")[0]
     try:
-        address = ip_address(host.partition("/")[0])
-    except ValueError:
-        return f"all://{host}" if host == "localhost" else f"all://*{host}"
-    return f"all://[{host}]" if address.version == 6 else f"all://{host}"
+        # The system also takes 127.1 for an address.
+        address = ip_address(name if ":" in name else inet_aton(name))
+    except (ValueError, OSError):
+        return []
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return [address, mapped] if mapped else [address]
+
+
+def _is_local(host: str) -> bool:
+    """Return whether a host is this machine, which a proxy elsewhere could not reach.
+
+    Go's net/http has the same rule (https://pkg.go.dev/net/http#ProxyFromEnvironment). So the
+    servers of tests and of the demo need no exclusion.
+    """
+    name = host.rstrip(".")
+    return name == "localhost" or any(address.is_loopback for address in _addresses_of(name))
+
+
+def _proxy_at(scheme: str, user_info: str, place: str) -> httpx.Proxy:
+    return httpx.Proxy(f"{scheme}://{user_info}@{place}" if user_info else f"{scheme}://{place}")
 
 
 def _split(proxy: str) -> tuple[str, str, str]:
@@ -119,10 +171,12 @@ def _problem_of(proxy: str | None) -> str | None:
     if not proxy:
         return None
     scheme, user_info, place = _split(proxy)
+    if any(map(str.isspace, place)):
+        return _NO_ADDRESS
     if not set(user_info).isdisjoint("/?#"):
         return _NOT_QUOTED
     try:
-        httpx.Proxy(f"{scheme}://{user_info}@{place}")
+        _proxy_at(scheme, user_info, place)
         address = urlsplit(f"{scheme}://{place}")
         # Reading the port fails if its number is impossible.
         if not address.hostname or address.port == 0:

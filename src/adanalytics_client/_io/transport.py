@@ -8,12 +8,14 @@ imports only for its first client.
 import os
 import socket
 import ssl
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import lru_cache
 from importlib import import_module
+from pathlib import Path
+from threading import Lock
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from adanalytics_client._io.http import NoCookies
 from adanalytics_client._io.library import httpx
@@ -27,6 +29,8 @@ else:
     # The core of the library that sends by default.
     httpcore = import_module(httpx.__name__.replace("httpx", "httpcore"))
 
+T = TypeVar("T", httpx.HTTPTransport, httpx.AsyncHTTPTransport)
+
 # httpcore asks for 64 KiB: pages of 6 MB take a quarter less CPU in reads of 256 KiB.
 _READ_SIZE = 256 * 1024
 
@@ -37,53 +41,115 @@ _LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=64, keepa
 
 def open_client(proxies: Proxies) -> httpx.Client:
     """Return an httpx client for threads."""
-    mounts = proxies.mounts(_Transport)
-    return httpx.Client(
-        transport=_Transport(None), mounts=mounts, cookies=NoCookies(), trust_env=False
-    )
+    return httpx.Client(transport=_Routed(proxies), cookies=NoCookies(), trust_env=False)
 
 
 def open_async_client(proxies: Proxies) -> httpx.AsyncClient:
     """As `open_client`, for tasks; their deadlines and stops are cancellations."""
+    return httpx.AsyncClient(transport=_AsyncRouted(proxies), cookies=NoCookies(), trust_env=False)
 
-    def transport(proxy: httpx.Proxy | None) -> httpx.AsyncHTTPTransport:
-        return httpx.AsyncHTTPTransport(verify=_trust(), limits=_LIMITS, proxy=proxy)
 
-    mounts = proxies.mounts(transport)
-    return httpx.AsyncClient(
-        transport=transport(None), mounts=mounts, cookies=NoCookies(), trust_env=False
-    )
+class _Routes(Generic[T]):
+    """The transport of each proxy, for either scheme, made for the first request that needs it.
+
+    The patterns of httpx's `mounts=` cannot express the ranges of addresses in `NO_PROXY`. And
+    certificates that cannot be read are no problem until something is sent over TLS.
+    """
+
+    def __init__(
+        self, proxies: Proxies, make: Callable[[httpx.Proxy | None, ssl.SSLContext], T]
+    ) -> None:
+        self._proxies = proxies
+        self._make: Callable[[httpx.Proxy | None, ssl.SSLContext], T] = make
+        self._making = Lock()
+        self._transports: dict[tuple[str | None, str], T] = {}
+
+    def transport_for(self, request: httpx.Request) -> T:
+        url, scheme = str(request.url), request.url.scheme
+        key = self._proxies.variable_for(url), scheme
+        with self._making:
+            if key not in self._transports:
+                trust = _trust() if scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+                self._transports[key] = self._make(self._proxies.through(url), trust)
+            return self._transports[key]
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self._transports.values())
+
+
+class _Routed(httpx.BaseTransport):
+    """Sends each request directly, or through the proxy for its address."""
+
+    def __init__(self, proxies: Proxies) -> None:
+        self._routes = _Routes(proxies, _Transport)
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        return self._routes.transport_for(request).handle_request(request)
+
+    def close(self) -> None:
+        for transport in self._routes:
+            transport.close()
+
+
+class _AsyncRouted(httpx.AsyncBaseTransport):
+    """As `_Routed`, for tasks."""
+
+    def __init__(self, proxies: Proxies) -> None:
+        def make(proxy: httpx.Proxy | None, trust: ssl.SSLContext) -> httpx.AsyncHTTPTransport:
+            return httpx.AsyncHTTPTransport(verify=trust, limits=_LIMITS, proxy=proxy)
+
+        self._routes = _Routes(proxies, make)
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        return await self._routes.transport_for(request).handle_async_request(request)
+
+    async def aclose(self) -> None:
+        for transport in self._routes:
+            await transport.aclose()
+
+
+_TLS_VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "SSLKEYLOGFILE")
 
 
 def _trust() -> ssl.SSLContext:
-    variables = (os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
-    return _trust_of(os.getpid(), *variables)
+    return _trust_of(os.getpid(), *map(os.environ.get, _TLS_VARIABLES))
 
 
 @lru_cache(maxsize=2)
-def _trust_of(_process: int, _file: str | None, _folder: str | None) -> ssl.SSLContext:
+def _trust_of(
+    _process: int, file: str | None, folder: str | None, _log: str | None
+) -> ssl.SSLContext:
     """TLS settings with the certificates that httpx trusts: certifi's, or the environment's.
 
     Reading them takes longer than a hundred requests, so each process reads them once.
     """
     try:
+        if folder and not file:
+            # OpenSSL trusts nobody if the folder is missing.
+            next(Path(folder).iterdir(), None)
         return httpx.create_ssl_context()
     except OSError as error:
+        # httpx reads the folder only if no file is named.
+        certificates = "SSL_CERT_FILE" if file else "SSL_CERT_DIR"
+        names = [name for name in (certificates, "SSLKEYLOGFILE") if os.environ.get(name)]
+        suspects = [f"{name}={os.environ[name]}" for name in names]
         raise ConfigurationError(
-            f"The trusted certificates cannot be read: {error}.",
-            remedy="Correct the environment variable SSL_CERT_FILE or SSL_CERT_DIR.",
+            f"TLS cannot be prepared: {error.strerror or error}.",
+            remedy=f"Correct or remove {' or '.join(suspects)} in the environment."
+            if suspects
+            else "Install certifi again.",
         ) from None
 
 
 class _Transport(httpx.HTTPTransport):
     """httpx's transport over a pool with a network backend, for which httpx has no argument."""
 
-    def __init__(self, proxy: httpx.Proxy | None) -> None:
+    def __init__(self, proxy: httpx.Proxy | None, trust: ssl.SSLContext) -> None:
         through = None
         if proxy is not None:
             through = httpcore.Proxy(str(proxy.url), auth=proxy.raw_auth, headers=proxy.headers.raw)
         self._pool = httpcore.ConnectionPool(
-            ssl_context=_trust(),
+            ssl_context=trust,
             proxy=through,
             max_connections=_LIMITS.max_connections,
             max_keepalive_connections=_LIMITS.max_keepalive_connections,
