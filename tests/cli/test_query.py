@@ -65,6 +65,32 @@ def query(run: Run, dataset: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     return lambda *words: run("query", *words)
 
 
+# What DuckDB has and Python, Arrow or a format has not, and how csv shows it.
+FOREIGN = {
+    "DATE 'infinity'": "infinity",
+    "TIMESTAMP '-infinity'": "-infinity",
+    "TIMESTAMP_S 'infinity'": "infinity",
+    "DATE '12026-01-01'": "+012026-01-01",
+    "DATE '0044-03-15 (BC)'": "-000043-03-15",
+    "TIMESTAMPTZ '12026-01-01 00:00:01.5+00'": "+012026-01-01T00:00:01.500Z",
+    "TIMESTAMP_NS '2026-01-01 00:00:00.123456789'": "2026-01-01T00:00:00.123456789",
+    "TIMESTAMP '2026-01-01 00:00:00.123456'": "2026-01-01T00:00:00.123456",
+    "TIME '24:00:00'": "24:00:00",
+    "TIMETZ '24:00:00+05:30'": "24:00:00+05:30",
+    "INTERVAL '2000000000 days'": "2000000000 days, 0:00:00",
+    "INTERVAL '2 months 3 days'": "2 months, 3 days, 0:00:00",
+    "'10110'::BIT": "10110",
+    "union_value(a := DATE 'infinity')": "infinity",
+    "123456789012345678901234567890::HUGEINT": "123456789012345678901234567890",
+    "'a'::ENUM('a', 'b')": "a",
+    "'0190cb64-0000-7000-8000-000000000000'::UUID": "0190cb64-0000-7000-8000-000000000000",
+    "'\\xAA'::BLOB": "\\xaa",
+    "'-inf'::DOUBLE": "",
+    "{'a': [DATE 'infinity', NULL]}": '{"a":["infinity",null]}',
+    "map {DATE 'infinity': TIME '24:00'}": '{"infinity":"24:00:00"}',
+}
+
+
 def expected(dataset: Path) -> list[tuple[str, Decimal]]:
     """Return the revenue by country, added up in Python."""
     sums: dict[str, Decimal] = {}
@@ -206,3 +232,33 @@ def test_without_duckdb_the_extra_is_named(query: Run, monkeypatch: pytest.Monke
     monkeypatch.setattr("adanalytics_cli.commands.query.find_spec", lambda _name: None)
     done = query("SELECT 1")
     assert (done.exit_code, "'adanalytics[sql]'" in done.stderr) == (1, True)
+
+
+@pytest.mark.parametrize("value", FOREIGN)
+def test_values_that_python_does_not_have(query: Run, value: str, tmp_path: Path) -> None:
+    sql = f"SELECT {value} AS v, 1 AS n"
+    done = query(sql, "-f", "csv")
+    assert [*csv.reader(io.StringIO(done.stdout))] == [["v", "n"], [FOREIGN[value], "1"]], done
+    for form in ("table", "json", "jsonl", "parquet", "xlsx"):
+        done = query(sql, "-f", form, "-o", str(tmp_path / f"x.{form}"))
+        assert done.exit_code in {0, 2}, (form, done.stderr)
+        assert done.exit_code == 0 or "VARCHAR" in done.stderr
+    assert "This is a bug" not in query(sql, "--chart").stderr
+
+
+@pytest.mark.parametrize("kind", ["HUGEINT", "UHUGEINT"])
+def test_a_number_of_39_digits_is_no_other_number(query: Run, kind: str) -> None:
+    done = query(f"SELECT {2**127 - 1}::{kind} AS v")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "Could not cast value" in done.stderr
+
+
+ENDINGS = ["; -- remark", ";;", " -- a; b", "; /* a; */ ;\n-- c", " /* ; */;", "\n;\n", "; --'ü;"]
+
+
+@pytest.mark.parametrize("beginning", ["", "-- a;\n", "/* ä; /* b; */ */ ", "; ", "\ufeff"])
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_remarks_and_semicolons_around_a_query(query: Run, beginning: str, ending: str) -> None:
+    done = query(f"{beginning}SELECT '--;ü' AS v{ending}", "-f", "json")
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert json.loads(done.stdout) == [{"v": "--;ü"}]

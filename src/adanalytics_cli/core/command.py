@@ -30,7 +30,8 @@ HELP_SETTINGS: dict[str, object] = {
     "max_content_width": 100,
     "show_default": True,
 }
-_DAYS_AGO = re.compile(r"-\d+d")
+# A number of days ago, and SQL that begins with a remark.
+_NO_OPTION = re.compile(r"-\d+d|--\s.*", re.DOTALL)
 
 
 class _HelpFormatter(click.HelpFormatter):
@@ -73,7 +74,7 @@ class ExampleCommand(click.Command):
 
         A leading space lets `-7d` reach the date arguments: it is no option then.
         """
-        words = [f" {word}" if _DAYS_AGO.fullmatch(word) else word for word in args]
+        words = [f" {word}" if _NO_OPTION.fullmatch(word) else word for word in args]
         left = super().parse_args(ctx, [*words])
         # click keeps the last value only, so the parser tells what came.
         _, _, came = self.make_parser(ctx).parse_args(words)

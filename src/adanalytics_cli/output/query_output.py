@@ -2,8 +2,10 @@
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import UTC, date, datetime, time, timedelta
+from contextlib import contextmanager
+from datetime import MAXYEAR, UTC, date, datetime, time, timedelta
 from decimal import Decimal
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.output.formats import Format
 from adanalytics_cli.output.output_file import open_output
 from adanalytics_cli.output.row_output import Row, write_chart, write_rows
+from adanalytics_client import QueryError
 from adanalytics_client._base.escaping import visible
 from adanalytics_client._base.quantities import counted
 from adanalytics_client.dataset.query import QueryResult
@@ -26,6 +29,10 @@ MOST_LINES = 1_000
 # Each value becomes an object of Python, which needs several times its memory in Arrow.
 _ROWS_AT_A_TIME = 10_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_DAYS_OF_400_YEARS = 146_097
+# DuckDB's infinity, in either direction.
+_INFINITE_DAY, _INFINITE_MOMENT = 2**31 - 1, 2**63 - 1
+_PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
 
 def write_result(
@@ -107,7 +114,7 @@ def _write_parquet(result: QueryResult, path: Path | None) -> int:
         # SQL may make a type that Parquet files cannot hold, such as an interval.
         except pa.ArrowNotImplementedError as error:
             raise click.UsageError(f"{error}. Cast the column to VARCHAR.") from None
-        with file:
+        with file, _named_errors():
             for batch in result.batches:
                 file.write_batch(batch)
                 written += batch.num_rows
@@ -125,27 +132,52 @@ def _rows(result: QueryResult, *, as_text: bool = True) -> Iterator[Row]:
     for batch in result.batches:
         for at in range(0, batch.num_rows, _ROWS_AT_A_TIME):
             columns = batch.slice(at, _ROWS_AT_A_TIME).columns
-            values = [_values(column, as_text=as_text) for column in columns]
+            with _named_errors():
+                values = [[*_values(column, as_text=as_text)] for column in columns]
             for row in zip(*values, strict=True):
                 yield dict(zip(result.schema.names, row, strict=True))
 
 
+@contextmanager
+def _named_errors() -> Iterator[None]:
+    """Raise QueryError for a value that Arrow, Python or a file does not have."""
+    try:
+        yield
+    except (pa.ArrowException, OverflowError, ValueError, TypeError) as error:
+        raise QueryError(
+            f"A value of the answer cannot be written: {error}.",
+            remedy="Cast its column to VARCHAR.",
+        ) from error
+
+
 def _values(column: pa.Array, *, as_text: bool) -> Iterator[object]:
     read = _reader(column.type, as_text=as_text)
-    if pa.types.is_timestamp(column.type) and column.type.tz:
-        # In microseconds. pyarrow would import pandas for its own datetimes.
-        times = column.cast(pa.int64()).to_pylist()
-        moment = _unless_none(lambda time: read(_EPOCH + timedelta(microseconds=time)))
-        return map(moment, times)
-    return map(read, column.to_pylist())
+    return map(read, column.cast(_stored(column.type)).to_pylist())
+
+
+def _stored(kind: pa.DataType) -> pa.DataType:
+    """Return a type with numbers instead of days and times, of which Python has fewer."""
+    types = pa.types
+    if types.is_date32(kind) or types.is_time32(kind):
+        return pa.int32()
+    if types.is_date64(kind) or types.is_time64(kind) or types.is_timestamp(kind):
+        return pa.int64()
+    if types.is_map(kind):
+        return pa.map_(_stored(kind.key_type), _stored(kind.item_type))
+    if types.is_struct(kind):
+        return pa.struct([each.with_type(_stored(each.type)) for each in kind])
+    if types.is_fixed_size_list(kind):
+        return pa.list_(_stored(kind.value_type), kind.list_size)
+    return pa.list_(_stored(kind.value_type)) if types.is_list(kind) else kind
 
 
 def _reader(kind: pa.DataType, *, as_text: bool) -> Callable[[Any], object]:
-    """Return the function that makes a plain value of what pyarrow gives for this type."""
+    """Return the function that makes a plain value of a value of the stored type."""
     types = pa.types
     if types.is_map(kind):
+        key = _reader(kind.key_type, as_text=True)
         read = _reader(kind.item_type, as_text=True)
-        return _unless_none(lambda pairs: {str(_text(key)): read(value) for key, value in pairs})
+        return _unless_none(lambda pairs: {str(key(name)): read(value) for name, value in pairs})
     if types.is_struct(kind):
         parts = {each.name: _reader(each.type, as_text=True) for each in kind}
         return _unless_none(lambda row: {name: read(row[name]) for name, read in parts.items()})
@@ -155,9 +187,51 @@ def _reader(kind: pa.DataType, *, as_text: bool) -> Callable[[Any], object]:
     if types.is_decimal(kind) and kind.scale == 0:
         # The sum of whole numbers.
         return _unless_none(int)
+    if types.is_date32(kind):
+        return _unless_none(partial(_day, as_text=as_text))
+    if types.is_time(kind):
+        return _unless_none(partial(_time, unit=kind.unit))
+    if types.is_timestamp(kind):
+        return _unless_none(partial(_moment, kind=kind, as_text=as_text))
     if as_text or types.is_interval(kind) or types.is_binary(kind):
         return _text
     return lambda value: value
+
+
+def _day(days: int, *, as_text: bool) -> object:
+    """Return a day, or its text for one that Python does not have."""
+    if abs(days) == _INFINITE_DAY:
+        return "infinity" if days > 0 else "-infinity"
+    cycles, rest = divmod(days, _DAYS_OF_400_YEARS)
+    day = _EPOCH.date() + timedelta(rest)
+    year = day.year + 400 * cycles
+    if 0 < year <= MAXYEAR:
+        day = day.replace(year=year)
+        return day.isoformat() if as_text else day
+    # Six digits and a sign, as in ECMAScript: https://tc39.es/ecma262/#sec-expanded-years
+    return f"{year:+07d}{day:-%m-%d}"
+
+
+def _time(value: int, unit: str, fraction: int = 0) -> str:
+    """Return the text of a time of day, which may be 24:00:00, with 0, 3, 6 or 9 more digits."""
+    whole, parts = divmod(value, _PER_SECOND[unit])
+    digits = f"{parts * 10**9 // _PER_SECOND[unit]:09}"
+    while digits.endswith("000") and len(digits) > fraction:
+        digits = digits[:-3]
+    minutes, seconds = divmod(whole, 60)
+    return f"{minutes // 60:02}:{minutes % 60:02}:{seconds:02}{'.' if digits else ''}{digits}"
+
+
+def _moment(value: int, kind: pa.TimestampType, *, as_text: bool) -> object:
+    """Return a moment, or its text for one that Python does not have."""
+    if abs(value) == _INFINITE_MOMENT:
+        return "infinity" if value > 0 else "-infinity"
+    days, rest = divmod(value, 86_400 * _PER_SECOND[kind.unit])
+    day = _day(days, as_text=as_text)
+    if isinstance(day, date):
+        passed = timedelta(microseconds=rest * 10**6 // _PER_SECOND[kind.unit])
+        return datetime.combine(day, time(), UTC if kind.tz else None) + passed
+    return f"{day}T{_time(rest, kind.unit, fraction=3)}{'Z' if kind.tz else ''}"
 
 
 def _unless_none(read: Callable[[Any], object]) -> Callable[[Any], object]:
@@ -168,16 +242,13 @@ def _text(value: object) -> object:
     """Write amounts with all digits, times in ISO 8601 and no NaN; other values stay."""
     if isinstance(value, Decimal):
         return format(value, "f")
-    if isinstance(value, datetime):
-        digits = "microseconds" if value.microsecond % 1000 else "milliseconds"
-        return value.isoformat(timespec=digits).replace("+00:00", "Z")
-    if isinstance(value, date | time):
-        return value.isoformat()
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, bytes):
         return value.decode(errors="backslashreplace")
     if isinstance(value, pa.MonthDayNano):
-        rest = timedelta(days=value.days, microseconds=value.nanoseconds // 1000)
-        return f"{value.months} months, {rest}" if value.months else str(rest)
+        seconds = timedelta(microseconds=value.nanoseconds // 1000)
+        days = f"{value.days} days, " if abs(value.days) > timedelta.max.days // 2 else ""
+        rest = f"{days}{seconds if days else seconds + timedelta(value.days)}"
+        return f"{value.months} months, {rest}" if value.months else rest
     return value

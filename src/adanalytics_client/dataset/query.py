@@ -66,6 +66,18 @@ _PARTITIONS = {
     "hour": r"CAST(regexp_extract(filename, 'hour=([^/=]+)/[^/]+$', 1) AS BIGINT)",
 }
 
+# By the id of a type: what DuckDB hands to Arrow of it is another value, such as -1 for a number of
+# 39 digits, or has lost its time zone.
+_ARROW_LACKS: Mapping[str, str] = {
+    "hugeint": "DECIMAL(38, 0)",
+    "uhugeint": "DECIMAL(38, 0)",
+    "bignum": "VARCHAR",
+    "varint": "VARCHAR",
+    "bit": "VARCHAR",
+    "union": "VARCHAR",
+    "time with time zone": "VARCHAR",
+}
+
 # The errors of DuckDB that a damaged file cannot cause.
 _OF_THE_SQL = frozenset(("Parser", "Binder", "Catalog", "Out of Range"))
 # Those that name no file, so that all files are read to find a damaged one.
@@ -222,9 +234,8 @@ def run_query(sql: str, places: Sequence[str], *, memory: str) -> Iterator[Query
         stack.callback(worker.submit, connection.close)
         stack.callback(interrupt)
         run(lambda: _enclose(connection, datasets, memory, spill))
-        run(lambda: _check_statement(connection, sql))
-        # Selecting all once more numbers the later ones of equal names: sum(x), sum(x)_1.
-        reader = run(lambda: pa.RecordBatchReader.from_stream(connection.sql(sql).select("*")))
+        statement = run(lambda: _statement_of(connection, sql))
+        reader = run(lambda: pa.RecordBatchReader.from_stream(_rows_of(connection, statement)))
         stack.callback(worker.submit, reader.close)
         batches = iter(lambda: run(lambda: next(reader, None)), None)
         yield QueryResult(reader.schema, batches)
@@ -255,11 +266,11 @@ def _enclose(
         connection.execute(statement)
 
 
-def _check_statement(connection: "duckdb.DuckDBPyConnection", sql: str) -> None:
-    """Refuse everything but one SELECT; a PIVOT that looks up its columns is a MULTI."""
+def _statement_of(connection: "duckdb.DuckDBPyConnection", sql: str) -> str:
+    """Return the one SELECT of a text; a PIVOT that looks up its columns is a MULTI."""
     kinds = [statement.type.name for statement in connection.extract_statements(sql)]
     if kinds in (["SELECT"], ["MULTI"]):
-        return
+        return _without_end(sql)
     # DuckDB's name of a statement that installs is LOAD, too.
     names = {"LOAD": "INSTALL or LOAD"}
     refused = [names.get(kind, kind).replace("_", " ") for kind in kinds if kind != "SELECT"]
@@ -267,6 +278,32 @@ def _check_statement(connection: "duckdb.DuckDBPyConnection", sql: str) -> None:
     if refused:
         what = f"{refused[0]} is refused: a query only reads."
     raise QueryError(what if kinds else "The SQL is empty.", remedy=_ONE_SELECT)
+
+
+def _rows_of(connection: "duckdb.DuckDBPyConnection", statement: str) -> "duckdb.DuckDBPyRelation":
+    """Return the rows of a SELECT with types that Arrow has."""
+    # Selecting all once more numbers the later ones of equal names: sum(x), sum(x)_1.
+    rows = connection.sql(statement).select("*")
+    names = [f'"{name.replace(chr(34), 2 * chr(34))}"' for name in rows.columns]
+    kinds = [_ARROW_LACKS.get(kind.id) for kind in rows.types]
+    casts = [
+        f"CAST({n} AS {kind}) AS {n}" if kind else n for n, kind in zip(names, kinds, strict=True)
+    ]
+    return rows.select(", ".join(casts)) if any(kinds) else rows
+
+
+def _without_end(sql: str) -> str:
+    """Return SQL without its last semicolons: `connection.sql` refuses a comment behind one."""
+    duckdb = import_extra("duckdb", extra="sql")
+    # The tokens have their places in UTF-8.
+    text = sql.encode()
+    for place, kind in reversed(duckdb.tokenize(sql)):
+        if kind == duckdb.token_type.comment:
+            continue
+        if text[place : place + 1] != b";":
+            break
+        text = text[:place]
+    return text.decode()
 
 
 def _explain(error: str, datasets: Collection[CommittedFiles]) -> DatasetError:
