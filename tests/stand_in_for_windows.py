@@ -23,7 +23,8 @@ import platformdirs  # noqa: F401
 
 MODULES = ["fcntl", "grp", "pwd", "resource", "termios"]
 OF_OS = ["O_CLOEXEC", "O_DIRECTORY", "O_NOFOLLOW", "O_NONBLOCK"]
-OF_OS += ["fchmod", "fork", "geteuid", "getuid", "register_at_fork"]
+OF_OS += ["chown", "fchmod", "fork", "getegid", "geteuid", "getgid", "getuid", "killpg", "mkfifo"]
+OF_OS += ["pread", "pwrite", "register_at_fork", "sendfile", "setsid", "statvfs"]
 SIGNALS = ["SIGALRM", "SIGHUP", "SIGPIPE", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGWINCH"]
 
 

@@ -105,6 +105,21 @@ with LocalServer(sample=sample) as server:
     run("doctor")
     run("logout")
 """
+# As many bytes as fit are sorted in memory, and the rest in a file.
+LOADS = """
+from adanalytics_cli.main import cli
+from adanalytics_server.loading import load
+from click.testing import CliRunner
+
+load.load_file.__kwdefaults__["most_bytes"] = 5_000
+Path("log.csv").write_text("event_time,event_type,supply_tag_id\\n" + "".join(
+    f"2026-01-15T{hour:02}:00:00Z,click,{n}\\n" for n in range(20) for hour in range(24)
+))
+for words in ("partner add acme --name Acme --currency USD", "load log.csv --partner acme"):
+    done = CliRunner().invoke(cli, ["server", *words.split(), "--data", "data"])
+    assert done.exit_code == 0, done.output
+assert "480" in done.output, done.output
+"""
 
 
 @pytest.mark.skipif(
@@ -113,8 +128,8 @@ with LocalServer(sample=sample) as server:
 )
 @pytest.mark.parametrize(
     "program",
-    [PULLS, EXPORTS, DATASETS, COMMANDS],
-    ids=["pulls", "exports", "datasets", "commands"],
+    [PULLS, EXPORTS, DATASETS, COMMANDS, LOADS],
+    ids=["pulls", "exports", "datasets", "commands", "loads"],
 )
 def test_on_windows(tmp_path: Path, program: str) -> None:
     environment = {

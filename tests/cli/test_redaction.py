@@ -24,6 +24,13 @@ def test_secret_is_hidden(text: str) -> None:
     assert "[hidden]" in shown
 
 
+@pytest.mark.parametrize("secret", ["k", "ey", "abc"])
+def test_a_secret_of_few_letters_spoils_no_text(secret: str) -> None:
+    text = "Check the key in --partner abc."
+    assert redact(text, [secret]) == text
+    assert redact("the key abcd was refused", ["abcd", secret]) == "the key [hidden] was refused"
+
+
 def test_other_text_stays() -> None:
     text = "GET http://stats.example/api?hour=3 password of ada@example.org"
     assert redact(text, ["unrelated", ""]) == text

@@ -158,6 +158,40 @@ def test_a_line_that_would_not_count(tmp_path: Path, text: str, said: str, remed
     assert remedy in caught.value.remedy
 
 
+TEXT = '[profile.default]\r\nbase_url = "http://stats.example"\r\npartner = "Zürich"\r\n'
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
+def test_an_editor_may_add_a_byte_order_mark(run: Run, tmp_path: Path, encoding: str) -> None:
+    file = tmp_path / "config" / "adanalytics" / "config.toml"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(TEXT.encode(encoding))
+    environment = {"XDG_CONFIG_HOME": str(tmp_path / "config"), "ADANALYTICS_API_KEY": "secret"}
+    assert resolve(Invocation(), environment)[:2] == ("http://stats.example", "Zürich")
+    words = ("login", "--no-verify", "--store", "file", "--zone", "+05:30")
+    assert run(*words, env={"ADANALYTICS_API_KEY": "secret-key"}).exit_code == 0
+    assert TEXT in file.read_bytes().decode()
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32", "latin-1"])
+def test_a_settings_file_in_another_encoding_is_named(
+    run: Run, tmp_path: Path, encoding: str
+) -> None:
+    file = tmp_path / "config" / "adanalytics" / "config.toml"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(TEXT.encode(encoding))
+    done = run("dates")
+    assert done.exit_code == 2
+    assert f"{file} is not a text file in UTF-8.\nSave it as UTF-8" in done.stderr
+
+
+def test_no_folder_means_no_settings(run: Run) -> None:
+    assert (
+        "The service address is missing"
+        in run("dates", env={"XDG_CONFIG_HOME": "/dev/null"}).stderr
+    )
+
+
 def test_keys_are_named_as_the_file_has_them(run: Run, tmp_path: Path) -> None:
     (tmp_path / "config").mkdir()
     write_profiles(tmp_path / "config", "[profile.default]\nbase = 'x'\n")

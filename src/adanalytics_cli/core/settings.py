@@ -20,6 +20,7 @@ from adanalytics_client._profiles.settings_file import (
     Profiles,
     login_command,
     read_profiles,
+    read_settings,
     settings_file,
 )
 
@@ -48,8 +49,7 @@ def write_profile(path: Path, name: str, values: Mapping[str, object]) -> None:
     import tomlkit
 
     try:
-        # Bytes, because reading as text would turn CR LF into LF.
-        before = path.read_bytes().decode()
+        before = read_settings(path)
     except FileNotFoundError:
         before = ""
     document = tomlkit.parse(before)

@@ -4,6 +4,7 @@ import re
 import shlex
 import tomllib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -71,17 +72,36 @@ def login_command(profile: str) -> str:
     return f"adanalytics login{option}"
 
 
+def read_settings(path: Path) -> str:
+    """Return the text of the settings file, with its line ends, without a byte order mark.
+
+    Raises:
+        ConfigurationError: when it is not UTF-8.
+        OSError: when it cannot be read.
+    """
+    content = path.read_bytes()
+    with suppress(UnicodeDecodeError):
+        text = content.decode("utf-8-sig")
+        # UTF-16 without a byte order mark may be UTF-8 with many a NUL.
+        if "\0" not in text:
+            return text
+    raise ConfigurationError(
+        f"{path} is not a text file in UTF-8.", remedy="Save it as UTF-8 in the editor."
+    )
+
+
 def read_profiles(path: Path) -> Profiles:
     """Read the settings file; a missing file has no profiles.
 
     Raises ConfigurationError for a file that is not TOML or holds anything but tables of profiles.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_settings(path)
         document = tomllib.loads(text)
-    except FileNotFoundError:
+    # A folder of settings may be /dev/null, for none.
+    except (FileNotFoundError, NotADirectoryError):
         return Profiles(path, {})
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, tomllib.TOMLDecodeError) as error:
         twice = str(error).startswith(_TWICE)
         remedy = "A name is there twice: keep one of them." if twice else "Correct the file."
         raise ConfigurationError(f"Cannot read {path}: {error}.", remedy=remedy) from error

@@ -1,7 +1,6 @@
 """Sort any number of records in bounded memory: runs in memory, then in a file, then a merge."""
 
 import heapq
-import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
@@ -86,6 +85,11 @@ class RecordSorter:
 
 
 def _read_run(file: IO[bytes], at: int) -> Iterator[Record]:
-    while size := int.from_bytes(os.pread(file.fileno(), 4, at)):
-        yield from _decode(os.pread(file.fileno(), size, at + 4))
+    while True:
+        # The readers of several runs take turns, and Windows has no os.pread.
+        file.seek(at)
+        size = int.from_bytes(file.read(4))
+        if not size:
+            return
         at += 4 + size
+        yield from _decode(file.read(size))

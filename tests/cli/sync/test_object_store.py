@@ -111,6 +111,25 @@ def test_a_dataset_in_object_storage(shop: Shop, place: str) -> None:
     assert ours == {"", "dataset.json", "lock", "manifest"}
 
 
+def test_folders_that_a_console_made_are_no_objects(
+    shop: Shop, bucket: str, s3_server: str
+) -> None:
+    """A cloud console makes a folder as an object without bytes, whose name ends with a slash."""
+    urlopen(Request(f"{s3_server}/bucket/events/", data=b"", method="PUT"))
+    assert shop.sync("2026-01-15", "--to", bucket).exit_code == 0
+    for folder in ("data/", "data/date=2026-01-15/", "data/new/", "raw/"):
+        urlopen(Request(f"{s3_server}/bucket/events/{folder}", data=b"", method="PUT"))
+    assert shop.sync("2026-01-15", "--to", bucket).exit_code == 0
+    verified = shop.run("verify", bucket, "--until", "2026-01-15")
+    assert (verified.exit_code, "delete it" in verified.output) == (0, False), verified.output
+    assert shop.run("query", "SELECT count(*) FROM events", "--in", bucket).exit_code == 0
+    headers = {"Content-Type": "text/plain"}
+    note = f"{s3_server}/bucket/other/note.txt"
+    urlopen(Request(note, data=b"x", headers=headers, method="PUT"))
+    told = shop.sync("2026-01-15", "--to", "s3://bucket/other").stderr
+    assert "s3://bucket/other is not a dataset and holds note.txt." in told
+
+
 def test_a_broken_object_is_named_and_mended(shop: Shop, place: str) -> None:
     shop.sync("2026-01-15", "--to", place)
     part = f"{place}/data/date=2026-01-15/hour=13/part-0.parquet"
@@ -166,7 +185,7 @@ def test_a_process_that_lost_its_lease_writes_nothing_more(
     store, other = (object_store.open_object_store(bucket) for _ in range(2))
     later = SimpleNamespace(time=lambda: time.time() + 2 * object_store.LEASE_SECONDS)
     with store.lock():
-        store.write("data/first", b"")
+        store.write("data/first", b"x")
         monkeypatch.setattr(object_store, "time", later)
         with other.lock(), pytest.raises(errors.DatasetInUse, match="while this one was suspended"):
             store.write("data/second", b"")

@@ -1,5 +1,6 @@
 """S3, GCS and Azure as a file system of fsspec, by obstore."""
 
+from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
@@ -62,11 +63,19 @@ class CloudFiles(AbstractFileSystem):  # type: ignore[misc]
 
     def ls(self, path: str, **_: bool) -> list[str]:
         found = self._bucket.list_with_delimiter(self._name(path))
-        return [*found["common_prefixes"], *(each["path"] for each in found["objects"])]
+        return [*found["common_prefixes"], *(each["path"] for each in _filled(found["objects"]))]
 
     def find(self, path: str, **_: bool) -> dict[str, Any]:
         found = self._bucket.list(self._name(path))
-        return {self._start + each["path"]: each for chunk in found for each in chunk}
+        return {self._start + each["path"]: each for chunk in found for each in _filled(chunk)}
 
     def _name(self, path: str) -> str:
         return f"{path}/".removeprefix(self._start).rstrip("/")
+
+
+def _filled(objects: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Leave out objects without bytes: a cloud console makes a folder of one whose key ends in /.
+
+    obstore does not show that slash.
+    """
+    return (each for each in objects if each["size"])

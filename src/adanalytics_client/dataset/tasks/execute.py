@@ -61,7 +61,7 @@ def run_task(task: Task) -> Part:
         )
     name, export = f"{kept}/{token_hex(8)}", read_saved(task.export)
     # It fails without the right to write, before anything is downloaded.
-    store.write(f"{name}/begun", b"", lasting=False)
+    store.write(f"{name}/begun", b"\n", lasting=False)
     bare = bare_connection(export)
     with TemporaryDirectory(prefix="adanalytics-") as scratch, closing(bare.driver):
         # With the plan, what a killed task left is removed, too.
