@@ -1,8 +1,8 @@
 """Two summaries side by side: a row for each group and metric, with the change between them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import date, timedelta
 from decimal import Context, Decimal
 
 from pydantic import BaseModel
@@ -186,7 +186,7 @@ class Comparison:
         """Yield the days by their place: the first day of a period beside that of the other."""
         sides = []
         for answer in (self.before, self.after):
-            held = {row.date: dict(row) for row in answer.summary.rows}
+            held = {row.date: dict(row) for row in answer.summary.rows if _has_day(row.date)}
             length = (answer.last - answer.first).days + 1
             days = [answer.first + timedelta(days=n) for n in range(length)]
             sides.append([(day, held.get(day, {})) for day in days])
@@ -196,18 +196,33 @@ class Comparison:
             )
             if before or after:
                 yield Pair({"date": day, "before_date": before_day}, before, after)
+        others = (
+            [dict(row) for row in answer.summary.rows if not _has_day(row.date)]
+            for answer in (self.before, self.after)
+        )
+        yield from _match("date", "date", *others)
 
     def _groups(self, group_by: str) -> Iterator[Pair]:
-        """Yield the groups of both periods by their id, then those of the one before only."""
-        id_of, name_of = f"{group_by}_id", f"{group_by}_name"
-        before, after = (
-            {(row.get(id_of), row.get(id_of) is None and row.get(name_of)): row for row in rows}
-            for rows in (map(dict, each.summary.rows) for each in (self.before, self.after))
-        )
-        for key in dict.fromkeys([*after, *before]):
-            row = after.get(key) or before[key]
-            names = {id_of: row.get(id_of), name_of: row.get(name_of)}
-            yield Pair(names, before.get(key, {}), after.get(key, {}))
+        sides = (map(dict, each.summary.rows) for each in (self.before, self.after))
+        return _match(f"{group_by}_id", f"{group_by}_name", *sides)
+
+
+def _has_day(value: object) -> bool:
+    """Return whether a row is of a day: a service may send anything, such as "(other)"."""
+    return isinstance(value, date)
+
+
+def _match(id_of: str, name_of: str, *sides: Iterable[Row]) -> Iterator[Pair]:
+    """Yield the groups of both periods by their id, then those of the one before only."""
+
+    def key_of(row: Row) -> tuple[str, str]:
+        return str(row.get(id_of)), str(row.get(name_of) if row.get(id_of) is None else "")
+
+    before, after = ({key_of(row): row for row in rows} for rows in sides)
+    for key in dict.fromkeys([*after, *before]):
+        row = after.get(key) or before[key]
+        names = {id_of: row.get(id_of), name_of: row.get(name_of)}
+        yield Pair(names, before.get(key, {}), after.get(key, {}))
 
 
 def list_changes(

@@ -170,7 +170,7 @@ def in_order(answer: Answer, view: View, *, gaps: bool) -> Answer:
         rows = order.sort(summary.rows, lambda row, name: dict(row).get(name))[: view.top]
         summary = summary.model_copy(update={"rows": rows})
     elif view.group_by == "day" and gaps:
-        summary = fill_gaps(summary, min(answer.last, view.today))
+        summary = fill_gaps(summary, answer.first, min(answer.last, view.today))
     return replace(answer, summary=summary)
 
 
@@ -219,15 +219,19 @@ def find_names(
     return found
 
 
-def fill_gaps(summary: "Summary", last: date) -> "Summary":
+def fill_gaps(summary: "Summary", first: date, last: date) -> "Summary":
     """Add empty rows to a summary by day: one per day without data, from the first day with data.
+
+    No day before `first` or after `last` is added.
 
     A row of an unknown day may belong to any of them, so then nothing is filled in.
     """
-    held = {row.date: row for row in summary.rows if row.date}
+    # A service may send anything as the day, such as "(other)".
+    held = {row.date: row for row in summary.rows if isinstance(row.date, date)}
     if not held or len(held) < len(summary.rows):
         return summary
-    days = map(date.fromordinal, range(min(held).toordinal(), last.toordinal() + 1))
+    begin = max(min(held), first)
+    days = map(date.fromordinal, range(begin.toordinal(), last.toordinal() + 1))
     filled = {day: SummaryRow(date=day) for day in days} | held
     return summary.model_copy(update={"rows": [filled[day] for day in sorted(filled)]})
 

@@ -110,7 +110,7 @@ class _Sheet:
         elif isinstance(value, int) and len(str(abs(value))) <= _DIGITS:
             look = _COUNT if show is count else _WHOLE
             self._sheet.write_number(self.rows, index, value, self._format(look))
-        elif isinstance(value, Decimal) and value.is_finite():
+        elif isinstance(value, Decimal) and value.is_finite() and isfinite(float(value)):
             _, digits, _ = value.as_tuple()
             if len(bytes(digits).strip(b"\0")) > _DIGITS:
                 raise CommandError(

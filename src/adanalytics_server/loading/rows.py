@@ -17,7 +17,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
-from adanalytics_server.loading.values import FIELDS, REQUIRED_FIELDS, Number, decode_json, kind_of
+from adanalytics_server.loading.values import (
+    FIELDS,
+    REQUIRED_FIELDS,
+    Number,
+    Unreadable,
+    decode_json,
+    kind_of,
+)
 
 
 class LoadError(ValueError):
@@ -262,19 +269,34 @@ class ParquetRows:
                 zone = None if column.type.tz is None else "UTC"
                 column = column.cast(self._arrow.timestamp(column.type.unit, tz=zone))
                 column = column.cast(self._arrow.string())
+            try:
+                values = column.to_pylist()
+            except (ValueError, OverflowError, self._arrow.ArrowException):
+                # A column that is ignored may hold anything; of another, the row is named.
+                yield [_json_value(self._python_value(value)) for value in column]
+                continue
             if types.is_map(column.type):
-                yield list(self._mappings(name, column.to_pylist()))
+                yield list(self._mappings(name, values))
             else:
-                yield [_json_value(value) for value in column.to_pylist()]
+                yield [_json_value(value) for value in values]
+
+    def _python_value(self, value: Any) -> object:  # noqa: ANN401  # pyarrow has no types
+        try:
+            return value.as_py()
+        except (ValueError, OverflowError, self._arrow.ArrowException):
+            return Unreadable()
 
     def _mappings(
-        self, name: str, column: list[list[tuple[str, object]] | None]
-    ) -> Iterator[dict[str, object] | None]:
+        self, name: str, column: list[list[tuple[object, object]] | None]
+    ) -> Iterator[dict[object, object] | None]:
         """Turn maps into dictionaries; Arrow allows repeated keys."""
         for row, pairs in enumerate(column, start=self._done + 1):
-            found = None if pairs is None else dict(pairs)
+            # A list may be a key there, but not in Python.
+            keys = [str(key) if isinstance(key, list | dict) else key for key, _ in pairs or ()]
+            values = [value for _, value in pairs or ()]
+            found = None if pairs is None else dict(zip(keys, values, strict=True))
             if found is not None and pairs is not None and len(found) < len(pairs):
-                message = f"more than one value for {_repeated([key for key, _ in pairs])}"
+                message = f"more than one value for {_repeated([str(key) for key in keys])}"
                 raise LoadError(self._path, row, name, message)
             yield found
 

@@ -59,6 +59,10 @@ def text_of(value: object) -> str:
     return str(value)
 
 
+class Unreadable:
+    """A value of a parquet file that Python does not have, such as a text that is not UTF-8."""
+
+
 def kind_of(value: object) -> str:
     """Name the type of a value from JSON or parquet for an error message."""
     return _NAMES.get(type(value), f"a value of type {type(value).__name__}")
@@ -73,6 +77,7 @@ _NAMES: dict[type, str] = {
     Number: "a number that is not a 64-bit integer",
     float: "a floating-point number",
     str: "a string",
+    Unreadable: "a value that cannot be read",
 }
 
 

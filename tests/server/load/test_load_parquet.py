@@ -166,3 +166,35 @@ def test_without_pyarrow_the_extra_is_named(load: Load, monkeypatch: pytest.Monk
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(LoadError, match=r'pip install "adanalytics\[arrow\]"'):
         load("day.parquet", b"PAR1")
+
+
+def _odd(arrow: Any) -> dict[str, Any]:
+    """Columns with values that Python does not have, or that JSON has not."""
+    offsets = arrow.py_buffer(bytes([0, 0, 0, 0, 1, 0, 0, 0]))
+    return {
+        "no day": arrow.array([2**31 - 1], arrow.int32()).cast(arrow.date32()),
+        "no moments": arrow.array([[2**63 - 1]], arrow.list_(arrow.timestamp("us"))),
+        "no text": arrow.Array.from_buffers(
+            arrow.string(), 1, [None, offsets, arrow.py_buffer(b"\xff")]
+        ),
+        "lists as keys": arrow.array(
+            [[([1], "a")]], arrow.map_(arrow.list_(arrow.int64()), arrow.string())
+        ),
+        "bytes": arrow.array([b"\xff"], arrow.binary()),
+        "nested": arrow.array([[{"a": [1]}]]),
+        "duration": arrow.array([2**62], arrow.int64()).cast(arrow.duration("us")),
+    }
+
+
+@needs_arrow
+def test_columns_that_are_ignored_may_hold_anything(store: PartnerStore, tmp_path: Path) -> None:
+    odd = _odd(import_module("pyarrow"))
+    event = {"event_time": ["2026-01-15T00:00:00Z"], "event_type": ["click"], "supply_tag_id": [1]}
+    report = load_columns(store, tmp_path / "x.parquet", {**event, **odd})
+    assert {*report.ignored_columns} == {*odd}
+    for name in ("no day", "no moments", "no text"):
+        mapping = Mapping.parse(columns=[f"domain={name}"])
+        with pytest.raises(LoadError, match=r"x.parquet:1: domain: .* that cannot be read"):
+            load_file(
+                store, tmp_path / "x.parquet", partner_id="acme", currency="USD", mapping=mapping
+            )
