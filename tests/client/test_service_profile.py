@@ -244,6 +244,16 @@ def _own_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("ADANALYTICS_API_KEY", "secret-key")
 
 
+def _in_hour_3(say: type[Say], rows_key: str, event: dict[str, Any]) -> Callable[[Asked], Say]:
+    """Answer for a day with one event."""
+
+    def script(asked: Asked) -> Say:
+        rows = [event] if asked.query.get("hour", "3") == "3" else []
+        return say({rows_key: rows, "total": len(rows)})
+
+    return script
+
+
 def _run(*words: str) -> tuple[int, str, str]:
     noon = datetime(2026, 1, 20, 12, tzinfo=UTC)
     result = CliRunner().invoke(cli, words, obj=Invocation(clock=lambda: noon))
@@ -263,7 +273,7 @@ def test_a_settings_file_has_the_profile_of_the_service(
     assert service == ServiceProfile("hits", "+05:30")
     with Client.from_profile(service=LOCAL) as client:
         assert client.connection.session.config.service == LOCAL
-    stand_in.says(say({"hits": [{"event_id": "e"}], "total": 1}))
+    stand_in.script = _in_hour_3(say, "hits", {"event_id": "e"})
     code, out, err = _run("events", DAY, "--hour", "3")
     assert (code, json.loads(out)) == (0, {"event_id": "e"}), err
 
@@ -288,14 +298,14 @@ def test_a_wrong_profile_in_the_file_is_named(lines: str, words: str) -> None:
 @pytest.mark.usefixtures("_own_settings")
 def test_the_command_line_names_the_list_and_the_zone(stand_in: StandIn, say: type[Say]) -> None:
     to = ("--base-url", stand_in.url, "--partner", "acme")
-    stand_in.says(say({"hits": [{"event_id": "e"}], "total": 1}))
+    stand_in.script = _in_hour_3(say, "hits", {"event_id": "e"})
     code, _, err = _run("events", DAY, "--hour", "3", *to)
     assert code == 7
     assert "Name it: --rows-key hits." in " ".join(err.split())
     code, out, err = _run("events", DAY, "--hour", "3", *to, "--rows-key", "hits")
     assert (code, json.loads(out)) == (0, {"event_id": "e"}), err
     local = datetime(2026, 1, 15, 3, 10, tzinfo=KOLKATA)
-    stand_in.says(say({"data": [{"event_id": "e"} | in_utc(local)], "meta": {"total": 1}}))
+    stand_in.script = _in_hour_3(say, "data", {"event_id": "e"} | in_utc(local))
     code, _, err = _run("events", DAY, "--hour", "3", *to)
     assert code == 7
     assert "such as --zone +05:30." in " ".join(err.split())
