@@ -11,11 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.client.raw_events import raw_rows
 
+from adanalytics_client._events.check import PullCheck
 from adanalytics_client._events.fanout import PageFanout
 from adanalytics_client._events.page import FetchedPage
-from adanalytics_client._events.paging import Cursor, Signals
-from adanalytics_client._events.plan import make_plan
+from adanalytics_client._events.paging import Cursor, following
+from adanalytics_client._events.plan import Plan, make_plan
 from adanalytics_client._events.resume import Position, read_token, token_of
+from adanalytics_client._events.slice import SliceRules
+from adanalytics_client._shapes.page import Signals
 
 DAY = date(2026, 1, 15)
 
@@ -25,8 +28,22 @@ def page_of(sizes: list[int], cursor: Cursor) -> FetchedPage:
     hour, at = cursor.slice.hour or 0, cursor.number - 1
     ids = [f"{hour}-{at}-{each}" for each in range(sizes[at] if at < len(sizes) else 0)]
     rows = raw_rows(json.dumps({"event_id": each}).encode() for each in ids)
-    says = Signals(more=at + 1 < len(sizes))
-    return FetchedPage(rows, says).identified()
+    says = Signals(total=sum(sizes))
+    return FetchedPage(rows, says, following(cursor, len(rows), says, 100)).with_keys()
+
+
+def fanout_of(
+    plan: Plan, concurrency: int, *, max_events: int | None = None, position: Position | None = None
+) -> PageFanout:
+    check = PullCheck(plan, position or Position(plan.slices, plan.ranges), check="none")
+    return PageFanout(
+        plan,
+        concurrency=concurrency,
+        check=check,
+        rules=SliceRules(),
+        max_events=max_events,
+        position=position,
+    )
 
 
 def start(fanout: PageFanout) -> Cursor | None:
@@ -55,18 +72,15 @@ SCRIPTS = st.lists(st.lists(st.integers(1, 3), min_size=1, max_size=4), min_size
 @given(
     script=SCRIPTS,
     concurrency=st.integers(1, 6),
-    ordered=st.booleans(),
     enough=st.none() | st.integers(1, 40),
     seed=st.integers(0, 9999),
 )
 def test_every_event_comes_once_within_the_bounds(
-    script: list[list[int]], concurrency: int, ordered: bool, enough: int | None, seed: int
+    script: list[list[int]], concurrency: int, enough: int | None, seed: int
 ) -> None:
-    """Pages arrive in any order; out come all events, in order when asked for."""
+    """Pages arrive in any order; out come all events in order."""
     chance = random.Random(seed)
-    fanout = PageFanout(
-        make_plan(DAY, DAY), concurrency=concurrency, ordered=ordered, max_events=enough
-    )
+    fanout = fanout_of(make_plan(DAY, DAY), concurrency, max_events=enough)
     flying: list[Cursor] = []
     out: list[str] = []
     asked = held = 0
@@ -85,7 +99,7 @@ def test_every_event_comes_once_within_the_bounds(
             fanout.settle(cursor, page_of(script[cursor.slice.hour or 0], cursor))
     expected = every_id(script)
     if enough is None:
-        assert (out if ordered else sorted(out)) == (expected if ordered else sorted(expected))
+        assert out == expected
         assert asked == sum(map(len, script))
     else:
         assert len(out) == min(enough, len(expected))
@@ -93,9 +107,8 @@ def test_every_event_comes_once_within_the_bounds(
         assert asked == len({each.rpartition("-")[0] for each in out})
 
 
-@pytest.mark.parametrize("ordered", [True, False])
-def test_an_error_comes_in_its_place(ordered: bool) -> None:
-    fanout = PageFanout(make_plan(DAY, DAY), concurrency=3, ordered=ordered)
+def test_an_error_comes_in_its_place() -> None:
+    fanout = fanout_of(make_plan(DAY, DAY), 3)
     for _ in range(2):
         taken = start(fanout)
         assert taken
@@ -107,13 +120,12 @@ def test_an_error_comes_in_its_place(ordered: bool) -> None:
     assert third
     fanout.settle(second, ValueError("broken"))
     fanout.settle(third, page_of([1], third))
-    if ordered:
-        assert fanout.ready() is None
-        assert fanout.start() is None
-        fanout.settle(first, page_of([1], first))
-        ready = fanout.ready()
-        assert ready
-        assert ready.cursor == first
+    assert fanout.ready() is None
+    assert fanout.start() is None
+    fanout.settle(first, page_of([1], first))
+    ready = fanout.ready()
+    assert ready
+    assert ready.cursor == first
     with pytest.raises(ValueError, match="broken"):
         fanout.ready()
     assert not fanout.finished
@@ -123,19 +135,18 @@ def test_an_error_comes_in_its_place(ordered: bool) -> None:
 @given(
     script=SCRIPTS,
     concurrency=st.integers(1, 5),
-    ordered=st.booleans(),
     stops=st.lists(st.integers(1, 12), max_size=12),
     seed=st.integers(0, 9999),
 )
 def test_runs_that_stop_anywhere_are_one_pull(
-    script: list[list[int]], concurrency: int, ordered: bool, stops: list[int], seed: int
+    script: list[list[int]], concurrency: int, stops: list[int], seed: int
 ) -> None:
     """Pages arrive in any order, each run stops after some of them, the last one does not."""
     chance, plan = random.Random(seed), make_plan(DAY, DAY)
     out: list[str] = []
     position: Position | None = None
     for stop in [*stops, None]:
-        fanout = PageFanout(plan, concurrency=concurrency, ordered=ordered, position=position)
+        fanout = fanout_of(plan, concurrency, position=position)
         flying: list[Cursor] = []
         handed = 0
         while not fanout.finished and handed != stop:
@@ -151,7 +162,7 @@ def test_runs_that_stop_anywhere_are_one_pull(
                 cursor = flying.pop(chance.randrange(len(flying)))
                 fanout.settle(cursor, page_of(script[cursor.slice.hour or 0], cursor))
     expected = every_id(script)
-    assert (out if ordered else sorted(out)) == (expected if ordered else sorted(expected))
+    assert out == expected
 
 
 def test_cursors_are_plain_data() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from adanalytics_client import Observer, PageDrift, PageReceived, ServiceProfile
+from adanalytics_client import Observer, PageReceived, ServiceProfile
 from adanalytics_client.errors import ProtocolError
 
 if TYPE_CHECKING:
@@ -43,16 +43,38 @@ def serve(stand_in: StandIn, say: type[Say], signs: Signs, sizes: tuple[int, ...
         lambda _, last: {"_links": {"next": {"href": None if last else "?page"}}},
         lambda *_: {"page": {"totalPages": 3, "number": 0}},
         lambda page, _: {"current_page": page, "last_page": 3},
-        lambda *_: {"total": 28},
-        lambda *_: {"meta": {"pagination": {"totalCount": "28"}}},
-        lambda *_: {"count": 28},
+        lambda _, last: {"next_page_token": "" if last else "abc"},
+        lambda _, last: {} if last else {"@odata.nextLink": "x"},
+        lambda _, last: {"more": True, "cursors": {"next": "abc"}} if not last else {},
+        lambda _, last: {"links": [] if last else [{"rel": "next", "href": "?page=2"}]},
+        lambda _, last: {"IsTruncated": not last},
+        lambda _, last: {"done": last, **({} if last else {"nextRecordsUrl": "/q"})},
     ],
 )
-def test_metadata_ends_a_slice(
+def test_a_sign_of_another_page_is_followed(
     variant: Variant, stand_in: StandIn, say: type[Say], signs: Signs
 ) -> None:
-    """Also behind a page that is shorter than the first one."""
+    """Also behind a page that is shorter than the first; the end is seen by an empty page."""
     serve(stand_in, say, signs)
+    assert len(variant.rows(DAY, hour=3)) == sum(SIZES)
+    assert len(stand_in.asked) == 4
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        {"total": 28},
+        {"total": "28", "has_more": False},
+        {"meta": {"pagination": {"totalCount": "28"}}},
+        {"count": 28},
+        {"numFound": 28},
+        {"hits": {"total": 3}, "total": {"value": 28, "relation": "eq"}},
+    ],
+)
+def test_a_total_ends_a_slice(
+    variant: Variant, stand_in: StandIn, say: type[Say], beside: dict[str, Any]
+) -> None:
+    serve(stand_in, say, lambda *_: beside)
     assert len(variant.rows(DAY, hour=3)) == sum(SIZES)
     assert len(stand_in.asked) == 3
 
@@ -60,13 +82,17 @@ def test_metadata_ends_a_slice(
 @pytest.mark.parametrize(
     ("beside", "requests"),
     [
-        ({"next": None}, 1),
-        ({"has_more": False}, 1),
-        ({"total_pages": 1}, 1),
-        ({"total": 5}, 1),
+        # Without a total, another page tells: a service may cut pages and not know it.
+        ({"next": None}, 2),
+        ({"has_more": False}, 2),
+        ({"total_pages": 1}, 2),
+        ({"total": {"value": 5, "relation": "gte"}}, 2),
+        ({"count": 6, "next": None}, 2),
         # A count of the events of this page is no total of them.
         ({"count": 5}, 2),
-        ({"count": 6, "next": None}, 1),
+        ({"total": 5}, 1),
+        # A full page is never the last by word alone.
+        ({"total": 5, "per_page": 5}, 2),
     ],
 )
 def test_one_page(
@@ -77,16 +103,26 @@ def test_one_page(
     assert len(stand_in.asked) == requests
 
 
+@pytest.mark.parametrize(("per_page", "requests"), [(5, 2), (6, 1)])
+def test_a_full_page_is_not_the_last_by_a_total(
+    variant: Variant, stand_in: StandIn, say: type[Say], per_page: int, requests: int
+) -> None:
+    """A search engine caps its total where it caps a page."""
+    serve(stand_in, say, lambda *_: {"total": 5}, (5,))
+    assert len(variant.rows(DAY, hour=3, per_page=per_page)) == 5
+    assert len(stand_in.asked) == requests
+    serve(stand_in, say, lambda *_: {"total": 5}, (5, 2))
+    if per_page == 5:
+        with pytest.raises(ProtocolError, match=r"counts 5 events in .*, but 7 arrived"):
+            variant.rows(DAY, hour=3, per_page=per_page)
+
+
 @pytest.mark.parametrize(
     "beside",
     [
-        {"next_page_token": "abc"},
-        {"next_token": None, "@odata.nextLink": "x"},
-        {"remaining": 20, "remaining_events": 20},
-        {"more_pages_follow": True, "cursor": "abc", "cursors": {"next": "abc"}},
-        {"total": {"value": 20, "relation": "gte"}},
-        {"links": [{"rel": "next", "href": "?page=2"}]},
+        {"remaining": 20},
         {"learn_more": "https://docs.example", "more_info": "x", "next_update_at": "noon"},
+        {"links": [{"rel": "self", "href": "?page=2"}, {"rel": "next", "href": None}]},
     ],
 )
 def test_names_that_only_sound_like_paging_cost_no_request(
@@ -98,29 +134,60 @@ def test_names_that_only_sound_like_paging_cost_no_request(
 
 
 @pytest.mark.parametrize(
-    "headers",
+    ("headers", "requests"),
     [
-        {"X-Total-Count": "28"},
-        {"X-Total-Pages": "3", "X-RateLimit-Remaining": "7"},
-        {"X-Pagination-Total-Pages": "3"},
+        ({"X-Total-Count": "28"}, 3),
+        ({"Content-Range": "items 0-9/28"}, 3),
+        ({"X-Total-Pages": "3", "X-RateLimit-Remaining": "7"}, 4),
+        ({"X-Pagination-Total-Pages": "3"}, 4),
     ],
 )
 def test_headers_are_metadata(
-    variant: Variant, stand_in: StandIn, say: type[Say], headers: dict[str, str]
+    variant: Variant, stand_in: StandIn, say: type[Say], headers: dict[str, str], requests: int
 ) -> None:
     serve(stand_in, say, lambda *_: {})
     script = stand_in.script
     stand_in.script = lambda asked: say(script(asked).body, headers=headers)
     assert len(variant.rows(DAY, hour=3)) == 28
-    assert len(stand_in.asked) == 3
+    assert len(stand_in.asked) == requests
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        {"Link": '</x?page=1>; rel="first", </x?page=2>; rel="next"'},
+        {"Link": "</x>; rel=next"},
+        {"Link": '</x>; title="a"; rel="last next"'},
+        {"X-Next-Page": "2"},
+        {"X-Has-More": "true"},
+        {"x-ms-continuation": "abc"},
+    ],
+)
+def test_a_header_that_leads_on_is_never_ignored(
+    variant: Variant, stand_in: StandIn, say: type[Say], header: dict[str, str]
+) -> None:
+    """Behind a short page, and behind an empty one as an error that names it."""
+    serve(stand_in, say, lambda *_: {}, (10, 4, 10))
+    script = stand_in.script
+    ends = 3
+
+    def headed(asked: Asked) -> Say:
+        more = int(asked.query["page"]) < ends
+        return say(script(asked).body, headers=header if more else {})
+
+    stand_in.script = headed
+    assert len(variant.rows(DAY, hour=3)) == 24
+    ends = 99
+    with pytest.raises(ProtocolError, match=f"(?i)no events and {next(iter(header))}"):
+        variant.rows(DAY, hour=3)
 
 
 def test_events_under_the_name_of_links_are_none(
     open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
 ) -> None:
-    variant = open_variant(service=ServiceProfile(rows_key="links"))
     rows = [{"event_id": str(at), "rel": "next", "href": "/x"} for at in range(3)]
     stand_in.script = lambda asked: say({"links": rows if asked.query["page"] == "1" else []})
+    variant = open_variant(service=ServiceProfile(rows_key="links"))
     assert len(variant.rows(DAY, hour=3)) == 3
 
 
@@ -162,14 +229,13 @@ def test_the_length_of_a_page_ends_a_slice_without_metadata(
     assert len(stand_in.asked) == requests
 
 
-@pytest.mark.parametrize("ordered", [True, False])
 @pytest.mark.parametrize("concurrency", [1, 8])
 def test_the_first_size_of_a_slice_does_not_end_another(
-    variant: Variant, stand_in: StandIn, say: type[Say], ordered: bool, concurrency: int
+    variant: Variant, stand_in: StandIn, say: type[Say], concurrency: int
 ) -> None:
     sizes = {0: [10], 1: [8, 8, 4], 2: [3, 3, 3], 5: [1], 7: [12, 12]}
     serve_hours(stand_in, say, sizes)
-    rows = variant.rows(DAY, ordered=ordered, concurrency=concurrency)
+    rows = variant.rows(DAY, concurrency=concurrency)
     assert Counter(int(row["event_id"].split("-")[0]) for row in rows) == {
         hour: sum(each) for hour, each in sizes.items()
     }
@@ -226,14 +292,14 @@ class Pages(Observer):
 @pytest.mark.parametrize(
     ("signs", "pages"),
     [
-        (lambda _, last: {"has_more": not last}, [None, None, 3]),
-        (lambda *_: {"total_pages": 3}, [3, 3, 3]),
+        (lambda _, last: {"has_more": not last}, [None, None, None, 4]),
+        (lambda *_: {"total_pages": 3}, [3, 3, 4, 4]),
         (lambda *_: {"total": 28}, [3, 3, 3]),
         (
             lambda page, last: {"has_more": not last, **({"total": 28} if page == 1 else {})},
             [3] * 3,
         ),
-        (lambda _, last: {"has_more": not last, "total_pages": 1}, [2, 3, 3]),
+        (lambda _, last: {"has_more": not last, "total_pages": 1}, [2, 3, 4, 4]),
     ],
 )
 def test_an_observer_is_told_how_many_pages_a_slice_has(
@@ -247,16 +313,6 @@ def test_an_observer_is_told_how_many_pages_a_slice_has(
     seen = Pages()
     open_variant(observer=seen).rows(DAY, hour=3)
     assert seen.found == pages
-
-
-class Drifts(Observer):
-    """Collects what shows that pages contradict each other."""
-
-    def __init__(self) -> None:
-        self.found: list[PageDrift] = []
-
-    def drift(self, info: PageDrift) -> None:
-        self.found.append(info)
 
 
 MORE, END, THREE = {"has_more": True}, {"has_more": False}, {"total_pages": 3}
@@ -282,25 +338,15 @@ def serve_pages(stand_in: StandIn, say: type[Say], *pages: tuple[int, dict[str, 
         [(10, THREE), (0, THREE), (10, THREE)],
     ],
 )
-def test_a_last_page_that_says_that_others_follow_is_reported(
-    open_variant: OpenVariant,
-    stand_in: StandIn,
-    say: type[Say],
-    caplog: pytest.LogCaptureFixture,
-    pages: list[Any],
+@pytest.mark.parametrize("on_drift", ["raise", "warn"])
+def test_an_empty_page_that_says_that_others_follow_is_an_error(
+    variant: Variant, stand_in: StandIn, say: type[Say], on_drift: str, pages: list[Any]
 ) -> None:
-    drifts = Drifts()
-    variant = open_variant(observer=drifts)
     serve_pages(stand_in, say, *pages)
-    came = variant.pages(DAY, split="none")
-    number, distinct = len(came), sum(map(len, came))
-    drift = PageDrift(DAY, number, 0, distinct, None, last=True, contradicted=True)
-    assert drifts.found == [drift] == [came[-1].drift]
-    text = (
-        f"Page {number} of 2026-01-15 was taken as the last page, but the service also says that "
-        "more follow. Compare 2026-01-15 with its summary, or pull it with another split."
-    )
-    assert caplog.messages == [text]
+    number = [size for size, _ in pages].index(0) + 1
+    words = f"Page {number} of 2026-01-15 states no events and (has_more: true|3 pages)"
+    with pytest.raises(ProtocolError, match=words):
+        variant.pages(DAY, split="none", on_drift=on_drift)
 
 
 @pytest.mark.parametrize(
@@ -314,18 +360,20 @@ def test_a_last_page_that_says_that_others_follow_is_reported(
         (END | THREE | {"total": 10}, "has_more: false and 3 pages"),
     ],
 )
+@pytest.mark.parametrize("on_drift", ["raise", "warn"])
 def test_an_end_beside_another_page_is_an_error(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], beside: dict[str, Any], words: str
+    variant: Variant,
+    stand_in: StandIn,
+    say: type[Say],
+    beside: dict[str, Any],
+    words: str,
+    on_drift: str,
 ) -> None:
-    drifts = Drifts()
-    variant = open_variant(observer=drifts)
     serve_pages(stand_in, say, (10, beside), (10, beside))
     for split in ("none", "auto"):
         with pytest.raises(ProtocolError, match=f"Page 1 of {DAY} states {words}") as caught:
-            variant.rows(DAY, split=split)
+            variant.rows(DAY, split=split, on_drift=on_drift)
         assert "signature" not in str(caught.value)
-        assert len(variant.rows(DAY, split=split, on_drift="warn")) in {10, 20}
-    assert [each.contradicted for each in drifts.found] == [True] * 2
 
 
 @pytest.mark.parametrize("name", ["total_pages", "pages", "lastPage"])

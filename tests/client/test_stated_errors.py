@@ -28,7 +28,7 @@ NO_SIGNS: list[dict[str, Any]] = [
     *({"error": each} for each in EMPTY),
     *({"errors": each} for each in COUNTS),
     {"error_code": 303, "warnings": ["slow"]},
-    {"success": False, "ok": "false", "status": "error", "message": "suspended"},
+    {"success": True, "ok": "true", "status": "ok", "message": "suspended", "truncated": False},
 ]
 
 
@@ -77,8 +77,88 @@ def test_room_for_an_error_is_none(
     assert told.partial_answers == []
 
 
-@pytest.mark.parametrize(("sign", "words"), SIGNS)
-def test_an_error_beside_data_is_told(
+SHORTFALLS: list[tuple[dict[str, Any], str]] = [
+    *SIGNS,
+    ({"success": False}, "success: false"),
+    ({"ok": "false"}, 'ok: "false"'),
+    ({"status": "error"}, 'status: "error"'),
+    ({"meta": {"status": "PARTIAL"}}, 'status: "PARTIAL"'),
+    ({"state": "in_progress"}, 'state: "in_progress"'),
+    ({"status": 503}, "status: 503"),
+    ({"truncated": True}, "truncated: true"),
+    ({"timedOut": True}, "timedOut: true"),
+    ({"incomplete_results": True}, "incomplete_results: true"),
+    ({"incomplete": 1}, "incomplete: 1"),
+    ({"partial": True}, "partial: true"),
+    ({"complete": False}, "complete: false"),
+    ({"_shards": {"total": 5, "successful": 3, "failed": 2}}, "_shards.failed: 2"),
+]
+
+
+@pytest.mark.parametrize(("sign", "words"), SHORTFALLS)
+def test_data_that_are_stated_not_to_be_all_are_refused(
+    variant: Variant, stand_in: StandIn, say: type[Say], sign: dict[str, Any], words: str
+) -> None:
+    headers = {"X-Request-Id": "r-17"}
+    stand_in.says(say({"events": ROWS, "total": 2, **sign}, headers=headers))
+    with pytest.raises(ProtocolError, match="says that they are not all") as caught:
+        variant.rows(DAY, split="none")
+    assert words in caught.value.message
+    assert caught.value.request_id == "r-17"
+    stand_in.says(say({"summary": [{"clicks": 1}], **sign}))
+    with pytest.raises(ProtocolError, match="says that they are not all"):
+        variant.call("summary", DAY)
+    stand_in.says(say({"dates": [DAY], **sign}))
+    with pytest.raises(ProtocolError, match="says that they are not all"):
+        variant.call("dates")
+
+
+@pytest.mark.parametrize(
+    "headers", [{"X-Truncated": "true"}, {"X-Incomplete-Results": "1"}, {"X-Success": "false"}]
+)
+def test_a_header_may_state_it(
+    variant: Variant, stand_in: StandIn, say: type[Say], headers: dict[str, str]
+) -> None:
+    stand_in.says(say({"events": ROWS, "total": 2}, headers=headers))
+    with pytest.raises(ProtocolError, match="says that they are not all"):
+        variant.rows(DAY, split="none")
+
+
+@pytest.mark.parametrize("status", [202, 206, 207])
+def test_a_status_may_state_it(
+    variant: Variant, stand_in: StandIn, say: type[Say], status: int
+) -> None:
+    for body, call in (
+        ({"events": [], "total": 0}, lambda: variant.rows(DAY, split="none")),
+        ({"summary": []}, lambda: variant.call("summary", DAY)),
+        ({"dates": []}, lambda: variant.call("dates")),
+    ):
+        stand_in.says(say(body, status=status, headers={"Retry-After": "0"}))
+        with pytest.raises(ProtocolError, match=f"Status {status}: .* not the whole"):
+            call()
+
+
+def test_a_response_that_is_not_ready_is_requested_again(
+    variant: Variant, stand_in: StandIn, say: type[Say]
+) -> None:
+    stand_in.says(say({"events": []}, status=202), say({"events": ROWS, "total": 2}))
+    assert variant.rows(DAY, split="none") == ROWS
+
+
+def test_warnings_are_logged_once(
+    variant: Variant, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
+) -> None:
+    warned = {"events": [], "total": 0, "warnings": ["slow shard"]}
+    stand_in.says(say(warned, headers={"Warning": '110 - "Response is Stale"'}))
+    assert variant.rows(DAY) == []
+    assert caplog.messages == [
+        'The service warns: ["slow shard"]',
+        'The service warns: 110 - "Response is Stale"',
+    ]
+
+
+@pytest.mark.parametrize(("sign", "words"), SHORTFALLS)
+def test_on_drift_warn_takes_them_and_tells(
     open_variant: OpenVariant,
     stand_in: StandIn,
     say: type[Say],
@@ -90,20 +170,13 @@ def test_an_error_beside_data_is_told(
     variant, headers = open_variant(observer=told), {"X-Request-Id": "r-17"}
     stand_in.says(say({"events": ROWS, "total": 2, **sign}, headers=headers))
     with caplog.at_level(logging.WARNING, "adanalytics_client"):
-        assert [each.partial for each in variant.pages(DAY, split="none")] == told.partial_answers
+        pages = variant.pages(DAY, split="none", on_drift="warn")
+    assert [page.partial for page in pages] == told.partial_answers
     (partial,) = told.partial_answers
     assert words in partial.reason
     assert (partial.request_id, "/events?start_date=2026-01-15" in partial.url) == ("r-17", True)
     (line,) = [each.getMessage() for each in caplog.records if each.levelname == "WARNING"]
     assert line == str(partial)
-    stand_in.says(say({"summary": [{"clicks": 1}], **sign}))
-    assert variant.call("summary", DAY).rows[0].clicks == 1
-    stand_in.says(say({"dates": [DAY], **sign}))
-    assert len(variant.call("dates")) == 1
-    assert [each.url.rpartition("/")[2][:5] for each in told.partial_answers[1:]] == [
-        "summa",
-        "dates",
-    ]
 
 
 def test_events_about_errors_are_events(
@@ -129,12 +202,15 @@ def test_a_stated_error_shows_no_credential_and_ends(
     assert "k1-s" not in str(caught.value)
     assert len(str(caught.value)) < 1500
     stand_in.says(say({"events": ROWS, "total": 2, "error": words}))
-    variant.rows(DAY, split="none")
+    with pytest.raises(ProtocolError, match="not all") as caught:
+        variant.rows(DAY, split="none")
+    assert "k1-s" not in str(caught.value)
+    variant.rows(DAY, split="none", on_drift="warn")
     assert "k1-s" not in str(told.partial_answers[0])
     assert len(str(told.partial_answers[0])) < 1500
 
 
 def test_a_page_as_text_tells_it_too(variant: Variant, stand_in: StandIn, say: type[Say]) -> None:
     stand_in.says(say({"events": ROWS, "total": 2, "error": "slow"}))
-    (page,) = variant.all_of(variant.client.events(DAY, split="none").text_pages())
+    (page,) = variant.all_of(variant.client.events(DAY, split="none", on_drift="warn").text_pages())
     assert (page.events, page.partial.reason) == (2, "slow")

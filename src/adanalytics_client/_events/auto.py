@@ -12,7 +12,7 @@ from adanalytics_client._call.lists import dates
 from adanalytics_client._call.session import Session
 from adanalytics_client._events.counts import DayCounts, optional, request_counts
 from adanalytics_client._events.page import FetchedPage
-from adanalytics_client._events.paging import Cursor, page_count
+from adanalytics_client._events.paging import Cursor, contradiction, page_count
 from adanalytics_client._events.plan import DateRange, Plan, begun, check_slices, runs_of, slices_of
 from adanalytics_client._events.reader import PageReader
 from adanalytics_client._events.resume import Position
@@ -132,6 +132,8 @@ class Planner:
     ) -> Operation[FetchedPage | Position]:
         """Choose between more pages of the whole range and smaller slices."""
         ahead, size = page.ahead, len(page)
+        if contradiction(cursor, page.signals):
+            return page
         if ahead is None or (self.plan.hour is not None and cursor.slice.start == cursor.slice.end):
             return page
         if page.signals.total is None and page.signals.pages is None and size < self.plan.per_page:

@@ -16,7 +16,7 @@ cases:
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, timedelta
 from typing import Literal
 
 from adanalytics_client._base.dates import LATENESS, days_between
@@ -73,6 +73,8 @@ class Comparison:
         hour: the only hour that was pulled of each day.
         hint: what may explain a difference, in words.
         refusal: the error that ended a slice, and which only the count can explain.
+        has_end: whether slices of several days are known to hold events of their last day.
+        is_blind: whether a service that ignores the page number would not have been noticed.
         final: whether slices have been read on already.
     """
 
@@ -84,6 +86,8 @@ class Comparison:
     hour: int | None = None
     hint: str = ""
     refusal: StatusError | None = None
+    has_end: bool = True
+    is_blind: bool = False
     final: bool = False
 
     def __str__(self) -> str:
@@ -125,6 +129,7 @@ class PullCheck:
         self._totals: set[int | None] = set()
         self._by_rows: dict[tuple[EventId | bytes, EventId | bytes, int], Slice] = {}
         self._refusal: StatusError | None = None
+        self._has_end, self._is_blind = True, False
         self._compared = 0
         self._has_shared_ids = False
 
@@ -143,6 +148,8 @@ class PullCheck:
         self._totals.add(end.total)
         self.doubt = self.doubt or (f"{end.slice}: {end.doubt}" if end.doubt else "")
         self._refusal = self._refusal or end.refusal
+        self._has_end &= end.has_end
+        self._is_blind |= end.is_blind
         if end.has_shared_ids and not self._has_shared_ids:
             self._has_shared_ids = True
             _LOG.warning(
@@ -198,6 +205,8 @@ class PullCheck:
             hour=plan.hour,
             hint=self.doubt,
             refusal=self._refusal,
+            has_end=self._has_end,
+            is_blind=self._is_blind,
             final=not first,
         )
 
@@ -266,9 +275,11 @@ def compare(session: Session, pull: Comparison) -> Operation[tuple[Span, ...]]:
 def _compare_range(session: Session, pull: Comparison) -> Operation[tuple[Span, ...]]:
     first_open = _first_open_day(session)
     total = yield from _count(session, pull.start, pull.end)
-    if total == pull.events:
-        return ()
     is_open = pull.end >= first_open
+    if total == pull.events:
+        if not is_open:
+            yield from _check_parameters(session, pull, total)
+        return ()
     if total is None or total < pull.events:
         places = yield from _places(session, pull, pull.events)
         if places is None and total is None:
@@ -294,6 +305,10 @@ def _compare_range(session: Session, pull: Comparison) -> Operation[tuple[Span, 
     if total is None or total == pull.events:
         return ()
     differing = yield from _differing(session, pull.spans, total)
+    if pull.spans and not differing:
+        text = "The service counts %s in %s, but %s by days, as many as arrived."
+        _LOG.warning(text, counted(total, "event"), pull, f"{pull.events:,}")
+        return ()
     if total > pull.events and pull.spans and not pull.final:
         for span, count in differing:
             _LOG.warning(
@@ -306,6 +321,31 @@ def _compare_range(session: Session, pull: Comparison) -> Operation[tuple[Span, 
     raise _different(pull, counted(total, "event"), pull.events, differing)
 
 
+def _check_parameters(session: Session, pull: Comparison, total: int) -> Operation[None]:
+    """Check that the service heeds `end_date` and `page`, where its events do not show it.
+
+    Raises:
+        ProtocolError: when it ignores one of them.
+    """
+    if not pull.has_end and pull.start < pull.end:
+        before = yield from _count(session, pull.start, pull.end - timedelta(1))
+        last = yield from _count(session, pull.end, pull.end)
+        if before is not None and last is not None and before + last != total:
+            raise ProtocolError(
+                f"The service counts {counted(total, 'event')} in {pull}, {before:,} without the "
+                f"last day and {last:,} of the last day alone, which do not add up.",
+                remedy="Ask the service whether end_date belongs to the range, or pull by days.",
+            )
+    if pull.is_blind:
+        page = yield from _read(session, Slice(pull.start, pull.end), total + 1)
+        if len(page):
+            raise ProtocolError(
+                f"The service counts {counted(total, 'event')} in {pull}, but has an event at "
+                f"place {total + 1:,}, as if it ignored the page number.",
+                remedy="Report it to the service, or pull it by the hour.",
+            )
+
+
 def _differing(
     session: Session, spans: Sequence[Span], total: int
 ) -> Operation[list[tuple[Span, int]]]:
@@ -313,21 +353,19 @@ def _differing(
     parts, differing, counts = [(spans, total)] if spans else [], [], 0
     while parts:
         spans, total = parts.pop()
-        if sum(span.events for span in spans) == total:
-            continue
-        if len(spans) == 1:
-            differing.append((spans[0], total))
-            continue
-        if counts == MOST_COUNTS:
-            events = sum(span.events for span in spans)
+        events = sum(span.events for span in spans)
+        if len(spans) == 1 or counts >= MOST_COUNTS:
             places = tuple(place for span in spans for place in span.places)
-            differing.append((Span(spans[0].start, spans[-1].end, events, places), total))
+            if events != total:
+                differing.append((Span(spans[0].start, spans[-1].end, events, places), total))
             continue
-        counts += 1
         middle = len(spans) // 2
-        former = yield from _count(session, spans[0].start, spans[middle - 1].end)
-        latter = total - (former or 0)
-        parts += [(spans[middle:], latter), (spans[:middle], former or 0)]
+        for half in (spans[middle:], spans[:middle]):
+            # Both: a service that ignores `end_date` counts neither half as the rest of the other.
+            count = yield from _count(session, half[0].start, half[-1].end)
+            counts += 1
+            if len(half) > 1 or count != half[0].events:
+                parts.append((half, count or 0))
     return differing
 
 

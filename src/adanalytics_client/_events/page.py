@@ -1,6 +1,7 @@
 """Pages of events: as they arrive, and as users receive them."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -54,9 +55,13 @@ def _id_decoder(name: str) -> msgspec.json.Decoder[Any]:
     )
 
 
-def has_time(rows: RawRows) -> bool:
-    """Return whether the first event has a field that is known to hold its time."""
-    return any(fold(name) in _TIMES for text in rows.texts[:1] for name in _NAMED.decode(text))
+def time_of(rows: RawRows) -> str | None:
+    """Return the first field of the first event that is known to hold its time, as JSON text."""
+    for text in rows.texts[:1]:
+        for name, value in _NAMED.decode(text).items():
+            if fold(name) in _TIMES:
+                return bytes(value).decode()
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +84,17 @@ class PageKeys:
     @classmethod
     def of(cls, rows: RawRows) -> "PageKeys":
         ids = ids_of(rows)
+        # An id that several events of the page share identifies none of them.
         marks: list[EventId | bytes] = [
-            bytes(text) if value is None else value
-            for text, value in zip(rows.texts, ids, strict=True)
+            bytes(text) if value is None or number > 1 else value
+            for text, value, number in zip(
+                rows.texts, ids, map(Counter(ids).__getitem__, ids), strict=True
+            )
         ]
         digest = hashlib.blake2b(msgspec.json.encode(marks), digest_size=_DIGEST).hexdigest()
         missing = ids.count(None)
         texts = [] if missing == len(ids) else [*map(hash, map(bytes, rows.texts))]
-        return cls(ids, texts, digest, not missing or has_time(rows))
+        return cls(ids, texts, digest, not missing or time_of(rows) is not None)
 
 
 @dataclass(frozen=True, slots=True)

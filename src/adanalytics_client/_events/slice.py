@@ -14,7 +14,7 @@ from typing import Literal
 
 from adanalytics_client._base.observer import Observer, PageDrift, notify
 from adanalytics_client._base.quantities import counted
-from adanalytics_client._events.page import EventId, FetchedPage, PageKeys, has_time, ids_of
+from adanalytics_client._events.page import EventId, FetchedPage, PageKeys, ids_of, time_of
 from adanalytics_client._events.paging import Cursor, contradiction
 from adanalytics_client._events.plan import Slice
 from adanalytics_client._json.raw import RawRows
@@ -116,6 +116,8 @@ class SliceEnd:
         doubt: why it may be incomplete, in words; empty for no doubt.
         first: the id of the first event, or its text without one; the same of the `last` one.
         distinguish: whether these events have an id or a time.
+        has_end: whether the last event is known to be of the last day.
+        is_blind: whether pages with the same events could not be told from others.
         tail: where it can be read on.
         refusal: the error that ended its pages.
         has_shared_ids: whether events with one id had different texts.
@@ -128,6 +130,8 @@ class SliceEnd:
     first: EventId | bytes
     last: EventId | bytes
     distinguish: bool
+    has_end: bool
+    is_blind: bool
     tail: Tail
     refusal: StatusError | None
     has_shared_ids: bool
@@ -284,19 +288,24 @@ class SliceHistory:
     def end(self, slice_: Slice) -> SliceEnd:
         """Return what the end of the pull needs to know of the slice."""
         has_events, doubt = len(self._first) > 0, self._end.doubt
-        is_timed = has_events and has_time(self._first)
+        is_timed = time_of(self._first) is not None
         if self.total is None:
             doubt = doubt or "its pages state no total"
         if has_events and not is_timed:
             doubt = doubt or "its events have no time under a known name"
         if len(self._end) and len(self._end) % ROUND == 0:
             doubt = doubt or f"its last page has {len(self._end):,} events"
+        has_end = slice_.start == slice_.end or str(slice_.end) in (time_of(self._last) or "")
+        if has_events and not has_end:
+            doubt = doubt or f"its last event is not of {slice_.end}"
         ends = [
             (bytes(text), value)
             for rows in (self._first, self._last)
             for text, value in zip(rows.texts, ids_of(rows), strict=True)
         ]
-        marks = [text if value is None else value for text, value in ends] or [b""]
+        # Two events with one id have none.
+        are_ids = None not in (ids := [value for _, value in ends]) and len({*ids}) == len(ids[-2:])
+        marks = [text if value is None or not are_ids else value for text, value in ends] or [b""]
         return SliceEnd(
             slice_,
             self.distinct - self._before,
@@ -304,7 +313,9 @@ class SliceHistory:
             doubt,
             first=marks[0],
             last=marks[-1],
-            distinguish=is_timed or all(value is not None for _, value in ends),
+            distinguish=is_timed or are_ids,
+            has_end=has_end,
+            is_blind=not (self._all_have_ids and are_ids) and self._tail.cursor.number > 1,
             tail=self._tail,
             refusal=self._end.refusal,
             has_shared_ids=self._handed.has_shared_ids,

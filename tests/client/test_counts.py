@@ -1,0 +1,368 @@
+"""The service's own count decides whether a pull is whole: all rows arrive, or an error does."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from adanalytics_client.errors import InvalidRequest, NotFound, ProtocolError
+
+if TYPE_CHECKING:
+    from tests.client.conftest import Asked, Say, StandIn, Variant
+
+FIRST = date(2026, 1, 15)
+DAYS = (FIRST, FIRST + timedelta(days=1))
+SPLITS = ("hourly", "daily", "none", "auto")
+Row = dict[str, Any]
+
+
+def timed(day: date, hour: int, at: int) -> Row:
+    return {"event_id": f"{day} {hour} {at}", "event_time": f"{day}T{hour:02}:{at:02}:00.000Z"}
+
+
+def nameless(day: date, hour: int, at: int) -> Row:
+    """A row without an id, and without a time under a known name."""
+    return {"auction": f"{day}/{hour}/{at}", "clicks": at % 2}
+
+
+@dataclass
+class Service:
+    """A service with three to five events in each hour, wrong in the ways that tests choose.
+
+    Attributes:
+        hidden: for each start of a query, such as `2026-01-15 3`, how often its answer is `empty`.
+        empty: the answer that hides events.
+        total: from the right number of events, how many the pages state; None for no total.
+        cap: the most events on a page, whatever was asked.
+        ignored: parameters that are not looked at.
+        hours: the hours that a query of an hour covers.
+        beyond: the answer to a page behind the last.
+        listed: whether `dates` works.
+    """
+
+    say: type[Say]
+    make: Any = timed
+    hidden: Counter[str] = field(default_factory=Counter)
+    empty: Say | None = None
+    total: Callable[[int, int], int | None] = lambda right, _size: right
+    cap: int = 10_000
+    ignored: frozenset[str] = frozenset()
+    hours: Callable[[int], list[int]] = lambda hour: [hour]
+    last_day: int = 0
+    first_page: int = 1
+    beyond: Say | None = None
+    beside: dict[str, Any] = field(default_factory=dict)
+    served: bool = False
+    scale: int = 1
+    asked: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+
+    def rows(self, start: date, end: date, hours: Any = range(24)) -> list[Row]:
+        days = [start + timedelta(day) for day in range((end - start).days + 1)]
+        return [
+            self.make(day, hour, at)
+            for day in days
+            for hour in hours
+            if 0 <= hour < 24
+            for at in range(self.scale * (3 + (day.day + hour) % 3))
+        ]
+
+    def __call__(self, asked: Asked) -> Say:
+        name = asked.path.rpartition("/")[2]
+        self.asked.append((name, asked.query))
+        if name == "dates":
+            return self.say({"dates": [*map(str, DAYS)]})
+        if name == "summary":
+            return self.say({"error": "Not Found"}, status=404)
+        query = {key: text for key, text in asked.query.items() if key not in self.ignored}
+        start = date.fromisoformat(query["start_date"])
+        end = date.fromisoformat(query.get("end_date", str(start))) - timedelta(self.last_day)
+        hours = self.hours(int(query["hour"])) if "hour" in query else range(24)
+        key = " ".join([str(start), *([query["hour"]] if "hour" in query else [])])
+        if self.hidden[key] and query["per_page"] != "1":
+            self.hidden[key] -= 1
+            return self.empty or self.say(status=204)
+        rows = self.rows(start, end, hours)
+        size = min(int(query["per_page"]), self.cap)
+        number = int(query.get("page", "1")) - self.first_page + 1
+        page = rows[max(0, number - 1) * size :][:size] if number > 0 else []
+        if not page and number > 1 and self.beyond:
+            return self.beyond
+        if self.served:
+            page = [{**row, "served_at": len(self.asked)} for row in page]
+        total = self.total(len(rows), len(page))
+        beside = self.beside | ({} if total is None else {"meta": {"total": total}})
+        return self.say({"data": page, **beside})
+
+    @property
+    def requests(self) -> list[str]:
+        return [name for name, _ in self.asked]
+
+
+@pytest.fixture
+def service(stand_in: StandIn, say: type[Say]) -> Service:
+    stand_in.script = service = Service(say)
+    return service
+
+
+def marks(rows: list[Row]) -> list[str]:
+    return [row.get("event_id") or row["auction"] for row in rows]
+
+
+def outcome(variant: Variant, service: Service, split: str, how: str, folder: Path) -> str:
+    """Pull both days: `right`, `silent`, or the error's text; a file stays only if it is whole."""
+    expected = Counter(marks(service.rows(*DAYS)))
+    query = variant.client.events(*DAYS, split=split)
+    try:
+        if how == "write":
+            file = folder / "days.jsonl"
+            variant.on(query, "write", file)
+            arrived = Counter(marks([*map(json.loads, file.read_bytes().splitlines())]))
+        else:
+            arrived = Counter(marks(variant.all_of(query.rows())))
+    except (ProtocolError, InvalidRequest, NotFound) as error:
+        assert [*folder.iterdir()] == []
+        return str(error)
+    return "right" if arrived == expected else "silent"
+
+
+def test_an_honest_service_costs_one_request_for_a_file(
+    variant: Variant, service: Service, tmp_path: Path
+) -> None:
+    assert outcome(variant, service, "hourly", "rows", tmp_path) == "right"
+    assert len(service.asked) == 48
+    service.asked.clear()
+    assert outcome(variant, service, "hourly", "write", tmp_path) == "right"
+    assert service.asked[48:] == [
+        (
+            "events",
+            {"start_date": "2026-01-15", "end_date": "2026-01-16", "page": "1", "per_page": "1"},
+        )
+    ]
+
+
+@pytest.mark.parametrize(("check", "counts"), [("always", 1), ("none", 0)])
+def test_check_asks_always_or_never(
+    variant: Variant, service: Service, tmp_path: Path, check: str, counts: int
+) -> None:
+    query = variant.client.events(*DAYS, check=check)
+    variant.all_of(query.rows())
+    variant.on(query, "write", tmp_path / "days.jsonl")
+    assert len(service.asked) == 2 * (48 + counts)
+
+
+def nothing(_right: int, _size: int) -> None:
+    return None
+
+
+WRONG: dict[str, tuple[dict[str, Any], set[str]]] = {
+    # What is wrong, and the splits with which all rows arrive nevertheless.
+    "no total": ({"total": nothing}, {*SPLITS}),
+    "no total, capped": ({"total": nothing, "cap": 2}, {*SPLITS}),
+    "no total, flag computed from the request": (
+        {"total": nothing, "cap": 2, "beside": {"has_more": False}},
+        {*SPLITS},
+    ),
+    "capped": ({"cap": 2}, {*SPLITS}),
+    "capped, total computed from the page": (
+        {"cap": 500, "scale": 20, "total": lambda _right, size: size},
+        {"hourly"},
+    ),
+    "total capped": ({"total": lambda right, _size: min(right, 50)}, {"hourly"}),
+    "hour ignored": ({"ignored": frozenset({"hour"})}, {"daily", "none", "auto"}),
+    "hour ignored, nameless": (
+        {"ignored": frozenset({"hour"}), "make": nameless},
+        {"daily", "none", "auto"},
+    ),
+    "hour ignored, nameless, changing": (
+        {"ignored": frozenset({"hour"}), "make": nameless, "served": True},
+        {"daily", "none", "auto"},
+    ),
+    "hours closed at both ends": (
+        {"hours": lambda hour: [hour, hour + 1], "make": nameless},
+        {"daily", "none", "auto"},
+    ),
+    "end_date exclusive": ({"last_day": 1}, set()),
+    "end_date ignored": ({"ignored": frozenset({"end_date"})}, {"hourly", "daily"}),
+    "end_date ignored, nameless": (
+        {"ignored": frozenset({"end_date"}), "make": nameless},
+        {"hourly", "daily"},
+    ),
+    "pages from 0": ({"first_page": 0}, set()),
+    "page ignored": ({"ignored": frozenset({"page"}), "cap": 2}, set()),
+    "page ignored, changing": (
+        {"ignored": frozenset({"page"}), "cap": 2, "served": True, "make": nameless},
+        set(),
+    ),
+    "page ignored, no total": ({"ignored": frozenset({"page"}), "cap": 2, "total": nothing}, set()),
+    "nameless": ({"make": nameless}, {*SPLITS}),
+    "nameless, no total": ({"make": nameless, "total": nothing}, {*SPLITS}),
+    "total one too high": ({"total": lambda right, _size: right + 1}, set()),
+    "total one too low": ({"total": lambda right, _size: max(right - 1, 0)}, set()),
+}
+
+
+@pytest.mark.parametrize("how", ["rows", "write"])
+@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize("wrong", WRONG)
+def test_all_rows_arrive_or_an_error_does(
+    variant: Variant, service: Service, tmp_path: Path, wrong: str, split: str, how: str
+) -> None:
+    options, right = WRONG[wrong]
+    for name, value in options.items():
+        setattr(service, name, value)
+    result = outcome(variant, service, split, how, tmp_path)
+    assert result != "silent"
+    assert (result == "right") == (split in right), result
+
+
+@pytest.mark.parametrize("split", ["hourly", "daily", "none"])
+@pytest.mark.parametrize(
+    "empty", [{"status": 204}, {"status": 200}, {"body": {}}, {"body": {"data": None}}]
+)
+def test_events_behind_an_empty_answer_are_requested_again(
+    variant: Variant, service: Service, say: type[Say], split: str, empty: dict[str, Any]
+) -> None:
+    key = {"hourly": f"{DAYS[1]} 13", "daily": f"{DAYS[1]}", "none": f"{FIRST}"}[split]
+    service.empty = say(**empty)
+    service.hidden[key] = 2 if "status" in empty else 1
+    rows = variant.rows(*DAYS, split=split, check="auto")
+    assert Counter(marks(rows)) == Counter(marks(service.rows(*DAYS)))
+
+
+def test_an_hour_without_a_resource_is_empty(
+    variant: Variant, service: Service, say: type[Say]
+) -> None:
+    """Also the first one of a pull, if the days are there."""
+    service.empty = say({"error": "Not Found"}, status=404)
+    right = service.rows(*DAYS)
+    for hour in (0, 13):
+        service.hidden[f"{FIRST} {hour}"] = 1
+        rows = variant.rows(*DAYS, check="auto")
+        assert Counter(marks(rows)) == Counter(marks(right))
+    service.hidden[f"{FIRST} 13"] = 99
+    with pytest.raises(ProtocolError, match=r"counts .* on 2026-01-15, but"):
+        variant.rows(*DAYS, check="auto")
+
+
+def test_a_partner_that_is_not_there_is_said(
+    variant: Variant, stand_in: StandIn, say: type[Say]
+) -> None:
+    stand_in.script = lambda _: say({"error": "Not Found"}, status=404)
+    with pytest.raises(NotFound, match="Check the partner and base_url"):
+        variant.rows(*DAYS)
+    assert len(stand_in.asked) == 2
+
+
+@pytest.mark.parametrize("status", [404, 416])
+def test_a_page_behind_the_last_may_not_exist(
+    variant: Variant, service: Service, say: type[Say], status: int
+) -> None:
+    service.total, service.beyond = nothing, say({"error": "no page"}, status=status)
+    assert marks(variant.rows(*DAYS)) == marks(service.rows(*DAYS))
+
+
+@pytest.mark.parametrize("status", [400, 422])
+def test_a_page_that_is_refused_is_the_end_if_a_count_confirms_it(
+    variant: Variant, service: Service, say: type[Say], status: int
+) -> None:
+    """Without a count it may be the limit of a search engine."""
+    service.beyond = say({"error": "page is too large"}, status=status)
+    service.cap = 3
+    service.total = lambda right, _size: right
+    assert marks(variant.rows(*DAYS, per_page=3, check="auto")) == marks(service.rows(*DAYS))
+    service.total = nothing
+    for check in ("auto", "none"):
+        with pytest.raises(InvalidRequest, match="page is too large"):
+            variant.rows(*DAYS, per_page=3, check=check)
+
+
+def test_a_count_that_fails_is_said_and_the_pull_stands(
+    variant: Variant,
+    service: Service,
+    stand_in: StandIn,
+    say: type[Say],
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def script(asked: Asked) -> Say:
+        refused = asked.query["per_page"] == "1"
+        return say({"error": "no"}, status=403) if refused else service(asked)
+
+    stand_in.script = script
+    assert outcome(variant, service, "hourly", "write", tmp_path) == "right"
+    (message,) = caplog.messages
+    assert "were not compared with a count: Access was refused (403: no)" in message
+
+
+def test_on_drift_warn_takes_what_arrived(
+    variant: Variant, service: Service, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    service.hidden[f"{DAYS[1]} 13"] = 99
+    query = variant.client.events(*DAYS, on_drift="warn")
+    written = variant.on(query, "write", tmp_path / "days.jsonl")
+    assert written == len(service.rows(*DAYS)) - len(service.rows(DAYS[1], DAYS[1], [13]))
+    assert [text for text in caplog.messages if "he service counts" in text] == caplog.messages
+
+
+def test_a_resumed_pull_carries_its_sum(variant: Variant, service: Service) -> None:
+    pages = variant.pages(*DAYS, check="always")
+    service.asked.clear()
+    rest = variant.pages(*DAYS, check="always", resume=pages[20].token)
+    assert sum(map(len, pages)) == sum(map(len, pages[:21])) + sum(map(len, rest))
+    assert len(service.asked) == 28
+    service.hidden[f"{DAYS[1]} 13"] = 99
+    with pytest.raises(ProtocolError, match=r"counts \d+ events in 2026-01-15..2026-01-16, but"):
+        variant.pages(*DAYS, check="always", resume=pages[20].token)
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_nothing_of_days_with_data_is_an_error(
+    variant: Variant, service: Service, split: str
+) -> None:
+    service.last_day = 9
+    with pytest.raises(ProtocolError, match="the service lists 2026-01-15 as a day with data"):
+        variant.rows(*DAYS, split=split, check="auto")
+    assert service.requests[-1] == "dates"
+    assert variant.rows(*DAYS, split=split, check="none") == []
+
+
+def test_an_hour_that_is_ignored_is_noticed(variant: Variant, service: Service) -> None:
+    service.make, service.ignored = nameless, frozenset({"hour"})
+    with pytest.raises(ProtocolError, match="it ignores the hour"):
+        variant.rows(*DAYS, hour=13, check="auto")
+    service.ignored = frozenset()
+    assert len(variant.rows(*DAYS, hour=13, check="auto")) == len(service.rows(*DAYS, [13]))
+
+
+@pytest.mark.parametrize("shared", ["", "00000000-0000-0000-0000-000000000000", "a", 7])
+@pytest.mark.parametrize("cap", [2, 10_000])
+def test_an_id_that_events_share_identifies_none(
+    variant: Variant,
+    service: Service,
+    caplog: pytest.LogCaptureFixture,
+    shared: str | int,
+    cap: int,
+) -> None:
+    service.make = lambda day, hour, at: {
+        "event_id": shared,
+        "event_time": f"{day}T{hour:02}:{at:02}:00.000Z",
+    }
+    service.cap = cap
+    assert len(variant.rows(*DAYS, split="daily")) == len(service.rows(*DAYS))
+    said = [text for text in caplog.messages if "have the same event_id" in text]
+    assert len(said) == (cap == 2 and shared in {"a", 7})
+
+
+def test_rows_without_an_id_are_kept_however_alike(variant: Variant, service: Service) -> None:
+    service.make = lambda day, hour, at: {"auction": f"{day}", "clicks": 1}  # noqa: ARG005
+    service.cap = 4
+    for split in ("hourly", "daily"):
+        rows = variant.rows(*DAYS, split=split, check="auto")
+        assert len(rows) == len(service.rows(*DAYS))
