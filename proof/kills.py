@@ -308,8 +308,12 @@ class Shifted:
     def monotonic(self) -> float:
         return self.time()
 
-    def sleeping(self, seconds: float) -> float:
-        return seconds
+    def sleeping(self, until: float) -> Iterator[float]:
+        while (seconds := until - self.monotonic()) > 0:
+            yield seconds
+
+    def running(self, change: int) -> None:
+        """Nothing: real time passes."""
 
 
 def with_clock(bench: Bench, days: int) -> Iterator[str]:

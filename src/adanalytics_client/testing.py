@@ -5,7 +5,8 @@ request leaves the machine. The server needs the `server` extra.
 """
 
 import re
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from datetime import UTC, date, datetime
 from functools import partial
@@ -15,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 from adanalytics_client._base.dates import Day, to_day
 from adanalytics_client._base.validation import invalid, is_whole
-from adanalytics_client._call.retry import RetryPolicy
 from adanalytics_client._io.async_driver import in_thread
 from adanalytics_client.aclient import AsyncClient
 from adanalytics_client.client import Client
@@ -28,10 +28,8 @@ if TYPE_CHECKING:
 
 FIRST_DAY = date(2026, 1, 15)
 
-# The server's own work during a wait needs a moment of real time.
-_LONGEST_PAUSE = 0.01
-# One request's wait also moves the clock for those in flight, which must not time out.
-_PATIENT = RetryPolicy(budget=1e9)
+# Real seconds of a pause: the server's own work, and other operations, need a moment.
+_PAUSE = 0.01
 
 
 # Signatures in addresses, also within JSON, where an ampersand may be escaped.
@@ -68,9 +66,10 @@ VCR_OPTIONS: dict[str, Any] = {
 class MovableClock:
     """A clock, shared by a client and its server, that stands still until it is moved.
 
-    When the client waits for quota or before a retry, the clock moves ahead and the wait ends at
-    once. A request already in flight then arrives at the new time, and each of several concurrent
-    waits moves the clock. For exact times, send one request at a time with `concurrency=1`.
+    When the client waits for quota or before a retry, the clock moves ahead, so that no real time
+    passes. It moves only while every operation that runs on it waits, so never while a request is
+    in flight, and then to the end of the earliest wait. So the same program always ends at the same
+    time. Several clients may share a clock.
 
     Args:
         now: the time at which the clock starts, with a time zone; by default the current time.
@@ -95,6 +94,9 @@ class MovableClock:
                 "Pass a datetime with a time zone, such as datetime(2026, 1, 20, tzinfo=UTC).",
             )
         self.of_server.freeze(start)
+        self._lock = threading.Lock()
+        self._running = 0
+        self._waits: list[float] = []
 
     @classmethod
     def of(cls, server: "ControlledServer") -> Self:
@@ -137,17 +139,38 @@ class MovableClock:
         """Return what `time()` returns; it decreases only if the server's clock is set back."""
         return self.time()
 
-    def sleeping(self, seconds: float) -> float:
-        """Move the clock by `seconds` instead of waiting that long.
+    def sleeping(self, until: float) -> Iterator[float]:
+        """Move the clock to `until` once nothing else runs; yield short real pauses meanwhile.
 
         Examples:
             >>> clock = MovableClock(datetime(2026, 1, 20, tzinfo=UTC))
-            >>> clock.sleeping(3600) <= 0.01, clock.now.hour
+            >>> pauses = list(clock.sleeping(clock.monotonic() + 3600))
+            >>> sum(pauses) < 1, clock.now.hour
             (True, 1)
         """
-        # The server counts milliseconds; a shorter move might never end the wait.
-        self.advance(ceil(seconds * 1000) / 1000)
-        return min(seconds, _LONGEST_PAUSE)
+        with self._lock:
+            self._waits.append(until)
+        try:
+            while self.monotonic() < until:
+                self._move()
+                yield _PAUSE
+        finally:
+            with self._lock:
+                self._waits.remove(until)
+
+    def running(self, change: int) -> None:
+        """Count the operations that run; one that waits in `sleeping` still counts."""
+        with self._lock:
+            self._running += change
+
+    def _move(self) -> None:
+        """Move the clock to the end of the earliest wait, if every operation waits."""
+        with self._lock:
+            earliest = min(self._waits)
+            if self._running <= len(self._waits) and self.monotonic() < earliest:
+                # The server counts milliseconds; a shorter move might never end the wait.
+                moment = ceil(earliest * 1000) / 1000
+                self.of_server.set(datetime.fromtimestamp(moment, tz=UTC))
 
 
 class reference_client:  # noqa: N801  # used like a function
@@ -262,7 +285,6 @@ def _options(server: "ControlledServer", clock: MovableClock | None) -> dict[str
         "limit": server.rate_limit or None,
         "quota_log": "memory",
         "on_limit": "wait" if clock else None,
-        "retry": _PATIENT if clock else None,
         "clock": clock,
     }
 

@@ -37,7 +37,7 @@ def place(
 ) -> Iterator[LocalServer]:
     """The folder that the texts speak of, and a service whose faults go at the end."""
     monkeypatch.chdir(folder)
-    monkeypatch.setattr(SystemClock, "sleeping", lambda _self, _seconds: 0.0)
+    monkeypatch.setattr(SystemClock, "sleeping", lambda _self, _until: ())
     Path("file").touch()
     Path("folder").mkdir()
     Path("others").mkdir()

@@ -119,7 +119,7 @@ def test_an_export_that_takes_its_time(run: Run, slow: LocalServer) -> None:
 @pytest.fixture
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """Waits before repeats take no time."""
-    monkeypatch.setattr(SystemClock, "sleeping", lambda *_: 0.0)
+    monkeypatch.setattr(SystemClock, "sleeping", lambda *_: ())
 
 
 def operations(server: LocalServer) -> list[str | None]:

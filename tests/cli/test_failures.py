@@ -171,7 +171,7 @@ def test_debug_hides_secrets_that_an_error_repeats(
 def test_a_service_that_is_not_there(
     run: Run, service: LocalServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(SystemClock, "sleeping", lambda _self, _seconds: 0.0)
+    monkeypatch.setattr(SystemClock, "sleeping", lambda _self, _until: ())
     result = run("dates", "--base-url", NOBODY_THERE)
     assert result.exit_code == 6
     assert "could not connect" in result.stderr

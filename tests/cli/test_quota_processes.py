@@ -19,7 +19,7 @@ PROGRAM = (
     + """
 from adanalytics_client._base.clock import SystemClock
 told = Frozen()
-for name in ("time", "monotonic", "sleeping"):
+for name in ("time", "monotonic", "sleeping", "running"):
     setattr(SystemClock, name, lambda _self, *given, ask=getattr(told, name): ask(*given))
 told.begin()
 from adanalytics_cli.__main__ import main

@@ -30,8 +30,8 @@ def used_up(service: LocalServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[L
     service.faults.clear()
     service.journal.clear()
 
-    def sleeping(_clock: SystemClock, seconds: float) -> float:
-        raise AssertionError(f"waits {seconds} s")
+    def sleeping(_clock: SystemClock, until: float) -> tuple[float, ...]:
+        raise AssertionError(f"waits until {until}")
 
     monkeypatch.setattr(SystemClock, "sleeping", sleeping)
     yield service
@@ -190,10 +190,10 @@ def limited(service: LocalServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[L
     skipped = 0.0
     time, steady = SystemClock.time, SystemClock.monotonic
 
-    def sleeping(_clock: SystemClock, seconds: float) -> float:
+    def sleeping(clock: SystemClock, until: float) -> tuple[float, ...]:
         nonlocal skipped
-        skipped += seconds
-        return 0.0
+        skipped += until - clock.monotonic()
+        return ()
 
     monkeypatch.setattr(SystemClock, "sleeping", sleeping)
     monkeypatch.setattr(SystemClock, "time", lambda clock: time(clock) + skipped)

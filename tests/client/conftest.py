@@ -37,11 +37,14 @@ class MovedClock:
     def monotonic(self) -> float:
         return self.now
 
-    def sleeping(self, seconds: float) -> float:
+    def sleeping(self, until: float) -> tuple[float, ...]:
         with self._lock:
-            self.sleeps.append(seconds)
-            self.now += seconds
-        return 0.0
+            self.sleeps.append(until - self.now)
+            self.now = max(self.now, until)
+        return ()
+
+    def running(self, change: int) -> None:
+        """Nothing: it moves whatever else runs."""
 
 
 @pytest.fixture

@@ -26,10 +26,12 @@ class Frozen:
         return self.now
     def monotonic(self):
         return self.now
-    def sleeping(self, seconds):
-        print(self.now + seconds, flush=True)
+    def sleeping(self, until):
+        print(until, flush=True)
         self.now = float(sys.stdin.readline())
-        return 0.0
+        return ()
+    def running(self, change):
+        pass
 """
 """The clock of such a process, as the beginning of its program; `begin` waits to be told first."""
 

@@ -142,11 +142,13 @@ class CoarseClock:
 
     monotonic = time
 
-    def sleeping(self, seconds: float) -> float:
+    def sleeping(self, until: float) -> tuple[float, ...]:
         self.waits += 1
         assert self.waits < 100, "it waits for ever"
-        self.now += round(seconds)
-        return 0.0
+        self.now = round(until)
+        return ()
+
+    def running(self, change: int) -> None: ...
 
 
 def test_a_clock_that_moves_too_little_makes_no_endless_wait(

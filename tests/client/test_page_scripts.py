@@ -220,9 +220,11 @@ class NoWait:
     def monotonic(self) -> float:
         return self.now
 
-    def sleeping(self, seconds: float) -> float:
-        self.now += seconds
-        return 0.0
+    def sleeping(self, until: float) -> tuple[float, ...]:
+        self.now = max(self.now, until)
+        return ()
+
+    def running(self, change: int) -> None: ...
 
 
 def read(days: list[list[Given]], concurrency: int, *, tasks: bool) -> Read:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -46,12 +46,49 @@ def test_one_request_after_the_other_waits_exactly() -> None:
     assert clock.now == NOON.replace(hour=14)
 
 
-def test_a_wait_moves_the_clock_by_no_less_than_it_says() -> None:
+def test_concurrent_requests_wait_just_as_exactly() -> None:
+    """A wait moves the clock to its end, and never while a request is in flight."""
+    clock, ends = MovableClock(NOON), []
+    with reference_client(events_per_day=48, limit=10, clock=clock) as client:
+        for _ in range(20):
+            begun = clock.now
+            assert len(list(client.events(DAY))) == 48
+            ends.append(clock.now - begun)
+            clock.advance(3600)
+    assert ends == [timedelta(hours=2)] * 20
+
+
+def test_a_wait_moves_the_clock_to_no_earlier_time_than_it_says() -> None:
     """The server counts in milliseconds; a shorter wait must end, too."""
     clock = MovableClock(NOON)
-    clock.sleeping(0.4372)
-    clock.sleeping(0.0002)
+    for seconds in (0.4372, 0.0002):
+        list(clock.sleeping(clock.monotonic() + seconds))
     assert clock.now == NOON.replace(microsecond=439_000)
+
+
+def test_the_earliest_of_several_waits_ends_first() -> None:
+    clock = MovableClock(NOON)
+    clock.running(2)
+    late, early = (clock.sleeping(clock.monotonic() + seconds) for seconds in (60, 20))
+    next(late)
+    next(early)
+    assert list(early) == []
+    assert clock.now == NOON.replace(second=20)
+    clock.running(-1)
+    list(late)
+    assert clock.now == NOON.replace(minute=1)
+
+
+def test_no_wait_moves_the_clock_while_an_operation_runs() -> None:
+    clock = MovableClock(NOON)
+    clock.running(2)
+    wait = clock.sleeping(clock.monotonic() + 60)
+    for _ in range(3):
+        next(wait)
+    assert clock.now == NOON
+    clock.running(-1)
+    list(wait)
+    assert clock.now == NOON.replace(minute=1)
 
 
 def test_the_same_with_tasks_and_another_dialect() -> None:

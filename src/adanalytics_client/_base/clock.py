@@ -2,6 +2,7 @@
 
 import logging
 import time
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
@@ -19,9 +20,10 @@ class Clock(Protocol):
         ...         return self.now
         ...     def monotonic(self) -> float:
         ...         return self.now
-        ...     def sleeping(self, seconds: float) -> float:
-        ...         self.now += seconds
-        ...         return 0.0
+        ...     def sleeping(self, until: float) -> tuple[float, ...]:
+        ...         self.now = max(self.now, until)
+        ...         return ()
+        ...     def running(self, change: int) -> None: ...
         >>> clock: Clock = Hasty()
         >>> Client("https://stats.example", api_key="...", partner="acme", clock=clock)
         Client('https://stats.example', partner='acme')
@@ -33,8 +35,14 @@ class Clock(Protocol):
     def monotonic(self) -> float:
         """Return the reading of a monotonic clock, in seconds; the client uses it for deadlines."""
 
-    def sleeping(self, seconds: float) -> float:
-        """Return how many real seconds to wait; called before the client waits `seconds`."""
+    def sleeping(self, until: float) -> Iterable[float]:
+        """Yield real seconds to wait, one pause after another, until `monotonic()` is `until`."""
+
+    def running(self, change: int) -> None:
+        """Count the operations that run: +1 when one begins, -1 when it ends or waits for another.
+
+        An operation in `sleeping` still counts; a clock that jumps must wait for the others.
+        """
 
 
 class SystemClock:
@@ -46,8 +54,12 @@ class SystemClock:
     def monotonic(self) -> float:
         return time.monotonic()
 
-    def sleeping(self, seconds: float) -> float:
-        return seconds
+    def sleeping(self, until: float) -> Iterator[float]:
+        while (seconds := until - time.monotonic()) > 0:
+            yield seconds
+
+    def running(self, change: int) -> None:
+        """Do nothing: the machine's time passes without regard to operations."""
 
 
 class ClockCheck:

@@ -137,9 +137,9 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class Sleep:
-    """Wait this many seconds; the wait ends early when the work is abandoned."""
+    """Wait until a time on the monotonic clock; the wait ends early when the work is abandoned."""
 
-    seconds: float
+    until: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -216,7 +216,7 @@ class _Attempts:
         planned = RetryPlanned(session.shown(exchanged.url), self.sent, seconds, error.message)
         _LOG.info("%s", planned)
         notify(session.observer.retry, planned)
-        yield effects.Sleep(seconds)
+        yield effects.Sleep(session.clock.monotonic() + seconds)
 
     def _wait_out(self, hold: Wait, error: AdAnalyticsError, url: str) -> effects.Operation[None]:
         """Wait as long as the service says, which postpones the deadline."""
@@ -229,7 +229,7 @@ class _Attempts:
         shown = self.session.shown(url)
         _LOG.info("%s", RetryPlanned(shown, self.sent, hold.seconds, error.message))
         announce(self.session, hold)
-        yield effects.Sleep(hold.seconds)
+        yield effects.Sleep(self.session.clock.monotonic() + hold.seconds)
         self.deadline.extend(hold.seconds)
 
     def _sits_out(self, setback: Setback) -> bool:
@@ -266,8 +266,9 @@ def wait(
     session: Session, reason: str, seconds: float, *, is_new: bool = False
 ) -> effects.Operation[None]:
     """Sleep, after a report to the observer, and to the log when it `is_new` and long."""
+    until = session.clock.monotonic() + seconds
     announce(session, WaitStarted(reason, seconds, moment_in(session, seconds)), is_new=is_new)
-    yield effects.Sleep(seconds)
+    yield effects.Sleep(until)
 
 
 def _out_of_time(session: Session, setback: Setback, deadline: Deadline) -> AdAnalyticsError:

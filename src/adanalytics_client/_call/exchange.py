@@ -131,7 +131,7 @@ def _pace(session: Session, url: str) -> effects.Operation[tuple[Permit | None, 
                 resumes_at=permit.resumes_at,
             )
         announce(session, permit)
-        yield effects.Sleep(seconds)
+        yield effects.Sleep(session.clock.monotonic() + seconds)
         waited += seconds
         # A caller's clock may count in milliseconds or seconds, and not move for less.
         least = min(2 * least, 1.0)

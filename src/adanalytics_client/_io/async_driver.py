@@ -157,6 +157,7 @@ class AsyncDriver(BaseDriver[httpx.AsyncClient]):
             await _cancel(tasks)
 
     async def _run(self, operation: Operation[T]) -> T:
+        self._clock.running(1)
         try:
             self._check_usable()
             effect = next(operation)
@@ -172,6 +173,7 @@ class AsyncDriver(BaseDriver[httpx.AsyncClient]):
             return result
         finally:
             operation.close()
+            self._clock.running(-1)
 
     def _check_usable(self) -> None:
         if self._closed:
@@ -190,7 +192,8 @@ class AsyncDriver(BaseDriver[httpx.AsyncClient]):
         if isinstance(effect, Send):
             return await self._send(effect)
         if isinstance(effect, Sleep):
-            await asyncio.sleep(self._clock.sleeping(effect.seconds))
+            for seconds in self._clock.sleeping(effect.until):
+                await asyncio.sleep(seconds)
             return None
         if isinstance(effect, Atomic):
             # It may wait for the lock of the quota's log, which other processes hold for
@@ -201,15 +204,19 @@ class AsyncDriver(BaseDriver[httpx.AsyncClient]):
         return await in_thread(effect.action)
 
     async def _alone(self, effect: Exclusive) -> object:
+        self._clock.running(-1)
         try:
-            async with asyncio.timeout(self._left(effect.deadline)):
-                await self._exclusive.acquire()
-        except TimeoutError:
-            return Failure(FailureKind.TIMEOUT, arrived=False)
-        try:
-            return await self._run(effect.operation())
+            try:
+                async with asyncio.timeout(self._left(effect.deadline)):
+                    await self._exclusive.acquire()
+            except TimeoutError:
+                return Failure(FailureKind.TIMEOUT, arrived=False)
+            try:
+                return await self._run(effect.operation())
+            finally:
+                self._exclusive.release()
         finally:
-            self._exclusive.release()
+            self._clock.running(1)
 
     async def _send(self, send: Send) -> Reply | Failure:
         """Send one request and receive its response; a cancellation ends it."""

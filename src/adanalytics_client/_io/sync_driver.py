@@ -161,6 +161,7 @@ class SyncDriver(BaseDriver[httpx.Client]):
         if self._closed.is_set():
             operation.close()
             raise ConfigurationError("The client is closed.", remedy="Make a new one.")
+        self._clock.running(1)
         try:
             self._check_open()
             effect = next(operation)
@@ -176,13 +177,15 @@ class SyncDriver(BaseDriver[httpx.Client]):
             return result
         finally:
             operation.close()
+            self._clock.running(-1)
 
     def _perform(self, effect: Effect, stop: Stop) -> object:
         if isinstance(effect, Send):
             return self._send(effect, stop)
         if isinstance(effect, Sleep):
-            if stop.wait(self._clock.sleeping(effect.seconds)):
-                raise given_up()
+            for seconds in self._clock.sleeping(effect.until):
+                if stop.wait(seconds):
+                    raise given_up()
             return None
         if isinstance(effect, Atomic):
             with self._atomic:
@@ -195,12 +198,16 @@ class SyncDriver(BaseDriver[httpx.Client]):
         left = self._left(effect.deadline)
         seconds = -1.0 if left is None else min(max(0.0, left), threading.TIMEOUT_MAX)
         lock = self._exclusive
-        if not lock.acquire(timeout=seconds):
-            return Failure(FailureKind.TIMEOUT, arrived=False)
+        self._clock.running(-1)
         try:
-            return self._run(effect.operation(), stop)
+            if not lock.acquire(timeout=seconds):
+                return Failure(FailureKind.TIMEOUT, arrived=False)
+            try:
+                return self._run(effect.operation(), stop)
+            finally:
+                lock.release()
         finally:
-            lock.release()
+            self._clock.running(1)
 
     def _send(self, send: Send, stop: Stop) -> Reply | Failure:
         """Send one request and receive its response; `stop` ends it."""

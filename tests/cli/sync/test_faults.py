@@ -143,7 +143,7 @@ def older(running: LocalServer, tmp_path_factory: pytest.TempPathFactory) -> Pat
 @pytest.fixture
 def moved(clock: MovableClock, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let waits of the command line move the clock instead of taking their time."""
-    for name in ("time", "monotonic", "sleeping"):
+    for name in ("time", "monotonic", "sleeping", "running"):
         told = getattr(clock, name)
         monkeypatch.setattr(SystemClock, name, lambda _self, *given, told=told: told(*given))
 

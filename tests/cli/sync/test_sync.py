@@ -337,7 +337,7 @@ def test_one_bad_hour_leaves_the_others_alone(shop: Shop, held: Held, folder: Pa
 def test_a_service_that_fails_is_6_until_it_is_known_what_is_missing(
     shop: Shop, folder: Path, monkeypatch: pytest.MonkeyPatch, operation: str, code: int, said: str
 ) -> None:
-    monkeypatch.setattr(SystemClock, "sleeping", lambda _self, _seconds: 0.0)
+    monkeypatch.setattr(SystemClock, "sleeping", lambda _self, _until: ())
     shop.server.faults.add(f"500 always on {operation}")
     result = shop.sync("--to", folder)
     assert (result.exit_code, said in result.stderr) == (code, True)
