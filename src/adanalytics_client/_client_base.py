@@ -5,8 +5,7 @@
 
 import copy
 import os
-import random
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Generic, Self, TypeVar
 
@@ -71,7 +70,6 @@ class ClientBase(Generic[Http, Driving]):
         observer: Observer | None = None,
         http: Http | None = None,
         clock: Clock | None = None,
-        jitter: Callable[[], float] = random.random,
     ) -> None:
         given = GivenCredential.of(api_key=api_key, token=token, email=email, password=password)
         log_to_stderr(os.environ)
@@ -98,7 +96,6 @@ class ClientBase(Generic[Http, Driving]):
             store=open_store(log, config.quota_name, os.environ),
             observer=observer or Observer(),
             clock=clock or SystemClock(),
-            jitter=jitter,
             others=Proxies.of_environment().secrets(),
         )
         # For the objects that stand on this client, not for its users.
@@ -129,7 +126,6 @@ class ClientBase(Generic[Http, Driving]):
         observer: Observer | None = None,
         http: Http | None = None,
         clock: Clock | None = None,
-        jitter: Callable[[], float] = random.random,
     ) -> AnyClient:
         """Return a client with the settings in `environ`, by default the process's environment.
 
@@ -173,7 +169,6 @@ class ClientBase(Generic[Http, Driving]):
             observer=observer,
             http=http,
             clock=clock,
-            jitter=jitter,
         )
 
     @classmethod

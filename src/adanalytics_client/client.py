@@ -59,7 +59,6 @@ class Client(ClientBase[HttpClient, SyncDriver]):
             are never used. A forked child needs its own `http`, or it could read its parent's
             responses.
         clock: the source of the current time; for tests.
-        jitter: a function that returns numbers from 0 to 1, used to spread out retries; for tests.
 
     Raises:
         ConfigurationError: when an argument is missing or wrong; nothing has been sent yet. Pass

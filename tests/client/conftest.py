@@ -90,8 +90,10 @@ def open_variant(
     clock: MovedClock,
     library: str,
     no_authorities: ssl.SSLContext,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[OpenVariant]:
     """Open a client on the stand-in, in both variants, with a moved clock and no jitter."""
+    monkeypatch.setattr("adanalytics_client._call.retry.random", lambda: 1.0)
     opened: list[Variant] = []
     senders: list[tuple[Variant, Any]] = []
 
@@ -101,7 +103,6 @@ def open_variant(
         settings: dict[str, Any] = {
             "partner": "acme",
             "clock": clock,
-            "jitter": lambda: 1.0,
             "retry": RetryPolicy(attempts=3),
             "timeout": 10.0,
             **options,

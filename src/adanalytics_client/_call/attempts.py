@@ -204,7 +204,7 @@ class _Attempts:
             self.deadline = session.deadline()
         else:
             self.failures += 1
-        seconds = policy.wait(max(0, self.failures - 1), setback.asked, session.jitter)
+        seconds = policy.wait(max(0, self.failures - 1), setback.asked)
         hold = (yield from _obey(session, exchanged.url, seconds)) if setback.limited else None
         if not setback.again or (self.failures >= policy.attempts and not self._sits_out(setback)):
             raise error

@@ -1,6 +1,6 @@
 """The state that all operations of one client share, and the driver that runs them."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import Generic, TypeVar
@@ -20,10 +20,7 @@ D = TypeVar("D")
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """The settings, the shared state, and the sources of time and randomness.
-
-    `jitter` returns numbers from 0 to 1, evenly; no deadline is later than `latest`.
-    """
+    """The settings, the shared state and the source of time; no deadline is later than `latest`."""
 
     config: Config
     credentials: Credentials
@@ -31,7 +28,6 @@ class Session:
     observer: Observer
     clock: Clock
     clock_check: ClockCheck
-    jitter: Callable[[], float]
     latest: Deadline | None = None
 
     @classmethod
@@ -42,7 +38,6 @@ class Session:
         store: QuotaStore,
         observer: Observer,
         clock: Clock,
-        jitter: Callable[[], float],
         others: Iterable[Secret] = (),
     ) -> "Session":
         """Return a new session, in which nothing was sent yet.
@@ -56,7 +51,7 @@ class Session:
             now=lambda: Moment(clock.time(), clock.monotonic()),
         )
         credentials = Credentials(config.credential, others)
-        return cls(config, credentials, quota, observer, clock, ClockCheck(clock), jitter)
+        return cls(config, credentials, quota, observer, clock, ClockCheck(clock))
 
     def with_config(self, config: Config, observer: Observer | None = None) -> "Session":
         """Return a session with other settings for the same service, login and quota."""

@@ -5,7 +5,6 @@ sorts large files in several processes. `join_parts` puts the parts of an export
 `staging` commits their hours.
 """
 
-import random
 from collections.abc import Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
@@ -187,7 +186,6 @@ def bare_connection(export: SavedExport) -> Connection[SyncDriver]:
         store=open_quota("memory", config.quota_name, {}),
         observer=Observer(),
         clock=clock,
-        jitter=random.random,
         others=Proxies.of_environment().secrets(),
     )
     redact = session.credentials.redact
