@@ -113,24 +113,36 @@ def test_a_locked_account_is_told_at_once(
     assert clock.sleeps == []
 
 
-def _two_pages(stand_in: StandIn, clock: MovedClock, down_until: float) -> None:
+def _two_pages(stand_in: StandIn, clock: MovedClock, down_until: float, status: int = 503) -> None:
     """Answer page 1, then be down until that time, then answer page 2."""
 
     def script(asked: Asked) -> Say:
         page = int(asked.query["page"])
         if page == 2 and clock.now < down_until:
-            return Say(status=503)
+            return Say(status=status)
         more = {"page": page, "has_more": page == 1}
         return Say({"events": [{"event_id": f"e{page}"}], "pagination": more})
 
     stand_in.script = script
 
 
+@pytest.mark.parametrize("status", [500, 503])
 def test_a_pull_with_pages_survives_a_deployment(
-    variant: Variant, stand_in: StandIn, clock: MovedClock
+    variant: Variant, stand_in: StandIn, clock: MovedClock, status: int
 ) -> None:
-    _two_pages(stand_in, clock, clock.now + 110)
+    """It tries again soon, and then with the pauses of 30 s that the service publishes."""
+    _two_pages(stand_in, clock, clock.now + 110, status)
     assert len(variant.rows(DAY, split="none")) == 2
+    assert clock.sleeps == [0.5, 1, 30, 30, 30, 30]
+
+
+def test_a_policy_scales_the_pauses_of_a_deployment(
+    open_variant: OpenVariant, stand_in: StandIn, clock: MovedClock
+) -> None:
+    _two_pages(stand_in, clock, clock.now + 10)
+    variant = open_variant(retry=RetryPolicy(attempts=2, longest_wait=4))
+    assert len(variant.rows(DAY, split="none")) == 2
+    assert clock.sleeps == [0.5, 4, 4, 4]
 
 
 def test_a_service_that_stays_down_ends_the_pull_with_advice(

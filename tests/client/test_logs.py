@@ -153,7 +153,7 @@ def test_so_is_the_attempt_after_a_wait_for_quota(
     variant: Variant, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "adanalytics_client")
-    busy = say(status=429, headers={"Retry-After": "0"})
+    busy = say(status=429, headers={"Retry-After": "0.4"})
     stand_in.says(busy, say({"events": [], "has_more": False}))
     variant.rows(DAY, hour=3)
     (retry,) = [each.getMessage() for each in caplog.records]

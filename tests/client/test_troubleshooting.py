@@ -6,15 +6,24 @@ import asyncio
 import re
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import httpx
 import pytest
 from click.testing import CliRunner
 from tests.client.wire import served_with, sized
 
 from adanalytics_cli.main import cli
-from adanalytics_client import AdAnalyticsError, AsyncClient, Client, Observer, RequestDue
+from adanalytics_client import (
+    AdAnalyticsError,
+    AsyncClient,
+    Client,
+    Observer,
+    RateLimited,
+    RequestDue,
+)
 from adanalytics_client.dataset import Dataset
 from adanalytics_server.local import LocalServer
 
@@ -40,6 +49,14 @@ def no_quota(client: Client) -> None:
     client = client.with_options(reserve=999, on_limit="raise")
     for _ in range(2):
         client.dates()
+
+
+def no_time_stated(client: Client) -> None:
+    with httpx.Client(transport=httpx.MockTransport(lambda _: httpx.Response(429))) as http:
+        refused = Client(client.base_url, api_key="k", partner="acme", on_limit="raise", http=http)
+        with suppress(RateLimited):
+            refused.dates()
+        refused.dates()
 
 
 def wrong_token(client: Client) -> None:
@@ -88,6 +105,7 @@ def two_syncs(client: Client) -> None:
 OTHERS: dict[str, Callable[[Client], None]] = {
     "… does not speak https.": plain_http,
     "Quota used up; resuming at …": no_quota,
+    "The service refused a request; asking again at …": no_time_stated,
     "resume: this is not a resume token of this version.": wrong_token,
     "This needs …": missing_extra,
     "… needs the '…' extra, which is not installed.": missing_extra_of_a_command,

@@ -62,18 +62,24 @@ class RetryPlanned:
 
 @dataclass(frozen=True, slots=True)
 class WaitStarted:
-    """The client waits for `seconds`, until `resumes_at` (UTC); `reason` is human-readable."""
+    """The client waits for `seconds`, until `resumes_at` (UTC); `reason` is human-readable.
+
+    `asks_again` is True if the service has stated no time: the client then only asks again, and may
+    have to wait longer.
+    """
 
     reason: str
     seconds: float
     resumes_at: datetime
+    asks_again: bool = False
 
     def __str__(self) -> str:
         left = f"{ceil(self.seconds)} s"
         if self.seconds >= _TWO_MINUTES:
             left = f"{ceil(self.seconds / 60)} min"
         reason = f"{self.reason[:1].upper()}{self.reason[1:]}"
-        return f"{reason}; resuming at {self.resumes_at:%H:%M:%S} UTC (in {left})"
+        action = "asking again" if self.asks_again else "resuming"
+        return f"{reason}; {action} at {self.resumes_at:%H:%M:%S} UTC (in {left})"
 
 
 @dataclass(frozen=True, slots=True)

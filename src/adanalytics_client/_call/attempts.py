@@ -13,7 +13,14 @@ from adanalytics_client._base.secrets import Secret
 from adanalytics_client._base.urls import without_user
 from adanalytics_client._call.config import Login
 from adanalytics_client._call.credentials import Credentials, LogIn, login_request, token_of
-from adanalytics_client._call.exchange import SILENT_WAIT, Exchange, announce, exchange, moment_in
+from adanalytics_client._call.exchange import (
+    SILENT_WAIT,
+    Exchange,
+    advice_for,
+    announce,
+    exchange,
+    moment_in,
+)
 from adanalytics_client._call.failures import (
     Setback,
     failure_setback,
@@ -24,7 +31,7 @@ from adanalytics_client._call.failures import (
 from adanalytics_client._call.retry import pause_before
 from adanalytics_client._call.session import Session
 from adanalytics_client._json.exact import Json, NotJson, parse
-from adanalytics_client._quota.window import Wait
+from adanalytics_client._quota.window import Reason, Wait
 from adanalytics_client.errors import AdAnalyticsError, ProtocolError, QuotaExceeded, RequestTimeout
 
 _LOG = logging.getLogger("adanalytics_client")
@@ -120,6 +127,8 @@ class _Attempts:
     announced: bool = False
     down_since: float | None = None
     seconds: float = 0.0
+    # Waited since the first 429 in a row that states no time.
+    seconds_refused: float = 0.0
     login_renewed: bool = False
     url: str = ""
     authorized: bool = False
@@ -150,6 +159,7 @@ class _Attempts:
                     sink=self.sink,
                     carry=rules.carry,
                     deadline=counted,
+                    max_wait=session.config.max_wait - self.seconds_refused,
                     resends=self.sent,
                 )
             except (QuotaExceeded, RequestTimeout, ProtocolError) as error:
@@ -191,6 +201,13 @@ class _Attempts:
         reply = exchanged.outcome if isinstance(exchanged.outcome, effects.Reply) else None
         error = setback.error.amended(attempts=self.sent)
         session.credentials.complete(error, exchanged.url, reply)
+        if exchanged.hold is not None:
+            if self.seconds_refused:
+                self.seconds_refused += exchanged.waited
+            yield from self._wait_out(exchanged.hold, error, exchanged.url)
+            self.seconds_refused += exchanged.hold.seconds
+            return
+        self.seconds_refused = 0.0
         if setback.at_once:
             return
         if setback.progress != self.progress and self.rules.appears_by is not None:
@@ -206,8 +223,12 @@ class _Attempts:
             self.failures += 1
         seconds = policy.wait(max(0, self.failures - 1), setback.asked)
         hold = (yield from _obey(session, exchanged.url, seconds)) if setback.limited else None
-        if not setback.again or (self.failures >= policy.attempts and not self._sits_out(setback)):
+        if not setback.again:
             raise error
+        if self.failures >= policy.attempts:
+            if not self._sits_out(setback):
+                raise error
+            seconds = max(setback.asked or 0.0, policy.longest_wait)
         if hold is not None:
             yield from self._wait_out(hold, error, exchanged.url)
             return
@@ -219,17 +240,24 @@ class _Attempts:
         yield effects.Sleep(session.clock.monotonic() + seconds)
 
     def _wait_out(self, hold: Wait, error: AdAnalyticsError, url: str) -> effects.Operation[None]:
-        """Wait as long as the service says, which postpones the deadline."""
+        """Wait as long as the service says, or until the next probe, and postpone the deadline."""
         config = self.session.config
         # After several wrong passwords services lock an account for minutes, even to the right one.
         logs_in = self.rules.access is Access.NEVER
-        longest = config.retry.longest_wait if logs_in else config.max_wait
-        if config.on_limit == "raise" or hold.seconds > longest:
+        longest = config.retry.longest_wait if logs_in else config.max_wait - self.seconds_refused
+        if config.on_limit == "raise" or hold.is_hopeless or hold.seconds > longest:
+            if hold.reason is not Reason.SLOW_DOWN:
+                due = f"{hold.resumes_at:%Y-%m-%d %H:%M:%S} UTC"
+                error.amended(
+                    message=f"{error.message} It states no time; the next try is due at {due}.",
+                    remedy=advice_for(hold),
+                    resumes_at=hold.resumes_at,
+                )
             raise error
         shown = self.session.shown(url)
         _LOG.info("%s", RetryPlanned(shown, self.sent, hold.seconds, error.message))
         announce(self.session, hold)
-        yield effects.Sleep(self.session.clock.monotonic() + hold.seconds)
+        yield effects.Sleep(hold.until)
         self.deadline.extend(hold.seconds)
 
     def _sits_out(self, setback: Setback) -> bool:
@@ -285,7 +313,8 @@ def _obey(session: Session, url: str, seconds: float) -> effects.Operation[Wait]
     if session.config.base.counts(url):
         hold: Wait = yield effects.Atomic(lambda: session.quota.hold(seconds))
         return replace(hold, seconds=seconds)
-    return Wait(seconds, moment_in(session, seconds), is_new=True, by_service=True)
+    until = session.clock.monotonic() + seconds
+    return Wait(seconds, until, moment_in(session, seconds), is_new=True, reason=Reason.SLOW_DOWN)
 
 
 @dataclass(frozen=True, slots=True)

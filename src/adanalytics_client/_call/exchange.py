@@ -11,7 +11,7 @@ from adanalytics_client._base.compression import DamagedBody
 from adanalytics_client._base.deadline import Deadline
 from adanalytics_client._base.observer import RequestDue, RequestSent, WaitStarted, notify
 from adanalytics_client._call.session import Session
-from adanalytics_client._quota.window import Permit, Wait
+from adanalytics_client._quota.window import Permit, Reason, Wait
 from adanalytics_client.errors import ProtocolError, QuotaExceeded, RequestTimeout
 
 _LOG = logging.getLogger("adanalytics_client")
@@ -30,12 +30,14 @@ class Exchange:
         outcome: the response, or why there is none.
         url: the address that responded, after redirects.
         waited: the seconds waited for quota.
+        hold: the wait for the next probe, after a 429 that states no time.
         signed: whether the address has refused the credential, so it is a signed one.
     """
 
     outcome: effects.Reply | effects.Failure
     url: str
     waited: float
+    hold: Wait | None = None
     signed: bool = False
 
     @property
@@ -50,13 +52,15 @@ def exchange(
     sink: effects.Sink | None = None,
     carry: bool = True,
     deadline: Deadline | None,
+    max_wait: float,
     resends: int = 0,
 ) -> effects.Operation[Exchange]:
     """Send a request and follow redirects here, not in httpx, so that each hop is checked.
 
-    Waits for quota postpone the `deadline`; `resends` requests of the same call preceded this one.
+    Waits for quota, at most `max_wait` seconds for each hop, postpone the `deadline`; `resends`
+    requests of the same call preceded this one.
     """
-    waited = 0.0
+    waited, hold = 0.0, None
     request = replace(request, timeout=session.config.timeout)
     for number in range(resends, resends + _MOST_REDIRECTS + 1):
         if deadline is not None and deadline.over:
@@ -69,7 +73,7 @@ def exchange(
             )
         shown = session.shown(request.url)
         notify(session.observer.due, RequestDue(request.method, shown))
-        permit, held = yield from _pace(session, request.url)
+        permit, held = yield from _pace(session, request.url, max_wait)
         waited += held
         if deadline is not None:
             deadline.extend(held)
@@ -86,7 +90,7 @@ def exchange(
         if head is not None and session.config.base.owns(request.url):
             session.clock_check.compare(head.sent_at)
         if permit is not None:
-            yield effects.Atomic(partial(session.quota.settle, permit, head))
+            hold = yield effects.Atomic(partial(session.quota.settle, permit, head))
         seconds = session.clock.monotonic() - started
         report = RequestSent(
             method=request.method,
@@ -101,7 +105,7 @@ def exchange(
         _LOG.debug("%s %s: %s after %.3f s", report.method, report.url, result, report.seconds)
         notify(session.observer.request, report)
         if head is None or head.status not in _REDIRECTS or head.get("location") is None:
-            return Exchange(outcome, request.url, waited)
+            return Exchange(outcome, request.url, waited, hold)
         request = _redirected(session.config.base, request, head, carry=carry)
     raise ProtocolError(
         "The service redirects in a loop.",
@@ -110,7 +114,9 @@ def exchange(
     )
 
 
-def _pace(session: Session, url: str) -> effects.Operation[tuple[Permit | None, float]]:
+def _pace(
+    session: Session, url: str, max_wait: float
+) -> effects.Operation[tuple[Permit | None, float]]:
     """Wait until a request may be sent; return the permit and the seconds waited.
 
     A request outside the Partner API needs no permit.
@@ -124,22 +130,31 @@ def _pace(session: Session, url: str) -> effects.Operation[tuple[Permit | None, 
         if isinstance(permit, Permit):
             return permit, waited
         seconds = max(permit.seconds, least)
-        if session.config.on_limit == "raise" or waited + seconds > session.config.max_wait:
+        longest = 0.0 if session.config.on_limit == "raise" else max_wait
+        if permit.reason is Reason.PROBING:
+            # A request in flight is about to show whether the limit has ended.
+            longest = max(longest, SILENT_WAIT)
+        if permit.is_hopeless or waited + seconds > longest:
             raise QuotaExceeded(
-                f"{_described(permit)}.",
-                remedy="Try again then, or allow longer waits with max_wait=.",
-                resumes_at=permit.resumes_at,
+                f"{_described(permit)}.", remedy=advice_for(permit), resumes_at=permit.resumes_at
             )
-        announce(session, permit)
-        yield effects.Sleep(session.clock.monotonic() + seconds)
+        if permit.reason is not Reason.PROBING:
+            announce(session, permit)
+        yield effects.Sleep(max(permit.until, session.clock.monotonic() + least))
         waited += seconds
         # A caller's clock may count in milliseconds or seconds, and not move for less.
         least = min(2 * least, 1.0)
 
 
+def advice_for(hold: Wait) -> str:
+    if hold.is_hopeless:
+        return "Try again then. If the limit does not end, ask the service why."
+    return "Try again then, or allow longer waits with max_wait=."
+
+
 def _described(hold: Wait) -> WaitStarted:
-    reason = "the service asked to slow down" if hold.by_service else "quota used up"
-    return WaitStarted(reason, hold.seconds, hold.resumes_at)
+    asks_again = hold.reason is Reason.REFUSED
+    return WaitStarted(hold.reason.value, hold.seconds, hold.resumes_at, asks_again=asks_again)
 
 
 def announce(session: Session, wait: Wait | WaitStarted, *, is_new: bool = True) -> None:

@@ -28,7 +28,6 @@ from adanalytics_client.errors import (
 # Refused before any work was done, so sending again is safe for a POST too (RFC 9110 section
 # 15.5.9, RFC 8470 section 5.2, RFC 6585 section 4).
 _UNPROCESSED = frozenset({408, 425, 429})
-_DOWN = frozenset({502, 503, 504})
 _LONGEST_REASON = 500
 _AWAY = (
     "This address is not on the origin of base_url, so the credential was not sent; "
@@ -113,7 +112,7 @@ class Setback:
         asked: seconds the service asked to wait, if it did.
         limited: True for a response that says "slow down".
         absent: True for a response that says "not there yet".
-        outage: True when the service is down, as during a deployment.
+        outage: True when the service is down or failing, as during a deployment.
         progress: bytes of the file that have arrived.
         at_once: True when the next attempt differs, so that no pause is needed.
     """
@@ -175,7 +174,7 @@ def status_setback(session: Session, reply: Reply, url: str, *, repeatable: bool
     error = kind(
         f"{what} ({status}{more}).", remedy=remedy, status=status, reason=reason, errors=errors
     )
-    return Setback(error, again, asked, outage=status in _DOWN)
+    return Setback(error, again, asked, outage=status >= 500)
 
 
 def _meaning(status: int, advice: str | None) -> tuple[type[StatusError], str, str]:

@@ -19,16 +19,21 @@ class RetryPolicy:
     https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/). A longer
     `Retry-After` from the service takes precedence.
 
+    A 429 that states no time is no failed attempt. All clients with the key then wait, and one
+    request at a time asks again, 20 s, 1, 3 and 6 minutes after the 429, then every 10 minutes and
+    5 s after each full hour. These pauses are for `longest_wait=30`, and are scaled with it.
+
     Attributes:
         attempts: the maximum number of times that a request is sent, at least 1.
         first_wait: the upper limit for the first wait, in seconds.
-        longest_wait: the largest upper limit for a wait, in seconds.
+        longest_wait: the largest upper limit for a wait, in seconds. The pauses during `patience`,
+            and those after a 429 that states no time, are in proportion to it.
         budget: the maximum time for one request, in seconds, including its login, redirects and
             retries, but not waits for quota. An attempt that would exceed the budget is cut short,
             even if `timeout` allows more. Once the budget is used up, no request is sent.
-        patience: how many seconds a pull, after its first page, waits while the service is down (no
-            connection, 502, 503, 504), regardless of `attempts`; the default is long enough for a
-            deployment of the service.
+        patience: how many seconds a pull, after its first page, waits while the service is down or
+            failing (no connection, 500 and above), once its `attempts` are used up; it then pauses
+            for `longest_wait`. The default is long enough for a deployment of the service.
 
     Raises:
         ConfigurationError: for a number that is out of range.

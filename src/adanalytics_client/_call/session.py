@@ -49,13 +49,16 @@ class Session:
             reserve=config.reserve,
             store=store,
             now=lambda: Moment(clock.time(), clock.monotonic()),
+            longest_wait=config.retry.longest_wait,
         )
         credentials = Credentials(config.credential, others)
         return cls(config, credentials, quota, observer, clock, ClockCheck(clock))
 
     def with_config(self, config: Config, observer: Observer | None = None) -> "Session":
         """Return a session with other settings for the same service, login and quota."""
-        quota = self.quota.with_reserve(config.reserve)
+        quota = self.quota.with_settings(
+            reserve=config.reserve, longest_wait=config.retry.longest_wait
+        )
         return replace(self, config=config, quota=quota, observer=observer or self.observer)
 
     def deadline(self) -> Deadline:

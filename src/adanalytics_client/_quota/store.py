@@ -27,9 +27,10 @@ _LOG = logging.getLogger("adanalytics_client")
 _PATIENCE = 10.0
 
 # Times are seconds of the steady clock, except `wall`. A send counts until `until`. AUTOINCREMENT:
-# a late response must never find its number given to another send.
+# a late response must never find its number given to another send. `refusals` are the 429s of the
+# last hour that state no time, and `hold` has one row while they hold the key; see hold.py.
 #   wall, steady   the last use of the log, by both clocks
-#   hold_until     send nothing until then, because of a 429
+#   hold_until     send nothing until then, because of a 429 that states a time
 #   stated_until   until then believe `stated_left`, the service's count of requests left
 #   full_until     until then all requests count as used up: the earlier log was damaged
 _SCHEMA = """
@@ -40,6 +41,8 @@ CREATE TABLE IF NOT EXISTS state (
     stated_until REAL DEFAULT 0, stated_left INTEGER DEFAULT 0, full_until REAL DEFAULT 0
 );
 INSERT OR IGNORE INTO state (rowid) VALUES (1);
+CREATE TABLE IF NOT EXISTS refusals (at REAL);
+CREATE TABLE IF NOT EXISTS hold (since REAL, refused_at REAL, probe_at REAL, probe_until REAL);
 """
 _FILL = "UPDATE state SET full_until = 9e999"
 

@@ -6,10 +6,18 @@ A token bucket of 1,000 an hour allows 1,999 within one hour; a log of sends doe
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from enum import Enum
 from sqlite3 import Connection
 
 from adanalytics_client._base.effects import ResponseHead
-from adanalytics_client._quota.headers import rate_window
+from adanalytics_client._quota.headers import rate_window, retry_after
+from adanalytics_client._quota.hold import (
+    PUBLISHED_PAUSE,
+    begin_probe,
+    end_probe,
+    read_hold,
+    record_refusal,
+)
 from adanalytics_client._quota.store import QuotaStore
 
 WINDOW = 3600.0
@@ -17,6 +25,9 @@ WINDOW = 3600.0
 
 UNANSWERED = 300.0
 """Seconds after which a request without a response has reached the service or never will."""
+
+# Seconds between two looks whether the probe of another request, or process, has its answer.
+_PROBE_POLL = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +44,24 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Permit:
-    """Permission for one request; `number` is its place in the log, None without a log."""
+    """Permission for one request.
+
+    Attributes:
+        number: its place in the log; None if sends are not counted.
+        at: when it was given, on the steady clock.
+    """
 
     number: int | None
+    at: float
+
+
+class Reason(Enum):
+    """Why no request may be sent now."""
+
+    USED_UP = "quota used up"
+    SLOW_DOWN = "the service asked to slow down"
+    REFUSED = "the service refused a request"
+    PROBING = "another request asks the service again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +70,19 @@ class Wait:
 
     Attributes:
         seconds: the length of the wait.
+        until: the end of the wait, on the steady clock.
         resumes_at: the end of the wait, in UTC.
         is_new: True once for each end of a wait.
-        by_service: whether a 429 is the reason, and not the window of requests.
+        reason: why to wait.
+        is_hopeless: whether the service has refused requests for so long that a call gives up.
     """
 
     seconds: float
+    until: float
     resumes_at: datetime
     is_new: bool
-    by_service: bool
+    reason: Reason
+    is_hopeless: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,21 +120,31 @@ class Quota:
     A request counts until an hour after its *response*: the service counts it somewhere in between,
     so only then is the hour surely over. A send needs fewer than `limit` others that still count.
     So of any `limit` + 1 sends, one was over for an hour when the last one was permitted.
-    `limit=None` counts nothing and only obeys the service.
+    `limit=None` counts nothing and only obeys the service. `longest_wait` scales the pauses before
+    a request asks a service again that refused one without stating a time.
     """
 
     def __init__(
-        self, limit: int | None, *, reserve: int, store: QuotaStore, now: Callable[[], Moment]
+        self,
+        limit: int | None,
+        *,
+        reserve: int,
+        store: QuotaStore,
+        now: Callable[[], Moment],
+        longest_wait: float = PUBLISHED_PAUSE,
     ) -> None:
         self._limit = limit
         self._reserve = reserve
+        self._longest_wait = longest_wait
         self.store = store
         # Called within a transaction, so that times in the log never go back.
         self._now = now
         self._announced = 0.0
 
-    def with_reserve(self, reserve: int) -> "Quota":
-        return Quota(self._limit, reserve=reserve, store=self.store, now=self._now)
+    def with_settings(self, *, reserve: int, longest_wait: float) -> "Quota":
+        return Quota(
+            self._limit, reserve=reserve, store=self.store, now=self._now, longest_wait=longest_wait
+        )
 
     def take(self) -> Permit | Wait:
         """Return the permission to send one request now, or the wait before it."""
@@ -112,24 +152,27 @@ class Quota:
 
     def _take(self, log: Connection) -> Permit | Wait:
         now = self._present(log)
-        _, seconds, asked = self._left(log, now)
+        _, seconds, reason = self._left(log, now)
         if seconds > 0:
-            return self._hold(seconds, now, by_service=asked)
+            return self._wait(log, seconds, now, reason)
         log.execute("UPDATE state SET stated_left = stated_left - 1")
+        begin_probe(log, now.steady + UNANSWERED)
         if self._limit is None:
-            return Permit(None)
+            return Permit(None, now.steady)
         until = now.steady + WINDOW + UNANSWERED
-        return Permit(log.execute("INSERT INTO sends (until) VALUES (?)", (until,)).lastrowid)
+        sent = log.execute("INSERT INTO sends (until) VALUES (?)", (until,))
+        return Permit(sent.lastrowid, now.steady)
 
-    def settle(self, sent: Permit, head: ResponseHead | None) -> None:
+    def settle(self, sent: Permit, head: ResponseHead | None) -> Wait | None:
         """Record the end of a request, and believe the service if it states that less is left.
 
         A statement that more is left than the log allows is not believed: the service may not have
-        counted requests in flight yet.
+        counted requests in flight yet. After a 429 that states no time, the key is held, and the
+        wait for the next probe is returned.
         """
-        self.store.run(lambda log: self._settle(log, sent, head))
+        return self.store.run(lambda log: self._settle(log, sent, head))
 
-    def _settle(self, log: Connection, sent: Permit, head: ResponseHead | None) -> None:
+    def _settle(self, log: Connection, sent: Permit, head: ResponseHead | None) -> Wait | None:
         now = self._present(log)
         hour = now.steady + WINDOW
         if sent.number is not None:
@@ -142,6 +185,14 @@ class Quota:
                 " stated_left = ? - (SELECT count(*) FROM sends WHERE until > ?)",
                 (now.steady + min(seconds, WINDOW), left, hour),
             )
+        if head is None or head.status != 429 or retry_after(head, now.wall):
+            end_probe(log, sent.at, passed=head is not None and head.status < 500)
+            return None
+        record_refusal(
+            log, sent.at, steady=now.steady, wall=now.wall, longest_wait=self._longest_wait
+        )
+        _, seconds, reason = self._left(log, now)
+        return self._wait(log, max(0.0, seconds), now, reason)
 
     def hold(self, seconds: float) -> Wait:
         """Let no request pass for `seconds`, because the service responded with a 429.
@@ -155,7 +206,7 @@ class Quota:
         now = self._present(log)
         until = now.steady + min(seconds, WINDOW)
         log.execute("UPDATE state SET hold_until = max(hold_until, ?)", (until,))
-        return self._hold(seconds, now, by_service=True)
+        return self._wait(log, seconds, now, Reason.SLOW_DOWN)
 
     def state(self) -> QuotaState:
         return self.store.run(self._state)
@@ -179,6 +230,12 @@ class Quota:
                 " full_until = full_until + ?",
                 3 * shift,
             )
+            log.execute("UPDATE refusals SET at = at + ?", shift)
+            log.execute(
+                "UPDATE hold SET since = since + ?, refused_at = refused_at + ?,"
+                " probe_at = probe_at + ?, probe_until = probe_until + ?",
+                4 * shift,
+            )
         log.execute(
             "UPDATE state SET wall = ?, steady = ?, full_until = min(full_until, ?)",
             (now.wall, now.steady, now.steady + WINDOW),
@@ -186,8 +243,8 @@ class Quota:
         log.execute("DELETE FROM sends WHERE until <= ?", (now.steady,))
         return now
 
-    def _left(self, log: Connection, now: Moment) -> tuple[int | None, float, bool]:
-        """Return the requests left, the seconds until one may be sent, and whether a 429 is why."""
+    def _left(self, log: Connection, now: Moment) -> tuple[int | None, float, Reason]:
+        """Return the requests left, and the seconds until one may be sent and their reason."""
         asked, stated, stated_left, full = log.execute(
             "SELECT hold_until - ?, stated_until - ?, stated_left, full_until - ? FROM state",
             3 * (now.steady,),
@@ -203,15 +260,20 @@ class Quota:
             used_up = max(used_up, full)
             if stated > 0:
                 left = min(left, stated_left - self._reserve)
-            if max(asked, used_up) > 0:
-                left = 0
-        return left, max(asked, used_up), asked >= used_up
+        waits = [(asked, Reason.SLOW_DOWN), (used_up, Reason.USED_UP)]
+        if hold := read_hold(log):
+            waits.append((hold.probe_at - now.steady, Reason.REFUSED))
+            waits.append((min(hold.probe_until - now.steady, _PROBE_POLL), Reason.PROBING))
+        seconds, reason = max(waits, key=lambda wait: wait[0])
+        return 0 if left is not None and seconds > 0 else left, seconds, reason
 
-    def _hold(self, seconds: float, now: Moment, *, by_service: bool) -> Wait:
+    def _wait(self, log: Connection, seconds: float, now: Moment, reason: Reason) -> Wait:
         until = now.steady + seconds
         is_new = until > self._announced + 1.0
         self._announced = max(until, self._announced)
-        return Wait(seconds, _moment_in(seconds, now), is_new, by_service)
+        hold = read_hold(log) if reason is Reason.REFUSED else None
+        is_hopeless = hold is not None and hold.is_hopeless(now.wall - now.steady)
+        return Wait(seconds, until, _moment_in(seconds, now), is_new, reason, is_hopeless)
 
 
 def _moment_in(seconds: float, now: Moment) -> datetime:
