@@ -17,7 +17,7 @@ from adanalytics_client.dataset import Dataset
 
 
 @dag(
-    schedule="30 1 * * *",  # in UTC; an hour counts as over one hour after its end
+    schedule="30 2 * * *",  # in UTC; an hour counts as over two hours after its end
     start_date=datetime(2026, 1, 1, tzinfo=UTC),
     catchup=False,  # a sync finds the missing days by itself
     max_active_runs=1,  # two processes never work on one dataset

@@ -23,7 +23,7 @@ def connect() -> tuple[Client, Dataset]:
 
 
 @dag(
-    schedule="30 1 * * *",  # in UTC; an hour counts as over one hour after its end
+    schedule="30 2 * * *",  # in UTC; an hour counts as over two hours after its end
     start_date=datetime(2026, 1, 1, tzinfo=UTC),
     catchup=False,  # a plan finds the missing days by itself
     max_active_runs=1,  # a new plan replaces the one before

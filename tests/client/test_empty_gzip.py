@@ -28,7 +28,8 @@ GOOD = Say({"dates": ["2026-01-15"]})
         (204, errors.ProtocolError, 1),
         (401, errors.AuthenticationError, 1),
         (404, errors.NotFound, 1),
-        (429, errors.RateLimited, 3),
+        # It asks again until the second full hour, within max_wait.
+        (429, errors.RateLimited, 16),
         (503, errors.ServerError, 3),
     ],
 )

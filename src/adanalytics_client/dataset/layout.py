@@ -15,8 +15,9 @@ PartFormat = Literal["parquet", "jsonl", "csv"]
 TableFormat = Literal["delta", "iceberg"]
 """The format of a table that lists the files of a dataset."""
 
-LATENESS = timedelta(hours=1)
-"""How long after its end an hour still counts as open, for events that arrive late."""
+LATENESS = timedelta(hours=2)
+"""How long after its end an hour still counts as open: the service's data are about an hour old, and
+they come in hourly batches."""
 
 DATA = "data"
 OURS = "_adanalytics"
@@ -67,12 +68,12 @@ class Hour:
         return datetime(self.day.year, self.day.month, self.day.day, self.hour, tzinfo=UTC)
 
     def is_over(self, moment: datetime) -> bool:
-        """Return whether the hour, plus an hour for late events, is over at a given moment.
+        """Return whether the hour, plus two hours for late data, is over at a given moment.
 
         The moment is in the time zone of the service.
 
         Examples:
-            >>> Hour(date(2026, 3, 1), 13).is_over(datetime(2026, 3, 1, 14, 59, tzinfo=UTC))
+            >>> Hour(date(2026, 3, 1), 13).is_over(datetime(2026, 3, 1, 15, 59, tzinfo=UTC))
             False
         """
         # The end of the calendar's last hour is not representable.

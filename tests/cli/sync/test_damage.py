@@ -91,7 +91,7 @@ def put_stray(dataset: Path, hour: str) -> Path:
 def test_parts_that_nobody_committed_are_mended_as_verify_says(
     shop: Shop, dataset: Path, held: Held
 ) -> None:
-    hours = ["1970-01-01/hour=13", "2026-01-17/hour=00", "2026-01-20/hour=10"]
+    hours = ["1970-01-01/hour=13", "2026-01-17/hour=00", "2026-01-20/hour=09"]
     strays = [put_stray(dataset, hour) for hour in hours]
     result = shop.run("verify", dataset)
     assert (result.exit_code, result.stdout.count("was never committed")) == (7, 3)
@@ -260,14 +260,14 @@ def test_verify_expects_only_hours_that_are_over(shop: Shop, folder: Path) -> No
     # The nightly job has not run yet for a day that is not over.
     assert shop.run("verify", folder).exit_code == 0
     result = shop.run("verify", folder, "--until", "today")
-    assert (result.exit_code, result.stdout) == (3, "2026-01-16  9 of 9 hours are missing\n")
+    assert (result.exit_code, result.stdout) == (3, "2026-01-16  8 of 8 hours are missing\n")
     shop.sync("--to", folder)
     assert shop.run("verify", folder).exit_code == 0
-    shop.now += timedelta(hours=3)
+    shop.now += timedelta(hours=4)
     result = shop.run("verify", folder)
     assert (result.exit_code, result.stdout.splitlines()) == (
         3,
-        ["2026-01-16  1 of 12 hours is missing", "2026-01-16  2 of 12 hours were open when pulled"],
+        ["2026-01-16  1 of 12 hours is missing", "2026-01-16  3 of 12 hours were open when pulled"],
     )
 
 

@@ -145,11 +145,11 @@ def test_an_open_hour_is_asked_for_again_once_it_is_over(
     assert shop.asked() == LOOK
     shop.now += timedelta(hours=2)
     shop.sync("--to", folder)
-    # 09:00 and 10:00 were open before, 11:00 and 12:00 are new; 10:00 is over since 12:00.
-    assert shop.asked()["events"] == shop.price(SECOND, range(9, 13))
+    # 08:00, 09:00 and 10:00 were open before, and 10:00 still is; 11:00 and 12:00 are new.
+    assert shop.asked()["events"] == shop.price(SECOND, (8, 9, 11, 12))
     shop.now += timedelta(days=1)
     shop.sync("--to", folder)
-    assert shop.asked()["events"] == shop.price(SECOND, range(11, 24))
+    assert shop.asked()["events"] == shop.price(SECOND, range(10, 24))
     shop.sync("--to", folder)
     assert shop.asked() == LOOK
     assert held(folder) == shop.rows()

@@ -40,10 +40,10 @@ def test_hours_that_were_open_are_pulled_once_they_are_over_or_changed() -> None
     record = held(range(11), at=early)
     assert find_need(record, LISTED, early) == DayNeed()
     changed = find_need(record, DayState(DAY, "other", {}), early)
-    assert changed.asked == {Hour(DAY, hour): Reason.OPEN for hour in (9, 10)}
-    assert changed.doubtful == tuple(Hour(DAY, hour) for hour in range(9))
+    assert changed.asked == {Hour(DAY, hour): Reason.OPEN for hour in (8, 9, 10)}
+    assert changed.doubtful == tuple(Hour(DAY, hour) for hour in range(8))
     over = find_need(record, LISTED, LATER)
-    assert [hour.hour for hour, why in over.asked.items() if why is Reason.OPEN] == [9, 10]
+    assert [hour.hour for hour, why in over.asked.items() if why is Reason.OPEN] == [8, 9, 10]
 
 
 @pytest.mark.parametrize(
