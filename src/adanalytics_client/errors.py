@@ -185,7 +185,7 @@ class RequestLimitReached(AdAnalyticsError):
 
 
 class QuotaExceeded(RequestLimitReached):
-    """The client's count shows no requests left, or the service asked the client to slow down."""
+    """The client's count shows no requests left, or the service has refused an earlier request."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

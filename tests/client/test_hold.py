@@ -234,7 +234,7 @@ def test_one_probe_at_a_time_and_a_lost_one_is_replaced() -> None:
     now[0] += 20
     permitted(one)
     assert not isinstance(other.take(), Permit)
-    now[0] += 300
+    now[0] += 60
     probe = permitted(other)
     assert not isinstance(one.take(), Permit)
     other.settle(probe, PASSED)

@@ -10,7 +10,7 @@ The states of a key, in the log that all processes share:
      └───────── any other answer to the probe ───────────┘
 
 free: every request may be sent. held: none may. probing: the first request that comes is the probe,
-and the others wait for its answer, but not for ever, because its process may be killed.
+and the others wait for its answer, but at most a minute.
 
 Only a request that was permitted after the last refusal says something new. So the other requests
 in flight at the first refusal change nothing, whatever their answers are.
@@ -30,6 +30,8 @@ PUBLISHED_PAUSE = 30.0
 """The `RetryPolicy.longest_wait` with which the pauses are those above; another one scales them."""
 
 _SHORTEST_PAUSE = 0.1
+# Its process may have been killed; an answer that comes later still counts.
+_LONGEST_PROBE = 60.0
 _HOUR = 3600.0
 # A service that resets its counts on the full hour may do so a little late.
 _PAST_FULL_HOUR = 5.0
@@ -63,9 +65,9 @@ def read_hold(log: Connection) -> Hold | None:
     return row and Hold(*row)
 
 
-def begin_probe(log: Connection, until: float) -> None:
-    """Let the permitted request be the probe, if the key is held."""
-    log.execute("UPDATE hold SET probe_until = ?", (until,))
+def begin_probe(log: Connection, steady: float) -> None:
+    """Let the request that is permitted now be the probe, if the key is held."""
+    log.execute("UPDATE hold SET probe_until = ?", (steady + _LONGEST_PROBE,))
 
 
 def record_refusal(

@@ -156,7 +156,7 @@ class Quota:
         if seconds > 0:
             return self._wait(log, seconds, now, reason)
         log.execute("UPDATE state SET stated_left = stated_left - 1")
-        begin_probe(log, now.steady + UNANSWERED)
+        begin_probe(log, now.steady)
         if self._limit is None:
             return Permit(None, now.steady)
         until = now.steady + WINDOW + UNANSWERED
