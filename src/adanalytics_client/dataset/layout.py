@@ -16,8 +16,10 @@ TableFormat = Literal["delta", "iceberg"]
 """The format of a table that lists the files of a dataset."""
 
 LATENESS = timedelta(hours=2)
-"""How long after its end an hour still counts as open: the service's data are about an hour old, and
-they come in hourly batches."""
+"""How long after its end an hour still counts as open.
+
+The service's data are about an hour old, and come in hourly batches.
+"""
 
 DATA = "data"
 OURS = "_adanalytics"
