@@ -226,7 +226,7 @@ def permitted(quota: Quota) -> Permit:
     return permit
 
 
-def test_one_probe_at_a_time_and_a_lost_one_is_replaced() -> None:
+def test_one_probe_at_a_time_and_a_lost_or_failed_one_is_replaced() -> None:
     now = [BEGIN.timestamp()]
     store = QuotaStore(None)
     one, other = quota_of(store, now), quota_of(store, now)
@@ -236,7 +236,10 @@ def test_one_probe_at_a_time_and_a_lost_one_is_replaced() -> None:
     assert not isinstance(other.take(), Permit)
     now[0] += 60
     probe = permitted(other)
-    assert not isinstance(one.take(), Permit)
+    for failure in (None, ResponseHead(503, {})):
+        assert not isinstance(one.take(), Permit)
+        other.settle(probe, failure)
+        probe = permitted(other)
     other.settle(probe, PASSED)
     permitted(one)
     permitted(other)
