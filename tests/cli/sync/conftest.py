@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
 from importlib import import_module
@@ -51,7 +51,7 @@ class Shop:
         self.server.journal.clear()
         return rows
 
-    def price(self, day: str, hours: range = range(24)) -> int:
+    def price(self, day: str, hours: Iterable[int] = range(24)) -> int:
         """Requests for hours of a day, each by itself."""
         counts = Counter(row["event_hour"] for row in self.rows() if row["event_date"] == day)
         return sum(max(1, -(-counts[hour] // dataset_fetch.EVENTS_PER_PAGE)) for hour in hours)
