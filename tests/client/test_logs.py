@@ -158,7 +158,7 @@ def test_so_is_the_attempt_after_a_wait_for_quota(
     variant.rows(DAY, hour=3)
     (retry,) = [each.getMessage() for each in caplog.records]
     assert "attempt 1 failed, the next one follows in 0.5 s." in retry
-    assert retry.endswith("(429).")
+    assert "(429), until 2027-01-15 08:00:00 UTC." in retry
 
 
 @pytest.mark.parametrize(
