@@ -12,7 +12,7 @@ import pytest
 from adanalytics_client import RetryPolicy, errors
 
 if TYPE_CHECKING:
-    from tests.client.conftest import MovedClock, OpenVariant, Say, StandIn, Variant
+    from tests.client.conftest import Asked, MovedClock, OpenVariant, Say, StandIn, Variant
 
 DATES = {"dates": ["2026-01-15"]}
 
@@ -105,7 +105,11 @@ def test_the_service_knows_better_how_much_is_left(
 def test_a_waiting_pull_says_so_once(
     open_variant: OpenVariant, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
 ) -> None:
-    stand_in.script = lambda asked: say({"events": [{"h": asked.query["hour"]}], "total": 1})
+    def script(asked: Asked) -> Say:
+        hour = asked.query.get("hour")
+        return say({"events": [{"h": hour}], "total": 24 if hour is None else 1})
+
+    stand_in.script = script
     # All threads share the moved clock, so one thread's wait would use up the budget of another.
     variant = open_variant(limit=20, retry=RetryPolicy(budget=1e9))
     assert len(variant.rows("2026-01-15", concurrency=4)) == 24
