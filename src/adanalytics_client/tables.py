@@ -95,7 +95,7 @@ def pairs_array(texts: "pa.StringArray") -> "pa.MapArray":
         >>> pairs_array(pyarrow.array(['{"slot":"top"}', None])).to_pylist()
         [[('slot', 'top')], None]
     """
-    from adanalytics_client._outputs.arrow.lines import map_of_pairs
+    from adanalytics_client._outputs.arrow.conversion import map_of_pairs
 
     return map_of_pairs(texts)
 

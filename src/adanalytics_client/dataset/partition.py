@@ -117,7 +117,11 @@ def split_by_id(table: Table, groups: int) -> Iterator[tuple[int, Table]]:
 def _hour_numbers(table: Table, zone: str) -> "pa.Array":
     """Return the hours of events, numbered from 1970 on."""
     if zone == "UTC":
-        days, hours = (table[name].cast(pa.int32()) for name in HOUR_COLUMNS)
+        days, hours = (table[name] for name in HOUR_COLUMNS)
+        for hour in pc.min_max(hours).as_py().values():
+            if hour is not None and hour not in range(24):
+                raise ProtocolError(f"An event has the event_hour {hour}, which no day has.")
+        days, hours = days.cast(pa.int32()), hours.cast(pa.int32())
         return pc.add(pc.multiply(days, int32s([24])[0]), hours)
     # A service whose hours are local may state the day and hour in UTC; only the time has a zone.
     times = table["event_time"].cast(pa.timestamp("s", zone), safe=False)

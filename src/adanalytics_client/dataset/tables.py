@@ -20,12 +20,14 @@ from pyarrow import csv
 from adanalytics_client._base.compression import GZIP_MAGIC
 from adanalytics_client._json.columns import COLUMN_OF_TYPE
 from adanalytics_client._json.encoding import json_text, utf8
-from adanalytics_client._outputs.arrow.lines import json_of_pairs
+from adanalytics_client._outputs.arrow.conversion import convert, json_of_pairs
+from adanalytics_client._outputs.arrow.schema import EVENT_KINDS
+from adanalytics_client._outputs.arrow.values import REFUSALS, UnfitValue
 from adanalytics_client.dataset.layout import Hour
 from adanalytics_client.dataset.tasks.section import PARQUET, Section, beginning_of, group_begins
 from adanalytics_client.dataset.totals import Totals
 from adanalytics_client.errors import ProtocolError
-from adanalytics_client.tables import event_schema, jsonl_batch, pairs_array
+from adanalytics_client.tables import event_schema, jsonl_batch
 
 Table = Any
 """A `pyarrow.Table`; pyarrow has no types."""
@@ -113,20 +115,25 @@ class EventTables:
                 # Group by group: over several, the reader keeps the bytes of all.
                 read = partial(file.iter_batches, _ROWS_READ, columns=known, use_threads=False)
                 for batch in chain.from_iterable(read(row_groups=[number]) for number in groups):
-                    yield pa.table([self._fitted(batch, each) for each in self.schema], self.schema)
-        except (pa.ArrowException, OSError, ValueError) as error:
-            raise ProtocolError(f"The file of events cannot be read: {error}") from None
+                    yield self._typed(batch)
+        except (pa.ArrowException, OSError) as error:
+            raise _unreadable(error) from None
 
-    def _fitted(self, batch: pa.RecordBatch, field: pa.Field) -> pa.Array:
-        """Return a column with its type, or as nulls where the file lacks it."""
-        if field.name not in batch.schema.names:
-            return pa.nulls(len(batch), field.type)
-        column = batch.column(field.name)
-        if pa.types.is_floating(column.type):
-            raise pa.ArrowInvalid(f"{field.name} has floats, which are not exact")
-        if field.name == _PAIRS and not pa.types.is_map(column.type):
-            column = pairs_array(column)
-        return column.cast(field.type)
+    def _typed(self, batch: pa.RecordBatch) -> Table:
+        """Return a batch with the types of the schema, and nulls for columns that it lacks."""
+        columns = []
+        for field in self.schema:
+            if field.name not in batch.schema.names:
+                columns.append(pa.nulls(len(batch), field.type))
+                continue
+            kind = EVENT_KINDS[field.name]
+            try:
+                columns.append(convert(kind, batch.column(field.name), wide=True))
+            except UnfitValue as unfit:
+                raise _unreadable(unfit.described(field.name, kind)) from None
+            except REFUSALS as error:
+                raise _unreadable(f"{field.name}: {error}") from None
+        return pa.table(columns, self.schema)
 
     def from_csv(
         self, source: BufferedIOBase | pa.NativeFile, names: Sequence[str] = ()
@@ -139,14 +146,13 @@ class EventTables:
         Raises:
             ProtocolError: as `from_file`.
         """
-        types = {field.name: field.type for field in self.schema} | {_PAIRS: pa.string()}
+        # As text: Arrow's own conversion to amounts is not safe, see `values.plain_pattern`.
+        types = dict.fromkeys(self.schema.names, pa.string())
         options = csv.ConvertOptions(
             column_types=types,
             include_columns=list(types),
             include_missing_columns=True,
             null_values=[""],
-            true_values=["true"],
-            false_values=["false"],
             strings_can_be_null=True,
             quoted_strings_can_be_null=False,
         )
@@ -163,28 +169,21 @@ class EventTables:
                 empty = all(each.null_count == len(each) for each in batch.columns)
                 if batch.num_rows and empty:
                     raise self._unknown_columns()
-                yield self._with_pairs(pa.Table.from_batches([batch]))
+                yield self._typed(batch)
         except pa.ArrowInvalid as error:
             if "Empty CSV file" in str(error):
                 return
-            raise ProtocolError(f"The file of events cannot be read: {error}") from None
-
-    def _with_pairs(self, table: Table) -> Table:
-        field = self.schema.field(_PAIRS)
-        try:
-            pairs = [pairs_array(chunk) for chunk in table[_PAIRS].chunks]
-        except ValueError as error:
-            raise ProtocolError(
-                f"An event has {_PAIRS} that are not a JSON object: {error}"
-            ) from None
-        column = pa.chunked_array(pairs, field.type)
-        return table.set_column(table.schema.get_field_index(_PAIRS), field, column)
+            raise _unreadable(error) from None
 
     def _unknown_columns(self) -> ProtocolError:
         return ProtocolError(
             "The file of events has none of the documented columns.",
             remedy=f"It must name columns such as {', '.join(self.schema.names[:3])}.",
         )
+
+
+def _unreadable(problem: object) -> ProtocolError:
+    return ProtocolError(f"The file of events cannot be read: {problem}")
 
 
 def totals_of(table: Table) -> Totals | None:

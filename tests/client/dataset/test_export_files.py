@@ -78,7 +78,7 @@ def test_a_parquet_file_fits_as_far_as_it_is_exact(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("held", "problem"),
     [
-        ({"event_id": ["a"], "revenue": [0.1]}, "revenue has floats"),
+        ({"event_id": ["a"], "revenue": [0.1]}, "revenue: double does not fit"),
         ({"eventId": ["a"]}, "none of the documented columns"),
         ({"event_id": ["a"], "event_date": ["yesterday"]}, "cannot be read"),
     ],

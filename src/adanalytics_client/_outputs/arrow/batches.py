@@ -1,17 +1,15 @@
 """Rows as Arrow batches of one schema, which can only grow: more columns, or wider amounts."""
 
-import json
 from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
 from adanalytics_client._json.columns import Columns
-from adanalytics_client._json.encoding import json_text
 from adanalytics_client._json.exact import Json, NotJson, parse
 from adanalytics_client._json.raw import RawRows
 from adanalytics_client._outputs.arrow.lines import read_lines
 from adanalytics_client._outputs.arrow.schema import DECIMALS, EVENT_KINDS, Kind, arrow_schema
-from adanalytics_client._outputs.arrow.values import REFUSALS, UnfitValue, to_array
+from adanalytics_client._outputs.arrow.values import REFUSALS, UnfitValue, shown, to_array
 from adanalytics_client.errors import ProtocolError
 
 Row = Mapping[str, Json]
@@ -132,8 +130,7 @@ class ArrowRows:
             event = rows[unfit.index].get("event_id")
             of = f" of event {event}" if isinstance(event, str) else ""
             raise ProtocolError(
-                f"{name}{of} is {_shown(unfit.value)}, which a column of {kind.value} cannot hold "
-                "exactly.",
+                unfit.described(f"{name}{of}", kind),
                 remedy="Use rows, or write jsonl or csv, which keep every value as sent.",
             ) from None
 
@@ -144,11 +141,5 @@ def _row(line: bytes) -> Row:
     except NotJson as error:
         raise ProtocolError(f"An event is not JSON: {error}.") from None
     if not isinstance(row, dict):
-        raise ProtocolError(f"An event is {_shown(row)}, which is not a JSON object.")
+        raise ProtocolError(f"An event is {shown(row)}, which is not a JSON object.")
     return row
-
-
-def _shown(value: Json) -> str:
-    """Return a value for an error: JSON; none that is long, because a cut could halve a secret."""
-    text = json.dumps(value) if isinstance(value, str) else json_text(value, sort_keys=True)
-    return text if len(text) <= 60 else f"{len(text)} characters"

@@ -1,5 +1,10 @@
-"""Values of one column as an Arrow array: exact, or refused; never rounded, never dropped."""
+"""Values of one column as an Arrow array: exact, or refused; never rounded, never dropped.
 
+The rules for the values of each kind are here, and every source of rows follows them: pages, JSON
+lines, and the CSV and Parquet files of exports and datasets.
+"""
+
+import json
 import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal
@@ -7,7 +12,7 @@ from decimal import Decimal
 import pyarrow as pa
 
 from adanalytics_client._json.encoding import json_text
-from adanalytics_client._json.exact import Json
+from adanalytics_client._json.exact import Json, parse_text
 from adanalytics_client._outputs.arrow.schema import DECIMALS, Kind, arrow_type
 
 REFUSALS = (ValueError, TypeError, OverflowError, NotImplementedError)
@@ -21,11 +26,14 @@ TEXT_FIRST = frozenset({Kind.MONEY, Kind.RATIO, Kind.TIME, Kind.DATE})
 
 _WHOLE_TEXT = re.compile(r"-?(?:0|[1-9][0-9]{0,18})", re.ASCII)
 _AMOUNT_TEXT = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,9})?", re.ASCII)
+_FLAGS = {"true": True, "false": False}
+_DATE_TEXT = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _TIME_TEXT = re.compile(
     r"(?P<day>\d{4}-\d\d-\d\d)[Tt ](?P<clock>\d\d:\d\d(?::\d\d)?)"
     r"(?:\.(?P<fraction>\d{1,3})0*)?(?P<zone>[Zz]|[+-]\d\d:?\d\d)?",
     re.ASCII,
 )
+_LONGEST_TEXT = 60
 
 Pairs = list[tuple[str, str | None]]
 """The names and texts of one event."""
@@ -39,12 +47,18 @@ class UnfitValue(ValueError):
         self.index = index
         self.value = value
 
+    def described(self, column: str, kind: Kind) -> str:
+        """Return the problem as a sentence."""
+        value = shown(self.value)
+        return f"{column} is {value}, which a column of {kind.value} cannot hold exactly."
+
 
 def to_array(kind: Kind, values: Sequence[Json], *, wide: bool = False) -> pa.Array:
     """Return an array of the kind's type.
 
-    Text accepts every value: a string unchanged, anything else as its JSON text. Whole numbers may
-    also be text. Amounts may be text or numbers. A time without a zone is UTC. None is null.
+    Text accepts every value: a string unchanged, anything else as its JSON text. A value of any
+    other kind may also be text, as it is in a CSV file: `12`, `0.5`, `1E-3`, `true`, `{"a":"b"}`.
+    A time without a zone is UTC. None is null.
 
     Raises:
         UnfitValue: for the first value that the type cannot hold exactly.
@@ -70,6 +84,12 @@ def to_array(kind: Kind, values: Sequence[Json], *, wide: bool = False) -> pa.Ar
         raise
 
 
+def shown(value: Json) -> str:
+    """Return a value for an error: JSON; none that is long, because a cut could halve a secret."""
+    text = json.dumps(value) if isinstance(value, str) else json_text(value, sort_keys=True)
+    return text if len(text) <= _LONGEST_TEXT else f"{len(text)} characters"
+
+
 def text_of(value: Json) -> str:
     """Return a string unchanged, anything else as its JSON text."""
     return value if isinstance(value, str) else json_text(value, sort_keys=True)
@@ -83,13 +103,18 @@ def _whole(value: Json) -> int:
     raise ValueError(value)
 
 
-def _only(kind: type) -> Callable[[Json], Json]:
-    def check(value: Json) -> Json:
-        if isinstance(value, kind):
-            return value
-        raise ValueError(value)
+def _flag(value: Json) -> bool:
+    if isinstance(value, bool):
+        return value
+    if value in _FLAGS:
+        return _FLAGS[value]
+    raise ValueError(value)
 
-    return check
+
+def _date(value: Json) -> str:
+    if isinstance(value, str) and _DATE_TEXT.fullmatch(value):
+        return value
+    raise ValueError(value)
 
 
 def _time(value: Json) -> str:
@@ -102,30 +127,36 @@ def _time(value: Json) -> str:
     return f"{found['day']}T{found['clock']}{fraction}{zone}"
 
 
-def pairs_of(value: Json) -> Pairs:
-    """Return the members of an object, with their values as text.
+def pairs_of(value: Json) -> Pairs | None:
+    """Return the members of an object, or of its JSON text, with their values as text.
 
     Raises:
-        ValueError: for anything but an object.
+        ValueError: for anything but an object; the text `null` is None.
     """
+    if isinstance(value, str):
+        value = parse_text(value)
+        if value is None:
+            return None
     if not isinstance(value, dict):
         raise ValueError(value)  # noqa: TRY004  # a wrong value of the service, not of the caller
     return [(name, None if each is None else text_of(each)) for name, each in value.items()]
 
 
-def amount_pattern(kind: Kind, *, wide: bool) -> str:
-    """Return a regular expression for plain amounts that the type of a column holds exactly.
+def plain_pattern(kind: Kind, *, wide: bool = False) -> str | None:
+    """Return a regular expression for texts that Arrow itself casts as `to_array` does.
 
-    Arrow's own cast of text must see no other amounts: it ends the process for some exponents, and
-    returns 0 for others (seen with pyarrow 26: "0.1e-99999999", "1e-1000").
+    Arrow must cast no other texts: of some amounts its cast ends the process, of others it returns
+    0 (seen with pyarrow 26: "0.1e-99999999", "1e-1000"), and to it "0x10" is a whole number.
     """
-    precision, scale = DECIMALS[kind][wide]
-    return f"^-?[0-9]{{1,{precision - scale}}}(?:[.][0-9]{{1,{scale}}})?$"
+    if kind in DECIMALS:
+        precision, scale = DECIMALS[kind][wide]
+        return f"^-?[0-9]{{1,{precision - scale}}}(?:[.][0-9]{{1,{scale}}})?$"
+    return _PLAIN.get(kind)
 
 
 def _amounts(kind: Kind, *, wide: bool) -> Callable[[Json], str]:
     """Return a function that writes amounts in plain digits that the type holds exactly."""
-    fits = re.compile(amount_pattern(kind, wide=wide), re.ASCII).fullmatch
+    fits = re.compile(plain_pattern(kind, wide=wide) or "", re.ASCII).fullmatch
 
     def prepare(value: Json) -> str:
         plain = value if isinstance(value, str) and fits(value) else _plain(value)
@@ -153,8 +184,16 @@ def _plain(value: Json) -> str:
 _PREPARE: dict[Kind, Callable[[Json], Json]] = {
     Kind.TEXT: text_of,
     Kind.WHOLE: _whole,
-    Kind.FLAG: _only(bool),
+    Kind.FLAG: _flag,
     Kind.TIME: _time,
-    Kind.DATE: _only(str),
+    Kind.DATE: _date,
     Kind.PAIRS: pairs_of,
+}
+
+_DAY, _CLOCK = "[0-9]{4}-[0-9]{2}-[0-9]{2}", "[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.][0-9]{3})?"
+_PLAIN = {
+    Kind.WHOLE: "^-?(?:0|[1-9][0-9]{0,17})$",
+    Kind.FLAG: "^(?:true|false)$",
+    Kind.TIME: f"^{_DAY}[T ]{_CLOCK}(?:Z|[+-][0-9]{{2}}:[0-9]{{2}})$",
+    Kind.DATE: f"^{_DAY}$",
 }
