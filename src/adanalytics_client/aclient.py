@@ -164,16 +164,17 @@ class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
         format: str | None = None,  # noqa: A002  # the service's own name for it
         compression: str | None = None,
         timeout: float = 3600.0,  # noqa: ASYNC109  # the same name as in Client
+        check: "Check" = "auto",
         progress: bool = False,
     ) -> Path:
         """Like `Client.export`, but awaited."""
         from adanalytics_client._exports.download import Delivery, check_delivery
         from adanalytics_client._progress import displayed
 
-        form, packing = check_delivery(to, timeout, format, compression)
+        form, packing = check_delivery(to, timeout, format, compression, check)
         job = await self.start_export(start, end, format=form, compression=packing)
         with displayed(self.connection.session, progress=progress) as session:
-            delivery = Delivery(session, job.order, job.last_status)
+            delivery = Delivery(session, job.order, job.last_status, check)
             return await self.connection.driver.run(delivery.run(Path(to), timeout=timeout))
 
 

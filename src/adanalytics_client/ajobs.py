@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from adanalytics_client._events.check import Check
 from adanalytics_client._exports.download import Delivery
 from adanalytics_client._exports.saved import SavedJob, read_saved
 from adanalytics_client._exports.status import ONE_HOUR, ExportStatus
@@ -51,10 +52,10 @@ class AsyncExportJob(SavedJob[AsyncDriver]):
         waiting = wait_for(connection.session, *asked, timeout=timeout, keep=self._keep)
         return self._keep(await connection.driver.run(waiting))
 
-    async def download(self, path: str | os.PathLike[str]) -> Path:
+    async def download(self, path: str | os.PathLike[str], *, check: Check = "auto") -> Path:
         """Like `ExportJob.download`, but awaited."""
         connection = self._connection()
-        delivery = Delivery(connection.session, self.order, self.last_status)
+        delivery = Delivery(connection.session, self.order, self.last_status, check)
         try:
             return await connection.driver.run(delivery.run(Path(path), timeout=ONE_HOUR))
         finally:

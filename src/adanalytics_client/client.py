@@ -306,6 +306,7 @@ class Client(ClientBase[HttpClient, SyncDriver]):
         format: str | None = None,  # noqa: A002  # the service's own name for it
         compression: str | None = None,
         timeout: float = 3600.0,
+        check: "Check" = "auto",
         progress: bool = False,
     ) -> Path:
         """Start a bulk export, wait for it and download it.
@@ -318,6 +319,7 @@ class Client(ClientBase[HttpClient, SyncDriver]):
                 `.jsonl`, `.ndjson` or `.parquet`, and is csv for other suffixes.
             compression: as for `start_export`. The default is gzip if `to` ends in `.gz`.
             timeout: the longest wait for the export, in seconds.
+            check: as for `ExportJob.download`.
             progress: show the bytes received and any waits, on a terminal or in a notebook.
 
         Raises:
@@ -334,10 +336,10 @@ class Client(ClientBase[HttpClient, SyncDriver]):
         from adanalytics_client._exports.download import Delivery, check_delivery
         from adanalytics_client._progress import displayed
 
-        form, packing = check_delivery(to, timeout, format, compression)
+        form, packing = check_delivery(to, timeout, format, compression, check)
         job = self.start_export(start, end, format=form, compression=packing)
         with displayed(self.connection.session, progress=progress) as session:
-            delivery = Delivery(session, job.order, job.last_status)
+            delivery = Delivery(session, job.order, job.last_status, check)
             return self.connection.driver.run(delivery.run(Path(to), timeout=timeout))
 
 

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from adanalytics_client._events.check import Check
 from adanalytics_client._exports.download import Delivery
 from adanalytics_client._exports.saved import SavedJob, read_saved
 from adanalytics_client._exports.status import ONE_HOUR, ExportStatus
@@ -79,7 +80,7 @@ class ExportJob(SavedJob[SyncDriver]):
         waiting = wait_for(connection.session, *asked, timeout=timeout, keep=self._keep)
         return self._keep(connection.driver.run(waiting))
 
-    def download(self, path: str | os.PathLike[str]) -> Path:
+    def download(self, path: str | os.PathLike[str], *, check: Check = "auto") -> Path:
         """Download the exported file, waiting for the export first if necessary.
 
         Received bytes are kept in a file beside `path`, with the suffix `.part`. An interrupted
@@ -87,12 +88,22 @@ class ExportJob(SavedJob[SyncDriver]):
         requested again. Only a complete file replaces an existing one. An expired download address
         is renewed. For an export of several files, `path` must be an existing folder.
 
+        The files must have the format that was ordered, and as many events as were announced. These
+        are also compared with the service's own count of the days, which takes one more request;
+        `last_status` then has both numbers.
+
+        Args:
+            path: the file to write.
+            check: `none` to leave out the request for the service's count. With `auto` and
+                `always` it is sent last, and days that are not over may have more events by then.
+
         Raises:
             ConfigurationError: when `path` cannot be a file, when there are several files and
                 `path` is not a folder, or when there are more files than the process may have open.
             OSError: when `path` cannot be written; this is checked before any wait.
             ExportError: when the export fails, expires or is not done in time.
-            DownloadError: when the file does not arrive complete. The error's `part` is the file of
+            DownloadError: when the file does not arrive complete, is not what was ordered, or has
+                another number of events than the service states. The error's `part` is the file of
                 received bytes, and its `__cause__` is the service's error, if any, such as a 503.
             StatusError, TransportError: when the service fails or refuses the request, and no bytes
                 were kept.
@@ -104,7 +115,7 @@ class ExportJob(SavedJob[SyncDriver]):
             82412
         """
         connection = self._connection()
-        delivery = Delivery(connection.session, self.order, self.last_status)
+        delivery = Delivery(connection.session, self.order, self.last_status, check)
         try:
             return connection.driver.run(delivery.run(Path(path), timeout=ONE_HOUR))
         finally:

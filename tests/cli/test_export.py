@@ -28,7 +28,8 @@ def test_csv_to_a_file(
     result = run("export", "2026-01", "-o", str(target))
     assert (result.exit_code, result.stdout) == (0, "")
     days = "2026-01-01 to 2026-01-20"
-    line = rf"4,000 events of {days}, [\d.]+ MB, \d requests, [\d.]+ s -> {target}\n"
+    counted = "4,000 events, as the service counts them, of"
+    line = rf"{counted} {days}, [\d.]+ MB, 3 requests, [\d.]+ s -> {target}\n"
     assert re.fullmatch(line, result.stderr)
     with target.open(newline="") as text:
         rows = list(csv.DictReader(text))
@@ -40,7 +41,7 @@ def test_the_result_as_json(run: Run, service: LocalServer, folder: Path) -> Non
     target = folder / "day.csv"
     shown = json.loads(run("export", "2026-01-15", "-f", "json", "-o", str(target)).stdout)
     seconds, requests = shown.pop("seconds"), shown.pop("requests")
-    assert (seconds > 0, requests) == (True, 2)
+    assert (seconds > 0, requests) == (True, 3)
     assert shown == {
         "file": str(target),
         "start": "2026-01-15",
@@ -289,7 +290,11 @@ def test_a_download_that_breaks_off_is_part_done_and_goes_on(
     assert not target.exists()
     service.journal.clear()
     assert run("export", "2026-01-15", "-o", str(target)).exit_code == 0
-    assert [each.status for each in service.journal.entries()] == [200, 206]
+    assert [(each.operation, each.status) for each in service.journal.entries()] == [
+        ("start_export", 200),
+        ("download", 206),
+        ("events", 200),
+    ]
 
 
 def test_a_damaged_file_is_not_kept(

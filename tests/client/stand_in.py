@@ -38,6 +38,7 @@ class Asked:
 class Say:
     """One scripted answer. `cut` sends so many bytes of the body and then closes the connection.
 
+    `until_closed` announces no length: the body ends with the connection.
     `phrase` stands behind the status instead of its usual words.
     """
 
@@ -46,6 +47,7 @@ class Say:
     headers: dict[str, str] = field(default_factory=dict)
     cut: int | None = None
     chunked: bool = False
+    until_closed: bool = False
     hang_up: bool = False
     gate: threading.Event | None = None
     phrase: str | None = None
@@ -134,6 +136,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         if say.chunked:
             self.send_header("transfer-encoding", "chunked")
+        elif say.until_closed:
+            self.send_header("connection", "close")
         elif "content-length" not in say.headers:
             self.send_header("content-length", str(len(content)))
         self.end_headers()

@@ -26,7 +26,7 @@ SAVED = (
     '{"form": 1, "base_url": "%s", "partner": "acme", "order": {"start_date": "2026-01-01",'
     ' "end_date": "2026-01-01", "format": "csv", "compression": null}, "status": {"phase":'
     ' "working", "status_text": null, "export_id": null, "files": [], "reason": null, "row_count":'
-    ' null, "poll_url": "%s/st", "keys": [], "order_is_idempotent": false, "answer": {}}}'
+    ' null, "poll_url": "%s/st", "keys": [], "order_repeated": false, "answer": {}}}'
 )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.client.one_export import CSV, FILE, PATH, fetch
+from tests.client.one_export import CSV, FILE, PATH, fetch, parquet
 from tests.client.stand_in import Say
 
 from adanalytics_client import Observer, PartialAnswer, errors
@@ -169,9 +169,9 @@ def test_the_address_of_a_job_is_asked_until_it_is_done(
         *((word, "done") for word in ("completed", "complete", "Done", "SUCCESS", "succeeded")),
         *((word, "done") for word in ("ready", "finished", "Available")),
         *((word, "failed") for word in ("failed", "FAILURE", "error", "fatal", "aborted")),
-        *((word, "failed") for word in ("rejected",)),
+        *((word, "failed") for word in ("rejected", "cancelled", "Canceled")),
         ("expired", "expired"),
-        *((word, "working") for word in ("pending", "In-Progress", "cancelled", "baking", "ok")),
+        *((word, "working") for word in ("pending", "In-Progress", "cancelling", "baking", "ok")),
     ],
 )
 def test_words_for_a_state(variant: Variant, stand_in: StandIn, word: str, phase: str) -> None:
@@ -356,11 +356,11 @@ def test_a_wrong_argument_is_an_error_before_anything_is_sent(
 ) -> None:
     (name,) = wrong
     with pytest.raises(errors.ConfigurationError, match=name):
-        variant.call("export", "2026-01-01", **{"to": tmp_path / "x", **wrong})
+        variant.call("export", "2026-01-01", **{"to": tmp_path / "x", **wrong}, check="none")
     assert stand_in.asked == []
 
 
-BODIES = {"csv": b"a,b\r\n1,2\r\n", "jsonl": b'{"event_id": "1"}\n', "parquet": b"PAR1 PAR1"}
+BODIES = {"csv": b"a,b\r\n1,2\r\n", "jsonl": b'{"event_id": "1"}\n', "parquet": parquet()}
 
 
 @pytest.mark.parametrize(
@@ -392,7 +392,7 @@ def test_the_order_follows_the_suffix(
     if ordered.get("compression") == "gzip" and form != "parquet":
         body = gzip.compress(body)
     stand_in.says_by_name(bulk_export=[Say({"download_url": "/f"})], f=[Say(body)])
-    variant.call("export", "2026-01-01", to=tmp_path / name, **given)
+    variant.call("export", "2026-01-01", to=tmp_path / name, **given, check="none")
     said = json.loads(stand_in.asked[0].body)
     days = {"start_date": "2026-01-01", "end_date": "2026-01-01"}
     assert said == {"format": "csv", **days, **ordered}
@@ -419,7 +419,7 @@ def test_a_contradiction_is_an_error_before_anything_is_sent(
     expected: str,
 ) -> None:
     with pytest.raises(errors.ConfigurationError, match=expected):
-        variant.call("export", "2026-01-01", to=tmp_path / name, **given)
+        variant.call("export", "2026-01-01", to=tmp_path / name, **given, check="none")
     assert (stand_in.asked, list(tmp_path.iterdir())) == ([], [])
 
 

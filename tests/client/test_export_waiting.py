@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.client.one_export import CSV, FILE, PATH, fetch
+from tests.client.one_export import CSV, FILE, PATH, fetch, parquet
 from tests.client.stand_in import Say
 
 from adanalytics_client import errors
@@ -35,10 +35,11 @@ def operations(server: LocalServer) -> list[str | None]:
     ("changes", "operation"),
     [
         ({}, "export_status"),
-        ({"files": [], "poll_url": None}, "start_export"),
+        ({"files": [], "poll_url": None}, "export_status"),
+        ({"files": [], "poll_url": None, "export_id": None}, "start_export"),
         ({"poll_url": None}, "download"),
     ],
-    ids=["the status address", "the order again", "the file address"],
+    ids=["the status address", "the id", "the order again", "the file address"],
 )
 def test_the_reference_server_can_be_asked_in_each_way(
     open_variant: OpenVariant,
@@ -65,7 +66,7 @@ def test_the_reference_server_can_be_asked_in_each_way(
     job = known_only_by(variant.call("start_export", "2026-01-15", format="jsonl"))
     assert variant.on(job, "wait", timeout=50_000).done
     assert operations(server)[0] == operation
-    path = variant.on(job, "download", tmp_path / "out.jsonl")
+    path = variant.on(job, "download", tmp_path / "out.jsonl", check="none")
     assert len(path.read_bytes().splitlines()) == 60
 
 
@@ -74,7 +75,7 @@ def test_the_reference_server_may_name_the_file_in_its_first_answer(
 ) -> None:
     server.reset()
     variant = open_variant(server.url, api_key=server.api_key, partner=server.partner)
-    variant.call("export", "2025-01-01", to=tmp_path / "out.csv")
+    variant.call("export", "2025-01-01", to=tmp_path / "out.csv", check="none")
     assert operations(server) == ["start_export", "download"]
 
 
@@ -122,15 +123,15 @@ def test_several_files_are_never_taken_for_one_by_the_first_that_is_there(
     early = {"status": "chunking", name: ["/f.csv", "/g.csv"]}
     whole = {"status": "done", name: ["/f.csv", "/g.csv", "/h.csv"]}
     stand_in.says_by_name(
-        bulk_export=[Say(early), Say(early), Say(whole)],
+        bulk_export=[Say(early), Say(whole)],
         **{f"{each}_csv": [Say(FILE, headers=CSV)] for each in "fgh"},
     )
     job = variant.call("start_export", "2026-01-01")
     with pytest.raises(errors.ExportTimeout, match="chunking"):
         variant.on(job, "wait", timeout=0)
-    variant.on(job, "download", tmp_path)
+    variant.on(job, "download", tmp_path, check="none")
     assert sorted(each.name for each in tmp_path.iterdir()) == ["f.csv", "g.csv", "h.csv"]
-    assert [asked.path for asked in stand_in.asked[:3]] == [PATH] * 3
+    assert [asked.path for asked in stand_in.asked[:3]] == [PATH] * 2 + ["/f.csv"]
 
 
 def test_a_status_that_echoes_the_credential_is_redacted(
@@ -155,20 +156,88 @@ def test_files_may_get_their_addresses_one_after_the_other(
         g_csv=[Say(FILE, headers=CSV)],
     )
     job = variant.call("start_export", "2026-01-01")
-    variant.on(job, "download", tmp_path)
+    variant.on(job, "download", tmp_path, check="none")
     assert sorted(each.name for each in tmp_path.iterdir()) == ["f.csv", "g.csv"]
+
+
+@pytest.mark.parametrize("name", ["id", "job_id", "export_id"])
+@pytest.mark.parametrize("file", [True, False])
+def test_an_export_without_an_address_is_asked_for_by_its_id(
+    variant: Variant, stand_in: StandIn, tmp_path: Path, name: str, *, file: bool
+) -> None:
+    done = Say(FILE, headers=CSV) if file else Say({"status": "done", "url": "/f.csv"})
+    queued = Say({name: "a/1", "status": "queued"}, status=202)
+    stand_in.says_by_name(
+        bulk_export=[queued], f_csv=[Say(FILE, headers=CSV)], **{"a%2F1": [queued, queued, done]}
+    )
+    assert fetch(variant, tmp_path / "out.csv").read_bytes() == FILE
+    paths = [asked.path for asked in stand_in.asked]
+    assert paths[:4] == [PATH, *[f"{PATH}/a%2F1"] * 3]
+    assert [asked.method for asked in stand_in.asked].count("POST") == 1
+
+
+@pytest.mark.parametrize(
+    ("order", "status", "kind", "posts"),
+    [
+        ({"id": "e1", "status": "queued"}, {"status": 404}, errors.ExportExpired, 2),
+        ({"id": "e1", "status": "queued"}, {"status": 405}, errors.ProtocolError, 2),
+        ({"id": "e1", "status": "queued"}, {"status": 400}, errors.ProtocolError, 2),
+        ({"id": "e1", "status": "queued"}, {"status": 500}, errors.ServerError, 1),
+        ({"id": "e1", "status": "queued"}, {"body": {"status": "x"}}, errors.ExportTimeout, 1),
+        ({"status": "queued"}, {"status": 404}, errors.ProtocolError, 2),
+        ({"status": "done"}, {"status": 404}, errors.ProtocolError, 1),
+    ],
+)
+def test_no_order_is_sent_a_third_time(
+    variant: Variant,
+    stand_in: StandIn,
+    order: dict[str, Any],
+    status: dict[str, Any],
+    kind: type[errors.AdAnalyticsError],
+    posts: int,
+) -> None:
+    """Each might start another export; also in another process."""
+    stand_in.script = lambda asked: Say(order, 202) if asked.method == "POST" else Say(**status)
+    job = variant.call("start_export", "2026-01-01")
+    for _ in range(2):
+        with pytest.raises(kind):
+            variant.on(job, "wait", timeout=600)
+        job = type(job).from_json(variant.client, job.to_json())
+    assert [asked.method for asked in stand_in.asked].count("POST") == posts
+
+
+def test_an_order_whose_repeat_fails_counts_as_repeated(
+    variant: Variant, stand_in: StandIn, clock: MovedClock
+) -> None:
+    stand_in.says(Say({"status": "queued"}, 202), Say(hang_up=True))
+    job = variant.call("start_export", "2026-01-01")
+    with pytest.raises(errors.ProtocolError, match="no answer names an address to ask for it"):
+        variant.on(job, "wait", timeout=600)
+    assert len(stand_in.asked) == 2
+    # The export got a minute to be done before the only repeat.
+    assert clock.sleeps[0] == 60.0
+
+
+@pytest.mark.parametrize("name", ["start_date", "endDate"])
+def test_an_export_of_other_days_is_refused(variant: Variant, stand_in: StandIn, name: str) -> None:
+    stand_in.says(Say({"id": 1, "status": "queued", name: "2026-02-01"}, 202))
+    with pytest.raises(errors.ProtocolError, match="2026-01-01 to 2026-01-31, but the service"):
+        variant.call("start_export", "2026-01-01", "2026-01-31")
 
 
 def test_a_repeated_order_that_starts_another_export_ends_the_wait(
     variant: Variant, stand_in: StandIn
 ) -> None:
-    stand_in.script = lambda _: Say(
-        {"export_id": len(stand_in.asked), "status": "queued"}, status=202
-    )
+    def script(asked: Asked) -> Say:
+        number = len(stand_in.asked)
+        queued = Say({"export_id": f"e{number}", "status": "queued"}, status=202)
+        return queued if asked.method == "POST" else Say(status=404)
+
+    stand_in.script = script
     job = variant.call("start_export", "2026-01-01")
-    with pytest.raises(errors.ProtocolError, match=r"another export \(2 beside 1\)"):
+    with pytest.raises(errors.ProtocolError, match=r"another export \(e3 beside e1\)"):
         variant.on(job, "wait", timeout=600)
-    assert len(stand_in.asked) == 2
+    assert len(stand_in.asked) == 3
 
 
 def test_a_repeated_order_that_is_done_at_once_is_good_whatever_its_id(
@@ -179,6 +248,7 @@ def test_a_repeated_order_that_is_done_at_once_is_good_whatever_its_id(
             Say({"id": 1, "status": "queued"}, status=202),
             Say({"id": 2, "status": "done", "url": "/f.csv"}),
         ],
+        **{"1": [Say(status=404)]},
         f_csv=[Say(FILE, headers=CSV)],
     )
     assert fetch(variant, tmp_path / "out.csv").read_bytes() == FILE
@@ -187,7 +257,8 @@ def test_a_repeated_order_that_is_done_at_once_is_good_whatever_its_id(
 def test_a_wait_of_nothing_is_not_a_busy_loop(
     variant: Variant, stand_in: StandIn, clock: MovedClock
 ) -> None:
-    stand_in.says(Say({"status": "pending"}, status=202, headers={"Retry-After": "0"}))
+    pending = {"status": "pending", "status_url": "/st"}
+    stand_in.says(Say(pending, status=202, headers={"Retry-After": "0"}))
     job = variant.call("start_export", "2026-01-01")
     with pytest.raises(errors.ExportTimeout):
         variant.on(job, "wait", timeout=6)
@@ -365,9 +436,11 @@ def test_an_address_may_be_absent_until_the_object_exists(
     status: int,
 ) -> None:
     """As presigned addresses are; asked again with growing pauses."""
+    # Each time a file is asked for without the credential, and then once with it.
+    refusals = 10 if "download_url" in first else 5
     stand_in.says_by_name(
         bulk_export=[Say({"id": "e7", **first}, 202)],
-        st=[*[Say({"error": "not yet"}, status)] * 5, Say(FILE, headers=CSV)],
+        st=[*[Say({"error": "not yet"}, status)] * refusals, Say(FILE, headers=CSV)],
     )
     job = variant.call("start_export", "2026-01-01")
     known = variant.on(job, "status")
@@ -375,7 +448,7 @@ def test_an_address_may_be_absent_until_the_object_exists(
     assert known.reason == f"its address answers {status} (not yet)"
     assert variant.on(job, "wait", timeout=600).reason is None
     assert clock.sleeps == [1.0, 1.5, 2.25, 3.375, 5.0625]
-    assert variant.on(job, "download", tmp_path / "out.csv").read_bytes() == FILE
+    assert variant.on(job, "download", tmp_path / "out.csv", check="none").read_bytes() == FILE
 
 
 @pytest.mark.parametrize("name", ["status_url", "download_url"])
@@ -430,7 +503,8 @@ def test_a_refusal_that_does_not_mean_not_yet_ends_the_wait(
     job = variant.call("start_export", "2026-01-01")
     with pytest.raises(kind):
         variant.on(job, "wait", timeout=600)
-    assert len(stand_in.asked) == 2
+    both_ways = name == "download_url" and status == 403
+    assert len(stand_in.asked) == 2 + both_ways
 
 
 WORKING = {"status": "processing"}
@@ -454,23 +528,22 @@ def test_a_status_is_read_however_it_is_sent(
     job = variant.call("start_export", "2026-01-01")
     assert variant.on(job, "status").status_text == "processing"
     assert variant.on(job, "wait", timeout=600).status_text == "completed"
-    assert variant.on(job, "download", tmp_path / "out.csv").read_bytes() == FILE
+    assert variant.on(job, "download", tmp_path / "out.csv", check="none").read_bytes() == FILE
     assert [asked.path for asked in stand_in.asked] == [PATH, "/st", "/st", "/st", "/f.csv"]
 
 
 @pytest.mark.parametrize(
     ("name", "form", "headers", "body"),
     [
-        ("download_url", "csv", {}, FILE * 20),
+        ("download_url", "csv", {}, FILE + b"1,2\r\n" * 40_000),
         ("download_url", "csv", {"Content-Type": "text/plain"}, FILE),
-        ("download_url", "csv", {}, gzip.compress(FILE, mtime=0)),
         ("download_url", "jsonl", {}, b'{"status": "processing"}\n' * 50_000),
         ("download_url", "jsonl", {"Content-Type": "application/x-ndjson"}, b'{"a": 1}\n'),
-        ("download_url", "parquet", {}, b"PAR1 and so on"),
+        ("download_url", "parquet", {}, parquet()),
         ("status_url", "csv", CSV, FILE),
         ("status_url", "jsonl", {"Content-Type": "application/x-ndjson"}, b'{"a": 1}\n'),
         ("status_url", "jsonl", {"Content-Disposition": "attachment; filename=f"}, b'{"a": 1}\n'),
-        ("status_url", "parquet", {"Content-Type": "application/octet-stream"}, b"PAR1 and so"),
+        ("status_url", "parquet", {"Content-Type": "application/octet-stream"}, parquet()),
     ],
 )
 def test_the_file_may_come_in_place_of_a_status(
@@ -486,7 +559,7 @@ def test_the_file_may_come_in_place_of_a_status(
         bulk_export=[Say({"status": "pending", name: "/f"}, status=202)],
         f=[Say(status=202), Say(body, headers=headers, chunked=True)],
     )
-    variant.call("export", "2026-01-01", to=tmp_path / "out", format=form)
+    variant.call("export", "2026-01-01", to=tmp_path / "out", format=form, check="none")
     assert (tmp_path / "out").read_bytes() == body
     assert len(stand_in.asked) == 4
 
@@ -516,7 +589,7 @@ def test_an_answer_that_says_nothing_leaves_the_status_as_it_is(
     with pytest.raises((errors.ExportTimeout, errors.ProtocolError)):
         variant.on(job, "wait", timeout=2)
     assert (job.last_status.status_text, job.export_id) == ("queued", "e1")
-    assert variant.on(job, "download", tmp_path / "out.csv").read_bytes() == FILE
+    assert variant.on(job, "download", tmp_path / "out.csv", check="none").read_bytes() == FILE
 
 
 def test_a_packed_status_is_read(variant: Variant, stand_in: StandIn) -> None:
@@ -553,7 +626,7 @@ def test_a_status_that_is_cut_short_is_asked_for_again(
         st=[*[cut] * 9, Say({"status": "done", "download_url": "/f"})],
         f=[Say(b'{"a": 1}\n' if form == "jsonl" else FILE)],
     )
-    variant.call("export", "2026-01-01", to=tmp_path / "out", format=form)
+    variant.call("export", "2026-01-01", to=tmp_path / "out", format=form, check="none")
     assert [asked.path for asked in stand_in.asked[1:]] == [*["/st"] * 10, "/f"]
 
 

@@ -68,7 +68,7 @@ def test_the_rate_of_an_export_leaves_out_what_the_service_took(
         f_csv=[say(b"a,b\r\n")],
     )
     with redirect_stderr(terminal):
-        open_variant().call("export", DAY, to=tmp_path / "x.csv", progress=True)
+        open_variant().call("export", DAY, to=tmp_path / "x.csv", progress=True, check="none")
     assert "5 B of 5 B" in terminal.getvalue()
     assert "/s" not in terminal.getvalue()
 
@@ -129,6 +129,6 @@ def test_the_observer_of_the_client_hears_everything(
     variant = open_variant(observer=Everything())
     query = variant.client.events(DAY, split="none", on_drift="warn")
     with redirect_stderr(terminal):
-        variant.call("export", DAY, to=tmp_path / "x.csv", progress=True)
+        variant.call("export", DAY, to=tmp_path / "x.csv", progress=True, check="none")
         variant.on(query, "write", tmp_path / "x.jsonl", progress=True)
     assert {"due", "request", "retry", "wait", "page", "drift", "bytes"} <= set(heard)

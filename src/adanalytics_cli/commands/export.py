@@ -26,7 +26,7 @@ from adanalytics_client._base.quantities import counted
 from adanalytics_client._json.encoding import json_text
 
 if TYPE_CHECKING:
-    from adanalytics_client import Client, ExportJob
+    from adanalytics_client import Check, Client, ExportJob
     from adanalytics_client._progress.progress import Progress
 
 FORMATS = ("csv", "jsonl", "parquet")
@@ -129,6 +129,12 @@ def _resume(saved: str, job: Path, wanted: Wanted, client: "Client") -> "ExportJ
             callback=_as_path,
             help="Fetch the export saved in FILE, or start one and save it in a new FILE.",
         ),
+        click.Option(
+            ["--check"],
+            type=click.Choice(["auto", "always", "none"]),
+            default="auto",
+            help="Compare the events with the service's own count, in one more request.",
+        ),
         option(
             "--timeout",
             Number(min=0, min_open=True),
@@ -157,6 +163,7 @@ def export(
     file_format: str | None,
     compression: str | None,
     output: Path | None,
+    check: "Check",
     timeout: float,
     no_wait: bool,
     job: Path | None,
@@ -203,7 +210,7 @@ def export(
         try:
             export.wait(timeout=timeout)
             with naming(output):
-                export.download(target)
+                export.download(target, check=check)
         except KeyboardInterrupt as interrupt:
             if job is None:
                 raise
@@ -217,11 +224,14 @@ def export(
         if target != output:
             with target.open("rb") as file, open_stream(output) as stream:
                 shutil.copyfileobj(file, stream)
-    events = export.last_status.row_count
+    status = export.last_status
+    events = status.row_count
     if as_json:
         found = {"file": str(output), "events": events, "bytes": size}
         click.echo(json_text(_record(export, progress, found)))
     done = "1 file" if events is None else counted(events, "event")
+    if status.service_count is not None:
+        done += ", as the service counts them,"
     report_end(invocation, done, progress, days=days, target=output, size=size)
 
 

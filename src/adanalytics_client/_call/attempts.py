@@ -58,7 +58,7 @@ class Access(Enum):
 
     WITH_CREDENTIAL = "always"
     WITH_FIRST = "without it after a 400"
-    WITHOUT_FIRST = "with it after a 401"
+    WITHOUT_FIRST = "with it after a refusal"
     # A login.
     NEVER = "never"
 
@@ -184,12 +184,12 @@ class _Attempts:
 
     def _changes_access(self, url: str, exchanged: Exchange) -> bool:
         """Add or drop the credential after a response; return whether to send again."""
-        access, base = self.rules.access, self.session.config.base
+        access, session, base = self.rules.access, self.session, self.session.config.base
         if access in {Access.WITH_CREDENTIAL, Access.NEVER} or not base.owns(url):
             return False
-        if exchanged.status == 401 and not (self.authorized or self.signed):
-            self.authorized = base.owns(exchanged.url)
-            return self.authorized
+        if not (self.authorized or self.signed) and _may_need_credential(session, url, exchanged):
+            self.authorized = True
+            return True
         if exchanged.status == 400 and self.authorized:
             self.authorized, self.signed = False, True
             return True
@@ -288,6 +288,19 @@ class _Attempts:
         self.polls, self.announced = self.polls + 1, self.announced or is_new
         self.deadline.extend(seconds)
         return True
+
+
+def _may_need_credential(session: Session, url: str, exchanged: Exchange) -> bool:
+    """Return whether an address refused a request without the credential.
+
+    Some services hide a file from strangers (404), or redirect them to the page of a login.
+    """
+    outcome = exchanged.outcome
+    if session.config.credential is None or not isinstance(outcome, effects.Reply):
+        return False
+    is_page = exchanged.url != url and outcome.head.media_type == "text/html"
+    limited = outcome.head.get("retry-after") is not None
+    return is_page or (outcome.status in {302, 401, 403, 404} and not limited)
 
 
 def wait(

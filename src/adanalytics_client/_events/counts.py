@@ -1,5 +1,6 @@
-"""The events of each day, from a summary."""
+"""The numbers of events that the service states: of each day, and of a range."""
 
+import logging
 from collections.abc import Mapping
 from datetime import date
 from typing import TYPE_CHECKING, TypeVar
@@ -7,13 +8,24 @@ from typing import TYPE_CHECKING, TypeVar
 from adanalytics_client._base.effects import Operation
 from adanalytics_client._call.lists import summary
 from adanalytics_client._call.session import Session
+from adanalytics_client._events.paging import Cursor
+from adanalytics_client._events.plan import Slice
+from adanalytics_client._events.reader import PageReader
 from adanalytics_client._json.columns import count_events
-from adanalytics_client.errors import AuthenticationError, ProtocolError, RateLimited, StatusError
+from adanalytics_client.errors import (
+    AdAnalyticsError,
+    AuthenticationError,
+    ProtocolError,
+    RateLimited,
+    StatusError,
+)
 
 if TYPE_CHECKING:
     from adanalytics_client.models import Summary
 
 T = TypeVar("T")
+
+_LOG = logging.getLogger("adanalytics_client")
 
 DayCounts = Mapping[date, int]
 """Events by day, without filtered ones; a day that is missing has none."""
@@ -45,3 +57,21 @@ def optional(operation: Operation[T]) -> Operation[T | None]:
         raise
     except (StatusError, ProtocolError):
         return None
+
+
+def count_range(session: Session, start: date, end: date) -> Operation[int | None]:
+    """Request the total of a range with one page of one event.
+
+    Returns:
+        The number of events of all days from `start` to `end`; None if the service does not state
+        it or the request fails, which is logged.
+    """
+    whole = Slice(start, end)
+    try:
+        page = yield from PageReader(per_page=1).read(session, Cursor(whole))
+    except AdAnalyticsError as error:
+        _LOG.warning("%s was not compared with the service's count: %s", whole, error.message)
+        return None
+    if page.signals.total is None:
+        _LOG.warning("%s was not compared: the service states no count", whole)
+    return page.signals.total

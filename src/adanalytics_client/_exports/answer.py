@@ -17,7 +17,7 @@ from adanalytics_client._call.exchange import moment_in
 from adanalytics_client._call.operations import report_partial
 from adanalytics_client._call.session import Session
 from adanalytics_client._exports.checks import is_answer, is_json_format
-from adanalytics_client._exports.status import ExportFile, ExportPhase, ExportStatus
+from adanalytics_client._exports.status import ExportFile, ExportOrder, ExportPhase, ExportStatus
 from adanalytics_client._json.exact import Json, NotJson, parse
 from adanalytics_client._json.rows import fold
 from adanalytics_client._quota.headers import retry_after
@@ -26,7 +26,9 @@ from adanalytics_client.errors import ProtocolError
 _DONE = frozenset(
     {"completed", "complete", "done", "success", "succeeded", "ready", "finished", "available"}
 )
-_FAILED = frozenset({"failed", "failure", "error", "fatal", "aborted", "rejected"})
+_FAILED = frozenset(
+    {"failed", "failure", "error", "fatal", "aborted", "rejected", "cancelled", "canceled"}
+)
 # First the names that only a file has, in order of precedence, then those of a file or a job.
 _SPECIFIC = (
     "downloadurl",
@@ -42,6 +44,8 @@ _POLL = ("statusurl", "pollurl", "pollingurl")
 _ENVELOPES = frozenset({"data", "result", "response", "payload", "export", "job"})
 _REASONS = ("error", "reason", "message", "detail")
 _ENDED_BADLY = (ExportPhase.FAILED, ExportPhase.EXPIRED)
+_DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_DIGITS = re.compile(r"\d{1,18}", re.ASCII)
 _SHA256 = re.compile(r"(?:sha-?256[:=])?([0-9a-f]{64})")
 
 # The first bytes of JSON, HTML and XML.
@@ -108,16 +112,19 @@ def read_body(reply: Reply) -> Json:
     return parse(reply.body) if readable else None
 
 
-def status_from(session: Session, answer: Answer[Json]) -> ExportStatus:
+def status_from(session: Session, order: ExportOrder, answer: Answer[Json]) -> ExportStatus:
     """Return the status in a response, without any secret that the response may echo.
 
     An error beside a finished export goes to the observer and the log.
+
+    Raises:
+        ProtocolError: also when the response states other days than the order.
     """
     head = answer.reply.head
     asked = retry_after(head, session.clock.time()) if head.get("retry-after") else None
     found = answer.checked(
         session.credentials,
-        lambda: _read_status(answer.value, head, url=answer.url, retry_after=asked),
+        lambda: _read_status(answer.value, head, order, url=answer.url, retry_after=asked),
     )
     report_partial(session, answer, (found.done and found.reason) or "")
     redact, shown = session.credentials.redact, session.credentials.shown
@@ -143,13 +150,14 @@ def _redacted(value: Json, redact: Callable[[str], str]) -> Json:
 
 
 def _read_status(
-    content: Json, head: ResponseHead, *, url: str, retry_after: float | None
+    content: Json, head: ResponseHead, order: ExportOrder, *, url: str, retry_after: float | None
 ) -> ExportStatus:
     """Read a response about an export; relative addresses are resolved against its own, `url`."""
     listed_only = {"files": content} if isinstance(content, list) else {}
     answer = content if isinstance(content, dict) else listed_only
     levels = _levels(answer)
     fields = {name: value for level in levels for name, value in level.items()}
+    _check_days(fields, order)
     status_text = next(filter(None, map(_status_text, reversed(levels))), None)
     specific, generic = _named(fields, _SPECIFIC, url), _named(fields, _GENERIC, url)
     listed = _entries(fields.get("files"), url)
@@ -181,6 +189,18 @@ def _read_status(
         keys=tuple(answer),
         answer=answer,
     )
+
+
+def _check_days(fields: Fields, order: ExportOrder) -> None:
+    days = {"startdate": order.start, "enddate": order.end}
+    stated = {name: fields.get(name) for name in days}
+    for name, text in stated.items():
+        if isinstance(text, str) and _DAY.fullmatch(text) and text != str(days[name]):
+            raise ProtocolError(
+                f"The order was {order.start} to {order.end}, but the service exports "
+                f"{' to '.join(str(each) for each in stated.values())}.",
+                remedy="Ask for days that it takes as they are, or report it to the service.",
+            )
 
 
 def _levels(content: dict[str, Json]) -> list[Fields]:
@@ -313,4 +333,7 @@ def _text(fields: Fields, *names: str) -> str | None:
 
 
 def _count(value: Json) -> int | None:
+    """Return a number that may be text, as in exports of languages with 53-bit numbers."""
+    if isinstance(value, str) and _DIGITS.fullmatch(value):
+        return int(value)
     return value if is_whole(value, 0) else None

@@ -1,20 +1,12 @@
-"""Check the bytes of a file: its format, its checksum, its gzip structure."""
+"""Tell a file from a response by its head, and undo the encoding of its body."""
 
 import hashlib
-import os
-import zlib
-from codecs import BOM_UTF8
 from collections.abc import Iterator
-from contextlib import suppress
-from typing import BinaryIO
 
 from adanalytics_client._base.compression import GZIP_MAGIC, UNPACKED_AT_ONCE, Gunzip
 from adanalytics_client._base.effects import ResponseHead
 from adanalytics_client._json.rows import fold
 
-_READ_AT_ONCE = 65_536
-# Bytes that are enough to recognise a format, even after some white space.
-_BEGINNING = 4096
 _JSON_FORMATS = frozenset({"json", "jsonl", "ndjson", "jsonlines"})
 
 
@@ -28,39 +20,6 @@ def is_answer(head: ResponseHead, form: str) -> bool:
     kind = head.media_type
     is_json = kind in {"application/json", "text/json"} or kind.endswith("+json")
     return kind == "text/html" or (is_json and fold(form) != "json")
-
-
-def is_like(form: str, file: BinaryIO) -> bool:
-    """Return whether a file, maybe compressed, begins as its format does.
-
-    CSV begins neither like JSON nor like an HTML page; other formats may be anything.
-    """
-    file.seek(0)
-    begin = file.read(_BEGINNING)
-    file.seek(0, os.SEEK_END)
-    if begin.startswith(GZIP_MAGIC):
-        with suppress(zlib.error):
-            begin = zlib.decompressobj(16 + zlib.MAX_WBITS).decompress(begin, _BEGINNING)
-    if fold(form) == "parquet":
-        # https://parquet.apache.org/docs/file-format/
-        return begin.startswith(b"PAR1")
-    first = begin.removeprefix(BOM_UTF8).lstrip()[:1]
-    if is_json_format(form):
-        return first in {b"", b"{", b"["}
-    return fold(form) != "csv" or first not in {b"{", b"[", b"<"}
-
-
-def check_gzip(file: BinaryIO) -> None:
-    """Read a gzip file to its end; raise DamagedBody if that is missing."""
-    file.seek(0)
-    if file.read(len(GZIP_MAGIC)) == GZIP_MAGIC:
-        file.seek(0)
-        inner = Gunzip()
-        while piece := file.read(_READ_AT_ONCE):
-            for _ in inner.pieces(piece, UNPACKED_AT_ONCE):
-                pass
-        inner.finish()
-    file.seek(0, os.SEEK_END)
 
 
 class Decoding:

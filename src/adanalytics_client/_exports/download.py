@@ -5,12 +5,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import get_args
 
 from adanalytics_client._base import effects
 from adanalytics_client._base.deadline import Deadline
 from adanalytics_client._base.locks import POSIX
-from adanalytics_client._base.quantities import counted
-from adanalytics_client._base.validation import check_seconds, invalid
+from adanalytics_client._base.validation import check_choice, check_seconds, invalid
 from adanalytics_client._call.attempts import Access, Rules, attempts
 from adanalytics_client._call.exchange import Exchange
 from adanalytics_client._call.failures import (
@@ -20,9 +20,11 @@ from adanalytics_client._call.failures import (
     status_setback,
 )
 from adanalytics_client._call.session import Session
+from adanalytics_client._events.check import Check
 from adanalytics_client._exports.answer import status_from
+from adanalytics_client._exports.comparison import compare
+from adanalytics_client._exports.content import Ordered
 from adanalytics_client._exports.names import name_of, named_format, paths_in
-from adanalytics_client._exports.order import order_export
 from adanalytics_client._exports.part import check_arrival, source_of
 from adanalytics_client._exports.status import ExportFile, ExportOrder, ExportStatus
 from adanalytics_client._exports.transfer import Expected, FileRange, Transfer, incomplete
@@ -48,10 +50,15 @@ _Receiving = Transfer | FileRange
 
 
 def check_delivery(
-    to: str | os.PathLike[str], timeout: float, file_format: str | None, compression: str | None
+    to: str | os.PathLike[str],
+    timeout: float,
+    file_format: str | None,
+    compression: str | None,
+    check: Check,
 ) -> tuple[str, str | None]:
     """Return what to order for a file, after a check that it can be written; nothing is sent."""
     check_seconds("timeout", timeout, zero=True)
+    check_choice("check", check, get_args(Check))
     if not isinstance(to, str | os.PathLike):
         raise invalid("to", to, "Pass the path of the file to create.")
     check_arrival(Path(to))
@@ -59,12 +66,28 @@ def check_delivery(
 
 
 class Delivery:
-    """The download of all files of an export; `status` is the latest known."""
+    """The download of all files of an export; `status` is the latest known.
 
-    def __init__(self, session: Session, order: ExportOrder, status: ExportStatus) -> None:
+    Args:
+        check: whether to compare the events with the service's own count.
+        any_format: take csv or parquet, whichever arrives: a service may ignore the order's format.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        order: ExportOrder,
+        status: ExportStatus,
+        check: Check = "auto",
+        *,
+        any_format: bool = False,
+    ) -> None:
+        check_choice("check", check, get_args(Check))
         self.status = status
         self._session = session
         self._order = order
+        self._check = check
+        self._any_format = any_format
         self._renewed_at = -1
 
     def run(self, path: Path, *, timeout: float) -> effects.Operation[Path]:
@@ -86,7 +109,7 @@ class Delivery:
                 transfer = yield effects.Atomic(self._opening(target, number))
                 transfers.append(transfer)
                 yield from self._fetch(number, transfer, ready_by, timeout)
-            self._check_events(transfers)
+            yield from self._compare(transfers)
             for transfer in transfers:
                 yield effects.Offload(transfer.commit)
         except DownloadError as error:
@@ -107,12 +130,18 @@ class Delivery:
         clock = self._session.clock
         yield from self._fetch(0, sink, Deadline(clock, clock.monotonic(), "0"), 0)
 
-    def _check_events(self, transfers: list[Transfer]) -> None:
-        """Refuse empty files for an export of events."""
-        events = self.status.row_count
-        if events and not any(each.received for each in transfers):
-            stated = counted(events, "event")
-            raise incomplete(f"The file is empty, but the export has {stated}.")
+    def _compare(self, transfers: list[Transfer]) -> effects.Operation[None]:
+        """Compare the rows of all files with the numbers that the service states."""
+        contents = [transfer.content for transfer in transfers]
+        try:
+            self.status = yield from compare(
+                self._session, self._order, self.status, contents, self._check
+            )
+        except DownloadError:
+            for transfer in transfers:
+                # A later run would find the same bytes complete.
+                transfer.restart()
+            raise
 
     def _keep(self, status: ExportStatus) -> None:
         self.status = status
@@ -140,12 +169,13 @@ class Delivery:
         return paths_in(path, files)
 
     def _opening(self, target: Path, number: int) -> Callable[[], Transfer]:
-        place = self._session.address("bulk-export")
+        place, order = self._session.address("bulk-export"), self._order
+        form = "" if self._any_format else order.format
+        packed = order.compression == "gzip" or target.suffix.lower() == ".gz"
         expected = Expected(
             self.status.files[number],
-            source_of(place, self._order, self.status, number),
-            self._order.format,
-            packed=self._order.compression == "gzip" or target.suffix.lower() == ".gz",
+            source_of(place, order, self.status, number),
+            Ordered(form, order.start, order.end, packed),
         )
         return lambda: Transfer(target, expected, self._session.observer)
 
@@ -294,17 +324,13 @@ def _renewed(
 ) -> effects.Operation[ExportStatus | None]:
     """Return the status with fresh addresses of the same files, or None without a way to them.
 
-    The order is repeated only if an earlier repeat returned the same export: otherwise it might
-    start another one. The ETag and the checksum prove later that a file is unchanged.
+    The ETag and the checksum prove later that a file is unchanged.
     """
+    if known.poll_url is None:
+        return None
     try:
-        if known.poll_url is not None:
-            answer = yield from ask_address(session, order, known.poll_url)
-            fresh = status_from(session, answer)
-        elif known.order_is_idempotent:
-            fresh = yield from order_export(session, order, again=True)
-        else:
-            return None
+        answer = yield from ask_address(session, order, known.poll_url)
+        fresh = status_from(session, order, answer)
     except StatusError:
         return None
     if None not in (known.export_id, fresh.export_id) and known.export_id != fresh.export_id:

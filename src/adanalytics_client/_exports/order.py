@@ -11,7 +11,7 @@ from adanalytics_client._call.session import Session
 from adanalytics_client._exports.answer import read_body, status_from
 from adanalytics_client._exports.saved import SavedExport
 from adanalytics_client._exports.status import ExportOrder, ExportPhase, ExportStatus
-from adanalytics_client.errors import ExportFailed, ProtocolError
+from adanalytics_client.errors import ExportFailed, ProtocolError, ServerError, TransportError
 
 
 def start_export(
@@ -24,15 +24,13 @@ def start_export(
     return SavedExport(config.base.text, config.partner or "", order, status)
 
 
-def order_export(
-    session: Session, order: ExportOrder, *, again: bool = False
-) -> Operation[ExportStatus]:
-    """Order an export; a repeated order may also be retried."""
+def order_export(session: Session, order: ExportOrder) -> Operation[ExportStatus]:
+    """Order an export."""
     url = session.address("bulk-export")
     headers = (JSON_BODY, ("accept", "application/json"))
     request = Request("POST", url, headers, order.body())
-    answer = yield from call(session, request, read_body, Rules(repeatable=again))
-    status = status_from(session, answer)
+    answer = yield from call(session, request, read_body, Rules(repeatable=False))
+    status = status_from(session, order, answer)
     if status.phase is ExportPhase.FAILED and status.status_text is None:
         raise ExportFailed(
             f"The service refused the export: {(status.reason or 'no reason given').rstrip('.')}.",
@@ -46,14 +44,21 @@ def order_export(
 def repeat_order(
     session: Session, order: ExportOrder, known: ExportStatus
 ) -> Operation[ExportStatus]:
-    fresh = yield from order_export(session, order, again=True)
+    """Send the order a second time, which may return the status of the export or start another.
+
+    If that fails, the order may have arrived nevertheless, so it counts as sent.
+    """
+    known = replace(known, order_repeated=True, retry_after=None)
+    try:
+        fresh = yield from order_export(session, order)
+    except (ServerError, TransportError):
+        return known
     named = None not in (fresh.export_id, known.export_id)
-    same = named and fresh.export_id == known.export_id
-    if named and not same and fresh.phase is ExportPhase.WORKING:
+    if named and fresh.export_id != known.export_id and fresh.phase is ExportPhase.WORKING:
         raise ProtocolError(
             f"The repeated order started another export ({fresh.export_id} beside "
             f"{known.export_id}), and no answer gives the address of the first one.",
             remedy="Ask the service for its address, or ask for fewer days at once.",
             url=redact_url(session.address("bulk-export")),
         )
-    return replace(fresh, order_is_idempotent=same).after(known)
+    return fresh.after(known)

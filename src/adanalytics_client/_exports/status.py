@@ -48,13 +48,16 @@ class ExportStatus:
         files: the files to download, or, until the export is done, the files announced so far.
         reason: why the export failed or is not ready, or what is missing from a finished export; in
             the service's words, if it gave any.
-        row_count: the number of events in the export, if known.
+        row_count: the number of events in the export, if known: as the service announced it, and
+            after a download as counted in the files.
+        service_count: the number of events on the same days by the service's own count, if the
+            download compared it and found it equal.
         retry_after: how many seconds to wait before the next request, if the service stated this.
         answered_at: the time of the response, in UTC.
         request_id: the `X-Request-Id` of the response.
         poll_url: the address from which to request the next status.
         keys: the names of the fields in the response, for error messages.
-        order_is_idempotent: whether a repeated request returned this same export, not a new one.
+        order_repeated: whether the order was sent a second time; it is never sent a third time.
         address_exists: whether the status address has ever responded; if not, it may not exist yet.
         answer: everything in the last response, under the service's own names.
 
@@ -70,12 +73,13 @@ class ExportStatus:
     files: tuple[ExportFile, ...] = ()
     reason: str | None = None
     row_count: int | None = None
+    service_count: int | None = None
     retry_after: float | None = None
     answered_at: datetime | None = field(default=None, compare=False)
     request_id: str | None = field(default=None, compare=False)
     poll_url: str | None = None
     keys: tuple[str, ...] = ()
-    order_is_idempotent: bool = False
+    order_repeated: bool = False
     address_exists: bool = False
     answer: dict[str, Json] = field(default_factory=dict, hash=False)
 
@@ -109,9 +113,18 @@ class ExportStatus:
             files=self.files or earlier.files,
             row_count=earlier.row_count if self.row_count is None else self.row_count,
             poll_url=self.poll_url or earlier.poll_url,
-            order_is_idempotent=self.order_is_idempotent or earlier.order_is_idempotent,
+            order_repeated=self.order_repeated or earlier.order_repeated,
             answer=self.answer or earlier.answer,
         )
+
+    def with_rows(self, rows: int | None, service_count: int | None) -> "ExportStatus":
+        """Return this status with the numbers that a download found.
+
+        Examples:
+            >>> job.last_status.with_rows(300, None).row_count
+            300
+        """
+        return replace(self, row_count=rows, service_count=service_count)
 
 
 ONE_HOUR = 3600.0

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from adanalytics_client._base.compression import DamagedBody
+from adanalytics_client._base.compression import GZIP_MAGIC, DamagedBody
 from adanalytics_client._base.dates import read_http_date
 from adanalytics_client._base.effects import ResponseHead
 from adanalytics_client._base.files import check_target, real_path
 from adanalytics_client._base.observer import BytesReceived, Observer, notify
-from adanalytics_client._exports.checks import Decoding, check_gzip, is_answer, is_like
+from adanalytics_client._exports.checks import Decoding, is_answer
+from adanalytics_client._exports.content import Content, Ordered, read_content
 from adanalytics_client._exports.part import Note, Part, is_etag
 from adanalytics_client._exports.status import ExportFile
 from adanalytics_client.errors import ChecksumMismatch, DownloadError
@@ -21,12 +22,11 @@ _RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The announced size and checksum of a file, its source, the format, and whether it is gzip."""
+    """The announced size and checksum of a file, its source, and the content that was ordered."""
 
     file: ExportFile
     source: str
-    form: str
-    packed: bool
+    ordered: Ordered
 
 
 class Transfer:
@@ -41,7 +41,10 @@ class Transfer:
         total: bytes of the complete body, if known.
         accepted: whether the last response was the file, or a part of it.
         has_earlier_bytes: whether some bytes are from an earlier run.
+        content: what the verified file holds.
     """
+
+    content = Content(None)
 
     def __init__(self, target: Path, expected: Expected, observer: Observer) -> None:
         check_target(target)
@@ -70,7 +73,7 @@ class Transfer:
         if head.status == 206:
             self.accepted = self._accept_rest(head)
             return self.accepted or None
-        if head.status != 200 or is_answer(head, self._expected.form):
+        if head.status != 200 or is_answer(head, self._expected.ordered.format):
             return False
         self._begin(head)
         self.accepted = True
@@ -78,6 +81,8 @@ class Transfer:
 
     def write(self, piece: bytes) -> bool:
         """Store a piece and update the checksum; every piece is wanted."""
+        if not self.received and self._decoding is None and self._is_packed_unasked(piece):
+            self._decode()
         self.received += len(piece)
         for plain in self._decoding.feed(piece) if self._decoding else (piece,):
             self._file.write(plain)
@@ -97,8 +102,6 @@ class Transfer:
         try:
             if self._decoding is not None:
                 self._file.write(self._decoding.finish())
-            if sha256 is None:
-                check_gzip(self._file)
         except DamagedBody as error:
             raise incomplete(f"The file is incomplete ({error}).") from None
         if size is not None and size not in self._sizes():
@@ -109,14 +112,10 @@ class Transfer:
             raise ChecksumMismatch(
                 "The file's sha256 differs from the announced one.", remedy="Download it again."
             )
-        form = self._expected.form
-        if size is None and sha256 is None and not is_like(form, self._file):
-            # Its bytes are not shown: they may echo a credential.
-            raise DownloadError(
-                f"The file does not begin like a {form} file.",
-                remedy="Try the download later, or "
-                "open its address in a browser to see what the service says.",
-            )
+        announced = self._decoding is not None or size is not None or sha256 is not None
+        self.content = read_content(
+            self._file, self._expected.ordered, framed=announced or self._framed
+        )
 
     def restart(self) -> None:
         self._file.seek(0)
@@ -137,6 +136,7 @@ class Transfer:
     def _reset(self) -> None:
         self.received, self.has_earlier_bytes, self.accepted = 0, False, False
         self.total: int | None = None
+        self._framed = False
         self._max_bytes: int | None = None
         self._note: Note | None = None
         self._decoding: Decoding | None = None
@@ -163,6 +163,9 @@ class Transfer:
         self.restart()
         length = head.get("content-length") or ""
         self.total = int(length) if length.isdigit() else None
+        # Without either, the end of the connection is the end of the body, wherever it comes
+        # (RFC 9112, section 6.3).
+        self._framed = bool(length) or head.get("transfer-encoding") is not None
         self._max_bytes = self._expected.file.size_bytes
         if encoding := head.encoding:
             if encoding not in {"gzip", "x-gzip"}:
@@ -171,14 +174,28 @@ class Transfer:
                     remedy="Configure "
                     "the service, or the proxy on the way, to send files unencoded or with gzip.",
                 )
-            # Ranges count encoded bytes, but this file may hold decoded ones: nothing can be
-            # resumed.
-            self._decoding = Decoding(to_packed=self._expected.packed)
+            self._decode()
             return
         if (validator := validator_of(head)) is not None:
             source = self._expected.source
             self._note = Note(source, validator, self.total, self._expected.file.sha256)
             self._part.keep_note(self._note)
+
+    def _is_packed_unasked(self, piece: bytes) -> bool:
+        """Return whether a body begins as gzip, in place of the text that was ordered."""
+        ordered = self._expected.ordered
+        unasked = ordered.is_text and not ordered.packed
+        return unasked and bool(piece) and GZIP_MAGIC.startswith(piece[: len(GZIP_MAGIC)])
+
+    def _decode(self) -> None:
+        """Decode the body from here on.
+
+        Ranges count encoded bytes, but the file may hold decoded ones: nothing can be resumed.
+        """
+        self._decoding = Decoding(to_packed=self._expected.ordered.packed)
+        if self._note is not None:
+            self._note = None
+            self._part.keep_note(None)
 
     def _accept_rest(self, head: ResponseHead) -> bool:
         """Return whether a 206 is the rest; if not, the file starts again."""
@@ -189,7 +206,7 @@ class Transfer:
         if not (fits and same_length and first == self.received and not head.encoding):
             self.restart()
             return False
-        self.total, self._max_bytes = total, last + 1
+        self.total, self._max_bytes, self._framed = total, last + 1, True
         return True
 
     def _sizes(self) -> list[int]:

@@ -2,10 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TypeVar
+from urllib.parse import quote
 
 from adanalytics_client import errors
 from adanalytics_client._base.deadline import Deadline
 from adanalytics_client._base.effects import Operation, Request
+from adanalytics_client._base.urls import Address, redact_url
 from adanalytics_client._base.validation import check_seconds
 from adanalytics_client._call.attempts import Access, Answer, Rules, call, wait
 from adanalytics_client._call.retry import FIRST_PAUSE, LONGEST_PAUSE, pause_before
@@ -21,31 +24,69 @@ from adanalytics_client._exports.status import (
 )
 from adanalytics_client._json.exact import Json
 
+E = TypeVar("E", bound=errors.AdAnalyticsError)
+
 _LONGEST_KEYS = 500
+_GONE = frozenset({404, 410})
 
 
 def ask_status(
     session: Session, order: ExportOrder, known: ExportStatus
 ) -> Operation[ExportStatus]:
-    """Request the status address, else the address of the only file, else repeat the order."""
+    """Request the status once.
+
+    From the status address, else the address of the only file, else that of the export's id below
+    the address of the order; if there is none of these, or nothing at the last, the order is
+    repeated, once in the life of an export.
+
+    Raises:
+        ProtocolError: when the order was repeated, and there is still no address to ask.
+    """
     if known.phase is not ExportPhase.WORKING:
         return known
     # A list of several files may still grow, so none of them shows that the export is done.
-    if known.poll_url is None and len(known.files) != 1:
+    of_file = known.poll_url is None and len(known.files) == 1
+    url = known.files[0].url if of_file else known.poll_url or _address_by_id(session, known)
+    if url is None:
+        if known.order_repeated:
+            raise described(_without_address(session), known)
         return (yield from repeat_order(session, order, known))
-    url = known.poll_url or known.files[0].url
+    is_guess = not of_file and known.poll_url is None
     try:
-        answer = yield from ask_address(session, order, url, of_file=known.poll_url is None)
-    except (errors.NotFound, errors.PermissionDenied) as error:
-        return _absent(session, error, known)
+        answer = yield from ask_address(session, order, url, of_file=of_file)
+    except errors.StatusError as error:
+        if is_guess and not isinstance(error, errors.ServerError | errors.RateLimited):
+            if not known.order_repeated:
+                return (yield from repeat_order(session, order, known))
+            if error.status not in _GONE:
+                raise described(_without_address(session), known) from error
+        if not isinstance(error, errors.NotFound | errors.PermissionDenied):
+            raise
+        return _absent(session, error, known, url, of_file=of_file)
     if answer.value is None:
         files = known.files or (ExportFile(url),)
         return ExportStatus(ExportPhase.DONE, known.status_text, files=files).after(known)
-    fresh = status_from(session, answer)
+    fresh = status_from(session, order, answer)
     if fresh.status_text is None and not fresh.files:
         # A response without a word or an address says nothing new.
         fresh = replace(fresh, phase=ExportPhase.WORKING, status_text=known.status_text)
+    if is_guess and fresh.poll_url is None:
+        fresh = replace(fresh, poll_url=Address(url))
     return replace(fresh, address_exists=fresh.poll_url in {None, url}).after(known)
+
+
+def _address_by_id(session: Session, known: ExportStatus) -> str | None:
+    if known.export_id is None:
+        return None
+    return f"{session.address('bulk-export')}/{quote(known.export_id, safe='')}"
+
+
+def _without_address(session: Session) -> errors.ProtocolError:
+    return errors.ProtocolError(
+        "The export is not done, and no answer names an address to ask for it.",
+        remedy="Ask the service for its address, or ask for fewer days at once.",
+        url=redact_url(session.address("bulk-export")),
+    )
 
 
 def ask_address(
@@ -62,21 +103,25 @@ def ask_address(
 
 
 def _absent(
-    session: Session, error: errors.NotFound | errors.PermissionDenied, known: ExportStatus
+    session: Session,
+    error: errors.NotFound | errors.PermissionDenied,
+    known: ExportStatus,
+    url: str,
+    *,
+    of_file: bool,
 ) -> ExportStatus:
     """Return the status after a 403, 404 or 410: not there yet, or else expired.
 
     Presigned addresses respond with 404, or 403, until the object exists. After any other response
     of the address, after a 410, and an hour after the order, the export has expired.
     """
-    of_file = known.poll_url is None
-    signed = is_signed(session, known.poll_url or known.files[0].url)
+    signed = is_signed(session, url)
     ordered_at = known.answered_at.timestamp() if known.answered_at else 0.0
     may_appear = not known.address_exists and session.clock.time() < ordered_at + ONE_HOUR
     if may_appear and (error.status == 404 or (error.status == 403 and signed)):
         reason = f"its address answers {error.status} ({error.reason.rstrip('.')})"
         return replace(known, retry_after=None, reason=reason)
-    if error.status in {404, 410} or (of_file and error.status == 403):
+    if error.status in _GONE or (of_file and error.status == 403):
         named = f" {known.export_id}" if known.export_id else ""
         expired = errors.ExportExpired(
             f"The service has no export{named} at the address that it gave ({error.status}).",
@@ -94,13 +139,11 @@ def is_signed(session: Session, url: str) -> bool:
     return "?" in url or not session.config.base.owns(url)
 
 
-def described(error: errors.ExportError, known: ExportStatus) -> errors.ExportError:
-    """Add the id and the last word of an export to its error, and the request id."""
-    return error.amended(
-        export_id=known.export_id,
-        status=known.status_text,
-        request_id=error.request_id or known.request_id,
-    )
+def described(error: E, known: ExportStatus) -> E:
+    """Add the request id to an error, and the id and the last word of an export to its own."""
+    if isinstance(error, errors.ExportError):
+        error.amended(export_id=known.export_id, status=known.status_text)
+    return error.amended(request_id=error.request_id or known.request_id)
 
 
 def wait_for(
@@ -129,7 +172,9 @@ def wait_for(
         if last or left <= 0 or asked > left:
             raise described(_too_late(timeout, asked, known), known)
         # The service's pause is the shortest: one second each would use up the hour's requests.
-        seconds = min(max(asked, pause_before(polls)), left)
+        # Before the only repeat of the order, the export gets the time to be done.
+        pause = pause_before(polls) if _has_address(known) else LONGEST_PAUSE
+        seconds = min(max(asked, pause), left)
         # The clock may move by less than the pause.
         last = seconds == left
         yield from wait(session, f"export {known.status_text or 'working'}", seconds)
@@ -145,6 +190,11 @@ def wait_for(
             known = replace(known, retry_after=None)
         keep(known)
     return _finished(known)
+
+
+def _has_address(known: ExportStatus) -> bool:
+    named = known.poll_url is not None or known.export_id is not None
+    return named or len(known.files) == 1
 
 
 def polls_within(seconds: float) -> int:

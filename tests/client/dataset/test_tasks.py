@@ -364,9 +364,9 @@ def test_a_line_break_in_quotes_is_read_by_the_commit(
 def test_a_file_that_no_one_can_read_is_reported_by_its_task(
     server: LocalServer, client: Client, dataset: Dataset, httpserver: HTTPServer
 ) -> None:
-    _offer(server, httpserver, b"event_id\n1,2\n")
+    _offer(server, httpserver, b"event_id,event_date\n" + b"1,soon\n" * 300)
     (task,) = dataset.tasks(client, FIRST)
-    with pytest.raises(ProtocolError, match="columns"):
+    with pytest.raises(ProtocolError, match="event_date"):
         task.run()
 
 

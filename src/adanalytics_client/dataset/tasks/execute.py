@@ -22,6 +22,7 @@ from adanalytics_client._call.config import Config
 from adanalytics_client._call.session import Connection, Session
 from adanalytics_client._exports.download import Delivery
 from adanalytics_client._exports.saved import SavedExport, read_saved
+from adanalytics_client._exports.status import ONE_HOUR
 from adanalytics_client._exports.transfer import FileRange, StoredFile
 from adanalytics_client._io.proxies import Proxies
 from adanalytics_client._io.sync_driver import SyncDriver
@@ -38,7 +39,6 @@ from adanalytics_client.dataset.tables import EventTables
 from adanalytics_client.dataset.tasks.section import Section
 from adanalytics_client.dataset.tasks.task import Part, Task
 from adanalytics_client.errors import AdAnalyticsError, DatasetError, ProtocolError
-from adanalytics_client.jobs import ExportJob
 
 TASK_BYTES = 64 * 1024 * 1024
 """The least bytes of a file that are worth a task of their own."""
@@ -94,17 +94,18 @@ def run_task(task: Task) -> Part:
 def download(saved: SavedExport, connection: Connection[SyncDriver], path: Path) -> Path:
     if connection.session.config.credential is None:
         saved = _not_renewed(saved)
-    if not saved.status.order_is_idempotent:
-        # The bytes show the format: a service may ignore the one that was ordered.
-        saved = replace(saved, order=replace(saved.order, format="csv"))
-    return ExportJob(saved, connection).download(path)
+    # The hours are compared with the service by themselves.
+    delivery = Delivery(
+        connection.session, saved.order, saved.status, check="none", any_format=True
+    )
+    return connection.driver.run(delivery.run(path, timeout=ONE_HOUR))
 
 
 def _not_renewed(saved: SavedExport) -> SavedExport:
     """Return an export for a connection without a credential, which could renew its address."""
     # Where the status was polled, that address has answered before, and not the file's.
     exists = saved.status.address_exists and saved.status.poll_url is None
-    status = replace(saved.status, address_exists=exists, poll_url=None, order_is_idempotent=False)
+    status = replace(saved.status, address_exists=exists, poll_url=None)
     return replace(saved, status=status)
 
 

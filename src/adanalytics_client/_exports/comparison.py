@@ -1,0 +1,82 @@
+"""Compare the rows of an export with the numbers that the service states."""
+
+import logging
+from collections.abc import Sequence
+from datetime import UTC, datetime, time, timedelta
+
+from adanalytics_client._base.effects import Operation
+from adanalytics_client._base.quantities import counted
+from adanalytics_client._call.session import Session
+from adanalytics_client._events.check import Check
+from adanalytics_client._events.counts import count_range
+from adanalytics_client._exports.content import Content
+from adanalytics_client._exports.status import ExportOrder, ExportStatus
+from adanalytics_client.errors import DownloadError
+
+_LOG = logging.getLogger("adanalytics_client")
+
+LATENESS = timedelta(hours=2)
+"""How long after its end a day may still get events: hourly batches arrive after about an hour."""
+
+# Elasticsearch counts no further unless it is told to:
+# https://www.elastic.co/docs/reference/elasticsearch/rest-apis/search-rest-api (track_total_hits)
+_CAPPED_COUNT = 10_000
+
+
+def compare(
+    session: Session,
+    order: ExportOrder,
+    status: ExportStatus,
+    contents: Sequence[Content],
+    check: Check,
+) -> Operation[ExportStatus]:
+    """Return the status with the rows of its files in place of those that were announced.
+
+    Raises:
+        DownloadError: when the rows differ from the number that was announced, or from the
+            service's count of days that are over, or when no number confirms a doubtful file.
+    """
+    rows = [content.rows for content in contents if content.rows is not None]
+    if len(rows) < len(contents):
+        return status.with_rows(None, None)
+    total, announced = sum(rows), status.row_count
+    if announced is not None and announced != total:
+        raise _differing(total, f"{announced:,} were announced")
+    count = None if check == "none" else (yield from _count(session, order, total))
+    doubt = next((content.doubt for content in contents if content.doubt), "")
+    confirmed = announced is not None or (count is not None and count <= total)
+    if doubt and not confirmed and (check != "none" or not total):
+        raise DownloadError(
+            f"The file may be incomplete: {doubt}, and the service states no number of events.",
+            remedy='Download it again, or pass check="none" to take it as it is.',
+        )
+    return status.with_rows(total, total if count == total else None)
+
+
+def _count(session: Session, order: ExportOrder, total: int) -> Operation[int | None]:
+    """Return the service's count, checked against the rows; None if it has none to compare."""
+    count: int | None = None
+    # The service may load events between the export and the first count.
+    for _ in range(2):
+        count = yield from count_range(session, order.start, order.end)
+        if count in {None, total}:
+            return count
+        if _may_grow(session, order):
+            _LOG.info("The export has %d events, and the service counts %s by now.", total, count)
+            return count
+    if count == _CAPPED_COUNT < total:
+        _LOG.warning("The export has %d events; the service counts no more than %d.", total, count)
+        return None
+    raise _differing(total, f"the service counts {count:,} from {order.start} to {order.end}")
+
+
+def _may_grow(session: Session, order: ExportOrder) -> bool:
+    now = datetime.fromtimestamp(session.clock.time(), tz=UTC)
+    return now - LATENESS - timedelta(days=1) < datetime.combine(order.end, time(), UTC)
+
+
+def _differing(total: int, other: str) -> DownloadError:
+    return DownloadError(
+        f"The file has {counted(total, 'event')}, but {other}.",
+        remedy="Start the export again; if it stays so, report it to the service.",
+    )

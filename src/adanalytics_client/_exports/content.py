@@ -1,0 +1,384 @@
+"""Check that a finished file is the export that was ordered, complete, and count its rows.
+
+A file is read once, in bounded memory. Its own form shows most of what can be wrong: another format
+or an error in its place, a record cut in two, an end that is missing. What a file cannot show by
+itself is in `Content.doubt`; then only a number of rows from elsewhere can confirm it.
+"""
+
+import csv
+import os
+import re
+from codecs import BOM_UTF8
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import BinaryIO
+
+import msgspec
+
+from adanalytics_client._base.compression import GZIP_MAGIC, UNPACKED_AT_ONCE, DamagedBody, Gunzip
+from adanalytics_client._json.exact import parse
+from adanalytics_client._json.rows import fold, stated_error
+from adanalytics_client.errors import DownloadError
+
+# https://parquet.apache.org/docs/file-format/
+_PARQUET = b"PAR1"
+_FOOTER_END = 8
+_JSON_LINES = frozenset({"jsonl", "ndjson", "jsonlines"})
+_AT_ONCE = 256 * 1024
+# Bytes of one record; more are no record, and would not stay within the memory.
+_LONGEST_RECORD = 64 * 1024 * 1024
+_LONGEST_HEADER = 1024 * 1024
+_SEPARATORS = (b",", b";", b"\t", b"|")
+_DAY_COLUMN = "event_date"
+_DAY = re.compile(rb'"?(\d{4}-\d\d-\d\d)"?')
+# A cell that is no name: a number, a day or a time, a word of JSON, markup. A sentence has a stop.
+_VALUE = re.compile(
+    r"[-+]?[\d.,]*\d(?:[eE][-+]?\d+)?|\d{4}-\d\d-\d\d.*|true|false|null|[{\[<].*|.*[.!?:]",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a file turned out to hold.
+
+    Attributes:
+        rows: how many events; None for a format that is not counted.
+        doubt: why a number of rows from elsewhere must confirm the file; empty if none needs to.
+        is_closed: whether the last record of a text has its line end.
+    """
+
+    rows: int | None
+    doubt: str = ""
+    is_closed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Ordered:
+    """The content that was ordered: the format ("" for any), its days, and whether it is gzip."""
+
+    format: str
+    start: date
+    end: date
+    packed: bool = False
+
+    @property
+    def is_text(self) -> bool:
+        """Whether files of the format are text, so that gzip around it was not asked for."""
+        return fold(self.format) in {"", "csv", *_JSON_LINES}
+
+
+def read_content(file: BinaryIO, ordered: Ordered, *, framed: bool) -> Content:
+    """Check a file; see the module.
+
+    Args:
+        file: the finished file; its position afterwards is its end.
+        ordered: the content that it must have.
+        framed: whether a length, a checksum or HTTP itself showed the end of the body.
+
+    Raises:
+        DownloadError: for a file that is not the export that was ordered, or not all of it.
+    """
+    reader = _reader(file, ordered)
+    try:
+        content = reader(file, ordered)
+    except DamagedBody as error:
+        problem = _incomplete(f"{error}")
+    except DownloadError as error:
+        problem = error
+    else:
+        return _ended(content, is_text=reader in {_read_csv, _read_lines}, framed=framed)
+    finally:
+        file.seek(0, os.SEEK_END)
+    # Without the frames that hold bytes of the file, which may echo a credential.
+    raise problem.with_traceback(None)
+
+
+def _ended(content: Content, *, is_text: bool, framed: bool) -> Content:
+    """Return the content of a file, with a doubt if nothing shows where it ends."""
+    if framed or not is_text:
+        return content
+    if not content.is_closed:
+        raise _incomplete("its last record has no line end")
+    return replace(content, doubt=content.doubt or "the service did not announce its length")
+
+
+def _reader(file: BinaryIO, ordered: Ordered) -> Callable[[BinaryIO, Ordered], Content]:
+    form = fold(ordered.format)
+    file.seek(0)
+    if form == "parquet" or (not form and file.read(len(_PARQUET)) == _PARQUET):
+        return _read_parquet
+    if form in {"csv", ""}:
+        return _read_csv
+    return _read_lines if form in _JSON_LINES else _read_other
+
+
+def _incomplete(problem: str) -> DownloadError:
+    return DownloadError(f"The file is incomplete ({problem}).", remedy="Download it again.")
+
+
+def _other(form: str, problem: str) -> DownloadError:
+    # Its bytes are not shown: they may echo a credential.
+    return DownloadError(
+        f"The file does not begin like a {form or 'csv'} file: {problem}.",
+        remedy="Try the download later, or open its address in a browser to see what the service "
+        "says.",
+    )
+
+
+def _text(file: BinaryIO, ordered: Ordered) -> Iterator[bytes]:
+    """Yield a text by pieces, without a byte order mark."""
+    for number, piece in enumerate(_pieces(file, ordered)):
+        if b"\0" in piece:
+            raise _other(ordered.format, "it is not text in UTF-8")
+        yield piece if number else piece.removeprefix(BOM_UTF8)
+
+
+def _pieces(file: BinaryIO, ordered: Ordered) -> Iterator[bytes]:
+    """Yield the bytes of a file, decompressed if it is gzip."""
+    file.seek(0)
+    magic = file.read(len(GZIP_MAGIC))
+    is_gzip = magic == GZIP_MAGIC
+    if magic and ordered.is_text and is_gzip != ordered.packed:
+        problem = "it is gzip inside gzip" if is_gzip else "it is not compressed"
+        raise _other(f"{ordered.format}.gz" if ordered.packed else ordered.format, problem)
+    file.seek(0)
+    pieces = iter(lambda: file.read(_AT_ONCE), b"")
+    if not is_gzip:
+        yield from pieces
+        return
+    gunzip = Gunzip()
+    for piece in pieces:
+        yield from gunzip.pieces(piece, UNPACKED_AT_ONCE)
+    gunzip.finish()
+
+
+def _read_csv(file: BinaryIO, ordered: Ordered) -> Content:
+    """Count the records after the header; each must have as many fields as the header."""
+    table = _CsvTable(ordered)
+    for piece in _text(file, ordered):
+        table.add(piece)
+    return table.content()
+
+
+class _CsvTable:
+    """Reads CSV (RFC 4180) by pieces: text in quotes is dropped, so every line is a record."""
+
+    def __init__(self, ordered: Ordered) -> None:
+        self._ordered = ordered
+        self._quoted = False
+        self._rest = b""
+        self._header = b""
+        self._names: list[str] = []
+        self._separator = b","
+        self._day_at = -1
+        self._edge = b""
+        self._again = re.compile(b"")
+        self._rows = 0
+
+    def add(self, piece: bytes) -> None:
+        """Read on; the first record is the header."""
+        if self._names:
+            self._read(piece)
+            return
+        self._header += piece
+        end = _end_of_record(self._header)
+        if end:
+            header, rest = self._header[:end], self._header[end:]
+            self._begin(header)
+            self._read(rest)
+        elif len(self._header) > _LONGEST_HEADER:
+            raise _other("csv", "its first line is not a header row")
+
+    def content(self) -> Content:
+        """Return the rows after the last piece."""
+        if not self._names and not self._header.strip():
+            return Content(0, "it is empty")
+        if not self._names:
+            self._begin(self._header)
+        if self._quoted:
+            raise _incomplete(f"record {self._rows + 1} ends inside quotes")
+        is_closed = not self._rest.strip(b"\r")
+        self._refuse_header(b"\n")
+        self._count([self._rest] if self._rest else [])
+        if not self._rows and any(name != name.strip() for name in self._names):
+            raise _other("csv", "its first line is not a header row")
+        return Content(self._rows, is_closed=is_closed)
+
+    def _begin(self, header: bytes) -> None:
+        self._header = header = header.rstrip(b"\r\n")
+        outside = b"".join(header.split(b'"')[::2])
+        self._separator = max(_SEPARATORS, key=outside.count)
+        try:
+            lines = [header.decode()]
+            (self._names,) = csv.reader(lines, delimiter=self._separator.decode(), strict=True)
+        except (UnicodeDecodeError, ValueError, csv.Error):
+            self._names = []
+        if not _is_header(self._names):
+            raise _other("csv", "its first line is not a header row")
+        self._day_at = self._names.index(_DAY_COLUMN) if _DAY_COLUMN in self._names else -1
+        # A service that joins several files may forget to leave out their headers.
+        again = rb"\n(?:\xef\xbb\xbf)?" + re.escape(header) + rb"\r?\n"
+        self._again, self._edge = re.compile(again), b"\n"
+
+    def _read(self, piece: bytes) -> None:
+        self._refuse_header(piece)
+        parts = piece.split(b'"')
+        self._rest += b"".join(parts[self._quoted :: 2])
+        self._quoted ^= len(parts) % 2 == 0
+        *lines, self._rest = self._rest.split(b"\n")
+        if len(self._rest) > _LONGEST_RECORD:
+            raise _incomplete("it has no line ends")
+        self._count(lines)
+
+    def _refuse_header(self, piece: bytes) -> None:
+        text = self._edge + piece
+        if self._again.search(text):
+            raise DownloadError(
+                "The file has its header row twice.", remedy="Report it to the service."
+            )
+        self._edge = text[-len(self._header) - 6 :]
+
+    def _count(self, lines: list[bytes]) -> None:
+        separators = len(self._names) - 1
+        counts = [line.count(self._separator) for line in lines]
+        if counts.count(separators) < len(lines):
+            # An empty line is no record.
+            lines = [line for line in lines if line.strip(b"\r")]
+            for number, line in enumerate(lines, self._rows + 1):
+                fields = line.count(self._separator) + 1
+                if fields != len(self._names):
+                    expected = f"the header has {len(self._names)}"
+                    raise _incomplete(f"record {number} has {fields} fields, but {expected}")
+        self._rows += len(lines)
+        if self._day_at >= 0:
+            for line in (*lines[:1], *lines[-1:]):
+                _check_day(line.split(self._separator)[self._day_at], self._ordered)
+
+
+def _end_of_record(text: bytes) -> int:
+    """Return where the first record ends, after its line end; 0 if that has not come."""
+    end = text.find(b"\n") + 1
+    while end and text.count(b'"', 0, end) % 2:
+        end = text.find(b"\n", end) + 1
+    return end
+
+
+def _is_header(names: list[str]) -> bool:
+    """Return whether the cells of a first record can be names: several, distinct, no values.
+
+    One may be empty: that of a column of line numbers.
+    """
+    is_name = not any(_VALUE.fullmatch(name.strip()) for name in names)
+    return 1 < len(names) == len(set(names)) and is_name
+
+
+def _check_day(text: bytes, ordered: Ordered) -> None:
+    day = _DAY.fullmatch(text.strip())
+    if day and not str(ordered.start) <= day[1].decode() <= str(ordered.end):
+        raise DownloadError(
+            f"The file has events of {day[1].decode()}, but {ordered.start} to {ordered.end} was "
+            "ordered.",
+            remedy="Order it again, or report it to the service.",
+        )
+
+
+class _Dated(msgspec.Struct):
+    event_date: msgspec.Raw = msgspec.Raw()
+
+
+_OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_VALID = msgspec.json.Decoder(msgspec.Raw)
+_DATED = msgspec.json.Decoder(_Dated)
+
+
+def _read_lines(file: BinaryIO, ordered: Ordered) -> Content:
+    """Count JSON lines; each must be one object."""
+    rows, rest, first, last = 0, b"", b"", b""
+    for piece in _text(file, ordered):
+        *lines, rest = (rest + piece).split(b"\n")
+        if len(rest) > _LONGEST_RECORD:
+            raise _incomplete("it has no line ends")
+        lines = _objects(lines, rows, ordered)
+        rows, first, last = rows + len(lines), first or b"".join(lines[:1]), (lines or [last])[-1]
+    lines = _objects([rest], rows, ordered)
+    rows, first, last = rows + len(lines), first or b"".join(lines), (lines or [last])[-1]
+    if not rows:
+        return Content(0, "it is empty")
+    # A service that fails while it writes may end the file with its error.
+    names = _OBJECT.decode(last)
+    error = stated_error([{name: parse(bytes(names[name])) for name in names if _is_error(name)}])
+    if error and rows > 1 and not names.keys() & _OBJECT.decode(first).keys():
+        raise _incomplete("its last line is an error")
+    return Content(rows, "its only line has an error" if error and rows == 1 else "")
+
+
+def _is_error(name: str) -> bool:
+    return fold(name) in {"error", "errors"}
+
+
+def _objects(lines: list[bytes], rows: int, ordered: Ordered) -> list[bytes]:
+    """Return the lines that are not empty, each of which must be a JSON object."""
+    lines = [line for line in lines if line.strip()]
+    for number, line in enumerate(lines, rows + 1):
+        try:
+            line.decode()
+            _VALID.decode(line)
+            is_object = line.lstrip().startswith(b"{")
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            is_object = False
+        if not is_object:
+            if number == 1:
+                raise _other(ordered.format, "its first line is not a JSON object")
+            raise _incomplete(f"line {number} is not a JSON object")
+    for line in (*lines[:1], *lines[-1:]):
+        _check_day(bytes(_DATED.decode(line).event_date), ordered)
+    return lines
+
+
+def _read_parquet(file: BinaryIO, ordered: Ordered) -> Content:
+    """Check the footer, which comes last and says where everything else is."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    begins = file.read(len(_PARQUET)) == _PARQUET
+    if not begins:
+        raise _other("parquet", "its first bytes are not PAR1")
+    file.seek(max(size - _FOOTER_END, 0))
+    end = file.read()
+    footer = size - _FOOTER_END - int.from_bytes(end[:4], "little")
+    if not end.endswith(_PARQUET) or footer < len(_PARQUET):
+        raise _incomplete("its footer is missing")
+    try:
+        from pyarrow import ArrowException
+        from pyarrow.parquet import read_metadata
+    except ImportError:
+        return Content(None)
+    try:
+        file.seek(0)
+        metadata = read_metadata(file)
+    except (ArrowException, OSError):
+        raise _incomplete("its footer cannot be read") from None
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    for group in groups:
+        for number in range(group.num_columns):
+            column = group.column(number)
+            begin = column.dictionary_page_offset or column.data_page_offset
+            if begin + column.total_compressed_size > footer:
+                raise _incomplete("it is shorter than its footer says")
+            if column.path_in_schema == _DAY_COLUMN and column.is_stats_set:
+                for value in (column.statistics.min, column.statistics.max):
+                    _check_day(str(value).encode(), ordered)
+    return Content(metadata.num_rows)
+
+
+def _read_other(file: BinaryIO, ordered: Ordered) -> Content:
+    """Check what every format has: some bytes, the end of gzip, and of JSON both ends."""
+    begin = end = b""
+    for piece in _pieces(file, ordered):
+        begin, end = begin or piece.lstrip()[:1], (end + piece).rstrip()[-1:]
+    if not begin:
+        raise _other(ordered.format, "it is empty")
+    if fold(ordered.format) == "json" and (begin, end) not in {(b"[", b"]"), (b"{", b"}")}:
+        raise _other("json", "it is not one JSON document")
+    return Content(None)
