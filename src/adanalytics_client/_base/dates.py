@@ -20,7 +20,10 @@ zone, the value is read as UTC.
 """
 
 LATENESS = timedelta(hours=2)
-"""How long after its end an hour may still get events: the service loads its logs by the hour."""
+"""How long after its end an hour may still get events.
+
+The service's data are about an hour old, and come in hourly batches.
+"""
 
 # date.fromisoformat alone would also accept 2026-W03-4.
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}|\d{8}", re.ASCII)

@@ -19,16 +19,21 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Literal
 
-from adanalytics_client._base.dates import LATENESS, days_between
+from adanalytics_client._base.dates import days_between
 from adanalytics_client._base.effects import Operation
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._call.lists import dates
 from adanalytics_client._call.session import Session
-from adanalytics_client._events.counts import request_counts
-from adanalytics_client._events.page import EventId, FetchedPage
-from adanalytics_client._events.paging import Cursor
+from adanalytics_client._events.counts import (
+    NotCounted,
+    first_open_day,
+    request_counts,
+    request_place,
+    request_places,
+    request_total,
+)
+from adanalytics_client._events.page import EventId
 from adanalytics_client._events.plan import Plan, Slice
-from adanalytics_client._events.reader import PageReader
 from adanalytics_client._events.resume import Position
 from adanalytics_client._events.slice import SliceEnd, Tail
 from adanalytics_client.errors import AdAnalyticsError, ProtocolError, StatusError
@@ -245,10 +250,6 @@ class PullCheck:
         return sorted(spans.values(), key=lambda span: span.start)
 
 
-class _NotCounted(Exception):
-    """A request for the count failed."""
-
-
 def compare(session: Session, pull: Comparison) -> Operation[tuple[Span, ...]]:
     """Compare a pull with the service's count; return the spans whose slices to read on.
 
@@ -263,7 +264,7 @@ def compare(session: Session, pull: Comparison) -> Operation[tuple[Span, ...]]:
                 differing = yield from _compare_range(session, pull)
             else:
                 yield from _compare_hour(session, pull, pull.hour)
-        except _NotCounted as error:
+        except NotCounted as error:
             if pull.refusal is not None:
                 raise pull.refusal from None
             _LOG.warning("The events of %s were not compared with a count: %s", pull, error)
@@ -273,15 +274,15 @@ def compare(session: Session, pull: Comparison) -> Operation[tuple[Span, ...]]:
 
 
 def _compare_range(session: Session, pull: Comparison) -> Operation[tuple[Span, ...]]:
-    first_open = _first_open_day(session)
-    total = yield from _count(session, pull.start, pull.end)
+    first_open = first_open_day(session)
+    total = yield from request_total(session, pull.start, pull.end)
     is_open = pull.end >= first_open
     if total == pull.events:
         if not is_open:
             yield from _check_parameters(session, pull, total)
         return ()
     if total is None or total < pull.events:
-        places = yield from _places(session, pull, pull.events)
+        places = yield from request_places(session, Slice(pull.start, pull.end), pull.events)
         if places is None and total is None:
             return (yield from _compare_with_summary(session, pull, first_open))
         has_last, has_more = places or (False, False)
@@ -301,7 +302,7 @@ def _compare_range(session: Session, pull: Comparison) -> Operation[tuple[Span, 
         pull = replace(
             pull, end=closed[-1].end, spans=closed, events=sum(span.events for span in closed)
         )
-    total = yield from _count(session, pull.start, pull.end)
+    total = yield from request_total(session, pull.start, pull.end)
     if total is None or total == pull.events:
         return ()
     differing = yield from _differing(session, pull.spans, total)
@@ -328,8 +329,8 @@ def _check_parameters(session: Session, pull: Comparison, total: int) -> Operati
         ProtocolError: when it ignores one of them.
     """
     if not pull.has_end and pull.start < pull.end:
-        before = yield from _count(session, pull.start, pull.end - timedelta(1))
-        last = yield from _count(session, pull.end, pull.end)
+        before = yield from request_total(session, pull.start, pull.end - timedelta(1))
+        last = yield from request_total(session, pull.end, pull.end)
         if before is not None and last is not None and before + last != total:
             raise ProtocolError(
                 f"The service counts {counted(total, 'event')} in {pull}, {before:,} without the "
@@ -337,7 +338,7 @@ def _check_parameters(session: Session, pull: Comparison, total: int) -> Operati
                 remedy="Ask the service whether end_date belongs to the range, or pull by days.",
             )
     if pull.is_blind:
-        page = yield from _read(session, Slice(pull.start, pull.end), total + 1)
+        page = yield from request_place(session, Slice(pull.start, pull.end), total + 1)
         if len(page):
             raise ProtocolError(
                 f"The service counts {counted(total, 'event')} in {pull}, but has an event at "
@@ -362,7 +363,7 @@ def _differing(
         middle = len(spans) // 2
         for half in (spans[middle:], spans[:middle]):
             # Both: a service that ignores `end_date` counts neither half as the rest of the other.
-            count = yield from _count(session, half[0].start, half[-1].end)
+            count = yield from request_total(session, half[0].start, half[-1].end)
             counts += 1
             if len(half) > 1 or count != half[0].events:
                 parts.append((half, count or 0))
@@ -385,11 +386,11 @@ def _different(
 
 def _compare_hour(session: Session, pull: Comparison, hour: int) -> Operation[None]:
     """Check that the service does not ignore the hour: then the days have no other events."""
-    total = yield from _count(session, pull.start, pull.end)
+    total = yield from request_total(session, pull.start, pull.end)
     if total != pull.events:
         return
     other = (hour + 1) % 24
-    page = yield from _read(session, Slice(pull.start, pull.end, other), 1)
+    page = yield from request_place(session, Slice(pull.start, pull.end, other), 1)
     if page.signals.total == total:
         raise ProtocolError(
             f"The service counts {counted(total, 'event')} in {pull}, as many as in hour {hour} "
@@ -409,7 +410,7 @@ def _look_for_days(session: Session, pull: Comparison) -> Operation[None]:
     except AdAnalyticsError as error:
         _LOG.info("%s has no events; whether it has data is not known: %s", pull, error.message)
         return
-    first_open = _first_open_day(session)
+    first_open = first_open_day(session)
     days = sorted(day for day in listed if pull.start <= day <= pull.end and day < first_open)
     if days:
         raise ProtocolError(
@@ -434,38 +435,3 @@ def _compare_with_summary(
     if total > pull.events:
         raise _different(pull, f"at least {counted(total, 'event')}", pull.events, [])
     return ()
-
-
-def _first_open_day(session: Session) -> date:
-    """Return the first day of which events may still arrive."""
-    return (session.config.service.now(session.clock.time()) - LATENESS).date()
-
-
-def _count(session: Session, start: date, end: date) -> Operation[int | None]:
-    """Request the number of events of some days; None if the service does not state it."""
-    page = yield from _read(session, Slice(start, end), 1)
-    return page.signals.total if len(page) or page.signals.total is not None else 0
-
-
-def _places(session: Session, pull: Comparison, events: int) -> Operation[tuple[bool, bool] | None]:
-    """Return whether an event is at place `events`, and whether one is behind it.
-
-    None means that the service does not tell: it refuses such pages, or ignores `per_page`.
-    """
-    days = Slice(pull.start, pull.end)
-    pages = []
-    for place in (events, events + 1) if events else (1,):
-        page = yield from _read(session, days, place)
-        if page.refusal is not None or len(page) > 1:
-            return None
-        pages.append(page)
-    has_last = not events or len(pages[0]) == 1
-    return has_last, len(pages[-1]) == 1
-
-
-def _read(session: Session, days: Slice, number: int) -> Operation[FetchedPage]:
-    """Request one event, with the total of its query."""
-    try:
-        return (yield from PageReader(1, begun=True).read(session, Cursor(days, number)))
-    except AdAnalyticsError as error:
-        raise _NotCounted(error.message) from None

@@ -1,13 +1,14 @@
 """The numbers of events that the service states: of each day, and of a range."""
 
-import logging
 from collections.abc import Mapping
 from datetime import date
 from typing import TYPE_CHECKING, TypeVar
 
+from adanalytics_client._base.dates import LATENESS
 from adanalytics_client._base.effects import Operation
 from adanalytics_client._call.lists import summary
 from adanalytics_client._call.session import Session
+from adanalytics_client._events.page import FetchedPage
 from adanalytics_client._events.paging import Cursor
 from adanalytics_client._events.plan import Slice
 from adanalytics_client._events.reader import PageReader
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from adanalytics_client.models import Summary
 
 T = TypeVar("T")
-
-_LOG = logging.getLogger("adanalytics_client")
 
 DayCounts = Mapping[date, int]
 """Events by day, without filtered ones; a day that is missing has none."""
@@ -59,19 +58,51 @@ def optional(operation: Operation[T]) -> Operation[T | None]:
         return None
 
 
-def count_range(session: Session, start: date, end: date) -> Operation[int | None]:
-    """Request the total of a range with one page of one event.
+class NotCounted(Exception):
+    """A request for the service's count failed; the text says why."""
 
-    Returns:
-        The number of events of all days from `start` to `end`; None if the service does not state
-        it or the request fails, which is logged.
+
+def first_open_day(session: Session) -> date:
+    """Return the first day of which events may still arrive."""
+    return (session.config.service.now(session.clock.time()) - LATENESS).date()
+
+
+def request_total(session: Session, start: date, end: date) -> Operation[int | None]:
+    """Request the number of events of some days; None if the service does not state it.
+
+    Raises:
+        NotCounted: when the request fails.
     """
-    whole = Slice(start, end)
+    page = yield from request_place(session, Slice(start, end), 1)
+    return page.signals.total if len(page) or page.signals.total is not None else 0
+
+
+def request_places(
+    session: Session, days: Slice, events: int
+) -> Operation[tuple[bool, bool] | None]:
+    """Return whether an event is at place `events`, and whether one is behind it.
+
+    None means that the service does not tell: it refuses such pages, or ignores `per_page`.
+
+    Raises:
+        NotCounted: when a request fails.
+    """
+    pages = []
+    for place in (events, events + 1) if events else (1,):
+        page = yield from request_place(session, days, place)
+        if page.refusal is not None or len(page) > 1:
+            return None
+        pages.append(page)
+    return not events or len(pages[0]) == 1, len(pages[-1]) == 1
+
+
+def request_place(session: Session, days: Slice, place: int) -> Operation[FetchedPage]:
+    """Request the event at a place of some days, which is a page of one event.
+
+    Raises:
+        NotCounted: when the request fails.
+    """
     try:
-        page = yield from PageReader(per_page=1).read(session, Cursor(whole))
+        return (yield from PageReader(1, begun=True).read(session, Cursor(days, place)))
     except AdAnalyticsError as error:
-        _LOG.warning("%s was not compared with the service's count: %s", whole, error.message)
-        return None
-    if page.signals.total is None:
-        _LOG.warning("%s was not compared: the service states no count", whole)
-    return page.signals.total
+        raise NotCounted(error.message) from None

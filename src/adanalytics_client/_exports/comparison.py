@@ -2,25 +2,23 @@
 
 import logging
 from collections.abc import Sequence
-from datetime import UTC, datetime, time, timedelta
 
 from adanalytics_client._base.effects import Operation
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._call.session import Session
 from adanalytics_client._events.check import Check
-from adanalytics_client._events.counts import count_range
+from adanalytics_client._events.counts import (
+    NotCounted,
+    first_open_day,
+    request_places,
+    request_total,
+)
+from adanalytics_client._events.plan import Slice
 from adanalytics_client._exports.content import Content
 from adanalytics_client._exports.status import ExportOrder, ExportStatus
 from adanalytics_client.errors import DownloadError
 
 _LOG = logging.getLogger("adanalytics_client")
-
-LATENESS = timedelta(hours=2)
-"""How long after its end a day may still get events: hourly batches arrive after about an hour."""
-
-# Elasticsearch counts no further unless it is told to:
-# https://www.elastic.co/docs/reference/elasticsearch/rest-apis/search-rest-api (track_total_hits)
-_CAPPED_COUNT = 10_000
 
 
 def compare(
@@ -55,24 +53,26 @@ def compare(
 
 def _count(session: Session, order: ExportOrder, total: int) -> Operation[int | None]:
     """Return the service's count, checked against the rows; None if it has none to compare."""
-    count: int | None = None
-    # The service may load events between the export and the first count.
-    for _ in range(2):
-        count = yield from count_range(session, order.start, order.end)
-        if count in {None, total}:
-            return count
-        if _may_grow(session, order):
-            _LOG.info("The export has %d events, and the service counts %s by now.", total, count)
-            return count
-    if count == _CAPPED_COUNT < total:
-        _LOG.warning("The export has %d events; the service counts no more than %d.", total, count)
+    days, count = Slice(order.start, order.end), 0
+    try:
+        # The service may load events between the export and the first count.
+        for _ in range(2):
+            stated = yield from request_total(session, order.start, order.end)
+            if stated is None or stated == total:
+                return stated
+            count = stated
+            if order.end >= first_open_day(session):
+                text = "The export has %d events, and the service counts %d by now."
+                _LOG.info(text, total, count)
+                return count
+        if count < total and (yield from request_places(session, days, total)) == (True, False):
+            text = "The service counts %d events in %s, but lists the %d of the export."
+            _LOG.warning(text, count, days, total)
+            return total
+    except NotCounted as error:
+        _LOG.warning("%s was not compared with the service's count: %s", days, error)
         return None
     raise _differing(total, f"the service counts {count:,} from {order.start} to {order.end}")
-
-
-def _may_grow(session: Session, order: ExportOrder) -> bool:
-    now = datetime.fromtimestamp(session.clock.time(), tz=UTC)
-    return now - LATENESS - timedelta(days=1) < datetime.combine(order.end, time(), UTC)
 
 
 def _differing(total: int, other: str) -> DownloadError:

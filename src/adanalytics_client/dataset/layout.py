@@ -9,17 +9,13 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Literal, Self
 
+from adanalytics_client._base.dates import LATENESS
+
 PartFormat = Literal["parquet", "jsonl", "csv"]
 """The format of a dataset's files; all files have the same format."""
 
 TableFormat = Literal["delta", "iceberg"]
 """The format of a table that lists the files of a dataset."""
-
-LATENESS = timedelta(hours=2)
-"""How long after its end an hour still counts as open.
-
-The service's data are about an hour old, and come in hourly batches.
-"""
 
 DATA = "data"
 OURS = "_adanalytics"
