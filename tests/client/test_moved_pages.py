@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import date
 from pathlib import Path
@@ -16,10 +16,14 @@ from hypothesis import strategies as st
 from tests.client.raw_events import raw_rows
 
 from adanalytics_client import Observer, PageDrift, SeenEvents
+from adanalytics_client._events.check import PullCheck
 from adanalytics_client._events.fanout import PageFanout
 from adanalytics_client._events.page import FetchedPage
-from adanalytics_client._events.paging import Cursor, Signals
+from adanalytics_client._events.paging import Cursor, following
 from adanalytics_client._events.plan import make_plan
+from adanalytics_client._events.resume import Position
+from adanalytics_client._events.slice import SliceRules
+from adanalytics_client._shapes.page import Signals
 from adanalytics_client.errors import ConfigurationError, ProtocolError
 from adanalytics_server.local import LocalServer, Sample
 
@@ -137,20 +141,28 @@ def test_pages_without_a_new_event_are_an_error(
     assert len(stand_in.asked) <= 5
 
 
-def test_events_without_an_id_that_come_in_another_order_end_a_slice(
+def test_events_without_an_id_end_a_slice_by_its_total(
     variant: Variant, stand_in: StandIn, say: type[Say]
 ) -> None:
     def script(asked: Asked) -> Say:
         page = int(asked.query["page"])
-        if page > 9:
-            return say(status=404)
         found = [{"n": (at + page) % 10} for at in range(10)]
         return say({"events": found, "total": 20, "has_more": True})
 
     stand_in.script = script
-    with pytest.raises(ProtocolError, match="Pages 2 to 4 of 2026-01-15 contain no new event"):
+    with pytest.raises(ProtocolError, match="counts 20 events in 2026-01-15, but 30 arrived"):
         variant.rows(DAY, split="none")
-    assert len(stand_in.asked) == 4
+    assert len(stand_in.asked) == 3
+
+
+def test_pages_without_an_end_are_bounded(
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
+) -> None:
+    """Neither a total nor an id shows that they are the same; the quota of an hour is the bound."""
+    stand_in.script = lambda _: say({"events": [{"served_at": len(stand_in.asked)}]})
+    with pytest.raises(ProtocolError, match="more than 20 pages and states no total"):
+        open_variant(limit=20).rows(DAY, split="none")
+    assert len(stand_in.asked) == 20
 
 
 def test_events_that_come_twice_are_handed_out_once(
@@ -169,7 +181,7 @@ def test_few_ids_are_kept_of_a_slice_that_is_not_asked_again(
     on_drift: str,
     found: str,
 ) -> None:
-    monkeypatch.setattr("adanalytics_client._events.drift.MOST_IDS", {"raise": 100, "warn": 4})
+    monkeypatch.setattr("adanalytics_client._events.slice.MOST_IDS", {"raise": 100, "warn": 4})
     pages_of(stand_in, say, rows(*"abc"), rows(*"cde"), rows(*"afg"), beside={"total": 7})
     assert variant.rows(DAY, split="none", per_page=3, on_drift=on_drift) == rows(*found)
 
@@ -332,22 +344,23 @@ def test_a_later_page_without_a_body_is_an_error(
 def test_a_slice_is_asked_three_times_at_most(
     variant: Variant, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
 ) -> None:
-    stand_in.says(say({"events": rows("a"), "total": 2, "has_more": False}))
+    pages_of(stand_in, say, rows("a"), [], beside={"total": 2, "has_more": False})
     with pytest.raises(
         ProtocolError, match="counts 2 events in 2026-01-15, but 1 arrived"
     ) as caught:
         variant.rows(DAY, split="none")
     assert 'on_drift="warn"' in str(caught.value)
-    assert len(stand_in.asked) == 3
+    assert len(stand_in.asked) == 6
     assert variant.rows(DAY, split="none", on_drift="warn") == rows("a")
-    assert len(stand_in.asked) == 4
+    assert len(stand_in.asked) == 8
 
 
 def test_no_advice_to_pull_again_while_that_happens(
     open_variant: OpenVariant, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
 ) -> None:
-    def script(_: Asked) -> Say:
+    def script(asked: Asked) -> Say:
         found = rows("a") if len(stand_in.asked) == 1 else rows(*"ab")
+        found = [] if asked.query["page"] == "2" else found
         return say({"events": found, "total": 2, "has_more": False})
 
     stand_in.script = script
@@ -360,11 +373,11 @@ def test_no_advice_to_pull_again_while_that_happens(
 def test_a_slice_without_ids_is_not_asked_again(
     variant: Variant, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
 ) -> None:
-    stand_in.says(say({"events": [{"n": 1}], "total": 2, "has_more": False}))
+    pages_of(stand_in, say, [{"n": 1}], [], beside={"total": 2, "has_more": False})
     with pytest.raises(ProtocolError, match="not known which are missing"):
         variant.rows(DAY, split="none")
-    assert len(stand_in.asked) == 1
-    assert "Page 1 of 2026-01-15 is the last;" in caplog.text
+    assert len(stand_in.asked) == 2
+    assert "Page 2 of 2026-01-15 is the last;" in caplog.text
 
 
 def test_pages_of_a_slice_that_is_asked_again_go_on_from_their_tokens(
@@ -403,9 +416,17 @@ def test_on_drift_is_checked(variant: Variant, stand_in: StandIn) -> None:
     assert stand_in.asked == []
 
 
-def fetched(ids: list[str], *, more: bool, total: int | None = None) -> FetchedPage:
+def fetched(cursor: Cursor, ids: list[str], *, more: bool, total: int | None = None) -> FetchedPage:
     found = raw_rows(b'{"event_id":"%b"}' % each.encode() for each in ids)
-    return FetchedPage(found, Signals(more, total=total)).identified()
+    says = Signals(total=total, further="has_more: true" if more else "")
+    return FetchedPage(found, says, following(cursor, len(ids), says, 10_000)).with_keys()
+
+
+def fanout_of(report: Callable[[PageDrift], None]) -> PageFanout:
+    """A pull of one day in one query."""
+    plan = make_plan(date(2026, 1, 15), date(2026, 1, 15), split="none")
+    check = PullCheck(plan, Position(plan.slices, plan.ranges), check="none")
+    return PageFanout(plan, concurrency=1, check=check, rules=SliceRules(), report=report)
 
 
 @settings(max_examples=150, deadline=None)
@@ -422,13 +443,13 @@ def test_no_event_comes_twice_and_none_is_missing_where_totals_are_stated(
     """Events arrive in front of all others between the pages of the first attempt."""
     stored, waiting = [f"e{number}" for number in range(count)], list(arrivals)
     came, drifts = list[str](), list[PageDrift]()
-    plan = make_plan(date(2026, 1, 15), date(2026, 1, 15), split="none")
-    fanout = PageFanout(plan, concurrency=1, ordered=True, report=drifts.append)
+    fanout = fanout_of(drifts.append)
     while not fanout.finished:
         if isinstance(cursor := fanout.start(), Cursor):
             end = cursor.number * size
             more, total = end < len(stored), len(stored) if totals else None
-            fanout.settle(cursor, fetched(stored[end - size : end], more=more, total=total))
+            page = fetched(cursor, stored[end - size : end], more=more, total=total)
+            fanout.settle(cursor, page)
             # A whole page of arrivals would make the next page the same as this one.
             new = min(waiting.pop(0), size - 1) if waiting and not cursor.attempt else 0
             stored[:0] = [f"late{len(stored)}-{number}" for number in range(new)]
@@ -451,13 +472,12 @@ def test_late_events_anywhere_on_a_page_are_noticed(late: int, behind: int) -> N
     first = [f"e{number}" for number in range(1000)]
     second = [*(f"late{number}" for number in range(late)), *first[-behind:]][-late:]
     second += [f"n{number}" for number in range(1000 - len(second))]
-    plan = make_plan(date(2026, 1, 15), date(2026, 1, 15), split="none")
     drifts, came = list[PageDrift](), list[str]()
-    fanout = PageFanout(plan, concurrency=1, ordered=True, report=drifts.append)
+    fanout = fanout_of(drifts.append)
     for ids, more in ((first, True), (second, False)):
         cursor = fanout.start()
-        assert cursor is not None
-        fanout.settle(cursor, fetched(ids, more=more))
+        assert isinstance(cursor, Cursor)
+        fanout.settle(cursor, fetched(cursor, ids, more=more))
         ready = fanout.ready()
         assert ready is not None
         came += [row["event_id"] for row in ready.page.rows.rows()]
@@ -489,10 +509,7 @@ def test_events_that_come_at_the_end_are_no_drift(
 def test_events_that_go_while_they_are_read_move_others(
     variant: Variant, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
 ) -> None:
-    """An hour that is replaced by less: what moved up to pages that were read is asked again.
-
-    Its old events are gone, but were handed on.
-    """
+    """An hour that is replaced by less: its old events are gone, but were handed on."""
     stored = [f"e{at}" for at in range(6)]
 
     def script(asked: Asked) -> Say:
@@ -501,9 +518,8 @@ def test_events_that_go_while_they_are_read_move_others(
         return say({"events": rows(*stored[page * 2 - 2 : page * 2]), "total": len(stored)})
 
     stand_in.script = script
-    assert variant.rows(DAY, split="none") == rows("e0", "e1", "e4", "e5", "e2", "e3")
-    assert len(stand_in.asked) == 4
-    assert "counts 4 events, but 6 arrived; the data changed meanwhile" in caplog.messages[-1]
+    with pytest.raises(ProtocolError, match="counts 6 events in 2026-01-15, but 4 arrived"):
+        variant.rows(DAY, split="none")
 
 
 def test_events_without_an_id_are_never_left_out(
@@ -511,7 +527,8 @@ def test_events_without_an_id_are_never_left_out(
 ) -> None:
     def script(asked: Asked) -> Say:
         page = int(asked.query["page"])
-        return say({"events": [{"n": 1}, {"n": page}, {"n": 1}], "has_more": page < 3})
+        found = [{"n": 1}, {"n": page}, {"n": 1}] if page < 4 else []
+        return say({"events": found, "has_more": page < 3})
 
     stand_in.script = script
     assert len(variant.rows(DAY, split="none")) == 9
@@ -527,7 +544,7 @@ def test_ids_that_are_numbers_are_ids(
         page = int(asked.query["page"])
         stored[:0] = [99] if page == 2 else []
         found = rows(*map(form, stored[page * 2 - 2 : page * 2]))
-        return say({"events": found, "has_more": page * 2 < len(stored)})
+        return say({"events": found, "total": len(stored) - 1})
 
     stand_in.script = script
     drifts = Drifts()
@@ -551,7 +568,8 @@ def test_pages_that_differ_in_little_are_two(
 ) -> None:
     def script(asked: Asked) -> Say:
         number = int(asked.query["page"])
-        return say({"events": [event(number, at) for at in range(1000)], "has_more": number < 3})
+        found = [event(number, at) for at in range(1000 if number < 4 else 0)]
+        return say({"events": found, "has_more": number < 3})
 
     stand_in.script = script
     assert len(variant.rows(DAY, split="none", per_page=1000)) == 3000

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import threading
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING
@@ -25,14 +26,17 @@ from adanalytics_client import (
     WaitStarted,
 )
 from adanalytics_client._base.quantities import in_bytes, in_minutes
+from adanalytics_client._events.check import PullCheck
 from adanalytics_client._events.fanout import PageFanout
 from adanalytics_client._events.page import FetchedPage
-from adanalytics_client._events.paging import Cursor, Signals
+from adanalytics_client._events.paging import Cursor
 from adanalytics_client._events.plan import make_plan
 from adanalytics_client._events.resume import Position
+from adanalytics_client._events.slice import SliceRules
 from adanalytics_client._progress.display import Display
 from adanalytics_client._progress.drawing import Drawing, Line
 from adanalytics_client._progress.progress import Progress, joined
+from adanalytics_client._shapes.page import Signals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -121,7 +125,8 @@ def pages_of_hours(
     A request takes 0.4 s, and its bytes. The first page, which is not used, takes 1.5 s.
     """
     plan, hourly = make_plan(DAY, DAY, split="auto"), make_plan(DAY, DAY)
-    fanout = PageFanout(plan, concurrency=4, ordered=True, announce=announce)
+    check = PullCheck(plan, Position(plan.slices, plan.ranges), check="none")
+    fanout = PageFanout(plan, concurrency=4, check=check, rules=SliceRules(), announce=announce)
     requests = sum(-(-size // 10_000) for size in sizes)
     planned = PullPlanned(24, requests, sum(sizes))
     first, clock.now = fanout.start(), clock.now + 1.5
@@ -138,7 +143,8 @@ def pages_of_hours(
         now, hour, cursor, taken = heappop(flying)
         left = sizes[hour] - (cursor.number - 1) * 10_000
         rows = raw_rows([f'{{"event_id": "{hour}-{cursor.number}"}}'.encode()])
-        fanout.settle(cursor, FetchedPage(rows, Signals(more=left > 10_000)).identified())
+        ahead = replace(cursor, number=cursor.number + 1) if left > 10_000 else None
+        fanout.settle(cursor, FetchedPage(rows, Signals(), ahead).with_keys())
         yield now, taken, PageReceived(f"hour {hour}", cursor.number, min(10_000, left))
 
 
