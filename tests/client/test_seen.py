@@ -39,7 +39,7 @@ def test_overlapping_pulls(variant: Variant, pages_of_two: StandIn) -> None:
     seen = pickle.loads(pickle.dumps(seen))
     assert variant.rows(SECOND, split="none", seen=seen) == [{"nameless": SECOND}]
     assert (seen.repeated, seen.forgotten) == (5, 0)
-    assert len(pages_of_two.asked) == 9
+    assert len(pages_of_two.asked) == 12
     assert f"{FIRST} 1" in seen
     assert "another" not in seen
 
@@ -51,7 +51,7 @@ def test_every_form_leaves_out_the_same(
         return SeenEvents([f"{FIRST} {number}" for number in (2, 3, 4)])
 
     def query() -> Any:
-        return variant.client.events(FIRST, split="none", seen=seen())
+        return variant.client.events(FIRST, split="none", check="none", seen=seen())
 
     left = [f"{FIRST} 1", f"{FIRST} 5", None]
     assert [row.get("event_id") for row in variant.all_of(query().rows())] == left
@@ -60,8 +60,8 @@ def test_every_form_leaves_out_the_same(
     assert variant.on(query(), "write", tmp_path / "x.jsonl") == 3
     lines = [json.loads(line) for line in (tmp_path / "x.jsonl").read_text().splitlines()]
     assert [line.get("event_id") for line in lines] == left
-    assert [len(page) for page in variant.all_of(query().pages())] == [1, 0, 2]
-    assert [len(page) for page in variant.all_of(query().text_pages())] == [1, 0, 2]
+    assert [len(page) for page in variant.all_of(query().pages())] == [1, 0, 2, 0]
+    assert [len(page) for page in variant.all_of(query().text_pages())] == [1, 0, 2, 0]
 
 
 def test_max_events_counts_what_is_left(variant: Variant, pages_of_two: StandIn) -> None:
@@ -70,7 +70,7 @@ def test_max_events_counts_what_is_left(variant: Variant, pages_of_two: StandIn)
     wanted = [f"{FIRST} 4", f"{FIRST} 5", None, f"{SECOND} 1"]
     assert [row.get("event_id") for row in rows] == wanted
     assert f"{SECOND} 2" not in seen, "it came on the page, but was not handed out"
-    assert len(pages_of_two.asked) == 4
+    assert len(pages_of_two.asked) == 5
     assert {asked.query["per_page"] for asked in pages_of_two.asked} == {"10000"}
 
 
@@ -85,7 +85,7 @@ def test_a_token_and_what_was_seen(variant: Variant, pages_of_two: StandIn) -> N
 def test_events_that_a_loop_did_not_reach_come_again(pages_of_two: StandIn) -> None:
     seen = SeenEvents()
     with Client(pages_of_two.url, api_key="k", partner="acme") as client:
-        query = client.events(FIRST, split="none", seen=seen)
+        query = client.events(FIRST, split="none", check="none", seen=seen)
         with closing(query.rows()) as rows:
             began = [next(rows)["event_id"] for _ in range(3)]
         assert began == [f"{FIRST} {number}" for number in (1, 2, 3)]
@@ -102,7 +102,7 @@ def test_a_file_that_was_not_finished_counts_for_nothing(
     pages_of_two.script = lambda asked: (
         say(status=400) if asked.query["page"] == "3" else script(asked)
     )
-    query = variant.client.events(FIRST, split="none", seen=seen)
+    query = variant.client.events(FIRST, split="none", check="none", seen=seen)
     with pytest.raises(errors.InvalidRequest):
         variant.on(query, "write", tmp_path / "x.jsonl")
     with pytest.raises(errors.InvalidRequest):
@@ -158,12 +158,12 @@ def test_ids_that_are_numbers(variant: Variant, stand_in: StandIn, say: type[Say
     assert (len(seen), seen.repeated, 2 in seen, "2" in seen) == (3, 4, True, False)
 
 
-@pytest.mark.parametrize("row", [{"eventId": "a", "os": "x"}, {"event_id": 1.5, "os": "x"}])
+@pytest.mark.parametrize("row", [{"eventKey": "a", "os": "x"}, {"event_id": 1.5, "os": "x"}])
 def test_pages_without_any_id_are_logged_once(
     variant: Variant, stand_in: StandIn, say: type[Say], row: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     stand_in.script = lambda asked: say(
-        {"events": [{**row, "page": asked.query["page"]}], "has_more": asked.query["page"] != "3"}
+        {"events": [{**row, "page": asked.query["page"]}], "total": 3}
     )
     assert len(variant.rows(FIRST, split="none", seen=SeenEvents())) == 3
     (words,) = caplog.messages

@@ -197,7 +197,8 @@ def _make_summary(found: Found, rows: list[dict[str, Json]]) -> "Summary":
         for key, value in fields.items()
         if not any(value is each for each in inner)
     }
-    return Summary.model_validate({**beside, "rows": rows, "totals": _taken_totals(beside)})
+    totals = _taken_totals(beside)
+    return Summary.model_validate({**beside, "rows": rows, "totals": totals})
 
 
 def _taken_totals(beside: dict[str, Json]) -> Json:

@@ -212,7 +212,7 @@ class PullCheck:
             refusal=self._refusal,
             has_end=self._has_end,
             is_blind=self._is_blind,
-            final=not first,
+            final=not (first and self._strict),
         )
 
     @property
