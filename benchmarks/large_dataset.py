@@ -37,7 +37,7 @@ MILLION = 1_000_000
 FIRST = date.fromisoformat(DAY)
 PLANNED = (5_000, 10_000, 20_000)
 COUNTS = (
-    *("ad_requests", "impressions", "starts", "first_quartiles", "midpoints", "third_quartiles"),
+    *("requests", "impressions", "starts", "first_quartiles", "midpoints", "third_quartiles"),
     *("completions", "clicks", "skips", "errors"),
 )
 
@@ -111,7 +111,7 @@ def template(service: Service, folder: Path) -> tuple[pa.Table, dict[str, Any]]:
     headers = {"Authorization": f"Bearer {service.key}"}
     asked = {"start_date": DAY, "end_date": DAY, "group_by": "day"}
     answer = httpx.get(service.summary_url, headers=headers, params=asked).raise_for_status()
-    (row,) = answer.json()["summary"]
+    (row,) = answer.json()["data"]
     with Client(service.url, api_key=service.key, partner=PARTNER, quota_log="memory") as client:
         file = client.export(DAY, to=folder / "template.parquet")
     return pq.read_table(file), row

@@ -112,7 +112,7 @@ class Bench:
                     answer = http.get(self.service.events_url, params=query).raise_for_status()
                     addresses.append(str(answer.url))
                     size += len(answer.content)
-                    if not answer.json()["pagination"]["has_more"]:
+                    if page * PAGE >= answer.json()["meta"]["total"]:
                         break
         self.addresses.write_text("\n".join(addresses))
         return size

@@ -79,7 +79,7 @@ def between(server: str, answer: Callable[[bytes, int], Answer], *, cut: float) 
                     length = len(said)
                     said = said[: max(1, int(length * cut))]
             self.send_response(status)
-            for name in ("Content-Type", "ETag", "RateLimit", "RateLimit-Policy", "Location"):
+            for name in ("Content-Type", "ETag", "Location"):
                 if name in got.headers:
                     self.send_header(name, got.headers[name])
             if has_range:

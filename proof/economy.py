@@ -127,7 +127,7 @@ def _pull(loads: list[Load]) -> dict[Load, dict[str, int]]:
                 _write(load, file)
                 server_command("load", str(file), "--partner", PARTNER, data=data)
 
-    with serving(fill) as service:
+    with serving(fill, options=["--dialect", "rate-headers"]) as service:
         return {load: {way: _requests(service, load, way) for way in WAYS} for load in loads}
 
 
@@ -182,5 +182,6 @@ def _pull_by_default(service: Service, day: str) -> None:
     with httpx.Client(headers=headers, timeout=60) as http:
         for page in count(1):
             answer = http.get(service.events_url, params={**query, "page": str(page)})
-            if not answer.raise_for_status().json()["pagination"]["has_more"]:
+            meta = answer.raise_for_status().json()["meta"]
+            if page * meta["per_page"] >= meta["total"]:
                 break

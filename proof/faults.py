@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 
-from adanalytics_server.faults import DIALECTS
+from adanalytics_server.faults import SHAPES
 from proof.downloads import SPARK, downloads, readers
 from proof.report import Section
 from proof.service import PROGRAM
@@ -133,7 +133,7 @@ def measure(quick: bool) -> Section:
         downloads(at, ON_DOWNLOAD, quick=quick)
         readers(at, SOON[:: 6 if quick else 1], has_spark=has_spark)
     command_lines(tally, truth, seeds // 10)
-    dialects = ["reference", *list(DIALECTS)[:: 9 if quick else 1]]
+    dialects = ["reference", *list(SHAPES)[:: 9 if quick else 1]]
     for number, dialect in enumerate(dialects):
         with trial(tally, truth, dialect=dialect) as at:
             at.each([])
@@ -150,7 +150,7 @@ def measure(quick: bool) -> Section:
     return Section(
         title="Faults",
         explanation=EXPLANATION.format(
-            faults=len(EFFECTS), dialects=len(DIALECTS), seeds=seeds, events=len(truth.events)
+            faults=len(EFFECTS), dialects=len(SHAPES), seeds=seeds, events=len(truth.events)
         ),
         columns=["Operation", "Tries", *(outcome.capitalize() for outcome in OUTCOMES)],
         rows=rows,

@@ -150,7 +150,7 @@ def begin(service: Service) -> History:
     with httpx.Client(headers={"Authorization": f"Bearer {service.key}"}) as http:
         for page in ("1", "2"):
             answer = http.get(service.events_url, params={**query, "page": page})
-            for row in answer.raise_for_status().json()["events"]:
+            for row in answer.raise_for_status().json()["data"]:
                 hours.setdefault(row["event_time"][:13], []).append(row)
     history = History({})
     for hour, rows in hours.items():

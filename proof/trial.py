@@ -250,5 +250,5 @@ def plain_events(server: LocalServer) -> list[dict[str, Any]]:
         params={"start_date": FIRST, "end_date": LAST, "per_page": 10_000},
         headers={"Authorization": f"Bearer {server.api_key}"},
     )
-    events: list[dict[str, Any]] = answer.raise_for_status().json()["events"]
+    events: list[dict[str, Any]] = answer.raise_for_status().json()["data"]
     return events

@@ -16,7 +16,7 @@ class Identified(msgspec.Struct, gc=False):
     event_id: str
 
 
-class Pagination(msgspec.Struct):
+class Meta(msgspec.Struct):
     """The number of events on all pages of a query."""
 
     total: int
@@ -25,8 +25,8 @@ class Pagination(msgspec.Struct):
 class Page(msgspec.Struct):
     """One answer."""
 
-    events: list[msgspec.Raw]
-    pagination: Pagination
+    data: list[msgspec.Raw]
+    meta: Meta
 
 
 PAGE = msgspec.json.Decoder(Page)
@@ -47,9 +47,9 @@ def main(target: Path, addresses: Path) -> None:
                 body = http.get(address).raise_for_status().content
                 body.decode()
                 page = PAGE.decode(body)
-                total = page.pagination.total
-                ids.update(event.event_id for event in map(EVENT.decode, page.events))
-                file.write(b"\n".join([*page.events, b""]))
+                total = page.meta.total
+                ids.update(event.event_id for event in map(EVENT.decode, page.data))
+                file.write(b"\n".join([*page.data, b""]))
             if len(ids) != total:
                 raise SystemExit(f"hour {hour}: {len(ids)} different events instead of {total}")
         file.flush()

@@ -17,11 +17,7 @@ def main(day: str, target: Path) -> None:
             "client": {
                 "base_url": url,
                 "auth": {"type": "bearer", "token": os.environ["ADANALYTICS_API_KEY"]},
-                "paginator": {
-                    "type": "page_number",
-                    "base_page": 1,
-                    "total_path": "pagination.total_pages",
-                },
+                "paginator": {"type": "page_number", "base_page": 1, "total_path": None},
             },
             "resources": [
                 {
@@ -29,7 +25,7 @@ def main(day: str, target: Path) -> None:
                     "endpoint": {
                         "path": "events",
                         "params": {"start_date": day, "end_date": day, "per_page": 10_000},
-                        "data_selector": "events",
+                        "data_selector": "data",
                     },
                     "max_table_nesting": 0,
                 }

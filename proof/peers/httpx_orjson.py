@@ -28,8 +28,8 @@ def main(day: str, target: Path) -> None:
                 answer = http.get(url, params={**query, "page": page, "per_page": 10_000})
                 answer.raise_for_status()
                 body = orjson.loads(answer.content)
-                found += [orjson.dumps(event) + b"\n" for event in body["events"]]
-                more = body["pagination"]["has_more"]
+                found += [orjson.dumps(event) + b"\n" for event in body["data"]]
+                more = page * 10_000 < body["meta"]["total"]
             return b"".join(found)
 
         file.writelines(pool.map(lines, range(24)))

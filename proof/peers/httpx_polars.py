@@ -25,8 +25,8 @@ def main(day: str, target: Path) -> None:
             answer = http.get(url, params=query)
             answer.raise_for_status()
             body = pl.read_json(io.BytesIO(answer.content))
-            more = body["pagination"].struct.field("has_more").item()
-            events = body.select("events").explode("events").unnest("events")
+            more = page * 10_000 < body["meta"].struct.field("total").item()
+            events = body.select("data").explode("data").unnest("data")
             frames.append(
                 events.with_columns(
                     pl.col("event_time", "received_at").str.to_datetime(time_zone="UTC"),

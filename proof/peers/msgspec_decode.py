@@ -22,8 +22,8 @@ def main(day: str, target: Path) -> None:
             answer = http.get(url, params=query)
             answer.raise_for_status()
             page = msgspec.json.decode(answer.content)
-            passed += len(page["events"])
-            more = page["pagination"]["has_more"]
+            passed += len(page["data"])
+            more = number * 10_000 < page["meta"]["total"]
     target.write_text(str(passed))
 
 

@@ -30,9 +30,9 @@ def main(day: str, target: Path) -> None:
             )
             if not isinstance(page, EventsAnswer):
                 raise TypeError(f"page {number}: {page}")
-            for _event in page.events:
+            for _event in page.data:
                 passed += 1
-            more = page.pagination.has_more
+            more = number * 10_000 < page.meta.total
     target.write_text(str(passed))
 
 

@@ -26,8 +26,8 @@ def main(day: str, target: Path) -> None:
             # By default the largest block is 1 MiB, and this is one document.
             options = pj.ReadOptions(block_size=len(answer.content) + 1)
             table = pj.read_json(io.BytesIO(answer.content), read_options=options)
-            passed += pc.list_flatten(table["events"]).length()
-            more = table["pagination"][0]["has_more"].as_py()
+            passed += pc.list_flatten(table["data"]).length()
+            more = number * 10_000 < table["meta"][0]["total"].as_py()
     target.write_text(str(passed))
 
 

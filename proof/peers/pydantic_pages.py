@@ -41,17 +41,17 @@ class Event(BaseModel):
     key_values: dict[str, str]
 
 
-class Pagination(BaseModel):
+class Meta(BaseModel):
     """Where the pages end."""
 
-    has_more: bool
+    total: int
 
 
 class Page(BaseModel):
     """One answer."""
 
-    events: list[Event]
-    pagination: Pagination
+    data: list[Event]
+    meta: Meta
 
 
 def main(day: str, target: Path) -> None:
@@ -68,9 +68,9 @@ def main(day: str, target: Path) -> None:
             answer = http.get(url, params=query)
             answer.raise_for_status()
             page = Page.model_validate_json(answer.content)
-            for _event in page.events:
+            for _event in page.data:
                 passed += 1
-            more = page.pagination.has_more
+            more = number * 10_000 < page.meta.total
     target.write_text(str(passed))
 
 

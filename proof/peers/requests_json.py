@@ -21,8 +21,8 @@ def main(day: str, target: Path) -> None:
             answer = session.get(url, params=query, timeout=60)
             answer.raise_for_status()
             body = answer.json()
-            file.writelines(json.dumps(event) + "\n" for event in body["events"])
-            more = body["pagination"]["has_more"]
+            file.writelines(json.dumps(event) + "\n" for event in body["data"])
+            more = page * 10_000 < body["meta"]["total"]
 
 
 if __name__ == "__main__":

@@ -400,7 +400,7 @@ class SummaryRow(OpenModel):
     demand_tag_name: Annotated[str | None, _TEXT] = None
     """Name of the demand tag, such as `Open Auction Video`. None when the name is unknown, or when
     not grouped by demand tag."""
-    ad_requests: Annotated[int | None, _WHOLE] = None
+    requests: Annotated[int | None, _WHOLE] = None
     """Number of events of type ad_request, such as `1204`."""
     impressions: Annotated[int | None, _WHOLE] = None
     """Number of events of type impression, such as `902`."""
@@ -428,7 +428,7 @@ class SummaryRow(OpenModel):
     profit: Annotated[Decimal | None, _MONEY] = None
     """`revenue - cost`, in units of the currency, such as `1.555121124`."""
     fill_rate: Annotated[Decimal | None, _MONEY] = None
-    """`impressions / ad_requests`, a fraction such as `0.749169`. None if `ad_requests` is 0."""
+    """`impressions / requests`, a fraction such as `0.749169`. None if `requests` is 0."""
     ctr: Annotated[Decimal | None, _MONEY] = None
     """Click-through rate, `clicks / impressions`, a fraction such as `0.009978`. None if
     `impressions` is 0."""
@@ -438,14 +438,14 @@ class SummaryRow(OpenModel):
     completion_rate_started: Annotated[Decimal | None, _MONEY] = None
     """`completions / starts`, a fraction such as `0.609524`. None if `starts` is 0."""
     error_rate: Annotated[Decimal | None, _MONEY] = None
-    """`errors / ad_requests`, a fraction such as `0.036545`. None if `ad_requests` is 0."""
+    """`errors / requests`, a fraction such as `0.036545`. None if `requests` is 0."""
     margin: Annotated[Decimal | None, _MONEY] = None
     """`profit / revenue`, a fraction such as `0.302001`. None if `revenue` is 0."""
     ecpm: Annotated[Decimal | None, _MONEY] = None
     """Revenue per thousand impressions, `revenue * 1000 / impressions`, such as `5.708863`. None
     without impressions."""
     rpm: Annotated[Decimal | None, _MONEY] = None
-    """Revenue per thousand ad requests, `revenue * 1000 / ad_requests`, such as `4.276906`. None
+    """Revenue per thousand ad requests, `revenue * 1000 / requests`, such as `4.276906`. None
     without ad requests."""
     cpm_cost: Annotated[Decimal | None, _MONEY] = None
     """Cost per thousand impressions, `cost * 1000 / impressions`, such as `3.984782`. None if

@@ -17,13 +17,13 @@ from adanalytics_server.accounts.people import Accounts
 from adanalytics_server.accounts.ratelimit import RateLimiter
 from adanalytics_server.accounts.sessions import Sessions
 from adanalytics_server.api.openapi import DocumentedApp
-from adanalytics_server.api.requests import answer_bad_parameters
+from adanalytics_server.api.requests import answer_api_error, answer_bad_parameters
 from adanalytics_server.api.routes import partner_router, router
 from adanalytics_server.clock import Clock
 from adanalytics_server.context import Context, ContextDep
 from adanalytics_server.control.api import REFUSALS, answer_refusal, control_router
 from adanalytics_server.control.controls import Controls
-from adanalytics_server.errors import ApiError, answer_api_error
+from adanalytics_server.errors import ApiError
 from adanalytics_server.exports.download import Signer
 from adanalytics_server.exports.jobs import Exports
 from adanalytics_server.faults import FaultLayer
@@ -85,7 +85,7 @@ def create_app(
             stack.callback(stores.close)
             accounts = Accounts(state, clock)
             tokens = Tokens(await state.secret("token"), clock)
-            limiter = RateLimiter(settings.data, clock)
+            limiter = RateLimiter(settings.data, clock, is_sliding=settings.dialect.is_sliding)
             stack.callback(limiter.close)
             exports = Exports(state, stores, settings, clock)
             context = Context(

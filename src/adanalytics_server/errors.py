@@ -1,11 +1,7 @@
-"""Errors of the API, all in one shape.
-
-``{"error": "<text>"}``, and for bad parameters ``"details": [{"field", "message"}]``.
-"""
+"""Errors of the API, all in one shape: ``{"error": "<text>"}``, where the text names the field."""
 
 from collections.abc import Sequence
 from http import HTTPStatus
-from typing import Any
 
 import msgspec
 from starlette.exceptions import HTTPException
@@ -46,13 +42,20 @@ def unauthorized() -> ApiError:
     return ApiError(401, "Unauthorized", headers={"WWW-Authenticate": "Bearer"})
 
 
+def bad_request(details: Sequence[Detail]) -> ApiError:
+    """Return the error of parameters or fields, whose text names each of them."""
+    text = "; ".join(f"{detail.field or '(no name)'} {detail.message}" for detail in details)
+    return ApiError(400, text, details=details)
+
+
 def bad_parameter(field: str, message: str) -> ApiError:
-    return ApiError(400, "Bad Request", details=[Detail(field, message)])
+    return bad_request([Detail(field, message)])
 
 
-def error_response(error: ApiError) -> Response:
+def error_response(error: ApiError, *, has_details: bool = False) -> Response:
+    """Return the response of an error, in a dialect with ``details`` beside the text."""
     body: dict[str, object] = {"error": error.message}
-    if error.details:
+    if has_details and error.details:
         body["details"] = list(error.details)
     return Response(
         msgspec.json.encode(body),
@@ -60,10 +63,6 @@ def error_response(error: ApiError) -> Response:
         headers=error.headers,
         media_type="application/json",
     )
-
-
-async def answer_api_error(_request: Request, error: Any) -> Response:  # noqa: ANN401  # an ApiError
-    return error_response(error)
 
 
 def headers_of(request: Request, error: HTTPException) -> dict[str, str]:

@@ -43,7 +43,8 @@ class LocalServer(ControlledServer):
         currency: the ISO 4217 code of the partner's currency.
         sample: the events to generate at the start; with ``None``, the server starts empty.
         data: the server's data folder; ``None`` creates a temporary one.
-        rate_limit: requests per key in any 3,600 s; 0 means no limit.
+        rate_limit: requests per hour for each key, and for each user with a login token; 0 means no
+            limit.
         export_inline_max: an export of up to this many rows is finished as soon as it is requested.
         loose: accept unknown query parameters.
         clock: the server's clock; keep a reference to it if you want to move the clock.

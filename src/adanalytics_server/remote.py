@@ -59,7 +59,8 @@ class ControlledServer:
         faults: the armed faults; ``add``, ``clear`` and ``counts`` work while the server runs.
         journal: the requests so far; ``entries`` lists them, and ``clear`` deletes them.
         clock: the server's time; ``advance`` moves it.
-        rate_limit: requests per key in any 3,600 s; 0 means no limit.
+        rate_limit: requests per hour for each key, and for each user with a login token; 0 means no
+            limit.
     """
 
     faults: Faults
@@ -113,7 +114,7 @@ class ControlledServer:
         self,
         email: str,
         *,
-        role: Role = "partner",
+        role: Role = "analyst",
         partners: Iterable[str] = (),
         password: str | None = None,
     ) -> None:
@@ -121,7 +122,8 @@ class ControlledServer:
 
         Args:
             email: the address.
-            role: a ``partner`` can read the data of ``partners``; an ``admin`` can read all data.
+            role: an ``analyst`` or a ``viewer`` can read the data of ``partners``; an ``admin`` can
+                read all data.
             partners: ids of partners.
             password: at least eight characters.
 
@@ -198,9 +200,7 @@ class ControlledServer:
                 return json.loads(answer.read() or b"null")
         except HTTPError as error:
             with error:
-                found = json.loads(error.read())
-            details = [f"{each['field']}: {each['message']}" for each in found.get("details", ())]
-            text = "; ".join(details) or found["error"]
+                text = json.loads(error.read())["error"]
             if text == "Not Found":
                 text = f"{self.url} offers no test controls: start it with --test-controls"
             raise (CannotRestore if error.code == 409 else ControlError)(text) from None

@@ -12,7 +12,8 @@ class Settings:
 
     Attributes:
         data: folder with ``state.db`` and one numbered folder per partner; created if missing.
-        rate_limit: requests to the Partner API per API key in any 3,600 s; 0 means no limit.
+        rate_limit: requests to the Partner API per hour, for each API key and for each user with a
+            login token; 0 means no limit.
         export_inline_max: an export of up to this many rows is finished as soon as it is requested.
         export_lifetime: how long a finished export can be downloaded, in seconds.
         loose: accept unknown query parameters instead of answering 400.

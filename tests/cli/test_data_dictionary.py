@@ -22,7 +22,7 @@ from pydantic import BaseModel, ValidationError
 
 from adanalytics_client import Event, Summary, SummaryRow
 from adanalytics_client._outputs.arrow.schema import EVENT_KINDS, SUMMARY_KINDS, Kind
-from adanalytics_server.api.models import EventBody, SummaryAnswer
+from adanalytics_server.api.models import EventBody, SummaryMeta
 from adanalytics_server.api.models import SummaryRow as ServerRow
 from adanalytics_server.local import LocalServer
 from adanalytics_server.storage.events import CHOICES, FIELDS
@@ -35,7 +35,7 @@ DAYS = ("2026-01-15", "2026-01-16")
 MODELS: list[tuple[str, type[BaseModel], Any]] = [
     ("Events", Event, EventBody),
     ("Summaries", SummaryRow, ServerRow),
-    ("The summary as a whole", Summary, SummaryAnswer),
+    ("The summary as a whole", Summary, SummaryMeta),
 ]
 KINDS = {
     Kind.TEXT: "text",

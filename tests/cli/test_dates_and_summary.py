@@ -273,7 +273,7 @@ def test_a_column_that_no_row_has(run: Run, service: LocalServer, option: str) -
     near = run("summary", "2026-01", option, "revnue").stderr
     assert "no column 'revnue'. Did you mean 'revenue'?" in near
     other = run("summary", "2026-01", "-g", "day", option, "campaign_name").stderr
-    assert "no column 'campaign_name'. Known columns: date, ad_requests, " in other
+    assert "no column 'campaign_name'. Known columns: date, requests, " in other
     empty = run("summary", "2025-01", "-g", "day", option, "clicks")
     assert (empty.exit_code, empty.stderr) == (0, "")
 

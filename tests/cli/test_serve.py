@@ -195,7 +195,7 @@ def test_all_of_it_for_tests_is_open_and_a_file_says_how_to_get_in(
         days = {"start_date": "2026-01-15", "end_date": "2026-01-16"}
         path = f"{url}/api/partners/acme/ad-analytics/events"
         answer = httpx.get(path, params=days, headers=headers)
-        assert answer.json()["pagination"]["total"] == 40
+        assert answer.json()["meta"]["total"] == 40
         assert httpx.get(f"{url}/_control/clock", headers=headers).status_code == httpx.codes.OK
         stop(process)
 
@@ -297,6 +297,6 @@ def test_from_an_empty_folder_to_a_summary(
     monkeypatch.setenv("ADANALYTICS_PARTNER", "acme")
     code, out, _ = finish(spawn("summary", "2026-01", "-f", "json"))
     assert code == 0
-    assert json.loads(out)[0]["ad_requests"] > 0
+    assert json.loads(out)[0]["requests"] > 0
     server.send_signal(signal.SIGTERM)
     assert finish(server)[0] == 0

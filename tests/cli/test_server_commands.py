@@ -42,7 +42,7 @@ def test_partners(run: Run, data: str) -> None:
 
 
 def test_users(run: Run, data: str) -> None:
-    words = ["server", "user", "add", "bo@acme.example", "--role", "partner", "--partner", "acme"]
+    words = ["server", "user", "add", "bo@acme.example", "--role", "analyst", "--partner", "acme"]
     assert run(*words, "--password-stdin", "--data", data, stdin=PASSWORD + "\n").exit_code == 0
     listed = rows(run("server", "user", "list", "--data", data))
     assert [each["email"] for each in listed] == ["ada@example.org", "bo@acme.example"]

@@ -181,10 +181,10 @@ def test_frames_of_events_are_stored_without_options(
 def test_a_group_has_its_own_columns_only() -> None:
     rows = [{"campaign_id": None, "campaign_name": None, "revenue": "1", "cost": None}]
     campaigns = Summary.model_validate({"rows": rows, "group_by": "campaign"})
-    assert list(campaigns.to_pandas())[:3] == ["campaign_id", "campaign_name", "ad_requests"]
+    assert list(campaigns.to_pandas())[:3] == ["campaign_id", "campaign_name", "requests"]
     assert "cost" in campaigns.to_polars().columns
     assert Summary(group_by="demand_tag").to_polars().columns[1] == "demand_tag_name"
-    assert Summary().to_polars().columns[0] == "ad_requests"
+    assert Summary().to_polars().columns[0] == "requests"
 
 
 def test_a_summary_is_a_collection_of_rows() -> None:

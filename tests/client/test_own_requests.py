@@ -27,7 +27,7 @@ def test_a_path_of_the_service(reference_variant: Variant) -> None:
     assert found.request_id
     day = date(2026, 1, 15)
     params = {"start_date": day, "end_date": day}
-    (row,) = reference_variant.call("request", "GET", SUMMARY, params=params).data["summary"]
+    (row,) = reference_variant.call("request", "GET", SUMMARY, params=params).data["data"]
     assert isinstance(row["revenue"], Decimal | str)
     assert client.quota.remaining == before - 2
     with pytest.raises(errors.NotFound):

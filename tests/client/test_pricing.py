@@ -83,8 +83,8 @@ def test_nothing_is_guessed() -> None:
     ("rows", "counts"),
     [
         ([{"date": "2026-01-01", "impressions": 3, "clicks": 2, "revenue": "9"}], {FIRST: 5}),
-        ([{"day": "2026-01-01", "ad_requests": 3}], None),
-        ([{"date": "2026-01-01T00:00:00Z", "ad_requests": 3}], None),
+        ([{"day": "2026-01-01", "requests": 3}], None),
+        ([{"date": "2026-01-01T00:00:00Z", "requests": 3}], None),
         ([{"date": "2026-01-01", "clicks": 1}, {"date": "2026-01-01", "skips": 1}], {FIRST: 2}),
         ([{"date": "2025-01-01", "clicks": 1}], None),
         ([{"date": "2026-13-01", "clicks": 1}], None),

@@ -12,11 +12,10 @@ import pytest
 
 from adanalytics_client import Client, Observer, RequestSent, errors
 from adanalytics_client.testing import async_reference_client, reference_client
+from adanalytics_server.local import LocalServer
 
 if TYPE_CHECKING:
     from tests.client.conftest import Variant
-
-    from adanalytics_server.local import LocalServer
 
 FIRST, LAST = "2026-01-15", "2026-01-16"
 
@@ -112,8 +111,11 @@ def test_errors_of_the_real_server(reference: LocalServer) -> None:
         client.dates()
 
 
-def test_the_quota_follows_the_server(reference: LocalServer) -> None:
-    with Client(reference.url, api_key=reference.api_key, partner="acme", limit=9000) as client:
+def test_the_quota_follows_the_server() -> None:
+    with (
+        LocalServer(dialect="rate-headers") as server,
+        Client(server.url, api_key=server.api_key, partner="acme", limit=9000) as client,
+    ):
         client.dates()
         first = client.quota.remaining
         client.dates()

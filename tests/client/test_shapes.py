@@ -155,6 +155,9 @@ TOTALS = {"clicks": 5, "revenue": "1.50"}
         ({"summary": [], "totals": None, "total": TOTALS}, TOTALS, {}),
         ({"results": [], "rows": 25, "totals": TOTALS}, TOTALS, {"rows_": 25}),
         ({"data": {"summary": [], "totals": TOTALS}, "total": 0}, TOTALS, {"total": 0}),
+        ({"data": [], "meta": {"total": 0, "page": 1, "totals": TOTALS, "x": 1}}, TOTALS, {"x": 1}),
+        ({"data": [], "meta": {"x": 1}, "x": 2, "totals": TOTALS}, TOTALS, {"x": 2}),
+        ({"data": [], "meta": "v1", "totals": TOTALS}, TOTALS, {"meta": "v1"}),
     ],
 )
 def test_nothing_beside_a_summary_is_lost(
@@ -179,6 +182,16 @@ def test_nothing_beside_a_summary_is_lost(
     written = json.loads(summary.model_dump_json(exclude_unset=True))
     assert written["totals"] == totals
     assert Summary.model_validate_json(summary.model_dump_json()) == summary
+
+
+def test_ad_requests_are_requests_whatever_the_service_calls_them(
+    variant: Variant, stand_in: StandIn, say: type[Say]
+) -> None:
+    row = {"date": DAY, "ad_requests": 7, "clicks": 1}
+    stand_in.says(say({"summary": [row], "totals": {**row, "requests": 9}}))
+    summary = variant.call("summary", DAY)
+    assert (summary.rows[0].requests, summary.rows[0].model_extra) == (7, {})
+    assert (summary.totals.requests, summary.totals["ad_requests"]) == (9, 7)
 
 
 DEEPEST = {"objects": b'{"a":' * 900 + b"1" + b"}" * 900, "lists": b"[" * 900 + b"]" * 900}

@@ -177,7 +177,7 @@ def test_a_partner_user_reads_its_partners_and_learns_nothing_of_others(
 ) -> None:
     data = server.settings.data
     admin.add_partner(data, "globex", name="Globex", currency="EUR")
-    admin.add_user(data, "ann@example.com", password=PASSWORD, role="partner", partners=("acme",))
+    admin.add_user(data, "ann@example.com", password=PASSWORD, role="analyst", partners=("acme",))
     token = sign_in(server, "ann@example.com", PASSWORD).json()["token"]
     found = {
         partner: get(server, f"/api/partners/{partner}/ad-analytics/dates", token)
@@ -201,7 +201,7 @@ def test_an_admin_learns_that_a_partner_does_not_exist(
 def test_a_partner_id_may_need_quoting(server: LocalServer, http: httpx.Client) -> None:
     admin.add_partner(server.settings.data, "a b?ü%", name="Odd", currency="EUR")
     answer = http.get("/api/partners/a%20b%3F%C3%BC%25/ad-analytics/summary", params=RANGE)
-    assert answer.json()["currency"] == "EUR"
+    assert answer.json()["meta"]["currency"] == "EUR"
 
 
 RANGE = {"start_date": "2026-01-01", "end_date": "2026-01-01"}
@@ -222,7 +222,7 @@ RANGE = {"start_date": "2026-01-01", "end_date": "2026-01-01"}
             "8 characters",
         ),
         (
-            lambda data: admin.add_user(data, "x@example.com", password=PASSWORD, role="partner"),
+            lambda data: admin.add_user(data, "x@example.com", password=PASSWORD, role="analyst"),
             "needs at least one partner",
         ),
         (
@@ -244,7 +244,7 @@ def test_accounts_that_cannot_be_say_why(
 
 def test_only_an_admin_makes_keys(server: LocalServer) -> None:
     data = server.settings.data
-    admin.add_user(data, "ann@example.com", password=PASSWORD, role="partner", partners=("acme",))
+    admin.add_user(data, "ann@example.com", password=PASSWORD, role="analyst", partners=("acme",))
     with pytest.raises(AccountError, match="Only an admin"):
         admin.create_key(data, "ann@example.com", name="mine")
 

@@ -38,7 +38,7 @@ RANGE = "start_date=2026-01-01&end_date=2026-01-02"
         (f"events?{RANGE}&per_page=0", "per_page", "greater than or equal to 1"),
         (f"events?{RANGE}&page=1&page=1", "page", "must not be repeated"),
         (f"events?{RANGE}&per_pgae=5", "per_pgae", "is not a parameter"),
-        (f"events?{RANGE}&=5", "", "is not a parameter"),
+        (f"events?{RANGE}&=5", "(no name)", "is not a parameter"),
         (f"summary?{RANGE}&group_by=os", "group_by", "'day', 'campaign' or 'demand_tag'"),
         (f"summary?{RANGE}&group_by=", "group_by", "'day', 'campaign' or 'demand_tag'"),
         (f"summary?{RANGE}&hour=1", "hour", "is not a parameter"),
@@ -48,10 +48,9 @@ RANGE = "start_date=2026-01-01&end_date=2026-01-02"
 def test_a_bad_parameter_is_named(http: httpx.Client, path: str, field: str, message: str) -> None:
     answer = http.get(f"{API}/{path}")
     assert answer.status_code == 400
-    body = answer.json()
-    assert set(body) == {"error", "details"}
-    assert [detail["field"] for detail in body["details"]] == [field]
-    assert message in body["details"][0]["message"]
+    assert answer.json().keys() == {"error"}
+    assert answer.json()["error"].startswith(f"{field} ")
+    assert message in answer.json()["error"]
 
 
 def test_a_loose_server_lets_unknown_parameters_pass() -> None:
@@ -87,8 +86,9 @@ def test_a_bad_body_is_named(http: httpx.Client, body: str, field: str, message:
         f"{API}/bulk-export", content=body, headers={"Content-Type": "application/json"}
     )
     assert answer.status_code == 400
-    assert [detail["field"] for detail in answer.json()["details"]] == [field]
-    assert message in answer.json()["details"][0]["message"]
+    assert answer.json().keys() == {"error"}
+    assert answer.json()["error"].startswith(f"{field} ")
+    assert message in answer.json()["error"]
 
 
 def test_a_password_that_does_not_fit_is_not_sent_back(server: LocalServer) -> None:

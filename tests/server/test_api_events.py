@@ -20,17 +20,12 @@ def test_a_page_says_where_it_stands(
     records = [make_record(START + second * 1000, second) for second in range(7)]
     add_records(records)
     answer = http.get(f"{API}/events", params={**RANGE, "page": "2", "per_page": "3"})
-    assert answer.json()["pagination"] == {
-        "page": 2,
-        "per_page": 3,
-        "total": 7,
-        "total_pages": 3,
-        "has_more": True,
-    }
+    assert answer.json().keys() == {"data", "meta"}
+    assert answer.json()["meta"] == {"total": 7, "page": 2, "per_page": 3}
     assert b",".join(record.body for record in records[3:6]) in answer.content
     last = http.get(f"{API}/events", params={**RANGE, "page": "3", "per_page": "3"}).json()
-    assert last["pagination"]["has_more"] is False
-    assert last["events"] == [answer_event(records[6])]
+    assert last["meta"]["total"] == 7
+    assert last["data"] == [answer_event(records[6])]
 
 
 def answer_event(record: Record) -> dict[str, object]:
@@ -43,8 +38,8 @@ def test_defaults_are_page_one_of_a_thousand(
 ) -> None:
     add_records([make_record(START + n, n) for n in range(1001)])
     body = http.get(f"{API}/events", params=RANGE).json()
-    assert len(body["events"]) == 1000
-    assert body["pagination"]["per_page"] == 1000
+    assert len(body["data"]) == 1000
+    assert body["meta"]["per_page"] == 1000
 
 
 def test_an_hour_is_taken_from_each_day(
@@ -54,27 +49,27 @@ def test_an_hour_is_taken_from_each_day(
         [make_record(START, 1), make_record(START + HOUR, 2), make_record(START + 24 * HOUR, 3)]
     )
     body = http.get(f"{API}/events", params={**RANGE, "hour": "22"}).json()
-    assert [event["event_date"] for event in body["events"]] == ["2026-01-31", "2026-02-01"]
+    assert [event["event_date"] for event in body["data"]] == ["2026-01-31", "2026-02-01"]
     assert http.get(f"{API}/dates").json() == {"dates": ["2026-01-31", "2026-02-01"]}
 
 
 def test_a_range_without_data_is_an_empty_success(http: httpx.Client) -> None:
     body = http.get(f"{API}/events", params=RANGE)
     assert body.status_code == 200
-    assert body.json() == {
-        "events": [],
-        "pagination": {
-            "page": 1,
-            "per_page": 1000,
-            "total": 0,
-            "total_pages": 0,
-            "has_more": False,
-        },
-    }
+    assert body.json() == {"data": [], "meta": {"total": 0, "page": 1, "per_page": 1000}}
     summary = http.get(f"{API}/summary", params={**RANGE, "group_by": "campaign"}).json()
-    assert summary["summary"] == []
-    assert summary["totals"]["revenue"] == "0.000000000"
-    assert summary["totals"]["ecpm"] is None
+    assert summary["data"] == []
+    totals = summary["meta"].pop("totals")
+    assert (totals["revenue"], totals["requests"], totals["ecpm"]) == ("0.000000000", 0, None)
+    assert summary["meta"] == {
+        "total": 0,
+        "page": 1,
+        "per_page": 1000,
+        "group_by": "campaign",
+        **RANGE,
+        "currency": "USD",
+        "timezone": "UTC",
+    }
 
 
 def test_a_summary_writes_rates_with_six_digits(
@@ -86,5 +81,5 @@ def test_a_summary_writes_rates_with_six_digits(
     )
     answer = http.get(f"{API}/summary", params=RANGE)
     assert b'"ctr":0.333333,' in answer.content
-    assert answer.json()["totals"]["ecpm"] == "2.500000"
-    assert answer.json()["currency"] == "USD"
+    assert answer.json()["meta"]["totals"]["ecpm"] == "2.500000"
+    assert answer.json()["meta"]["currency"] == "USD"

@@ -105,7 +105,8 @@ def test_a_signed_address_takes_no_credential_and_no_change(http: httpx.Client) 
     assert httpx.get(url.partition("?")[0]).status_code == 403
     for more, field in (("&x=1", "x"), ("&expires=1", "expires")):
         refused = httpx.get(url + more)
-        assert (refused.status_code, refused.json()["details"][0]["field"]) == (400, field)
+        assert refused.status_code == 400
+        assert refused.json()["error"].startswith(f"{field} ")
 
 
 def test_an_address_and_its_job_expire(http: httpx.Client, clock: Clock) -> None:

@@ -91,7 +91,7 @@ def http(request: pytest.FixtureRequest, original: Path, tmp_path: Path) -> Iter
 def test_a_damaged_month_is_the_only_one_that_fails(
     http: httpx.Client, caplog: pytest.LogCaptureFixture
 ) -> None:
-    assert http.get("/events", params=GOOD).json()["pagination"]["total"] == 480
+    assert http.get("/events", params=GOOD).json()["meta"]["total"] == 480
     for days in (BAD, BOTH):
         answer = http.get("/events", params={**days, "per_page": 10_000})
         assert (answer.status_code, answer.json()) == (500, {"error": "Internal Server Error"})
@@ -132,7 +132,7 @@ def test_reads_go_on_when_the_disk_is_full(
     original: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make_record: RecordMaker
 ) -> None:
     data = shutil.copytree(original, tmp_path / "data")
-    with LocalServer(data=data) as server:
+    with LocalServer(data=data, dialect="rate-headers") as server:
         headers = {"Authorization": f"Bearer {server.api_key}"}
         with httpx.Client(base_url=f"{server.url}{API}", headers=headers) as http:
             with monkeypatch.context() as patch:
@@ -142,14 +142,14 @@ def test_reads_go_on_when_the_disk_is_full(
                 patch.setattr(PartnerStore, "_open_for_writing", full)
                 answers = [http.get("/events", params=GOOD) for _ in range(2)]
                 summary = http.get("/summary", params=BOTH)
-            assert [len(each.json()["events"]) for each in answers] == [480, 480]
+            assert [len(each.json()["data"]) for each in answers] == [480, 480]
             assert summary.status_code == 200
             assert "r=1000;" in answers[1].headers["ratelimit"]
             # The pool holds no connection that assumes an unchanged file.
             with closing(PartnerStore(data / "partners" / "1")) as store:
                 ingest(store, [make_record(1_769_731_200_000)])
             answer = http.get("/events", params=GOOD)
-            assert len(answer.json()["events"]) == 481
+            assert len(answer.json()["data"]) == 481
             assert "r=999;" in answer.headers["ratelimit"]
 
 

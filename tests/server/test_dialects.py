@@ -1,70 +1,53 @@
-"""Dialects: each choice changes its own gap of the answers, and nothing else."""
+"""Dialects of shapes: each choice changes its own gap of the answers, and nothing else."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import asdict
+from collections.abc import Callable
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any, get_args
 
 import httpx
 import pytest
+from tests.server.speaking import DAY, ORDER, speaking
 
 from adanalytics_server import answers
 from adanalytics_server.answers import Answers
 from adanalytics_server.clock import Clock
 from adanalytics_server.faults.dialects import DIALECTS, DialectError, dialect_of
-from adanalytics_server.local import LocalServer, Sample
 
-API = "/api/partners/acme/ad-analytics"
-DAY = {"start_date": "2026-01-15", "end_date": "2026-01-15"}
-ORDER = {**DAY, "format": "csv"}
 NOW = 1_769_904_000  # of the frozen clock, in seconds
-SAMPLE = Sample(events_per_day=25)
-
-
-@contextmanager
-def speaking(dialect: str, clock: Clock, *, inline_max: int = 50_000) -> Iterator[httpx.Client]:
-    with (
-        LocalServer(
-            sample=SAMPLE, dialect=dialect, clock=clock, rate_limit=5, export_inline_max=inline_max
-        ) as server,
-        httpx.Client(
-            base_url=server.url + API, headers={"Authorization": f"Bearer {server.api_key}"}
-        ) as http,
-    ):
-        yield http
 
 
 def page(http: httpx.Client, number: int = 2) -> httpx.Response:
     return http.get("/events", params={**DAY, "per_page": 10, "page": number})
 
 
-NUMBERS = {"page": 2, "per_page": 10, "total": 25, "total_pages": 3, "has_more": True}
+META = {"total": 25, "page": 2, "per_page": 10}
+NUMBERS = {**META, "total_pages": 3, "has_more": True}
 
 
 @pytest.mark.parametrize(
     ("dialect", "rows_of", "rest"),
     [
-        ("reference", lambda body: body.pop("events"), {"pagination": NUMBERS}),
-        ("envelope-data", lambda body: body.pop("data"), {"pagination": NUMBERS}),
-        ("envelope-results", lambda body: body.pop("results"), {"pagination": NUMBERS}),
+        ("reference", lambda body: body.pop("data"), {"meta": META}),
+        ("hints", lambda body: body.pop("events"), {"pagination": NUMBERS}),
+        ("envelope-events", lambda body: body.pop("events"), {"meta": META}),
+        ("envelope-results", lambda body: body.pop("results"), {"meta": META}),
         ("envelope-items,meta-object", lambda body: body.pop("items"), {"meta": NUMBERS}),
-        ("meta-flat", lambda body: body.pop("events"), NUMBERS),
-        ("meta-header", lambda body: body.pop("events"), {}),
-        ("meta-none", lambda body: body.pop("events"), {}),
-        (
-            "envelope-nested",
-            lambda body: body["data"].pop("events"),
-            {"data": {"pagination": NUMBERS}},
-        ),
+        ("meta-pagination", lambda body: body.pop("data"), {"pagination": NUMBERS}),
+        ("meta-flat", lambda body: body.pop("data"), NUMBERS),
+        ("meta-has-more", lambda body: body.pop("data"), {"page": 2, "has_more": True}),
+        ("meta-pages", lambda body: body.pop("data"), {"page": 2, "total_pages": 3}),
+        ("meta-next", lambda body: body.pop("data"), {"next_page": 3}),
+        ("meta-header", lambda body: body.pop("data"), {}),
+        ("meta-none", lambda body: body.pop("data"), {}),
+        ("envelope-nested", lambda body: body["data"].pop("events"), {"data": {"meta": META}}),
     ],
 )
 def test_rows_and_page_numbers_are_where_the_dialect_has_them(
     clock: Clock, dialect: str, rows_of: Callable[[Any], list[Any]], rest: dict[str, Any]
 ) -> None:
     with speaking("reference", clock) as http:
-        expected = page(http).json()["events"]
+        expected = page(http).json()["data"]
     with speaking(dialect, clock) as http:
         answer = page(http)
     body = answer.json()
@@ -86,23 +69,37 @@ def test_a_bare_array_has_its_numbers_in_headers_or_nowhere(clock: Clock) -> Non
 
 
 @pytest.mark.parametrize(
-    ("dialect", "rows_of"),
+    ("dialect", "rows_of", "facts_of"),
     [
-        ("envelope-results", lambda body: body["results"]),
-        ("envelope-nested", lambda body: body["data"]["summary"]),
-        ("envelope-array", lambda body: body),
+        ("reference", lambda body: body["data"], lambda body: body["meta"]),
+        ("hints", lambda body: body["summary"], lambda body: body),
+        ("envelope-results", lambda body: body["results"], lambda body: body["meta"]),
+        ("classic", lambda body: body["results"], lambda body: body),
+        (
+            "envelope-nested",
+            lambda body: body["data"]["summary"],
+            lambda body: body["data"]["meta"],
+        ),
+        ("envelope-array", lambda body: body, None),
+        ("summary-object", lambda body: [body["data"]], lambda body: body["meta"]),
     ],
 )
 def test_summaries_have_their_rows_in_the_same_envelope(
-    clock: Clock, dialect: str, rows_of: Callable[[Any], list[Any]]
+    clock: Clock,
+    dialect: str,
+    rows_of: Callable[[Any], list[Any]],
+    facts_of: Callable[[Any], Any] | None,
 ) -> None:
     with speaking("reference", clock) as http:
         reference = http.get("/summary", params={**DAY, "group_by": "day"}).json()
     with speaking(dialect, clock) as http:
         body = http.get("/summary", params={**DAY, "group_by": "day"}).json()
-    assert rows_of(body) == reference["summary"]
-    if isinstance(body, dict):
-        assert body["totals"] == reference["totals"]
+    assert rows_of(body) == reference["data"]
+    if facts_of is not None:
+        names = ("group_by", "start_date", "end_date", "currency", "timezone", "totals")
+        assert [facts_of(body)[name] for name in names] == [
+            reference["meta"][name] for name in names
+        ]
 
 
 @pytest.mark.parametrize(
@@ -127,6 +124,16 @@ def test_an_export_has_its_address_where_the_dialect_has_it(
         assert (file.status_code, len(file.text.splitlines())) == (200, 26)
 
 
+def test_an_export_may_be_a_job_and_a_word(clock: Clock) -> None:
+    with speaking("export-job", clock) as http:
+        order = http.post("/bulk-export", json=ORDER)
+        assert order.json() == {"job_id": order.json()["job_id"], "status": "completed"}
+        assert "location" not in order.headers
+        state = http.get(f"/bulk-export/{order.json()['job_id']}").json()
+        assert state.keys() == {"job_id", "status", "url"}
+        assert len(httpx.get(state["url"]).text.splitlines()) == 26
+
+
 @pytest.mark.parametrize(
     ("dialect", "words"),
     [
@@ -138,10 +145,9 @@ def test_an_export_has_its_address_where_the_dialect_has_it(
 def test_the_states_of_an_export_have_other_words(
     clock: Clock, dialect: str, words: set[str]
 ) -> None:
-    with speaking(f"{dialect},rate-none", clock) as http:
-        assert http.post("/bulk-export", json=ORDER).json()["status"] in words
-    with speaking(dialect, clock, inline_max=0) as http:
-        assert http.post("/bulk-export", json=ORDER).json()["status"] in words
+    for inline_max in (50_000, 0):
+        with speaking(dialect, clock, inline_max=inline_max) as http:
+            assert http.post("/bulk-export", json=ORDER).json()["status"] in words
 
 
 def test_every_set_of_words_tells_the_states_apart() -> None:
@@ -154,8 +160,9 @@ def test_every_set_of_words_tells_the_states_apart() -> None:
 @pytest.mark.parametrize(
     ("dialect", "first", "retry_after"),
     [
+        ("reference", {}, None),
         (
-            "reference",
+            "rate-headers",
             {"ratelimit-policy": '"hour";q=5;w=3600', "ratelimit": '"hour";r=4;t=3600'},
             "3600",
         ),
@@ -173,14 +180,18 @@ def test_every_set_of_words_tells_the_states_apart() -> None:
             },
             NOW + 3600,
         ),
-        ("rate-none", {}, "3600"),
-        ("rate-none,retry-none", {}, None),
+        ("rate-retry-after", {}, "3600"),
+        (
+            "rate-headers,retry-none",
+            {"ratelimit-policy": '"hour";q=5;w=3600', "ratelimit": '"hour";r=4;t=3600'},
+            None,
+        ),
     ],
 )
 def test_the_request_limit_speaks_in_its_headers(
     clock: Clock, dialect: str, first: dict[str, str], retry_after: str | int | None
 ) -> None:
-    with speaking(dialect, clock) as http:
+    with speaking(dialect, clock, limit=5) as http:
         answers = [http.get("/dates") for _ in range(6)]
     assert [answer.status_code for answer in answers] == [200] * 5 + [429]
     found = {name: value for name, value in answers[0].headers.items() if "ratelimit" in name}
@@ -190,6 +201,17 @@ def test_the_request_limit_speaks_in_its_headers(
         assert parsedate_to_datetime(str(stated)).timestamp() == retry_after
     else:
         assert stated == retry_after
+
+
+def test_the_window_slides_in_a_dialect_only(clock: Clock) -> None:
+    clock.advance(seconds=1800)
+    for dialect, statuses in (("reference", [200, 429, 200]), ("rate-sliding", [200, 429, 429])):
+        with speaking(dialect, clock, limit=1) as http:
+            found = [http.get("/dates").status_code for _ in range(2)]
+            clock.advance(seconds=1800)
+            assert [*found, http.get("/dates").status_code] == statuses
+            clock.advance(seconds=1800)
+            assert http.get("/dates").status_code == (200 if dialect == "rate-sliding" else 429)
 
 
 def test_the_headers_of_waiting_follow_too(clock: Clock) -> None:
@@ -208,30 +230,32 @@ def test_a_large_per_page_is_cut_instead_of_refused(clock: Clock) -> None:
         assert http.get("/events", params=params).status_code == 400
     with speaking("per-page-cut", clock) as http:
         answer = http.get("/events", params=params)
-        assert answer.json()["pagination"]["per_page"] == 10_000
+        assert answer.json()["meta"]["per_page"] == 10_000
         assert http.get("/events", params={**params, "per_page": "0"}).status_code == 400
 
 
-def test_every_choice_changes_the_reference_to_values_that_exist() -> None:
-    kinds = {
-        "envelope": answers.Envelope,
-        "metadata": answers.Metadata,
-        "link": answers.Link,
-        "words": answers.Words,
-        "rate": answers.RateHeaders,
-        "retry": answers.RetryAfter,
-    }
+def test_an_error_may_list_the_parameters_beside_its_text(clock: Clock) -> None:
+    text = "hour must be a whole number; per_page should be greater than or equal to 1"
+    params = {**DAY, "hour": "x", "per_page": "0"}
+    with speaking("reference", clock) as http:
+        assert http.get("/events", params=params).json() == {"error": text}
+    with speaking("error-details", clock) as http:
+        body = http.get("/events", params=params).json()
+        assert body["error"] == text
+        assert [detail["field"] for detail in body["details"]] == ["hour", "per_page"]
+        assert http.get("/nowhere").json() == {"error": "Not Found"}
+
+
+def test_every_choice_is_another_answer_and_says_why() -> None:
     for name, choice in DIALECTS.items():
         assert choice.description
-        dialect = dialect_of(name)
-        assert (dialect == Answers()) == (name == "reference")
-        chosen = asdict(dialect)
-        for gap, kind in kinds.items():
-            assert chosen[gap] in get_args(kind)
+        assert choice.reason
+        assert (dialect_of(name) == Answers()) == (name == "reference")
 
 
 def test_choices_combine_and_refine_a_set() -> None:
-    assert dialect_of("envelope-data, META-FLAT") == Answers(envelope="data", metadata="flat")
+    assert dialect_of("envelope-items, META-FLAT") == Answers(envelope="items", metadata="flat")
+    assert dialect_of("hints,meta-none") == Answers(envelope="events", metadata="none")
     assert dialect_of("bare,meta-header").metadata == "header"
     assert dialect_of("bare").metadata == "none"
     assert dialect_of("modern,envelope-array").metadata == "header"
@@ -240,13 +264,16 @@ def test_choices_combine_and_refine_a_set() -> None:
 @pytest.mark.parametrize(
     ("names", "problem"),
     [
-        ("", "Unknown dialect ''. Known dialects: reference, modern"),
-        ("envelope-data,", "Unknown dialect ''"),
+        ("", "Unknown dialect ''. Known dialects: reference, hints, modern"),
+        ("envelope-items,", "Unknown dialect ''"),
         ("envelope", "Unknown dialect 'envelope'"),
-        ("envelope-data,envelope-items", "'envelope-items' contradicts 'envelope-data'"),
-        ("envelope-data,modern", "'modern' is a complete set: put it first"),
+        ("envelope-results,envelope-items", "'envelope-items' contradicts 'envelope-results'"),
+        ("fields-ids,ids-nil", "'ids-nil' contradicts 'fields-ids'"),
+        ("page-ignored,page-empty", "'page-empty' contradicts 'page-ignored'"),
+        ("envelope-items,modern", "'modern' is a complete set: put it first"),
         ("modern,bare", "'bare' is a complete set"),
         ("envelope-array,meta-flat", "no room for page numbers"),
+        ("bare,says-error", "no room beside the rows"),
     ],
 )
 def test_what_is_no_dialect_says_why(names: str, problem: str) -> None:
@@ -258,4 +285,4 @@ def test_what_is_no_dialect_says_why(names: str, problem: str) -> None:
 def test_the_reference_page_has_every_choice_with_its_description() -> None:
     page = (Path(__file__).parents[2] / "docs" / "reference" / "test-controls.md").read_text()
     for name, choice in DIALECTS.items():
-        assert f"| `{name}` | {choice.description} |" in page
+        assert f"| `{name}` | {choice.description} | {choice.reason} |" in page

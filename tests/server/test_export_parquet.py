@@ -187,6 +187,5 @@ def test_without_pyarrow_the_answer_names_the_extra(
     monkeypatch.setattr(api, "parquet_is_available", lambda: False)
     answer = http.post(f"{API}/bulk-export", json=ORDER)
     assert answer.status_code == 400
-    (detail,) = answer.json()["details"]
-    assert detail["field"] == "format"
-    assert 'pip install "adanalytics[arrow]"' in detail["message"]
+    assert answer.json()["error"].startswith("format needs pyarrow")
+    assert 'pip install "adanalytics[arrow]"' in answer.json()["error"]

@@ -190,7 +190,7 @@ def test_pages_drift_as_if_rows_had_come_in_front(server: LocalServer, http: htt
     def page(number: int) -> dict[str, Any]:
         params = {**DAY, "per_page": "100", "page": str(number)}
         body = http.get(f"{API}/events", params=params).json()
-        return {"ids": [event["event_id"] for event in body["events"]], **body["pagination"]}
+        return {"ids": [event["event_id"] for event in body["data"]], **body["meta"]}
 
     first = page(1)
     server.faults.add("page drift 2")

@@ -94,8 +94,8 @@ def totals(data: Path) -> tuple[int, int, list[str]]:
             page = http.get("/events", params={**DAYS, "per_page": 10_000}).json()
             summary = http.get("/summary", params=DAYS).json()
             dates = http.get("/dates").json()["dates"]
-    assert len(page["events"]) == min(10_000, page["pagination"]["total"])
-    return page["pagination"]["total"], summary["totals"]["impressions"], dates
+    assert len(page["data"]) == min(10_000, page["meta"]["total"])
+    return page["meta"]["total"], summary["meta"]["totals"]["impressions"], dates
 
 
 @pytest.mark.parametrize("stored", [1, ROWS])

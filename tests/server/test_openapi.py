@@ -209,7 +209,7 @@ def test_every_kind_of_answer_is_as_described(
         checked(operation_id, "POST", path, content=b"x" * (1 << 20) + b"x", headers=JSON)
         checked(operation_id, "POST", path, content=b"x", headers={"Content-Type": "text/plain"})
         checked(operation_id, "POST", path, json={}, headers={"Content-Encoding": "gzip"})
-    events = checked("events", "GET", f"{API}/events", params=RANGE).json()["events"]
+    events = checked("events", "GET", f"{API}/events", params=RANGE).json()["data"]
     assert len(events) == 3
     for group_by in ("day", "campaign", "demand_tag"):
         checked("summary", "GET", f"{API}/summary", params={**RANGE, "group_by": group_by})

@@ -140,7 +140,11 @@ def test_events_are_a_list_of_them(server: ControlledServer, forgotten: Any) -> 
         ("add_partner", {"partner": "acme"}, "Partner 'acme' already exists"),
         ("add_partner", {"partner": "x", "currency": "euro"}, "not an ISO 4217 code"),
         ("add_user", {"email": "a@b.c", "partners": ["nowhere"]}, "Unknown partner 'nowhere'"),
-        ("add_user", {"email": "a@b.c", "role": "boss"}, "role: should be 'admin' or 'partner'"),
+        (
+            "add_user",
+            {"email": "a@b.c", "role": "boss"},
+            "role should be 'admin', 'analyst' or 'viewer'",
+        ),
         ("add_events", {"events": [{}], "partner": "nowhere"}, "Unknown partner 'nowhere'"),
         ("restore", {"name": "nothing"}, "unknown snapshot"),
     ],

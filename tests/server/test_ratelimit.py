@@ -1,5 +1,6 @@
-"""The request limit: exact in every window of an hour, told in headers, per key."""
+"""The request limit: exact in each hour, per key and per user, and in dialects told in headers."""
 
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -21,13 +22,16 @@ API = "/api/partners/acme/ad-analytics"
 
 
 @given(st.lists(st.integers(0, 2_000_000), max_size=60), st.integers(1, 5))
-def test_no_window_of_an_hour_holds_more_than_the_limit_and_none_is_wasted(
+def test_no_sliding_window_holds_more_than_the_limit_and_none_is_wasted(
     pauses: list[int], limit: int
 ) -> None:
     clock = Clock()
     clock.freeze(datetime(1970, 1, 12, tzinfo=UTC))
     passed: list[int] = []
-    with TemporaryDirectory() as folder, closing(RateLimiter(Path(folder), clock)) as limiter:
+    with (
+        TemporaryDirectory() as folder,
+        closing(RateLimiter(Path(folder), clock, is_sliding=True)) as limiter,
+    ):
         for pause in pauses:
             clock.advance(seconds=pause / 1000)
             now = clock.milliseconds()
@@ -40,9 +44,25 @@ def test_no_window_of_an_hour_holds_more_than_the_limit_and_none_is_wasted(
             assert limiter.look("key:1", limit=limit).remaining == left
 
 
-@pytest.fixture
-def limiter(tmp_path: Path, clock: Clock) -> Iterator[RateLimiter]:
-    with closing(RateLimiter(tmp_path, clock)) as opened:
+@given(st.lists(st.integers(0, 2_000_000), max_size=60), st.integers(1, 5))
+def test_each_full_hour_begins_a_count_of_its_own(pauses: list[int], limit: int) -> None:
+    clock = Clock()
+    clock.freeze(datetime(1970, 1, 12, tzinfo=UTC))
+    passed: Counter[int] = Counter()
+    with TemporaryDirectory() as folder, closing(RateLimiter(Path(folder), clock)) as limiter:
+        for pause in pauses:
+            clock.advance(seconds=pause / 1000)
+            hour, rest = divmod(clock.milliseconds(), 3_600_000)
+            allowance = limiter.take("key:1", limit=limit)
+            assert allowance.passes == (passed[hour] < limit)
+            passed[hour] += allowance.passes
+            assert allowance.remaining == limit - passed[hour]
+            assert allowance.seconds == -((rest - 3_600_000) // 1000)
+
+
+@pytest.fixture(params=[False, True], ids=["hour", "sliding"])
+def limiter(tmp_path: Path, clock: Clock, request: pytest.FixtureRequest) -> Iterator[RateLimiter]:
+    with closing(RateLimiter(tmp_path, clock, is_sliding=request.param)) as opened:
         yield opened
 
 
@@ -76,7 +96,25 @@ def test_two_processes_on_one_folder_share_the_window(tmp_path: Path, clock: Clo
 
 @pytest.fixture
 def limited(clock: Clock) -> LocalServer:
-    return LocalServer(clock=clock, rate_limit=20)
+    return LocalServer(clock=clock, rate_limit=20, dialect="rate-headers")
+
+
+def test_over_the_limit_the_status_is_all_there_is(clock: Clock) -> None:
+    clock.advance(seconds=59 * 60)
+    with (
+        LocalServer(clock=clock) as server,
+        httpx.Client(headers={"Authorization": f"Bearer {server.api_key}"}) as http,
+    ):
+        url = f"{server.url}{API}/dates"
+        statuses = [http.get(url).status_code for _ in range(1000)]
+        refused = http.get(url)
+        assert (set(statuses), refused.status_code) == ({200}, 429)
+        assert refused.content == b'{"error":"Too Many Requests"}'
+        assert not [name for name in refused.headers if "rate" in name or "retry" in name]
+        clock.advance(seconds=59)
+        assert http.get(url).status_code == 429
+        clock.advance(seconds=1)
+        assert http.get(url).status_code == 200
 
 
 def test_the_limit_holds_exactly_under_concurrency(limited: LocalServer) -> None:
@@ -124,15 +162,23 @@ def test_what_counts_and_what_does_not(limited: LocalServer, clock: Clock) -> No
         clock.advance(seconds=1800)
         assert left() == '"hour";r=15;t=1800'
         clock.advance(seconds=1800)
-        assert left() == '"hour";r=18;t=1800'
+        assert left() == '"hour";r=19;t=3600'
 
 
-def test_a_login_is_not_limited_by_default(limited: LocalServer) -> None:
+def test_logins_of_one_user_share_a_limit_apart_from_its_keys(limited: LocalServer) -> None:
     with limited as server:
-        login = {"email": server.email, "password": server.password}
-        token = httpx.post(f"{server.url}/api/auth/login", json=login).json()["token"]
-        headers = {"Authorization": f"Bearer {token}"}
-        with httpx.Client(headers=headers) as http:
-            answers = [http.get(f"{server.url}{API}/dates") for _ in range(25)]
-    assert {answer.status_code for answer in answers} == {200}
-    assert "ratelimit" not in answers[0].headers
+        server.add_user("ada@example.com", partners=["acme"])
+
+        def sign_in(email: str) -> dict[str, str]:
+            login = {"email": email, "password": server.password}
+            token = httpx.post(f"{server.url}/api/auth/login", json=login).json()["token"]
+            return {"Authorization": f"Bearer {token}"}
+
+        def get(headers: dict[str, str]) -> str:
+            return http.get(f"{server.url}{API}/dates", headers=headers).headers["ratelimit"]
+
+        with httpx.Client() as http:
+            found = [get(sign_in(server.email)) for _ in range(2)]
+            found += [get(sign_in("ada@example.com"))]
+            found += [get({"Authorization": f"Bearer {server.api_key}"})]
+    assert [int(text.split("r=")[1].split(";")[0]) for text in found] == [19, 18, 19, 19]

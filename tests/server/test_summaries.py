@@ -47,7 +47,7 @@ def over_events(events: list[LogEvent]) -> dict[str, Any]:
             exact = Decimal(top) / Decimal(bottom)
             return exact.quantize(Decimal("0.000001"), rounding=ROUND_HALF_EVEN)
 
-    requests, shown = counts["ad_requests"], counts["impressions"]
+    requests, shown = counts["requests"], counts["impressions"]
     return {
         **counts,
         "revenue": revenue,

@@ -101,7 +101,7 @@ def test_a_head_without_an_end_is_refused(connect: Connect, more: bytes) -> None
 def test_a_request_line_of_60_kib_is_read(http: httpx.Client) -> None:
     answer = http.get(f"{API}/events", params={"page": "9" * 60_000})
     assert answer.status_code == 400
-    assert answer.json()["error"] == "Bad Request"
+    assert "page must be a whole number" in answer.json()["error"]
     assert http.get("/" + "a" * 60_000).json() == {"error": "Not Found"}
 
 
@@ -174,7 +174,7 @@ def test_a_key_of_a_body_that_is_there_twice_is_refused(http: httpx.Client) -> N
         f"{API}/bulk-export", content=twice, headers={"Content-Type": "application/json"}
     )
     assert answer.status_code == 400
-    assert answer.json()["details"] == [{"field": "format", "message": "must not be repeated"}]
+    assert answer.json() == {"error": "format must not be repeated"}
 
 
 def test_idle_and_half_said_requests_do_not_keep_others_waiting(

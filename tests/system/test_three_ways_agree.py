@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 DAY = "2026-01-15"
 # VAST event types and the summary's columns that count them.
 COLUMN_OF_TYPE = {
-    "ad_request": "ad_requests",
+    "ad_request": "requests",
     "impression": "impressions",
     "start": "starts",
     "first_quartile": "first_quartiles",

@@ -71,7 +71,7 @@ def _bar(value: Decimal | int | None, largest: Decimal | int, length: int, ink: 
 
 
 _FUNNEL = {
-    "ad_requests": "requests",
+    "requests": "requests",
     "impressions": "impressions",
     "starts": "starts",
     "first_quartiles": "25 % seen",

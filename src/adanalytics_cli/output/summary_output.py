@@ -38,7 +38,7 @@ _METRICS = [
     Column("ctr", "CTR", percent, to_the_right=True),
     Column("revenue", "revenue", to_the_right=True, rank=0),
     Column("ecpm", "eCPM", to_the_right=True, rank=0),
-    Column("ad_requests", "requests", count, to_the_right=True),
+    Column("requests", "requests", count, to_the_right=True),
     Column("fill_rate", "fill rate", percent, to_the_right=True),
     Column("vcr", "VCR", percent, to_the_right=True),
     Column("cost", "cost", to_the_right=True, rank=0),

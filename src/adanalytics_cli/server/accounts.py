@@ -83,7 +83,7 @@ partner = CommandGroup(
         click.Argument(["email"], metavar="EMAIL"),
         click.Option(
             ["--role"],
-            type=click.Choice(["admin", "partner"]),
+            type=click.Choice(["admin", "analyst", "viewer"]),
             required=True,
             help="An admin reads every partner and makes API keys.",
         ),
@@ -91,21 +91,21 @@ partner = CommandGroup(
             ["--partner", "partners"],
             metavar="ID",
             multiple=True,
-            help="Partner that a user with role partner may read; repeatable.",
+            help="Partner that an analyst or viewer may read; repeatable.",
         ),
         flag("--password-stdin", "Read the password from stdin."),
         data_option(made=True),
     ],
     examples=[
         "adanalytics server user add ada@example.org --role admin",
-        "pass show acme | adanalytics server user add bo@acme.example --role partner \\",
+        "pass show acme | adanalytics server user add bo@acme.example --role analyst \\",
         "    --partner acme --password-stdin",
     ],
 )
 def user_add(
     invocation: Invocation,
     email: str,
-    role: Literal["admin", "partner"],
+    role: Literal["admin", "analyst", "viewer"],
     partners: tuple[str, ...],
     password_stdin: bool,
     data: Path,

@@ -32,6 +32,7 @@ DAY_NAMES = ("date", "day", "event_date")
 MOST_PAGES = 1_000
 """The most pages of a list, if the client has no limit of requests per hour."""
 
+_PAGE_NUMBERS = frozenset({"total", "page", "perpage", "totalpages", "hasmore"})
 _BEHIND_THE_END = frozenset({404, 416})
 _REFUSED = frozenset({400, 422})
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?=[T ]|$)", re.ASCII)
@@ -191,6 +192,11 @@ def _make_summary(found: Found, rows: list[dict[str, Json]]) -> "Summary":
     from adanalytics_client.models import Summary
 
     fields = {key: value for content in found.around for key, value in content.items()}
+    if isinstance(meta := fields.get("meta"), dict):
+        # Its page numbers say nothing about the summary.
+        del fields["meta"]
+        facts = {key: value for key, value in meta.items() if fold(key) not in _PAGE_NUMBERS}
+        fields = facts | fields
     inner = (found.rows, *found.records, *found.around)
     beside = {
         f"{key}_" if key == "rows" else key: value
@@ -198,7 +204,18 @@ def _make_summary(found: Found, rows: list[dict[str, Json]]) -> "Summary":
         if not any(value is each for each in inner)
     }
     totals = _taken_totals(beside)
-    return Summary.model_validate({**beside, "rows": rows, "totals": totals})
+    known = {
+        "rows": [_with_requests(row) for row in rows],
+        "totals": _with_requests(totals) if isinstance(totals, dict) else totals,
+    }
+    return Summary.model_validate({**beside, **known})
+
+
+def _with_requests(row: dict[str, Json]) -> dict[str, Json]:
+    """Name the count of ad requests as the other columns are named, after what they count."""
+    if "requests" in row or "ad_requests" not in row:
+        return row
+    return {"requests" if name == "ad_requests" else name: value for name, value in row.items()}
 
 
 def _taken_totals(beside: dict[str, Json]) -> Json:

@@ -23,7 +23,7 @@ GROUP_COLUMNS = ("date", "campaign_id", "campaign_name", "demand_tag_id", "deman
 """The fields of a row of a summary that name its group."""
 
 COLUMN_OF_TYPE = {
-    "ad_request": "ad_requests",
+    "ad_request": "requests",
     "impression": "impressions",
     "start": "starts",
     "first_quartile": "first_quartiles",

@@ -10,7 +10,7 @@ from adanalytics_server.accounts.credentials import hash_password, password_matc
 from adanalytics_server.clock import Clock
 from adanalytics_server.storage.state import State
 
-Role = Literal["admin", "partner"]
+Role = Literal["admin", "analyst", "viewer"]
 
 # No unpaired surrogates: Python makes them from bytes that are not UTF-8.
 _EMAIL = re.compile(r"[^@\s\x00-\x1f\ud800-\udfff]{1,64}@[^@\s\x00-\x1f\ud800-\udfff]{1,190}")
@@ -51,7 +51,7 @@ class Partner:
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Someone who can sign in; ``role`` is ``admin`` or ``partner``."""
+    """Someone who can sign in; an ``admin`` reads every partner, other roles the linked ones."""
 
     number: int
     email: str
@@ -148,8 +148,8 @@ class Accounts:
         """
         if not _EMAIL.fullmatch(email):
             raise AccountError(f"{email!r} is not an e-mail address. Write it as name@host.")
-        if role == "partner" and not partners:
-            raise AccountError("A user with role partner needs at least one partner to read.")
+        if role != "admin" and not partners:
+            raise AccountError(f"A user with role {role} needs at least one partner to read.")
         numbers = [(await self.partner(partner)).number for partner in partners]
         try:
             async with self._state.writing() as connection:

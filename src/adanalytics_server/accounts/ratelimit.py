@@ -1,8 +1,8 @@
-"""The request limit: an exact sliding window per credential, kept in ``limits.db``.
+"""The request limit: an exact count per credential, kept in ``limits.db``.
 
-A token bucket of the same rate would pass almost twice the limit in one hour, so this stores each
-request of the last 3,600 s. The window is in the file only, so it survives a restart. The number of
-rows is at most the limit times the credentials in use.
+The count begins anew at each full hour. In the dialect ``rate-sliding``, it is that of the last
+3,600 s, so each request is stored with its time. The window is in the file only, so it survives a
+restart. The number of rows is at most the limit times the credentials in use.
 """
 
 import sqlite3
@@ -24,7 +24,7 @@ _WINDOW = WINDOW_SECONDS * 1000
 class Allowance:
     """The decision about one request, and the number of requests left.
 
-    ``seconds`` is the time until the oldest request leaves the window.
+    ``seconds`` is the time until the first of the counted requests no longer counts.
     """
 
     limit: int
@@ -36,8 +36,9 @@ class Allowance:
 class RateLimiter:
     """Counts requests per credential; safe to share between threads and processes."""
 
-    def __init__(self, data: Path, clock: Clock) -> None:
+    def __init__(self, data: Path, clock: Clock, *, is_sliding: bool = False) -> None:
         self._clock = clock
+        self._is_sliding = is_sliding
         self._lock = threading.Lock()
         self._path = data / "limits.db"
         self._connection = sqlite3.Connection(
@@ -48,8 +49,8 @@ class RateLimiter:
                 prepare(self._connection, LIMITS)
                 # Writes survive the process; a power cut may lose a few requests.
                 self._connection.execute("PRAGMA synchronous = OFF")
-                over = clock.milliseconds() - _WINDOW
-                self._connection.execute("DELETE FROM sends WHERE at <= ?", (over,))
+                begin = self._begin(clock.milliseconds())
+                self._connection.execute("DELETE FROM sends WHERE at < ?", (begin,))
         except BaseException:
             # An open transaction would block the next start.
             self._connection.close()
@@ -68,7 +69,7 @@ class RateLimiter:
         with room_for(self._path), self._lock, transaction(self._connection):
             now = self._clock.milliseconds()
             self._connection.execute(
-                "DELETE FROM sends WHERE credential = ? AND at <= ?", (credential, now - _WINDOW)
+                "DELETE FROM sends WHERE credential = ? AND at < ?", (credential, self._begin(now))
             )
             found = self._allowance(credential, now, limit)
             if not found.passes:
@@ -99,10 +100,19 @@ class RateLimiter:
         with self._lock:
             self._connection.close()
 
+    def _begin(self, now: int) -> int:
+        """Return the first millisecond of the window that ends now."""
+        return now - _WINDOW + 1 if self._is_sliding else now - now % _WINDOW
+
     def _allowance(self, credential: str, now: int, limit: int) -> Allowance:
+        begin = self._begin(now)
         count, oldest = self._connection.execute(
-            "SELECT COUNT(*), MIN(at) FROM sends WHERE credential = ? AND at > ?",
-            (credential, now - _WINDOW),
+            "SELECT COUNT(*), MIN(at) FROM sends WHERE credential = ? AND at >= ?",
+            (credential, begin),
         ).fetchone()
-        seconds = -((now - _WINDOW - (now if oldest is None else oldest)) // 1000)
+        leaves_from = begin
+        if self._is_sliding:
+            leaves_from = now if oldest is None else oldest
+        # Round up: a client that is too early is refused again.
+        seconds = -((now - _WINDOW - leaves_from) // 1000)
         return Allowance(limit, count < limit, max(0, limit - count), seconds)

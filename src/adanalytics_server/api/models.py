@@ -31,7 +31,7 @@ class LoginUser(BaseModel):
     id: str = Field(description="Number of the user, as text.", examples=["1"])
     email: str = Field(description="E-mail address.", examples=["admin@example.com"])
     role: str = Field(
-        description="`admin` reads every partner, `partner` the partners it is linked to.",
+        description="`admin` reads every partner, `analyst` and `viewer` the linked ones.",
         examples=["admin"],
     )
 
@@ -110,23 +110,19 @@ _EVENT_FIELDS: dict[str, Any] = {name: _event_field(name) for name in FIELDS}
 EventBody: Any = create_model("EventBody", __doc__="One event-level record.", **_EVENT_FIELDS)
 
 
-class Pagination(BaseModel):
-    """The position of a page in its range."""
+class PageMeta(BaseModel):
+    """The position of a page in its list."""
 
+    total: Count = Field(description="Rows on all pages together.")
     page: Count = Field(description="Number of this page, from 1.")
-    per_page: Count = Field(description="Events on a full page.")
-    total: Count = Field(description="Events in the whole range.")
-    total_pages: Count = Field(description="Pages in the whole range; 0 when it has no events.")
-    has_more: bool = Field(description="Whether another page follows.")
+    per_page: Count = Field(description="Rows on a full page.")
 
 
 class EventsAnswer(BaseModel):
     """One page of events."""
 
-    events: list[EventBody] = Field(
-        description="Ordered by day and hour, within an hour by arrival."
-    )
-    pagination: Pagination = Field(description="The position of this page in the range.")
+    data: list[EventBody] = Field(description="Ordered by day and hour, within an hour by arrival.")
+    meta: PageMeta = Field(description="The position of this page in the range.")
 
 
 def _of_type(event_type: str) -> str:
@@ -161,7 +157,7 @@ class SummaryRow(BaseModel):
     demand_tag_name: str | None = Field(
         None, description="Name of the demand tag; null if unknown."
     )
-    ad_requests: Count = Field(description=_of_type("ad_request"))
+    requests: Count = Field(description=_of_type("ad_request"))
     impressions: Count = Field(description=_of_type("impression"))
     starts: Count = Field(description=_of_type("start"))
     first_quartiles: Count = Field(description=_of_type("first_quartile"))
@@ -176,7 +172,7 @@ class SummaryRow(BaseModel):
         description="Sum of `cost`: exact, in units of the currency; a null cost counts as 0."
     )
     profit: Money = Field(description="`revenue - cost`: exact, in units of the currency.")
-    fill_rate: Fraction | None = Field(description=_share("impressions", "ad_requests"))
+    fill_rate: Fraction | None = Field(description=_share("impressions", "requests"))
     ctr: Fraction | None = Field(
         description=f"Click-through rate, {_share('clicks', 'impressions')}"
     )
@@ -184,20 +180,16 @@ class SummaryRow(BaseModel):
         description=f"Video completion rate, {_share('completions', 'impressions')}"
     )
     completion_rate_started: Fraction | None = Field(description=_share("completions", "starts"))
-    error_rate: Fraction | None = Field(description=_share("errors", "ad_requests"))
+    error_rate: Fraction | None = Field(description=_share("errors", "requests"))
     margin: Fraction | None = Field(description=_share("profit", "revenue"))
     ecpm: Rate | None = Field(description=_per_thousand("revenue", "impressions"))
-    rpm: Rate | None = Field(description=_per_thousand("revenue", "ad_requests"))
+    rpm: Rate | None = Field(description=_per_thousand("revenue", "requests"))
     cpm_cost: Rate | None = Field(description=_per_thousand("cost", "impressions"))
 
 
-class SummaryAnswer(BaseModel):
-    """The rows of a summary and their total."""
+class SummaryMeta(PageMeta):
+    """What a summary is of, and its total; all rows are on one page."""
 
-    summary: list[SummaryRow] = Field(
-        description="One row per group, ordered by its key, null last; the total if not grouped."
-    )
-    totals: SummaryRow = Field(description="The same columns over the whole range.")
     group_by: Literal["day", "campaign", "demand_tag"] | None = Field(
         description="The requested grouping."
     )
@@ -208,22 +200,22 @@ class SummaryAnswer(BaseModel):
     timezone: str = Field(
         description="The time zone of all days and hours.", json_schema_extra={"const": "UTC"}
     )
+    totals: SummaryRow = Field(description="The columns of a row over the whole range.")
 
 
-class ErrorDetail(BaseModel):
-    """What is wrong with one parameter or field."""
+class SummaryAnswer(BaseModel):
+    """The rows of a summary."""
 
-    field: str = Field(description="The parameter or field.", examples=["per_page"])
-    message: str = Field(
-        description="What is wrong, as a phrase that follows the name.",
-        examples=["should be less than or equal to 10000"],
+    data: list[SummaryRow] = Field(
+        description="One row per group, ordered by its key, null last; the total if not grouped."
     )
+    meta: SummaryMeta = Field(description="What the summary is of, and its total.")
 
 
 class ErrorAnswer(BaseModel):
     """The body of every error."""
 
-    error: str = Field(description="What went wrong.", examples=["Bad Request"])
-    details: list[ErrorDetail] = Field(
-        default_factory=list, description="What is wrong with each parameter or field."
+    error: str = Field(
+        description="What went wrong; each wrong parameter or field is named.",
+        examples=["per_page should be less than or equal to 10000"],
     )

@@ -25,7 +25,7 @@ DESCRIPTION = """\
 Send a login token or an API key as `Authorization: Bearer`. Both work the same way.
 
 All days and hours are UTC, and a range includes both of its ends. Money is an exact decimal in a
-string, never a float. Every error has the body `{"error": "..."}`; `details` names the parameters
+string, never a float. Every error has the body `{"error": "..."}`, whose text names the parameters
 that are wrong."""
 SERVERS = [{"url": "/", "description": "The server that serves this document."}]
 TAGS = [
@@ -102,15 +102,6 @@ _REQUEST_ID = {
         "Identifies the request in the log.", required=True, pattern="^[0-9a-f]{32}$"
     )
 }
-_RATE = {
-    "RateLimit-Policy": _header(
-        "Requests allowed (`q`) per window of seconds (`w`).", pattern=r'^"hour";q=\d+;w=3600$'
-    ),
-    "RateLimit": _header(
-        "Requests left (`r`) and seconds until there are more (`t`).",
-        pattern=r'^"hour";r=\d+;t=\d+$',
-    ),
-}
 _RETRY_AFTER = _header("Seconds to wait.", required=True, pattern="^[0-9]+$")
 _CHALLENGE = {
     "WWW-Authenticate": _header("The authentication scheme.", required=True, const="Bearer")
@@ -128,9 +119,8 @@ def _response(
     return found if model is None else {**found, "model": model}
 
 
-_BAD_REQUEST = "Bad parameter or body, named in `details`, or an unknown `Host`."
-_FAILURE = "The server failed. Look for the request id in its log."
-_FAILED = _response(_FAILURE)
+_BAD_REQUEST = "Bad parameter or body, named in `error`, or an unknown `Host`."
+_FAILED = _response("The server failed. Look for the request id in its log.")
 _BODY_TOO_LONG = "The body is longer than 1 MiB."
 _NO_JSON = "The content type is not `application/json`, or the body is compressed."
 _ENCODINGS = {"Accept-Encoding": _header("Sent if the body was compressed.", const="identity")}
@@ -146,19 +136,17 @@ LOGIN: Responses = {
 }
 
 _PARTNER: Responses = {
-    400: _response(_BAD_REQUEST, headers=_RATE),
+    400: _response(_BAD_REQUEST),
     401: _response("The token or key is missing, invalid or expired.", headers=_CHALLENGE),
-    403: _response("This credential may not read the partner.", headers=_RATE),
-    404: _response("The partner or the export does not exist.", headers=_RATE),
-    429: _response(
-        "The hourly request limit is used up.", headers={**_RATE, "Retry-After": _RETRY_AFTER}
-    ),
-    500: _response(_FAILURE, headers=_RATE),
+    403: _response("This credential may not read the partner."),
+    404: _response("The partner or the export does not exist."),
+    429: _response("The request limit of this hour is used up; it begins anew at the full hour."),
+    500: _FAILED,
 }
 
-EVENTS: Responses = {200: _response("One page of events.", EventsAnswer, _RATE), **_PARTNER}
-SUMMARY: Responses = {200: _response("The rows and their total.", SummaryAnswer, _RATE), **_PARTNER}
-DATES: Responses = {200: _response("The days that have data.", DatesAnswer, _RATE), **_PARTNER}
+EVENTS: Responses = {200: _response("One page of events.", EventsAnswer), **_PARTNER}
+SUMMARY: Responses = {200: _response("The rows and their total.", SummaryAnswer), **_PARTNER}
+DATES: Responses = {200: _response("The days that have data.", DatesAnswer), **_PARTNER}
 _STATUS_LINK = {
     "status": {
         "operationId": "export_status",
@@ -171,22 +159,22 @@ _STATUS_LINK = {
 }
 START_EXPORT: Responses = {
     200: {
-        **_response("The export is completed or failed.", BulkExportAnswer, _RATE),
+        **_response("The export is completed or failed.", BulkExportAnswer),
         "links": _STATUS_LINK,
     },
     202: {
-        **_response("The export is in progress.", BulkExportAnswer, {**_RATE, **_WAIT}),
+        **_response("The export is in progress.", BulkExportAnswer, _WAIT),
         "links": _STATUS_LINK,
     },
     **_PARTNER,
-    413: _response(_BODY_TOO_LONG, headers=_RATE),
-    415: _response(_NO_JSON, headers={**_RATE, **_ENCODINGS}),
+    413: _response(_BODY_TOO_LONG),
+    415: _response(_NO_JSON, headers=_ENCODINGS),
 }
 EXPORT_STATUS: Responses = {
     200: _response(
         "The state of the export, with `Location` and `Retry-After` while it is in progress.",
         BulkExportAnswer,
-        {**_RATE, **{name: {**header, "required": False} for name, header in _WAIT.items()}},
+        {name: {**header, "required": False} for name, header in _WAIT.items()},
     ),
     **_PARTNER,
 }

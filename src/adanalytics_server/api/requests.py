@@ -25,9 +25,9 @@ from starlette.datastructures import QueryParams
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from adanalytics_server.answers import MOST_PER_PAGE
+from adanalytics_server.answers import MOST_PER_PAGE, USUAL_PER_PAGE, answers_of
 from adanalytics_server.context import context_of
-from adanalytics_server.errors import ApiError, Detail, bad_parameter, error_response
+from adanalytics_server.errors import ApiError, Detail, bad_parameter, bad_request, error_response
 from adanalytics_server.storage.days import DayRange, parse_date
 
 LARGEST_INTEGER = 2**63 - 1
@@ -35,6 +35,7 @@ MOST_BYTES = 1 << 20
 MOST_DISCARDED_BYTES = 64 << 20
 # A zero has no sign.
 _INTEGER = re.compile(r"(?!-0+$)-?[0-9]{1,40}")
+_SENT_QUERY = "adanalytics.query"
 Model = TypeVar("Model", bound=BaseModel)
 
 
@@ -55,6 +56,7 @@ def _strict_date(value: object) -> date:
 StrictDate = Annotated[date, BeforeValidator(_strict_date)]
 # The bounds come first: a validator in front of them would hide them from the OpenAPI document.
 Hour = Annotated[Annotated[int, Field(ge=0, le=23)] | None, BeforeValidator(_strict_integer)]
+PageNumber = Annotated[int, Field(ge=0, le=LARGEST_INTEGER), BeforeValidator(_strict_integer)]
 PositiveInteger = Annotated[int, Field(ge=1, le=LARGEST_INTEGER), BeforeValidator(_strict_integer)]
 
 
@@ -92,10 +94,12 @@ class EventsQuery(RangeQuery):
     hour: Hour = Field(
         None, description="Only this hour of each day, in UTC. Default: all hours.", examples=[13]
     )
-    page: PositiveInteger = Field(1, description="Number of the page, from 1.", examples=[1])
-    # The endpoint enforces the maximum, because a dialect may cut instead.
+    # The endpoint enforces the first page and the most per page, which differ between dialects.
+    page: PageNumber = Field(
+        1, description="Number of the page, from 1.", examples=[1], json_schema_extra={"minimum": 1}
+    )
     per_page: PositiveInteger = Field(
-        1000,
+        USUAL_PER_PAGE,
         description="Events on a full page. More than 10,000 is a 400, never a cut.",
         examples=[1000],
         json_schema_extra={"maximum": MOST_PER_PAGE},
@@ -175,10 +179,13 @@ class ApiRoute(APIRoute):
         answer = super().get_route_handler()
 
         async def answer_known(request: Request) -> Response:
-            if not context_of(request).settings.loose:
+            # In a dialect with pages of summaries and dates, their numbers are such parameters.
+            is_loose = context_of(request).settings.loose or answers_of(request).rows_of_lists
+            if not is_loose:
                 return await answer(request)
             sent = request.scope["query_string"]
             pairs = QueryParams(sent).multi_items()
+            request.scope[_SENT_QUERY] = dict(pairs)
             known = {*parameters_of(request), *_repeated(pairs)}
             kept = urlencode([(name, value) for name, value in pairs if name in known])
             request.scope["query_string"] = kept.encode()
@@ -191,6 +198,12 @@ class ApiRoute(APIRoute):
         return answer_known
 
 
+def sent_query(request: Request) -> Mapping[str, str]:
+    """Return the parameters that a loose route received, unknown ones included; else nothing."""
+    sent: Mapping[str, str] = request.scope.get(_SENT_QUERY, {})
+    return sent
+
+
 def _repeated(pairs: Sequence[tuple[str, object]]) -> list[str]:
     return [name for name, count in Counter(name for name, _ in pairs).items() if count > 1]
 
@@ -199,18 +212,21 @@ def _repeated(pairs: Sequence[tuple[str, object]]) -> list[str]:
 async def refuse_repeated(request: Request) -> None:
     """Refuse repeated query parameters: a model sees only the last of each name."""
     if repeated := _repeated(request.query_params.multi_items()):
-        details = [Detail(name, "must not be repeated") for name in repeated]
-        raise ApiError(400, "Bad Request", details=details)
+        raise bad_request([Detail(name, "must not be repeated") for name in repeated])
+
+
+async def answer_api_error(request: Request, error: Any) -> Response:  # noqa: ANN401  # an ApiError
+    return error_response(error, has_details=answers_of(request).has_details)
 
 
 async def answer_bad_parameters(request: Request, error: Any) -> Response:  # noqa: ANN401  # a RequestValidationError
     """Answer 400 to a query that does not fit the model of its operation."""
     known = ", ".join(parameters_of(request)) or "none"
     details = [
-        _detail(problem["loc"][1:], problem, unknown=f"is not a parameter; known: {known}")
+        _detail(problem["loc"][1:], problem, unknown=f"is not a parameter (known: {known})")
         for problem in error.errors()
     ]
-    return error_response(ApiError(400, "Bad Request", details=details))
+    return await answer_api_error(request, bad_request(details))
 
 
 def _detail(place: Sequence[object], problem: Mapping[str, Any], *, unknown: str) -> Detail:
@@ -251,7 +267,7 @@ def bad_fields(error: ValidationError) -> ApiError:
         _detail(problem["loc"], problem, unknown="is not a field of this request")
         for problem in error.errors(include_url=False, include_input=False)
     ]
-    return ApiError(400, "Bad Request", details=details)
+    return bad_request(details)
 
 
 def _refuse_repeated_names(body: bytes) -> None:

@@ -1,7 +1,6 @@
 """The Partner API: login, events, summary, dates, bulk export, and downloads of its files."""
 
 import asyncio
-import math
 from operator import attrgetter
 from typing import Annotated
 
@@ -15,6 +14,7 @@ from starlette.routing import Match
 from adanalytics_server.accounts.people import Partner
 from adanalytics_server.answers import add_headers, answers_of, note_credential
 from adanalytics_server.api import openapi
+from adanalytics_server.api.events import events_response
 from adanalytics_server.api.requests import (
     ApiRoute,
     BulkExportRequest,
@@ -25,6 +25,7 @@ from adanalytics_server.api.requests import (
     SummaryQuery,
     read_body,
     refuse_repeated,
+    sent_query,
 )
 from adanalytics_server.api.summaries import read_dates, read_summary
 from adanalytics_server.clock import rfc3339
@@ -33,7 +34,6 @@ from adanalytics_server.errors import ApiError, bad_parameter, unauthorized
 from adanalytics_server.exports.download import download_answer
 from adanalytics_server.exports.parquet import parquet_is_available
 from adanalytics_server.exports.table import ExportJob
-from adanalytics_server.storage.pages import read_page
 
 RETRY_SECONDS = 1
 
@@ -54,10 +54,7 @@ async def readable_partner(
         authorizations[0] if len(authorizations) == 1 else None
     )
     note_credential(request, caller.credential)
-    settings = context.settings
-    # A login token is a person's, and has no limit.
-    limit = 0 if caller.key is None else settings.rate_limit
-    if limit:
+    if limit := context.settings.rate_limit:
         take = context.limiter.take
         allowance = await asyncio.to_thread(take, caller.credential, limit=limit)
         now = context.clock.milliseconds()
@@ -113,26 +110,7 @@ def events(
     query: Annotated[EventsQuery, Query()],
 ) -> Response:
     """Return one page of the events of a range of days."""
-    answers = answers_of(request)
-    per_page = answers.rows_per_page(query.per_page)
-    store = context.stores.of(partner.number)
-    found = read_page(
-        store, query.days(query.hour), page=query.page, per_page=per_page, shift=answers.moved_rows
-    )
-    total = found.total + answers.moved_rows
-    total_pages = math.ceil(total / per_page)
-    pagination = {
-        "page": query.page,
-        "per_page": per_page,
-        "total": total,
-        "total_pages": total_pages,
-        "has_more": query.page < total_pages,
-    }
-    body, headers = answers.page(pagination)
-    # The events are JSON already: put them between the brackets of the empty list.
-    before, after = msgspec.json.encode(body).split(b"[]")
-    whole = b"".join([before, b"[", b",".join(found.pieces), b"]", after])
-    return Response(whole, headers=headers, media_type="application/json")
+    return events_response(context.stores.of(partner.number), query, answers_of(request))
 
 
 @partner_router.get("/summary", tags=["data"], responses=openapi.SUMMARY)
@@ -143,15 +121,26 @@ def summary(
     query: Annotated[SummaryQuery, Query()],
 ) -> Response:
     """Return aggregated metrics of a range of days: one row per group, or a single total."""
-    store = context.stores.of(partner.number)
-    found = read_summary(store, query.days(), group_by=query.group_by, currency=partner.currency)
-    return json_response(answers_of(request).summary(found))
+    answers = answers_of(request)
+    query = answers.changed(query)
+    found = read_summary(
+        context.stores.of(partner.number),
+        query.days(),
+        group_by=query.group_by,
+        currency=partner.currency,
+    )
+    body, headers = answers.summary(found.pop("summary"), found, sent_query(request))
+    return json_response(body, headers=headers)
 
 
 @partner_router.get("/dates", tags=["data"], responses=openapi.DATES)
-def dates(context: ContextDep, partner: ReadablePartner, _query: NoQuery) -> Response:
+def dates(
+    request: Request, context: ContextDep, partner: ReadablePartner, _query: NoQuery
+) -> Response:
     """List the days that have data."""
-    return json_response({"dates": read_dates(context.stores.of(partner.number))})
+    days = read_dates(context.stores.of(partner.number))
+    body, headers = answers_of(request).dates(days, sent_query(request))
+    return json_response(body, headers=headers)
 
 
 @partner_router.post(
@@ -276,7 +265,8 @@ def _export_answer(
         "sha256": job.sha256,
         "error": job.error,
     }
-    body, headers = answers.export(export, status_url if job.is_waiting else None)
+    location = status_url if job.is_waiting else None
+    body, headers = answers.export(export, location, is_order=status is None)
     if job.is_waiting:
         headers |= answers.retry_after(RETRY_SECONDS, now)
     return json_response(body, status=status or (202 if job.is_waiting else 200), headers=headers)

@@ -30,7 +30,7 @@ Row = dict[str, Any]
 def read_summary(
     store: PartnerStore, days: DayRange, *, group_by: str | None, currency: str
 ) -> dict[str, Any]:
-    """Build the body of a summary by day, campaign or demand tag, or of the total alone."""
+    """Return a summary by day, campaign or demand tag, or of the total alone."""
     with store.reading("ledger") as ledger:
         ledger.execute("BEGIN")
         try:
@@ -98,20 +98,20 @@ def _measures(sums: list[int]) -> Row:
     revenue = revenue_units * NANOS + revenue_nanos
     cost = cost_units * NANOS + cost_nanos
     profit = revenue - cost
-    ad_requests, impressions = counts["ad_requests"], counts["impressions"]
+    requests, impressions = counts["requests"], counts["impressions"]
     return {
         **counts,
         "revenue": text_from_nanos(revenue),
         "cost": text_from_nanos(cost),
         "profit": text_from_nanos(profit),
-        "fill_rate": _fraction(impressions, ad_requests),
+        "fill_rate": _fraction(impressions, requests),
         "ctr": _fraction(counts["clicks"], impressions),
         "vcr": _fraction(counts["completions"], impressions),
         "completion_rate_started": _fraction(counts["completions"], counts["starts"]),
-        "error_rate": _fraction(counts["errors"], ad_requests),
+        "error_rate": _fraction(counts["errors"], requests),
         "margin": _fraction(profit, revenue),
         "ecpm": _per_thousand(revenue, impressions),
-        "rpm": _per_thousand(revenue, ad_requests),
+        "rpm": _per_thousand(revenue, requests),
         "cpm_cost": _per_thousand(cost, impressions),
     }
 

@@ -43,7 +43,7 @@ async def add_partner(context: Context, id: str, currency: str = "USD") -> dict[
 async def add_user(
     context: Context,
     email: str,
-    role: Role = "partner",
+    role: Role = "analyst",
     partners: tuple[str, ...] = (),
     password: str | None = None,
 ) -> dict[str, object]:

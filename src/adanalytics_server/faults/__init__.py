@@ -1,6 +1,12 @@
 """Faults that a test arms, the journal of requests, and dialects: around the API, not in it."""
 
-from adanalytics_server.faults.dialects import DIALECTS, DialectError, dialect_of
+from adanalytics_server.faults.dialects import (
+    DIALECTS,
+    SHAPES,
+    Choice,
+    DialectError,
+    dialect_of,
+)
 from adanalytics_server.faults.fault import EFFECTS, Fault, FaultError, parse_fault
 from adanalytics_server.faults.journal import Entry, Journal
 from adanalytics_server.faults.layer import CONTROL_PREFIX, FaultCount, FaultLayer, Faults
@@ -9,6 +15,8 @@ __all__ = [
     "CONTROL_PREFIX",
     "DIALECTS",
     "EFFECTS",
+    "SHAPES",
+    "Choice",
     "DialectError",
     "Entry",
     "Fault",

@@ -7,7 +7,7 @@ another one is refused, because a test loads its data anew sooner than it migrat
 import sqlite3
 
 COUNTERS = (
-    "ad_requests",
+    "requests",
     "impressions",
     "starts",
     "first_quartiles",
@@ -22,7 +22,7 @@ COUNTERS = (
 MEASURES = (*COUNTERS, "revenue_units", "revenue_nanos", "cost_units", "cost_nanos")
 
 # Raise it when a table changes.
-VERSION = 4
+VERSION = 5
 
 STATE = """
 CREATE TABLE partners (
@@ -34,7 +34,7 @@ CREATE TABLE partners (
 CREATE TABLE users (
     number INTEGER PRIMARY KEY,
     email TEXT NOT NULL UNIQUE,
-    role TEXT NOT NULL CHECK (role IN ('admin', 'partner')),
+    role TEXT NOT NULL CHECK (role IN ('admin', 'analyst', 'viewer')),
     password_hash TEXT NOT NULL,
     created_at INTEGER NOT NULL
 ) STRICT;

@@ -44,7 +44,7 @@ def test_empty_answers_are_reported_and_mended(shop: Shop, held: Held, folder: P
     shop.server.faults.add(answer("events", "[]"))
     result = shop.sync("--to", folder)
     assert result.exit_code == 3
-    assert "do not agree with the service: ad_requests 0 instead of" in result.stderr
+    assert "do not agree with the service: requests 0 instead of" in result.stderr
     shop.server.faults.clear()
     assert shop.sync("--to", folder).exit_code == 0
     assert held(folder) == shop.rows()

@@ -156,7 +156,7 @@ def test_a_key_that_is_not_there_is_a_page(web: httpx.Client, number: str) -> No
 def test_only_admins_manage_keys(server: LocalServer, sign_in: SignIn, parse: Any) -> None:
     password = "a good password"
     admin.add_user(
-        server.settings.data, "p@example.com", password=password, role="partner", partners=("acme",)
+        server.settings.data, "p@example.com", password=password, role="viewer", partners=("acme",)
     )
     client = sign_in("p@example.com", password)
     for method, path in [

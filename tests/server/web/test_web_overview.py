@@ -78,14 +78,14 @@ def test_figures_are_those_of_the_api(web: httpx.Client, server: LocalServer, pa
         "Hours with data": "26 of 744",
         "Gaps": "4 hours",
     }
-    assert summary["totals"]["revenue"] == "0.755000001"
+    assert summary["meta"]["totals"]["revenue"] == "0.755000001"
     assert page.one("tfoot").children[0].children[6].text == "0.755000001"
     rows = [[cell.text for cell in row.children] for row in page.all("tbody")[0].children]
     assert len(rows) == 31
     assert rows[0] == ["2026-01-01", "300", "24", NOTHING, "300", "0", "0.750000000", "2.500000"]
     assert rows[1] == ["2026-01-02", "4", "2", "01 to 04", "2", "1", "0.005000001", "2.500000"]
     assert rows[2] == ["2026-01-03", "0", "0", NOTHING, "0", "0", "0.000000000", NOTHING]
-    assert [row["revenue"] for row in summary["summary"]] == ["0.750000000", "0.005000001"]
+    assert [row["revenue"] for row in summary["data"]] == ["0.750000000", "0.005000001"]
 
 
 @pytest.mark.usefixtures("some_days")
@@ -153,7 +153,7 @@ def test_partners_are_chosen_among_ones_own(
     for partner in ("globex", "initech"):
         admin.add_partner(data, partner, name=partner.title(), currency="EUR")
     admin.add_user(
-        data, "p@example.com", password=PASSWORD, role="partner", partners=("acme", "globex")
+        data, "p@example.com", password=PASSWORD, role="analyst", partners=("acme", "globex")
     )
     everything = parse(sign_in().get("/")).one("select", id="partner").children
     assert [option["value"] for option in everything] == ["acme", "globex", "initech"]
@@ -169,7 +169,7 @@ def test_partners_are_chosen_among_ones_own(
 
 def test_quotas_are_for_admins(server: LocalServer, sign_in: SignIn, parse: Any) -> None:
     admin.add_user(
-        server.settings.data, "p@example.com", password=PASSWORD, role="partner", partners=("acme",)
+        server.settings.data, "p@example.com", password=PASSWORD, role="analyst", partners=("acme",)
     )
     headings = [
         [heading.text for heading in parse(client.get("/")).all("h2")]

@@ -1,0 +1,70 @@
+"""A page of events: stored texts between commas, or the decoded rows of a dialect."""
+
+from datetime import datetime
+
+import msgspec
+from starlette.responses import Response
+
+from adanalytics_server.answers import Answers, Plain, Row
+from adanalytics_server.api.requests import EventsQuery
+from adanalytics_server.storage.days import DayRange, day_of_number
+from adanalytics_server.storage.pages import Page, read_in_parts, read_page, read_spans
+from adanalytics_server.storage.store import PartnerStore
+
+_PART_ROWS = 10_000
+
+
+def events_response(store: PartnerStore, query: EventsQuery, answers: Answers) -> Response:
+    """Return one page of the events of a range."""
+    if answers.every is not None:
+        return _plain(answers.every)
+    is_named = "page" in query.model_fields_set
+    number, per_page = answers.page_of(query.page if is_named else None, query.per_page)
+    query = query.model_copy(update={"page": number, "per_page": per_page})
+    found = _read(store, answers.changed(query), answers)
+    total = found.total + answers.moved_rows
+    if answers.empty is not None and not found.total:
+        return _plain(answers.empty)
+    if answers.past_end is not None and number > answers.first_page and not found.pieces:
+        return _plain(answers.past_end)
+    if answers.total is not None:
+        total = answers.total(total)
+    numbers = answers.page_numbers(number, per_page, total)
+    body, headers = answers.list_body("events", [], numbers)
+    # The events are JSON already: put them between the brackets of the empty list.
+    before, after = msgspec.json.encode(body).split(b"[]", 1)
+    whole = b"".join([before, b"[", b",".join(found.pieces), b"]", after])
+    return Response(whole, headers=headers, media_type="application/json")
+
+
+def _plain(plain: Plain) -> Response:
+    headers = dict(plain.headers)
+    return Response(plain.content, plain.status, headers=headers, media_type="application/json")
+
+
+def _read(store: PartnerStore, query: EventsQuery, answers: Answers) -> Page:
+    """Read the rows of a query, whose page is by the dialect's numbers."""
+    page, days = query.page - answers.first_page + 1, query.days(query.hour)
+    per_page, shift = query.per_page, answers.moved_rows
+    if not answers.decodes:
+        return read_page(store, days, page=page, per_page=per_page, shift=shift)
+    rows = answers.rows(read_events(store, days, answers))
+    skip = max(0, (page - 1) * per_page - shift)
+    return Page([msgspec.json.encode(row) for row in rows[skip : skip + per_page]], len(rows))
+
+
+def read_events(store: PartnerStore, days: DayRange, answers: Answers) -> list[Row]:
+    """Read and decode the events that belong to a range, in order."""
+    wide = days if answers.belongs is None else _widened(days)
+    events: list[Row] = []
+    for pieces in read_in_parts(store, read_spans(store, wide), rows=_PART_ROWS):
+        events += msgspec.json.decode(b"[" + b",".join(pieces) + b"]")
+    if answers.belongs is None:
+        return events
+    belongs = answers.belongs
+    return [event for event in events if belongs(days, datetime.fromisoformat(event["event_time"]))]
+
+
+def _widened(days: DayRange) -> DayRange:
+    """Return all hours of a range with a day more at each end, for hours that are not UTC's."""
+    return DayRange(day_of_number(days.first_day - 1), day_of_number(days.last_day + 1))
