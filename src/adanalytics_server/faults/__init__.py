@@ -2,6 +2,8 @@
 
 from adanalytics_server.faults.dialects import (
     DIALECTS,
+    ENDS,
+    ROWS,
     SHAPES,
     Choice,
     DialectError,
@@ -15,6 +17,8 @@ __all__ = [
     "CONTROL_PREFIX",
     "DIALECTS",
     "EFFECTS",
+    "ENDS",
+    "ROWS",
     "SHAPES",
     "Choice",
     "DialectError",

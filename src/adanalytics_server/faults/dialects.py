@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adanalytics_server.answers import Answers
+from adanalytics_server.faults import ends, rows
 
 
 class DialectError(ValueError):
@@ -151,7 +152,172 @@ SHAPES: Mapping[str, Choice] = {
     ),
 }
 
-DIALECTS: Mapping[str, Choice] = SHAPES
+ROWS: Mapping[str, Choice] = {
+    "fields-counters": Choice(
+        "one row per auction and hour: ymdh, counters of 0 or 1, amounts with ten digits, no ids of"
+        " events, no types, no days",
+        {"fields": rows.counters},
+        "log files of ad servers",
+    ),
+    "fields-camel": Choice("names such as eventTime", {"fields": rows.camel}, "usual in Node"),
+    "fields-ids": Choice(
+        "id, an integer of 64 bits without a sign, in place of event_id; auction_id an integer",
+        {"ids": None, "fields": rows.integer_ids},
+        "Snowflake ids; a float holds 53 bits",
+    ),
+    "ids-empty": Choice(
+        "an empty event_id in every row", {"ids": rows.empty_ids}, "a column that was never filled"
+    ),
+    "ids-nil": Choice(
+        "the nil UUID as every event_id", {"ids": rows.nil_ids}, "RFC 9562, section 5.9"
+    ),
+    "ids-auction": Choice(
+        "the id of the auction as event_id",
+        {"ids": rows.auction_ids},
+        "an impression and its click",
+    ),
+    "amounts-number": Choice(
+        "amounts as JSON numbers with nine digits", {"amounts": rows.number_amounts}, "a NUMERIC"
+    ),
+    "amounts-float": Choice(
+        "amounts as the shortest text of a float", {"amounts": rows.float_amounts}, "a DOUBLE"
+    ),
+    "times-epoch": Choice("times as seconds since 1970", {"times": rows.epoch_seconds}, "Unix"),
+    "times-nanoseconds": Choice(
+        "times with nine digits", {"times": rows.nanoseconds}, "Go's RFC3339Nano"
+    ),
+    "times-zoneless": Choice(
+        "times without a zone", {"times": rows.without_zone}, "a TIMESTAMP; log files"
+    ),
+    "times-local": Choice(
+        "times with the offset -05:00; hours and days stay UTC's",
+        {"times": rows.with_offset},
+        "a TIMESTAMPTZ in a session's zone",
+    ),
+    "served-at": Choice(
+        "a field served_at, which differs in each response",
+        {"stamp": rows.served_at},
+        "no two pages are identical",
+    ),
+}
+
+ENDS: Mapping[str, Choice] = {
+    "per-page-capped": Choice(
+        "at most 1,000 rows, with the end computed from the requested per_page",
+        {"per_page": ends.cap_per_page},
+        "a limit of a gateway or database",
+    ),
+    "total-capped": Choice(
+        "a total of at most 10,000", {"total": ends.cap_total}, "Elasticsearch's track_total_hits"
+    ),
+    "total-low": Choice(
+        "a total one too low", {"total": ends.low_total}, "an old count", is_whole=False
+    ),
+    "total-high": Choice(
+        "a total one too high", {"total": ends.high_total}, "an estimate", is_whole=False
+    ),
+    "page-from-zero": Choice(
+        "pages from 0", {"first_page": 0}, "Spring Data's Pageable", is_whole=False
+    ),
+    "page-ignored": Choice(
+        "always the first page", {"page": ends.ignore_page}, "an unknown parameter", is_whole=False
+    ),
+    "page-empty": Choice(
+        "an empty page before the second one",
+        {"page": ends.empty_second_page},
+        "filters that run after the database's limit",
+    ),
+    "hour-ignored": Choice(
+        "all hours of the days", {"hour": ends.ignore_hour}, "an unknown parameter", is_whole=False
+    ),
+    "hour-closed": Choice(
+        "an event at a full hour belongs to two hours",
+        {"belongs": rows.closed_hours},
+        "SQL's BETWEEN",
+        is_whole=False,
+    ),
+    "end-date-ignored": Choice(
+        "the first day only", {"end_date": ends.ignore_end_date}, "another name", is_whole=False
+    ),
+    "end-date-exclusive": Choice(
+        "without the last day", {"end_date": ends.exclude_end_date}, "half-open", is_whole=False
+    ),
+    "days-other": Choice(
+        "the days one day before",
+        {"days": ends.other_days},
+        "a cache without a key",
+        is_whole=False,
+    ),
+    "group-ignored": Choice(
+        "summaries without groups",
+        {"group_by": ends.ignore_group_by},
+        "an unknown parameter",
+        is_whole=False,
+    ),
+    "lists-paged": Choice(
+        "five rows of a summary, or dates, per page", {"rows_of_lists": 5}, "one rule for all lists"
+    ),
+    "empty-404": Choice("a range without events is a 404", {"empty": ends.NOT_FOUND}, "find_by!"),
+    "empty-null": Choice(
+        "a range without events is null", {"empty": ends.NULL}, "an empty slice in Go"
+    ),
+    "empty-object": Choice(
+        "a range without events is {}", {"empty": ends.NOTHING}, "an empty array in PHP"
+    ),
+    "empty-204": Choice(
+        "a range without events is a 204", {"empty": ends.NO_CONTENT}, "RFC 9110, section 15.3.5"
+    ),
+    "past-end-400": Choice(
+        "a 400 after the last page", {"past_end": ends.BAD_PAGE}, "strict validation"
+    ),
+    "past-end-404": Choice(
+        "a 404 after the last page", {"past_end": ends.NOT_FOUND}, "Django REST framework"
+    ),
+    "past-end-416": Choice(
+        "a 416 after the last page", {"past_end": ends.NOT_SATISFIABLE}, "ranges as in HTTP"
+    ),
+    "accepted": Choice(
+        "events are always a 202 with an empty list",
+        {"every": ends.ACCEPTED},
+        "a query that runs on",
+        is_whole=False,
+    ),
+    **{
+        f"says-{name}": Choice(
+            f"{text} beside the rows", {"beside": fields}, reason, is_whole=is_whole
+        )
+        for name, text, fields, reason, is_whole in (
+            ("success", "success: false", {"success": False}, "usual in Node", False),
+            ("ok", "ok: false", {"ok": False}, "Slack", False),
+            ("error", "status: error", {"status": "error"}, "JSend", False),
+            (
+                "partial",
+                "status: partial",
+                {"status": "partial"},
+                "a search of several shards",
+                False,
+            ),
+            ("truncated", "truncated: true", {"truncated": True}, "a limit on bytes", False),
+            ("timed-out", "timed_out: true", {"timed_out": True}, "Elasticsearch", False),
+            (
+                "incomplete",
+                "incomplete_results: true",
+                {"incomplete_results": True},
+                "GitHub's search",
+                False,
+            ),
+            (
+                "warnings",
+                "warnings",
+                {"warnings": ["campaign names may be out of date"]},
+                "a hint to a person",
+                True,
+            ),
+        )
+    },
+}
+
+DIALECTS: Mapping[str, Choice] = {**SHAPES, **ROWS, **ENDS}
 
 
 def dialect_of(names: str) -> Answers:
