@@ -123,9 +123,9 @@ class Answers:
     rows_of_lists: int | None = None
 
     @property
-    def decodes(self) -> bool:
+    def changes_rows(self) -> bool:
         """Whether the rows of events are not the stored ones."""
-        return self.belongs is not None or any(self._row_changes())
+        return any(self._row_changes())
 
     def rows(self, events: list[Row]) -> list[Row]:
         """Return the rows of a dialect for events in order; a ``msgspec.Raw`` is a number."""

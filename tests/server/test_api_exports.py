@@ -15,6 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
+from adanalytics_server.answers import RowChange
 from adanalytics_server.clock import Clock
 from adanalytics_server.exports.files import ExportedFile, write_export
 from adanalytics_server.local import LocalServer, Sample
@@ -217,8 +218,10 @@ def test_a_large_export_is_worked_off_and_all_four_ways_of_waiting_work(
         *,
         form: str,
         compression: str,
+        change: RowChange | None,
         stopping: Callable[[], bool],
     ) -> ExportedFile:
+        assert change is None
         assert release.wait(20)
         return write_export(
             store, days, target, form=form, compression=compression, stopping=stopping

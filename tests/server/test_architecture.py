@@ -14,7 +14,7 @@ ARROWS: dict[str, set[str]] = {
     "logs": set(),
     "storage": {"clock"},
     "accounts": {"clock", "errors", "storage"},
-    "answers": {"accounts", "errors"},
+    "answers": {"accounts", "errors", "storage"},
     "settings": {"answers"},
     "loading": {"clock", "storage"},
     "seed": {"clock", "loading", "storage"},
@@ -33,7 +33,7 @@ ARROWS: dict[str, set[str]] = {
         "serving",
         "storage",
     },
-    "faults": {"accounts", "answers", "api", "clock", "errors", "serving"},
+    "faults": {"accounts", "answers", "api", "clock", "errors", "serving", "storage"},
     "control": {
         "accounts",
         "api",

@@ -1,5 +1,7 @@
 """Dialects of rows: what goes over the wire in place of the events, page by page."""
 
+import csv
+import io
 import json
 from collections import defaultdict
 from decimal import Decimal
@@ -118,6 +120,27 @@ def test_a_time_of_the_answer_differs_in_each(clock: Clock) -> None:
     assert {row["served_at"] for row in one} != {row["served_at"] for row in other}
     assert [row.pop("served_at") for row in (*one, *other)]
     assert one == other
+
+
+@pytest.mark.parametrize("dialect", [name for name in ROWS if name != "served-at"])
+def test_exports_have_the_same_rows(dialect: str, clock: Clock, events: list[Any]) -> None:
+    expected = exact(msgspec.json.encode(dialect_of(dialect).rows(events)).decode())
+    with speaking(dialect, clock, sample=SAMPLE) as http:
+
+        def download(form: str) -> str:
+            job = http.post("/bulk-export", json={**DAY, "format": form}).json()
+            assert job["row_count"] == len(expected)
+            return httpx.get(job["download_url"]).text
+
+        assert [exact(line) for line in download("jsonl").splitlines()] == expected
+        rows = list(csv.DictReader(io.StringIO(download("csv"))))
+        assert [list(row) for row in rows] == [list(row) for row in expected]
+        name = next(name for name in expected[0] if name.startswith(("event", "ymdh", "id")))
+        assert [row[name] for row in rows] == [
+            value if isinstance(value := row[name], str) else str(value) for row in expected
+        ]
+        refused = http.post("/bulk-export", json={**DAY, "format": "parquet"})
+        assert refused.status_code == 400
 
 
 def test_rows_ends_and_shapes_combine(clock: Clock, events: list[Any]) -> None:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import httpx
 import pytest
 
+from adanalytics_server.answers import RowChange
 from adanalytics_server.exports.files import ExportedFile, write_export
 from adanalytics_server.exports.table import ExportJob, ExportTable
 from adanalytics_server.local import LocalServer, Sample
@@ -43,8 +44,14 @@ class Held:
         self._when = when
 
     def __call__(
-        self, *values: Any, form: str, stopping: Callable[[], bool], compression: str
+        self,
+        *values: Any,
+        form: str,
+        stopping: Callable[[], bool],
+        compression: str,
+        change: RowChange | None,
     ) -> ExportedFile:
+        assert change is None
         self.calls += 1
 
         def held() -> bool:

@@ -46,7 +46,7 @@ def _read(store: PartnerStore, query: EventsQuery, answers: Answers) -> Page:
     """Read the rows of a query, whose page is by the dialect's numbers."""
     page, days = query.page - answers.first_page + 1, query.days(query.hour)
     per_page, shift = query.per_page, answers.moved_rows
-    if not answers.decodes:
+    if answers.belongs is None and not answers.changes_rows:
         return read_page(store, days, page=page, per_page=per_page, shift=shift)
     rows = answers.rows(read_events(store, days, answers))
     skip = max(0, (page - 1) * per_page - shift)

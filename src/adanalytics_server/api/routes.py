@@ -157,6 +157,8 @@ async def start_export(
     Repeating the request returns the same export while the data is unchanged.
     """
     body = await read_body(request, BulkExportRequest)
+    if body.format == "parquet" and answers_of(request).changes_rows:
+        raise bad_parameter("format", "should be 'csv' or 'jsonl' in this dialect")
     if body.format == "parquet" and not parquet_is_available():
         message = 'needs pyarrow on the server; install it with: pip install "adanalytics[arrow]"'
         raise bad_parameter("format", message)

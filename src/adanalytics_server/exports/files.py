@@ -14,12 +14,13 @@ from typing import IO, cast
 
 import msgspec
 
+from adanalytics_server.answers import Row, RowChange
 from adanalytics_server.exports.parquet import ROWS_PER_GROUP, ParquetEvents
 from adanalytics_server.storage.chunks import as_lines
 from adanalytics_server.storage.days import DayRange
 from adanalytics_server.storage.durable import make_folder, rename
 from adanalytics_server.storage.events import EVENT_FIELDS, LogEvent
-from adanalytics_server.storage.pages import Span, read_in_parts, read_spans
+from adanalytics_server.storage.pages import read_in_parts, read_spans
 from adanalytics_server.storage.store import PartnerStore
 
 # Rows held in memory at a time; a multiple of the rows of a chunk.
@@ -50,13 +51,15 @@ def write_export(
     *,
     form: str,
     compression: str,
+    change: RowChange | None = None,
     stopping: Callable[[], bool] = lambda: False,
 ) -> ExportedFile:
     """Write the events of a range to ``target``, replacing it in one step at the end.
 
     The file has the events that exist when writing begins. Until it is finished, its name ends in
     ``.part``. ``gzip`` goes around csv and jsonl (one member, level 1, no timestamp), and inside a
-    parquet file around its pages. ``stopping`` is asked before each part.
+    parquet file around its pages. ``change`` is that of a dialect, for csv and jsonl only.
+    ``stopping`` is asked before each part.
 
     Raises:
         OSError: the disk is full or not writable; no file is left behind.
@@ -69,36 +72,64 @@ def write_export(
         spans = read_spans(store, days)
         rows = ROWS_PER_GROUP if form == "parquet" else PART_ROWS
         parts = _until(stopping, read_in_parts(store, spans, rows=rows))
-        finished = _write(parts, spans, part, form=form, compression=compression)
+        count = sum(span.n for span in spans)
+        texts: Iterable[bytes] = ()
+        if change is not None:
+            changed = change([event for pieces in parts for event in _decode_all(pieces)])
+            count, texts = len(changed), _row_texts(changed, form=form)
+        elif form == "csv":
+            texts = chain([_CSV_HEADER], map(_csv_rows, parts))
+        elif form == "jsonl":
+            pieces = chain.from_iterable(parts)
+            texts = (text for piece in pieces for text in (as_lines(piece), b"\n"))
+        with part.open("wb") as raw:
+            if form == "parquet":
+                ParquetEvents().write(parts, raw, compression=compression)
+            else:
+                _write(texts, raw, compression=compression)
+            raw.flush()
+            os.fsync(raw.fileno())
+        with part.open("rb") as written:
+            sha256 = hashlib.file_digest(written, "sha256").hexdigest()
+        finished = ExportedFile(count, part.stat().st_size, sha256)
         rename(part, target)
     finally:
         part.unlink(missing_ok=True)
     return finished
 
 
-def _write(
-    parts: Iterator[list[bytes]], spans: list[Span], part: Path, *, form: str, compression: str
-) -> ExportedFile:
-    with part.open("wb") as raw:
-        if form == "parquet":
-            ParquetEvents().write(parts, raw, compression=compression)
-        else:
-            texts: Iterable[bytes] = chain([_CSV_HEADER], map(_csv_rows, parts))
-            if form == "jsonl":
-                pieces = chain.from_iterable(parts)
-                texts = (text for piece in pieces for text in (as_lines(piece), b"\n"))
-            with ExitStack() as stack:
-                out: IO[bytes] = raw
-                if compression == "gzip":
-                    wrapped = gzip.GzipFile("", "wb", compresslevel=1, fileobj=raw, mtime=0)
-                    out = cast("IO[bytes]", stack.enter_context(wrapped))
-                for text in texts:
-                    out.write(text)
-        raw.flush()
-        os.fsync(raw.fileno())
-    with part.open("rb") as written:
-        sha256 = hashlib.file_digest(written, "sha256").hexdigest()
-    return ExportedFile(sum(span.n for span in spans), part.stat().st_size, sha256)
+def _write(texts: Iterable[bytes], raw: IO[bytes], *, compression: str) -> None:
+    with ExitStack() as stack:
+        out: IO[bytes] = raw
+        if compression == "gzip":
+            wrapped = gzip.GzipFile("", "wb", compresslevel=1, fileobj=raw, mtime=0)
+            out = cast("IO[bytes]", stack.enter_context(wrapped))
+        for text in texts:
+            out.write(text)
+
+
+def _decode_all(texts: list[bytes]) -> list[Row]:
+    events: list[Row] = msgspec.json.decode(b"[" + b",".join(texts) + b"]")
+    return events
+
+
+def _row_texts(rows: list[Row], *, form: str) -> Iterator[bytes]:
+    """Yield the texts of rows with any fields: a number as in JSON, the rest as ``_csv_rows``."""
+    if form == "jsonl":
+        yield from (msgspec.json.encode(row) + b"\n" for row in rows)
+        return
+    out = io.StringIO(newline="")
+    writer = csv.DictWriter(out, fieldnames=list(rows[0]) if rows else EVENT_FIELDS)
+    writer.writeheader()
+    for row in rows:
+        writer.writerow({name: _cell(value) for name, value in row.items()})
+    yield out.getvalue().encode()
+
+
+def _cell(value: object) -> object:
+    if value is None or isinstance(value, str):
+        return value
+    return _encode_sorted(value).decode()
 
 
 def _csv_rows(texts: list[bytes]) -> bytes:

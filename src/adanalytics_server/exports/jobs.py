@@ -40,6 +40,7 @@ class Exports:
         self.table = ExportTable(state, clock, lifetime_seconds=settings.export_lifetime)
         self._stores = stores
         self._inline_max = settings.export_inline_max
+        self._dialect = settings.dialect
         self._folder = settings.data / "exports"
         self._queue: asyncio.Queue[str] = asyncio.Queue()
         self._ordering = asyncio.Lock()
@@ -171,6 +172,7 @@ class Exports:
                 self.path(job),
                 form=job.format,
                 compression=job.compression,
+                change=self._dialect.rows if self._dialect.changes_rows else None,
                 stopping=self._stopping.is_set,
             )
         except ExportStopped:
