@@ -186,7 +186,8 @@ class reference_client:  # noqa: N801  # used like a function
         partner: the id of the partner.
         limit: how many requests per hour the server allows; the client counts them in memory.
         faults: the faults to arm on the server, each as a sentence, such as `503 once per hour`.
-        dialect: the dialect of the server's responses, such as `modern`.
+        dialect: the dialect of the server's responses, such as `hints` or
+            `fields-camel,page-ignored`.
         clock: a movable clock for client and server; by default, both use the machine's time.
 
     Raises:

@@ -189,10 +189,16 @@ ROWS: Mapping[str, Choice] = {
     "times-zoneless": Choice(
         "times without a zone", {"times": rows.without_zone}, "a TIMESTAMP; log files"
     ),
-    "times-local": Choice(
+    "times-offset": Choice(
         "times with the offset -05:00; hours and days stay UTC's",
         {"times": rows.with_offset},
         "a TIMESTAMPTZ in a session's zone",
+    ),
+    "times-local": Choice(
+        "times, days and hours of the zone UTC-5, without a zone; summaries and dates stay UTC's",
+        {"times": rows.local_times, "belongs": rows.local_hours},
+        "a database in a zone of its own",
+        is_whole=False,
     ),
     "served-at": Choice(
         "a field served_at, which differs in each response",

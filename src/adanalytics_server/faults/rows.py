@@ -99,14 +99,21 @@ def _epoch(text: str) -> msgspec.Raw:
     return msgspec.Raw(f"{sign}{seconds}.{rest:03}".encode())
 
 
-def _local(text: str) -> str:
+def _with_offset(text: str) -> str:
     return datetime.fromisoformat(text).astimezone(_ZONE).isoformat(timespec="milliseconds")
+
+
+def _local(row: Row) -> Row:
+    times = {name: _with_offset(row[name])[:-6] for name in _TIMES}
+    day, _, time = times["event_time"].partition("T")
+    return row | times | {"event_date": day, "event_hour": int(time[:2])}
 
 
 epoch_seconds = _values(_TIMES, _epoch)
 nanoseconds = _values(_TIMES, lambda text: text.replace("Z", "000001Z"))
 without_zone = _values(_TIMES, lambda text: text.removesuffix("Z"))
-with_offset = _values(_TIMES, _local)
+with_offset = _values(_TIMES, _with_offset)
+local_times = _each(_local)
 
 number_amounts = _values(_AMOUNTS, lambda text: msgspec.Raw(text.encode()))
 float_amounts = _values(_AMOUNTS, lambda text: msgspec.Raw(json.dumps(float(text)).encode()))
@@ -125,3 +132,8 @@ def _is_in(days: DayRange, moment: datetime) -> bool:
 def closed_hours(days: DayRange, moment: datetime) -> bool:
     """Return whether an hour has a moment, both of its ends included."""
     return _is_in(days, moment) or (days.hour is not None and _is_in(days, moment - _MILLISECOND))
+
+
+def local_hours(days: DayRange, moment: datetime) -> bool:
+    """Return whether days and an hour of another zone have a moment."""
+    return _is_in(days, moment.astimezone(_ZONE))
