@@ -196,8 +196,7 @@ def test_pages_drift_as_if_rows_had_come_in_front(server: LocalServer, http: htt
     server.faults.add("page drift 2")
     second, last = page(2), page(4)
     assert second["ids"][:2] == first["ids"][-2:]
-    assert (first["total"], second["total"], second["total_pages"]) == (300, 302, 4)
-    assert (len(last["ids"]), last["has_more"]) == (2, False)
+    assert (first["total"], second["total"], len(last["ids"])) == (300, 302, 2)
 
 
 def test_a_stuck_export_stays_in_work_all_four_ways(
