@@ -101,8 +101,11 @@ def request_place(session: Session, days: Slice, place: int) -> Operation[Fetche
 
     Raises:
         NotCounted: when the request fails.
+        ProtocolError: when the response contradicts the request.
     """
     try:
         return (yield from PageReader(1, begun=True).read(session, Cursor(days, place)))
     except AdAnalyticsError as error:
+        if isinstance(error, ProtocolError) and not error.unreadable:
+            raise
         raise NotCounted(error.message) from None

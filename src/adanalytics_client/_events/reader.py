@@ -48,7 +48,9 @@ _REFUSED_PAGE = frozenset({400, 422})
 
 
 class _Place(msgspec.Struct):
+    # `ymdh` is the time in the log files of ad servers.
     event_time: msgspec.Raw = msgspec.Raw()
+    ymdh: msgspec.Raw = msgspec.Raw()
     event_date: msgspec.Raw = msgspec.Raw()
     event_hour: msgspec.Raw = msgspec.Raw()
 
@@ -230,10 +232,11 @@ def _places(place: _Place, zone: tzinfo) -> Iterator[tuple[str | None, int | Non
     day, hour = _DAY.match(bytes(place.event_date)), _HOUR.fullmatch(bytes(place.event_hour))
     if day or hour:
         yield day and day[1].decode(), hour and int(hour[1])
-    if zone is UTC:
-        return
+        if zone is UTC:
+            return
     with suppress(ValueError, OverflowError):
-        moment = datetime.fromisoformat(bytes(place.event_time).decode("ascii").strip('"'))
+        text = bytes(place.event_time) or bytes(place.ymdh)
+        moment = datetime.fromisoformat(text.decode("ascii").strip('"'))
         if moment.tzinfo is None:
             yield f"{moment:%Y-%m-%d}", moment.hour
             moment = moment.replace(tzinfo=UTC)
