@@ -2,13 +2,13 @@
 
 import os
 from pathlib import Path
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import click
 
 from adanalytics_cli.account.connection import connect, report_end
 from adanalytics_cli.account.quota import QuotaCheck, how_to_go_on
-from adanalytics_cli.core.command import command, option
+from adanalytics_cli.core.command import check_option, command, option
 from adanalytics_cli.core.files import naming
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.numbers import WholeNumber
@@ -19,6 +19,9 @@ from adanalytics_cli.output.output_file import output_options
 from adanalytics_client import Period
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._json.columns import EVENT_COLUMNS
+
+if TYPE_CHECKING:
+    from adanalytics_client import Check
 
 Split = Literal["hourly", "daily", "none", "auto"]
 
@@ -55,6 +58,7 @@ ROWS_OF_A_TABLE = 100
         option(
             "--concurrency", WholeNumber(1, 64), "N", "Number of requests sent at the same time.", 4
         ),
+        check_option(),
     ],
     details=(
         f"{PERIOD_HELP} A pull that needs more requests than the quota has left stops before them, "
@@ -78,6 +82,7 @@ def events(
     split: Split,
     per_page: int | None,
     concurrency: int,
+    check: "Check",
     columns: tuple[str, ...],
     limit: int | None,
     chosen_format: str | None,
@@ -95,27 +100,28 @@ def events(
     # Rows may reach the terminal of the live line, also through another program.
     live = form == "table" or output is not None or os.path.isfile(1)  # noqa: PTH113  # a descriptor
     with connect(invocation, live=live) as (client, progress):
-        check = QuotaCheck(
+        quota_check = QuotaCheck(
             invocation,
             client,
             progress,
             remedy=how_to_go_on(invocation, first, last, divided=split in {"hourly", "daily"}),
         )
         # A limit is the user's own answer to too many events.
-        checks = [SheetCheck(), check] if form == "xlsx" and limit is None else [check]
-        query = client.with_options(observer=joined(*checks, progress)).events(
+        checks = [SheetCheck()] if form == "xlsx" and limit is None else []
+        query = client.with_options(observer=joined(*checks, quota_check, progress)).events(
             first,
             last,
             hour=hour,
             split=split,
             per_page=per_page or min(shown or LARGEST_PAGE, LARGEST_PAGE),
             concurrency=concurrency,
+            check=check,
             max_events=shown,
         )
         now = now_at_service(invocation)
         if last == now.date():
             query = query.only_before(now)
-        check.check(query.plan.least_requests)
+        quota_check.check(query.plan.least_requests)
         progress.expect(query.plan.least_requests)
 
         if form == "table":

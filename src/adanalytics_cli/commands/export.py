@@ -13,7 +13,7 @@ import click
 from click.core import ParameterSource
 
 from adanalytics_cli.account.connection import connect, report_end
-from adanalytics_cli.core.command import command, flag, option
+from adanalytics_cli.core.command import check_option, command, flag, option
 from adanalytics_cli.core.errors import Interrupted
 from adanalytics_cli.core.files import naming, replacing
 from adanalytics_cli.core.invocation import Invocation, remark
@@ -129,12 +129,7 @@ def _resume(saved: str, job: Path, wanted: Wanted, client: "Client") -> "ExportJ
             callback=_as_path,
             help="Fetch the export saved in FILE, or start one and save it in a new FILE.",
         ),
-        click.Option(
-            ["--check"],
-            type=click.Choice(["auto", "always", "none"]),
-            default="auto",
-            help="Compare the events with the service's own count, in one more request.",
-        ),
+        check_option(),
         option(
             "--timeout",
             Number(min=0, min_open=True),

@@ -13,7 +13,7 @@ import click
 
 from adanalytics_cli.account.connection import connect, report_end
 from adanalytics_cli.account.quota import QuotaCheck
-from adanalytics_cli.core.command import command, flag, option
+from adanalytics_cli.core.command import check_option, command, flag, option
 from adanalytics_cli.core.errors import Interrupted, PartlyDone, UsedUp
 from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.core.numbers import Number, WholeNumber
@@ -24,6 +24,7 @@ from adanalytics_client._base.escaping import visible
 from adanalytics_client._base.quantities import counted
 
 if TYPE_CHECKING:
+    from adanalytics_client import Check
     from adanalytics_client.dataset import PartFormat, SyncReport, TableFormat, Via
 
 # Of malloc.h.
@@ -73,6 +74,7 @@ _M_ARENA_MAX = -8
         option(
             "--workers", WholeNumber(min=1), "N", "Sort exports in N processes, not one per core."
         ),
+        check_option(),
         option("--max-requests", WholeNumber(min=1), "N", "Send at most N requests in this run."),
         option("--deadline", Number(min=0, min_open=True), "S", "Send no request after S seconds."),
     ],
@@ -101,6 +103,7 @@ def sync(
     repull: int,
     moved_from: str | None,
     workers: int | None,
+    check: "Check",
     max_requests: int | None,
     deadline: float | None,
     dry_run: bool,
@@ -118,6 +121,7 @@ def sync(
     words += ["--via", via] if via != "auto" else []
     words += ["--repull", str(repull)] if repull else []
     words += ["--moved-from", moved_from] if moved_from else []
+    words += ["--check", check] if check != "auto" else []
     words += ["--format", file_format] if dry_run and file_format else []
     words += ["--table", table] if dry_run and table else []
     again = invocation.command_line("sync", *words)
@@ -131,12 +135,19 @@ def sync(
             return
         _share_memory()
 
-        check = QuotaCheck(invocation, client, progress, resumable=True, most=max_requests)
-        observed = client.with_options(observer=joined(check, budget, progress))
+        quota_check = QuotaCheck(invocation, client, progress, resumable=True, most=max_requests)
+        observed = client.with_options(observer=joined(quota_check, budget, progress))
         try:
             cores = workers or os.cpu_count() or 1
             report = dataset.sync(
-                observed, first, last, via=via, repull=repull, moved_from=moved_from, workers=cores
+                observed,
+                first,
+                last,
+                via=via,
+                repull=repull,
+                moved_from=moved_from,
+                workers=cores,
+                check=check,
             )
         except KeyboardInterrupt as interrupt:
             what = f"Interrupted; {_extent(dataset.report)}"

@@ -322,6 +322,16 @@ def _hidden(option: click.Option) -> click.Option:
     return hidden
 
 
+def check_option() -> click.Option:
+    """Make the option that compares a pull with the service's own count."""
+    return click.Option(
+        ["--check"],
+        type=click.Choice(["auto", "always", "none"]),
+        default="auto",
+        help="Compare the events with the service's own count, in one more request.",
+    )
+
+
 def flag(name: str, summary: str) -> click.Option:
     return click.Option([name], is_flag=True, help=summary)
 

@@ -14,7 +14,7 @@ cases:
 """
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Literal
@@ -271,6 +271,26 @@ def compare(session: Session, pull: Comparison) -> Operation[tuple[Span, ...]]:
     if not pull.events and not differing and not pull.final:
         yield from _look_for_days(session, pull)
     return differing
+
+
+def compare_days(session: Session, days: Mapping[date, int]) -> Operation[dict[date, str]]:
+    """Compare the events of some days, between which no other day has any, with their count.
+
+    Returns:
+        How each day that differs does so, in words.
+    """
+    spans = tuple(Span(day, day, events, ()) for day, events in sorted(days.items()))
+    first, last = spans[0], spans[-1]
+    events = sum(span.events for span in spans)
+    pull = Comparison(first.start, last.end, events, spans, True, has_end=last.events > 0)
+    try:
+        differing = yield from compare(session, pull)
+    except ProtocolError as error:
+        return dict.fromkeys(days, error.message.rstrip("."))
+    return {
+        span.start: f"the service counts more than its {counted(span.events, 'event')}"
+        for span in differing
+    }
 
 
 def _compare_range(session: Session, pull: Comparison) -> Operation[tuple[Span, ...]]:

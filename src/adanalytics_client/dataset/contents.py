@@ -71,6 +71,17 @@ class Contents:
             del self._sizes[name]
         self.manifest.put({hour: record})
 
+    def discard(self, hours: Iterable[Hour]) -> None:
+        """Remove hours, so that they are pulled again."""
+        for hour in hours:
+            record = self.manifest.record(hour)
+            name = record and self.identity.part_name(hour, record)
+            if name in self._sizes:
+                self.store.remove(name)
+                del self._sizes[name]
+            self.manifest.forget([hour])
+            self.manifest.unsaved.add(hour.day)
+
     def note_empty(self, hours: Iterable[Hour], asked_at: datetime, fingerprint: str) -> None:
         """Record, without a request, that hours have no events."""
         for hour in hours:

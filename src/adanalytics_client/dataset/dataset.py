@@ -13,6 +13,7 @@ from adanalytics_client._base.observer import Observer
 from adanalytics_client._base.service import ServiceProfile
 from adanalytics_client._base.urls import BaseUrl
 from adanalytics_client._base.validation import check_choice, import_extra, invalid, is_whole
+from adanalytics_client._events.check import Check
 from adanalytics_client.dataset.layout import DATA, OURS, PartFormat, TableFormat
 from adanalytics_client.dataset.manifest import Identity, Manifest
 from adanalytics_client.dataset.planning import Via
@@ -119,6 +120,7 @@ class Dataset:
         repull: int = 0,
         moved_from: str | None = None,
         workers: int = 1,
+        check: Check = "auto",
     ) -> SyncReport:
         """Pull hours that are missing, were not over when they were pulled, or were restated.
 
@@ -138,6 +140,8 @@ class Dataset:
             workers: the number of processes that sort large exports into hours. With more than one,
                 each process imports the main program, which therefore needs `if __name__ ==
                 "__main__":`.
+            check: whether to compare the pulled days that are over with the service's own count,
+                which costs one request: `auto` and `always` do, `none` does not.
 
         Returns:
             The hours that were committed, and the queries that failed.
@@ -155,8 +159,9 @@ class Dataset:
         """
         if not is_whole(workers, 1):
             raise invalid("workers", workers, "Pass a number of processes, 1 or more.")
+        check_choice("check", check, get_args(Check))
         with self._open_sync(client, start, end, via, repull, moved_from) as run:
-            replace(run, workers=workers).run()
+            replace(run, workers=workers, check=check).run()
             return run.report
 
     def tasks(

@@ -6,7 +6,7 @@ the summary. Only then are held events replaced; a day that never adds up is rej
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 
 from adanalytics_client._base.quantities import counted
@@ -44,6 +44,17 @@ class Staging:
         # Hours that wait for the rest of their day, because they replace held events.
         self._staged: dict[Hour, FinishedHour] = {}
         self._spools: list[Spool] = []
+        self._miscounted: set[date] = set()
+
+    def complete_days(self) -> dict[date, int]:
+        """Return the events of each expected day of which all hours are over and have arrived."""
+        records = map(self._complete_record, sorted({hour.day for hour in self.wanted}))
+        return {record.day: record.rows for record in records if record.is_settled}
+
+    def take_counts(self, differences: Mapping[date, str]) -> None:
+        """Take the days whose events differ from the service's own count, each with how."""
+        self.differing.update(differences)
+        self._miscounted = {*differences}
 
     def expect(self, hours: Iterable[Hour]) -> int:
         """Prepare for hours to arrive, some perhaps again; return how many are expected so far."""
@@ -119,7 +130,7 @@ class Staging:
         Days in `asked_twice` are not pulled again.
         """
         self._service = service
-        for day in [*self.differing]:
+        for day in self.differing.keys() - self._miscounted:
             self.compare(day)
         again = sorted(self.differing.keys() - asked_twice)
         return [hour for day in again for hour in self._hours_again(day)]
@@ -154,6 +165,8 @@ class Staging:
                 self._staged.pop(hour, None)
                 self._committed.pop(hour, None)
             self._clear_spools()
+            if day in self._miscounted:
+                self._contents.discard(rejected)
             self._contents.mark(hours_of(day), UNCONFIRMED)
             message = f"The events of {day} do not agree with the service: {difference}."
             yield FailedQuery(str(day), tuple(rejected), ProtocolError.__name__, message)

@@ -12,13 +12,14 @@ from collections import Counter
 from collections.abc import Callable, Collection, Generator, Mapping
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import date, datetime
 from itertools import groupby
 from pathlib import Path
 
 from adanalytics_client._base.dates import Period
 from adanalytics_client._base.observer import notify
 from adanalytics_client._call.session import Connection
+from adanalytics_client._events.check import Check, compare_days
 from adanalytics_client._io.sync_driver import SyncDriver
 from adanalytics_client.dataset.contents import Contents
 from adanalytics_client.dataset.days import ServiceDays, count_started
@@ -47,6 +48,7 @@ class Sync:
         span: the days, or None for all that the service lists.
         repull: how many of the last days to pull again, even if they have not changed.
         workers: the number of processes that sort the events of exports into hours.
+        check: whether to compare the pulled days with the service's own count.
     """
 
     connection: Connection[SyncDriver]
@@ -57,6 +59,7 @@ class Sync:
     now: Callable[[], datetime]
     report: SyncReport
     workers: int = 1
+    check: Check = "auto"
 
     def run(self, parts: Collection[Part] | None = None) -> None:
         """Pull and commit missing and changed hours, or commit only the hours in `parts`.
@@ -115,10 +118,17 @@ class Sync:
             pull(needs.asked, needs.service)
             doubtful = self._doubtful_hours(needs, staging)
             pull(dict.fromkeys(doubtful, Reason.RESTATED), needs.service)
+            days = staging.complete_days()
+            self._compare_with_counts(staging, days, needs.service)
             if staging.differing:
+                miscounted = days.keys() & staging.differing
                 service = self._ask()
                 again = staging.compare_again(service, {hour.day for hour in doubtful})
                 pull(dict.fromkeys(again, Reason.RESTATED), service)
+                days = {
+                    day: rows for day, rows in staging.complete_days().items() if day in miscounted
+                }
+                self._compare_with_counts(staging, days, service)
             report.failed += staging.reject()
             if delivered:
                 report.failed = [*map(delivered.with_command, report.failed)]
@@ -129,6 +139,20 @@ class Sync:
             records = map(contents.manifest.record, report.hours)
             report.size = sum(record.size for record in records if record)
             write_report(report, contents.store)
+
+    def _compare_with_counts(
+        self, staging: Staging, days: Mapping[date, int], service: ServiceDays
+    ) -> None:
+        """Compare complete days with the service's own count; one request, if they agree."""
+        if self.check == "none" or not days:
+            return
+        known = sorted({*days, *service.days})
+        differences = dict[date, str]()
+        for is_complete, run in groupby(known, days.__contains__):
+            if is_complete:
+                operation = compare_days(self.connection.session, {day: days[day] for day in run})
+                differences |= self.connection.driver.run(operation)
+        staging.take_counts(differences)
 
     def tasks(self) -> list[Task]:
         """Order an export of each day with needed hours, wait for all, and return their tasks."""
