@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 DAY = "2026-01-15"
 DATES = {"dates": [DAY]}
-ROWS = [{"event_id": "e-1", "revenue": "0.000000001"}]
-EVENTS = {"events": ROWS, "has_more": False}
+ROWS = [{"event_id": "e-1", "event_time": "2026-01-15T03:00:00.000Z", "revenue": "0.000000001"}]
+EVENTS = {"data": ROWS, "meta": {"total": 1, "page": 1, "per_page": 10000}}
 PACKED = {"Content-Encoding": "gzip"}
 PATH = "/api/partners/acme/ad-analytics"
 CASSETTE = """
@@ -48,8 +48,7 @@ interactions:
   response:
     status: {{code: 200, message: OK}}
     headers: {{Content-Type: [application/json]}}
-    body:
-      string: '{{"events": [{{"event_id": "e-1", "revenue": "0.000000001"}}], "has_more": false}}'
+    body: {{string: '{events}'}}
 version: 1
 """
 
@@ -83,7 +82,7 @@ def mock(request: pytest.FixtureRequest, url: str, tmp_path: Path) -> Mock:
     @contextmanager
     def with_vcrpy() -> Iterator[None]:
         cassette = tmp_path / "cassette.yaml"
-        cassette.write_text(CASSETTE.format(url=url, path=PATH, day=DAY))
+        cassette.write_text(CASSETTE.format(url=url, path=PATH, day=DAY, events=json.dumps(EVENTS)))
         with vcr.use_cassette(str(cassette), record_mode="none"):
             yield
 
