@@ -119,15 +119,16 @@ class Read:
 
 
 def by_hand(days: list[list[Given]]) -> Read:
-    """One page after the other, by the rules: a flag, else pages, else a total, else the length.
+    """One page after the other, by the rules: a sign of another page, a total, else the length.
 
-    A flag that ends the pages and a number of pages that does not are an error.
+    Two statements that contradict each other are an error, and so are more events than the total.
     """
     read = Read()
     for day, pages in enumerate(days):
         known: list[str] = []
+        total: int | None = None
         for attempt in range(3):
-            total = _attempt(read, day, pages, known, attempt)
+            total = _attempt(read, day, pages, known, attempt, total)
             if read.error is not None:
                 return read
             if total is None or total <= len(known):
@@ -140,10 +141,10 @@ def by_hand(days: list[list[Given]]) -> Read:
 
 
 def _attempt(
-    read: Read, day: int, pages: list[Given], known: list[str], attempt: int
+    read: Read, day: int, pages: list[Given], known: list[str], attempt: int, total: int | None
 ) -> int | None:
-    """Read the pages of a day; gives the largest total that they state."""
-    seen, first, stale, total = 0, 0, 0, None
+    """Read the pages of a day; gives the largest total that they state, else the one before."""
+    seen, first, stale, stated = 0, 0, 0, False
     recent: list[tuple[str, ...]] = []
     met = set[str]()
     for number in range(1, len(pages) + 2):
@@ -153,31 +154,26 @@ def _attempt(
         if len(failures) == ATTEMPTS:
             read.error = FAILURES[failures[-1]][1]
             return None
-        stated = says.total if says.total is not None and says.total >= len(page.ids) else None
-        if says.more is False and (says.pages or 0) > number:
-            read.error = errors.ProtocolError
-            return None
-        total = stated if total is None else max(total, stated or 0)
-        if not page.ids:
-            return total
-        stale = stale + 1 if met >= {*page.ids} else 0
-        if page.ids in recent or stale == 3:
-            read.error = errors.ProtocolError
-            return None
+        sign = says.more or (says.pages or 0) > number
+        contradicts = says.more is False and sign
+        hides = not page.ids and sign and not (says.total or total)
+        stale = stale + 1 if page.ids and met >= {*page.ids} else 0
+        totals = [each for each in (total, says.total) if each is not None]
+        if says.total is not None:
+            total = max(says.total, total or 0) if stated or not attempt else says.total
+            stated = True
         new = [each for each in page.ids if each not in known]
+        too_many = total is not None and len(known) + len(new) > total
+        if contradicts or hides or page.ids in recent or stale == 3 or too_many:
+            read.error = errors.ProtocolError
+            return None
         read.ids += new
         known += new
         met |= {*page.ids}
         recent, seen, first = [*recent, page.ids], seen + len(page.ids), first or len(page.ids)
-        # Without metadata a page shorter than the first one is the last.
-        follows = len(page.ids) >= first
-        if says.more is not None:
-            follows = says.more
-        elif says.pages:
-            follows = number < says.pages
-        elif stated is not None:
-            follows = seen < stated
-        if not follows:
+        # Without a total a page shorter than the first one is the last.
+        follows = sign or (seen < max(totals) if totals else len(page.ids) >= first)
+        if not page.ids or not follows:
             return total
     return total
 
@@ -235,7 +231,8 @@ def read(days: list[list[Given]], concurrency: int, *, tasks: bool) -> Read:
     retry = RetryPolicy(attempts=ATTEMPTS, budget=1e9, patience=0)
     options |= {"retry": retry, "clock": NoWait()}
     last = FIRST + timedelta(days=len(days) - 1)
-    query: dict[str, Any] = {"split": "daily", "concurrency": concurrency}
+    # Without the count of the days, which the pages of its slices do not decide.
+    query: dict[str, Any] = {"split": "daily", "concurrency": concurrency, "check": "none"}
     transport = httpx.MockTransport(service.answer)
 
     def ordinary() -> None:
