@@ -7,8 +7,9 @@ import re
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import permutations
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
@@ -101,6 +102,148 @@ def two_syncs(client: Client) -> None:
     Dataset("events").sync(client.with_options(observer=Second()))
 
 
+DAY, NEXT_DAY = "2026-01-15", "2026-01-16"
+Parameters = dict[str, str]
+
+
+def page(*ids: str, **meta: Any) -> dict[str, Any]:
+    return {"data": [{"event_id": each, "event_time": f"{DAY}T03:00:00Z"} for each in ids], **meta}
+
+
+def bare_page(*numbers: int, **meta: Any) -> dict[str, Any]:
+    """Events without an id and a time."""
+    return {"data": [{"number": number} for number in numbers], **meta}
+
+
+def is_count(query: Parameters) -> bool:
+    return query["per_page"] == "1"
+
+
+def mocked(
+    events: Callable[[Parameters], Any] = lambda _: page(total=0),
+    *,
+    lists: Any = None,
+    limit: int = 1000,
+) -> Client:
+    """A client of a service that gives these pages of events, and this for any other path."""
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        is_events = request.url.path.endswith("/events")
+        body = events(dict(request.url.params)) if is_events else lists
+        return httpx.Response(204) if body is None else httpx.Response(200, json=body)
+
+    http = httpx.Client(transport=httpx.MockTransport(answer))
+    return Client(
+        "http://service.example",
+        api_key="k",
+        partner="acme",
+        http=http,
+        limit=limit,
+        quota_log="memory",
+    )
+
+
+def pull(client: Client, end: str = DAY, **options: Any) -> None:
+    """Pull in one query, unless the options say otherwise."""
+    list(client.events(DAY, end, **({"split": "none"} | options)).rows())
+
+
+def same_pages(_: Client) -> None:
+    pull(mocked(lambda _: page("a")))
+
+
+def pages_in_turn(_: Client) -> None:
+    orders = [*permutations("abc")]
+    pull(mocked(lambda query: page(*orders[int(query["page"])])))
+
+
+def two_statements(_: Client) -> None:
+    pull(mocked(lambda _: page("a", has_more=False, total_pages=2)))
+
+
+def partial_answer(_: Client) -> None:
+    pull(mocked(lambda _: page("a", success=False)))
+
+
+def low_total(_: Client) -> None:
+    pull(mocked(lambda _: page("a", "b", total=1)))
+
+
+def events_without_ids(_: Client) -> None:
+    pull(mocked(lambda query: bare_page(*([1] if query["page"] == "1" else []), total=3)))
+
+
+def high_count(_: Client) -> None:
+    def events(query: Parameters) -> Any:
+        if is_count(query):
+            return page("a", total=2)
+        return page("a", total=1) if query["page"] == "1" else page()
+
+    pull(mocked(events), check="always")
+
+
+def changed_events(_: Client) -> None:
+    ids = iter("ab")
+
+    def events(query: Parameters) -> Any:
+        return page("a", total=2) if is_count(query) else page(next(ids), total=1)
+
+    pull(mocked(events), check="always")
+
+
+def endless_pages(_: Client) -> None:
+    pull(mocked(lambda query: page(query["page"]), limit=3))
+
+
+def one_day_for_all(_: Client) -> None:
+    pull(mocked(lambda _: page("a", total=1)), split="daily", end=NEXT_DAY)
+
+
+def ignored_hour(_: Client) -> None:
+    pull(mocked(lambda _: bare_page(1, total=1)), hour=3)
+
+
+def ignored_page(_: Client) -> None:
+    def events(query: Parameters) -> Any:
+        numbers = [int(query["page"])] if is_count(query) or query["page"] != "3" else []
+        return bare_page(*numbers, total=2)
+
+    pull(mocked(events))
+
+
+def ignored_last_day(_: Client) -> None:
+    pull(mocked(lambda _: page("a", total=1)), end=NEXT_DAY)
+
+
+def no_events_of_a_listed_day(_: Client) -> None:
+    pull(mocked(lists={"dates": [DAY]}))
+
+
+def short_list(_: Client) -> None:
+    mocked(lists={"dates": [DAY], "total": 5}).dates()
+
+
+def error_for_dates(_: Client) -> None:
+    mocked(lists={"error": "The database is down", "dates": []}).dates()
+
+
+def no_dates(_: Client) -> None:
+    mocked(lists={"days": [DAY]}).dates()
+
+
+def wrong_date(_: Client) -> None:
+    mocked(lists={"dates": ["15.01.2026"]}).dates()
+
+
+def other_days(_: Client) -> None:
+    row = {"date": NEXT_DAY, "impressions": 1}
+    mocked(lists={"data": [row], "meta": {"total": 1}}).summary(DAY, group_by="day")
+
+
+def no_body(_: Client) -> None:
+    mocked().summary(DAY)
+
+
 # What shows the errors that no command line of `error_texts.txt` meets.
 OTHERS: dict[str, Callable[[Client], None]] = {
     "… does not speak https.": plain_http,
@@ -111,6 +254,38 @@ OTHERS: dict[str, Callable[[Client], None]] = {
     "… needs the '…' extra, which is not installed.": missing_extra_of_a_command,
     "The client was used in another event loop or process, which holds its connections.": two_loops,
     "Another process works on …": two_syncs,
+    "The service counts … on …, but … arrived": high_count,
+    "The service counts … in …, but … arrived.": low_total,
+    "The service counts … in …, but … arrived; it is not known which are missing.": (
+        events_without_ids
+    ),
+    "The events of … changed while they were pulled.": changed_events,
+    "Pages … and … of … are the same: …": same_pages,
+    "Pages … to … of … contain no new events: the service repeats its pages.": pages_in_turn,
+    "Page … of … states …, so it is not known whether another page follows.": two_statements,
+    "… has more than … pages and states no total, so its end is not in sight.": endless_pages,
+    "… and … have the same events, as if the service ignored a parameter, or a cache did.": (
+        one_day_for_all
+    ),
+    "The service counts … in …, as many as in hour … and in hour …: it ignores the hour.": (
+        ignored_hour
+    ),
+    "The service counts … in …, but has an event at place …, as if it ignored the page number.": (
+        ignored_page
+    ),
+    "The service counts … in …, … without the last day and … of the last day alone, …": (
+        ignored_last_day
+    ),
+    "No events arrived of …, but the service lists … as a day with data.": (
+        no_events_of_a_listed_day
+    ),
+    "The response holds data, and says that they are not all: …": partial_answer,
+    "The list cannot be read as a whole: …": short_list,
+    "The answer contains an error instead of dates: …": error_for_dates,
+    '…, not {"dates": ["YYYY-MM-DD", ...]}.': no_dates,
+    "The list of dates has an invalid entry: …": wrong_date,
+    "The summary has …, but the request was for …": other_days,
+    "The answer has no body (204) instead of an object.": no_body,
 }
 CERTIFICATE = "The certificate of … is not trusted: …"
 
