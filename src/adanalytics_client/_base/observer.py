@@ -119,7 +119,7 @@ class PageReceived:
 
 @dataclass(frozen=True, slots=True)
 class PageDrift:
-    """A slice's pages shifted during the pull or contradicted each other; events may be missing.
+    """A slice's pages shifted during the pull, or have another number of events than they state.
 
     Attributes:
         slice: the query.
@@ -158,11 +158,13 @@ class PageDrift:
 
 @dataclass(frozen=True, slots=True)
 class PartialAnswer:
-    """A response with status 200 contains both data and an error, so some data may be missing.
+    """A response contains data, and states that they are not the whole or that something failed.
+
+    Events of such a response are accepted only with `on_drift="warn"`.
 
     Attributes:
         url: the address of the request.
-        reason: the error message in the response.
+        reason: the statement, such as `success: false`, or the error message.
         request_id: the `X-Request-Id` of the response.
     """
 
@@ -244,10 +246,10 @@ class Observer:
         """Handle the arrival of a page of events."""
 
     def drift(self, info: PageDrift) -> None:
-        """Handle a page that shows drift or contradicts itself; the client also logs a warning."""
+        """Handle a page that shows drift; the client also logs a warning."""
 
     def partial(self, info: PartialAnswer) -> None:
-        """Handle a response with both data and an error; the client also logs a warning."""
+        """Handle a response that says its data are not the whole; the client logs a warning."""
 
     def bytes(self, info: BytesReceived) -> None:
         """Handle the progress of a file download."""
