@@ -216,8 +216,8 @@ class EventQuery(QueryBase[SyncDriver, M]):
         Raises:
             ConfigurationError: before anything is sent, for an unknown format, a missing library,
                 or a path that cannot be a file; later, for a column that no event has.
-            ProtocolError: when a parquet or arrow column cannot hold a value exactly, or when
-                events are missing (except with `on_drift="warn"`).
+            ProtocolError: when a parquet or arrow column cannot hold a value exactly, or when the
+                events are not as many as the service counts (except with `on_drift="warn"`).
             AdAnalyticsError: when a page cannot be fetched; an existing file then stays unchanged.
 
         Examples:
