@@ -196,7 +196,8 @@ def endless_pages(_: Client) -> None:
 
 
 def one_day_for_all(_: Client) -> None:
-    pull(mocked(lambda _: page("a", total=1)), split="daily", end=NEXT_DAY)
+    events = [{"event_id": "a"}, {"event_id": "b"}]
+    pull(mocked(lambda _: {"data": events, "total": 2}), split="daily", end=NEXT_DAY)
 
 
 def ignored_hour(_: Client) -> None:
@@ -212,7 +213,7 @@ def ignored_page(_: Client) -> None:
 
 
 def ignored_last_day(_: Client) -> None:
-    pull(mocked(lambda _: page("a", total=1)), end=NEXT_DAY)
+    pull(mocked(lambda _: {"data": [{"event_id": "a"}], "total": 1}), end=NEXT_DAY)
 
 
 def no_events_of_a_listed_day(_: Client) -> None:
