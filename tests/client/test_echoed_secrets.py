@@ -157,16 +157,20 @@ def test_words_beside_data_and_of_an_export_that_echo_a_signed_address(
 ) -> None:
     notes = Notes()
     stand_in.says_by_name(
+        events=[say({"events": [{}], "total": 1, "error": f"stale: {SIGNED}"})],
         dates=[say({**DATES, "error": f"stale: {SIGNED}"})],
         bulk_export=[say({"status": "failed", "error": f"not written to {SIGNED}"})],
     )
     variant = open_variant(observer=notes)
-    variant.call("dates")
+    assert variant.rows("2026-01-15", split="none", on_drift="warn") == [{}]
+    assert "f.csv?format=csv&***" in caplog.text
+    with pytest.raises(errors.ProtocolError) as refused:
+        variant.call("dates")
+    assert "f.csv?format=csv&***" in refused.value.message
     with pytest.raises(errors.ExportFailed) as caught:
         variant.on(variant.call("start_export", "2026-01-15"), "wait")
     assert "f.csv?format=csv&***" in caught.value.message
-    assert "f.csv?format=csv&***" in caplog.text
-    assert "s1gnature" not in f"{caught.value!r}{notes.told}{caplog.text}"
+    assert "s1gnature" not in f"{refused.value!r}{caught.value!r}{notes.told}{caplog.text}"
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,7 @@ def test_the_size_announced_is_expected_of_a_body_without_a_length(
     packed: bool,
     expected: int | None,
 ) -> None:
-    content, told = b"a,b\r\n" * 600, []
+    content, told = b"a,b\r\n" + b"1,2\r\n" * 599, []
 
     class Progress(Observer):
         def bytes(self, info: BytesReceived) -> None:
@@ -114,6 +114,7 @@ def test_the_size_announced_is_expected_of_a_body_without_a_length(
         bulk_export=[say({"status": "done", "url": "/f.csv", **announced})],
         f_csv=[say(body, headers=headers, chunked=True)],
     )
-    open_variant(observer=Progress()).call("export", DAY, to=tmp_path / "out.csv")
+    variant = open_variant(observer=Progress())
+    variant.call("export", DAY, to=tmp_path / "out.csv", check="none")
     assert {info.expected for info in told} == {expected}
     assert told[-1].received == len(body)
