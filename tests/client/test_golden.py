@@ -310,9 +310,8 @@ def typed(bench: Bench, **pull: Any) -> bytes:
     return "\n".join(event.model_dump_json() for event in events).encode()
 
 
-def rows(bench: Bench, *, ordered: bool = True, **pull: Any) -> bytes:
-    found = bench.taken(bench.pull(ordered=ordered, **pull).rows())
-    return as_json(found if ordered else sorted(found, key=lambda row: str(row["event_id"])))
+def rows(bench: Bench, **pull: Any) -> bytes:
+    return as_json(bench.taken(bench.pull(**pull).rows()))
 
 
 def pages(bench: Bench, **pull: Any) -> bytes:
@@ -463,7 +462,6 @@ def _splits() -> Iterator[tuple[str, Run]]:
         yield f"{split}: jsonl", partial(write, name="events.jsonl", **pull)
         yield f"{split}: pages", partial(pages, **pull)
         yield f"{split}: rows, one request at a time", partial(rows, concurrency=1, **pull)
-        yield f"{split}: rows, unordered", partial(rows, ordered=False, **pull)
         end = None if split == "hourly" else SECOND
         yield f"{split}: jsonl, large pages", partial(stream, form="jsonl", split=split, end=end)
     # Two days of 24 pages are cut to days above; a day of 38 pages is cut to hours.
