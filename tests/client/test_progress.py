@@ -120,9 +120,11 @@ def test_the_observer_of_the_client_hears_everything(
     for name in vars(Observer):
         if not name.startswith("_"):
             setattr(Everything, name, hear(name))
-    short = {**PAGE, "pagination": {"total": 5, "has_more": False}}
+    def page(total: int) -> Say:
+        return say({**PAGE, "pagination": {"total": total, "has_more": False}})
+
     stand_in.says_by_name(
-        events=[say(status=503), say(status=429), *[say(short)] * 9],
+        events=[say(status=503), say(status=429), page(5), say({"events": []}), page(2)],
         bulk_export=[say({"status": "done", "url": "/f.csv"})],
         f_csv=[say(b"a,b\r\n")],
     )

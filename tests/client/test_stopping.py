@@ -93,7 +93,7 @@ def test_an_exception_in_the_loop_ends_the_threads(many_pages: StandIn) -> None:
 def test_break_ends_requests_that_nobody_answers(stand_in: StandIn, say: type[Say]) -> None:
     """The client stays open and goes on, over other connections."""
     gate, held = threading.Event(), threading.Semaphore(0)
-    page = {"events": [{"event_id": "e-1"}], "more": False}
+    page = {"events": [{"event_id": "e-1"}], "total": 1, "more": False}
 
     def script(asked: Asked) -> Say:
         if asked.query.get("hour") in {None, "0", "1", "2"}:
