@@ -120,6 +120,7 @@ def test_the_observer_of_the_client_hears_everything(
     for name in vars(Observer):
         if not name.startswith("_"):
             setattr(Everything, name, hear(name))
+
     def page(total: int) -> Say:
         return say({**PAGE, "pagination": {"total": total, "has_more": False}})
 

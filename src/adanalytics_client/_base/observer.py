@@ -128,7 +128,6 @@ class PageDrift:
         distinct: the number of distinct events in the slice so far.
         total: the service's count of events in the slice, if it states one.
         last: whether this is the last page; if so, `distinct` should equal `total`.
-        contradicted: whether the page looks like the final page but says that more pages follow.
     """
 
     slice: str
@@ -137,7 +136,6 @@ class PageDrift:
     distinct: int
     total: int | None
     last: bool
-    contradicted: bool = False
 
     def __str__(self) -> str:
         text = f"Page {self.number} of {self.slice}"
@@ -148,11 +146,6 @@ class PageDrift:
             total = counted(self.total, "event")
             compared = f"the service counts {total}, but {self.distinct:,} arrived"
             text += f" is the last; {compared};" if not self.repeated else f" {compared};"
-        elif not self.repeated:
-            return (
-                f"{text} was taken as the last page, but the service also says that more follow. "
-                f"Compare {self.slice} with its summary, or pull it with another split."
-            )
         return f"{text} the data changed meanwhile. Pull {self.slice} again to be sure."
 
 
@@ -176,7 +169,7 @@ class PartialAnswer:
         exchange = f"request id {self.request_id}, {self.url}" if self.request_id else self.url
         reason = self.reason.rstrip(".")
         return (
-            f"The answer contains both data and an error, so some data may be missing: {reason}. "
+            f"The response says that its data are not all: {reason}. "
             f"Repeat the request to be sure. ({exchange})"
         )
 

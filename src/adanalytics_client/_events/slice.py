@@ -303,8 +303,9 @@ class SliceHistory:
             for rows in (self._first, self._last)
             for text, value in zip(rows.texts, ids_of(rows), strict=True)
         ]
-        # Two events with one id have none.
-        are_ids = None not in (ids := [value for _, value in ends]) and len({*ids}) == len(ids[-2:])
+        texts, ids = [text for text, _ in ends], [value for _, value in ends]
+        # Two events that share an id have none.
+        are_ids = None not in ids and len({*ids}) == len({*texts})
         marks = [text if value is None or not are_ids else value for text, value in ends] or [b""]
         return SliceEnd(
             slice_,
