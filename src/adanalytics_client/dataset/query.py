@@ -284,7 +284,7 @@ def _rows_of(connection: "duckdb.DuckDBPyConnection", statement: str) -> "duckdb
     """Return the rows of a SELECT with types that Arrow has."""
     # Selecting all once more numbers the later ones of equal names: sum(x), sum(x)_1.
     rows = connection.sql(statement).select("*")
-    names = [f'"{name.replace(chr(34), 2 * chr(34))}"' for name in rows.columns]
+    names = ['"' + name.replace('"', '""') + '"' for name in rows.columns]
     kinds = [_ARROW_LACKS.get(kind.id) for kind in rows.types]
     casts = [
         f"CAST({n} AS {kind}) AS {n}" if kind else n for n, kind in zip(names, kinds, strict=True)
