@@ -74,6 +74,7 @@ _INSTEAD_OF = {
     "zone of this one": "Give that --zone, or give --to another place.",
     "take its first flag": "Report it to the service.",
     "on_drift=": "Run the same command again later.",
+    "check=": "Run the same command again, or with --check none to take it as it is.",
     "memory=": "Give a larger --memory, or select fewer rows or columns.",
     "per_page=": "Use adanalytics export.",
     "timeout=": "Check --base-url and the network, or try later.",

@@ -63,7 +63,7 @@ from adanalytics_cli.server.demo_data import EVENTS_PER_DAY, PARTNER, DemoAccess
             "--dialect",
             str,
             "NAME",
-            "Other responses, such as hints or fields-camel,page-ignored.",
+            "Other responses, such as hints or modern,bare.",
             "reference",
         ),
         flag("--docs", "Serve /docs, a page that shows and tries the API."),

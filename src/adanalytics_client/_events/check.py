@@ -78,7 +78,7 @@ class Comparison:
         hour: the only hour that was pulled of each day.
         hint: what may explain a difference, in words.
         refusal: the error that ended a slice, and which only the count can explain.
-        has_end: whether slices of several days are known to hold events of their last day.
+        last_day: the latest day of which an event is known to have arrived.
         is_blind: whether a service that ignores the page number would not have been noticed.
         final: whether slices have been read on already.
     """
@@ -91,7 +91,7 @@ class Comparison:
     hour: int | None = None
     hint: str = ""
     refusal: StatusError | None = None
-    has_end: bool = True
+    last_day: date | None = None
     is_blind: bool = False
     final: bool = False
 
@@ -134,7 +134,8 @@ class PullCheck:
         self._totals: set[int | None] = set()
         self._by_rows: dict[tuple[EventId | bytes, EventId | bytes, int], Slice] = {}
         self._refusal: StatusError | None = None
-        self._has_end, self._is_blind = True, False
+        self._last_day: date | None = None
+        self._is_blind = False
         self._compared = 0
         self._has_shared_ids = False
 
@@ -153,7 +154,7 @@ class PullCheck:
         self._totals.add(end.total)
         self.doubt = self.doubt or (f"{end.slice}: {end.doubt}" if end.doubt else "")
         self._refusal = self._refusal or end.refusal
-        self._has_end &= end.has_end
+        self._last_day = max(filter(None, [self._last_day, end.last_day]), default=None)
         self._is_blind |= end.is_blind
         if end.has_shared_ids and not self._has_shared_ids:
             self._has_shared_ids = True
@@ -210,7 +211,7 @@ class PullCheck:
             hour=plan.hour,
             hint=self.doubt,
             refusal=self._refusal,
-            has_end=self._has_end,
+            last_day=self._last_day,
             is_blind=self._is_blind,
             final=not (first and self._strict),
         )
@@ -282,7 +283,9 @@ def compare_days(session: Session, days: Mapping[date, int]) -> Operation[dict[d
     spans = tuple(Span(day, day, events, ()) for day, events in sorted(days.items()))
     first, last = spans[0], spans[-1]
     events = sum(span.events for span in spans)
-    pull = Comparison(first.start, last.end, events, spans, True, has_end=last.events > 0)
+    held = [span.end for span in spans if span.events]
+    last_day = max(held, default=None)
+    pull = Comparison(first.start, last.end, events, spans, True, last_day=last_day)
     try:
         differing = yield from compare(session, pull)
     except ProtocolError as error:
@@ -348,7 +351,7 @@ def _check_parameters(session: Session, pull: Comparison, total: int) -> Operati
     Raises:
         ProtocolError: when it ignores one of them.
     """
-    if not pull.has_end and pull.start < pull.end:
+    if total and pull.last_day != pull.end and (yield from _lists_later_day(session, pull)):
         before = yield from request_total(session, pull.start, pull.end - timedelta(1))
         last = yield from request_total(session, pull.end, pull.end)
         if before is not None and last is not None and before + last != total:
@@ -365,6 +368,15 @@ def _check_parameters(session: Session, pull: Comparison, total: int) -> Operati
                 f"place {total + 1:,}, as if it ignored the page number.",
                 remedy="Report it to the service, or pull it by the hour.",
             )
+
+
+def _lists_later_day(session: Session, pull: Comparison) -> Operation[bool]:
+    """Return whether the service may have data of later days than those that arrived."""
+    try:
+        listed = yield from dates(session)
+    except AdAnalyticsError:
+        return True
+    return any((pull.last_day or pull.start) < day <= pull.end for day in listed)
 
 
 def _differing(
@@ -415,7 +427,7 @@ def _compare_hour(session: Session, pull: Comparison, hour: int) -> Operation[No
         raise ProtocolError(
             f"The service counts {counted(total, 'event')} in {pull}, as many as in hour {hour} "
             f"and in hour {other}: it ignores the hour.",
-            remedy="Pull the days without hour=.",
+            remedy="Pull whole days instead.",
         )
 
 

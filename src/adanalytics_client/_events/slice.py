@@ -9,7 +9,9 @@ reveals every repeat; a slice with fewer events than it states is read again, tw
 import logging
 from collections import deque
 from collections.abc import Generator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import date
 from typing import Literal
 
 from adanalytics_client._base.observer import Observer, PageDrift, notify
@@ -116,7 +118,7 @@ class SliceEnd:
         doubt: why it may be incomplete, in words; empty for no doubt.
         first: the id of the first event, or its text without one; the same of the `last` one.
         distinguish: whether these events have an id or a time.
-        has_end: whether the last event is known to be of the last day.
+        last_day: the day of the last event, if it is known.
         is_blind: whether pages with the same events could not be told from others.
         tail: where it can be read on.
         refusal: the error that ended its pages.
@@ -130,7 +132,7 @@ class SliceEnd:
     first: EventId | bytes
     last: EventId | bytes
     distinguish: bool
-    has_end: bool
+    last_day: date | None
     is_blind: bool
     tail: Tail
     refusal: StatusError | None
@@ -295,9 +297,9 @@ class SliceHistory:
             doubt = doubt or "its events have no time under a known name"
         if len(self._end) and len(self._end) % ROUND == 0:
             doubt = doubt or f"its last page has {len(self._end):,} events"
-        has_end = slice_.start == slice_.end or str(slice_.end) in (time_of(self._last) or "")
-        if has_events and not has_end:
-            doubt = doubt or f"its last event is not of {slice_.end}"
+        last_day = slice_.start if slice_.start == slice_.end else _day_of(self._last)
+        if has_events and last_day != slice_.end:
+            doubt = doubt or f"its last event is not known to be of {slice_.end}"
         ends = [
             (bytes(text), value)
             for rows in (self._first, self._last)
@@ -315,7 +317,7 @@ class SliceHistory:
             first=marks[0],
             last=marks[-1],
             distinguish=is_timed or are_ids,
-            has_end=has_end,
+            last_day=last_day,
             is_blind=not (self._all_have_ids and are_ids) and self._tail.cursor.number > 1,
             tail=self._tail,
             refusal=self._end.refusal,
@@ -418,6 +420,13 @@ class _Hashes:
         if len(self._newer) > self._most // 2:
             self.forgotten |= bool(self._older)
             self._older, self._newer = self._newer, set()
+
+
+def _day_of(rows: RawRows) -> date | None:
+    """Return the day of the first event, if a field that holds its time begins with it."""
+    with suppress(ValueError):
+        return date.fromisoformat((time_of(rows) or "").strip('"')[:10])
+    return None
 
 
 def _refuse(cursor: Cursor, page: FetchedPage, history: SliceHistory) -> None:
