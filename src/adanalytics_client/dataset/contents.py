@@ -71,16 +71,18 @@ class Contents:
             del self._sizes[name]
         self.manifest.put({hour: record})
 
-    def discard(self, hours: Iterable[Hour]) -> None:
-        """Remove hours, so that they are pulled again."""
-        for hour in hours:
-            record = self.manifest.record(hour)
-            name = record and self.identity.part_name(hour, record)
+    def discard(self, day: date, hours: Collection[Hour]) -> None:
+        """Remove hours of a day, so that they are pulled again."""
+        records = self.manifest.day(day).by_hour
+        names = [self.identity.part_name(hour, records[hour]) for hour in hours]
+        self.manifest.forget(hours)
+        self.manifest.unsaved.add(day)
+        # First, because the table must not list a file that is gone.
+        self.save([day])
+        for name in names:
             if name in self._sizes:
                 self.store.remove(name)
                 del self._sizes[name]
-            self.manifest.forget([hour])
-            self.manifest.unsaved.add(hour.day)
 
     def note_empty(self, hours: Iterable[Hour], asked_at: datetime, fingerprint: str) -> None:
         """Record, without a request, that hours have no events."""

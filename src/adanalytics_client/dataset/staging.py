@@ -1,8 +1,9 @@
-"""Hours that wait for their day, until the events of the day add up to the summary.
+"""Hours that wait for their day, until the events of the day add up.
 
 An hour that holds no events yet gets its file at once. If it already holds events, the new file
 waits until its day is complete. The events of a complete day, held and new, must then add up to
-the summary. Only then are held events replaced; a day that never adds up is rejected.
+the summary and, if the day is over, to the service's own count. Only then are held events replaced;
+a day that never adds up is rejected.
 """
 
 from collections import Counter
@@ -28,13 +29,16 @@ class Staging:
 
     Attributes:
         wanted: the hours that were expected so far.
-        differing: complete days that do not agree with the summary, each with its difference.
+        uncounted: days that agree with the summary and wait for the service's own count, each with
+            its number of events.
+        differing: complete days that do not agree with the service, each with its difference.
     """
 
     def __init__(
         self, contents: Contents, service: ServiceDays, committed: dict[Hour, int]
     ) -> None:
         self.wanted: set[Hour] = set()
+        self.uncounted: dict[date, int] = {}
         self.differing: dict[date, str] = {}
         self._contents = contents
         self._service = service
@@ -43,18 +47,10 @@ class Staging:
         self._outstanding: Counter[date] = Counter()
         # Hours that wait for the rest of their day, because they replace held events.
         self._staged: dict[Hour, FinishedHour] = {}
+        # Hours whose file replaces none.
+        self._fresh: set[Hour] = set()
         self._spools: list[Spool] = []
         self._miscounted: set[date] = set()
-
-    def complete_days(self) -> dict[date, int]:
-        """Return the events of each expected day of which all hours are over and have arrived."""
-        records = map(self._complete_record, sorted({hour.day for hour in self.wanted}))
-        return {record.day: record.rows for record in records if record.is_settled}
-
-    def take_counts(self, differences: Mapping[date, str]) -> None:
-        """Take the days whose events differ from the service's own count, each with how."""
-        self.differing.update(differences)
-        self._miscounted = {*differences}
 
     def expect(self, hours: Iterable[Hour]) -> int:
         """Prepare for hours to arrive, some perhaps again; return how many are expected so far."""
@@ -78,6 +74,7 @@ class Staging:
             else:
                 self._contents.commit(finished, UNCONFIRMED)
                 self._committed[hour] = finished.record.rows
+                self._fresh.add(hour)
         for day in sorted({hour.day for hour in pulled.spool.query.wanted}):
             if not self._outstanding[day]:
                 self.compare(day)
@@ -91,37 +88,63 @@ class Staging:
             spool.clear()
 
     def compare(self, day: date) -> None:
-        """Compare a complete day with the summary; if they agree, commit the day's staged hours."""
+        """Compare a complete day with the summary.
+
+        If they agree, a day that is over waits for `take_counts`; another is committed.
+        """
+        self.uncounted.pop(day, None)
         self.differing.pop(day, None)
-        state, held = self._service.state(day), self._contents.manifest.day(day)
-        staged = {hour: each for hour, each in self._staged.items() if hour.day == day}
-        record = self._complete_record(day)
+        self._miscounted.discard(day)
+        state, record = self._service.state(day), self._complete_record(day)
         if record.is_settled:
             difference = _difference_of(record.totals, record.rows, state)
-            confirmed = list(hours_of(day))
         else:
             # The summary of a day that is not over is older than the responses to come: it may
             # state fewer events than there are. Hours that have not started may have some, too.
+            held = self._contents.manifest.day(day)
             shrunk = [
                 hour
-                for hour, finished in staged.items()
-                if finished.record.rows < held.hours[hour.hour].rows
+                for hour, finished in self._staged.items()
+                if hour.day == day and finished.record.rows < held.hours[hour.hour].rows
             ]
             empty = self._contradicted_hours(day)
             difference = f"{empty[0]} has no events, and the day lacks some" if empty else ""
             if shrunk:
                 difference = f"{shrunk[0]} has fewer events than before"
-            confirmed = [
-                hour for hour, of in record.by_hour.items() if of.fingerprint == UNCONFIRMED
-            ]
         if difference:
             self.differing[day] = difference
-            return
-        for hour, finished in staged.items():
-            self._contents.commit(finished, state.fingerprint)
+        elif record.is_settled:
+            self.uncounted[day] = record.rows
+            self._contents.save([day])
+        else:
+            self._confirm(day)
+
+    def take_counts(self, differences: Mapping[date, str]) -> None:
+        """Commit the days that wait, except those whose events differ from the service's count.
+
+        Args:
+            differences: how each of those days differs, in words.
+        """
+        for day in sorted(self.uncounted.keys() - differences.keys()):
+            self._confirm(day)
+        self.uncounted.clear()
+        self.differing.update(differences)
+        self._miscounted |= differences.keys()
+        self._clear_spools()
+
+    def _confirm(self, day: date) -> None:
+        """Commit the staged hours of a day, and record that it agrees with the service."""
+        record, fingerprint = self._complete_record(day), self._service.state(day).fingerprint
+        confirmed = [
+            hour
+            for hour, of in record.by_hour.items()
+            if record.is_settled or of.fingerprint == UNCONFIRMED
+        ]
+        for hour in [hour for hour in self._staged if hour.day == day]:
+            finished = self._staged.pop(hour)
+            self._contents.commit(finished, fingerprint)
             self._committed[hour] = finished.record.rows
-            del self._staged[hour]
-        self._contents.mark(confirmed, state.fingerprint)
+        self._contents.mark(confirmed, fingerprint)
         self._contents.save([day])
 
     def compare_again(self, service: ServiceDays, asked_twice: set[date]) -> list[Hour]:
@@ -157,7 +180,8 @@ class Staging:
     def reject(self) -> Iterator[FailedQuery]:
         """Keep the earlier events of days that still differ, and yield a description of each day.
 
-        The next sync begins with these days.
+        The next sync begins with these days. It would find nothing wrong with a day that differs
+        only from its count, so the hours that replaced nothing are removed.
         """
         for day, difference in sorted(self.differing.items()):
             rejected = sorted(hour for hour in self.wanted if hour.day == day)
@@ -166,7 +190,7 @@ class Staging:
                 self._committed.pop(hour, None)
             self._clear_spools()
             if day in self._miscounted:
-                self._contents.discard(rejected)
+                self._contents.discard(day, self._fresh.intersection(rejected))
             self._contents.mark(hours_of(day), UNCONFIRMED)
             message = f"The events of {day} do not agree with the service: {difference}."
             yield FailedQuery(str(day), tuple(rejected), ProtocolError.__name__, message)

@@ -3,9 +3,9 @@
 1. Needs: two requests show which hours are missing, were open when they were pulled, or belong to a
    day that was restated (`needs`); `planning` turns them into queries.
 2. Fetch: the queries are pulled, two at a time, and their events sorted into hours (`fetch`).
-3. Staging: hours are committed, those that replace events only with a day that adds up (`staging`).
-   A day that does not is pulled once more with a new summary; then it is reported, and the next
-   sync begins with it.
+3. Staging: hours are committed, those that replace events only with a day that adds up (`staging`):
+   to the summary and, if it is over, to the service's own count. A day that does not is pulled once
+   more with a new summary; then it is reported, and the next sync begins with it.
 """
 
 from collections import Counter
@@ -118,17 +118,12 @@ class Sync:
             pull(needs.asked, needs.service)
             doubtful = self._doubtful_hours(needs, staging)
             pull(dict.fromkeys(doubtful, Reason.RESTATED), needs.service)
-            days = staging.complete_days()
-            self._compare_with_counts(staging, days, needs.service)
+            self._take_counts(staging, needs.service)
             if staging.differing:
-                miscounted = days.keys() & staging.differing
                 service = self._ask()
                 again = staging.compare_again(service, {hour.day for hour in doubtful})
                 pull(dict.fromkeys(again, Reason.RESTATED), service)
-                days = {
-                    day: rows for day, rows in staging.complete_days().items() if day in miscounted
-                }
-                self._compare_with_counts(staging, days, service)
+                self._take_counts(staging, service)
             report.failed += staging.reject()
             if delivered:
                 report.failed = [*map(delivered.with_command, report.failed)]
@@ -140,16 +135,12 @@ class Sync:
             report.size = sum(record.size for record in records if record)
             write_report(report, contents.store)
 
-    def _compare_with_counts(
-        self, staging: Staging, days: Mapping[date, int], service: ServiceDays
-    ) -> None:
-        """Compare complete days with the service's own count; one request, if they agree."""
-        if self.check == "none" or not days:
-            return
-        known = sorted({*days, *service.days})
-        differences = dict[date, str]()
-        for is_complete, run in groupby(known, days.__contains__):
-            if is_complete:
+    def _take_counts(self, staging: Staging, service: ServiceDays) -> None:
+        """Compare waiting days with the service's own count; one request per run, if they agree."""
+        days, differences = staging.uncounted, dict[date, str]()
+        due = {*days} if self.check != "none" else set[date]()
+        for is_due, run in groupby(sorted(due.union(service.days)), due.__contains__):
+            if is_due:
                 operation = compare_days(self.connection.session, {day: days[day] for day in run})
                 differences |= self.connection.driver.run(operation)
         staging.take_counts(differences)

@@ -83,6 +83,7 @@ def bench(tmp_path: Path) -> Bench:
     first = Staging(made.contents, says(48), {})
     first.expect(HOURS)
     first.add(made.pulled(2, *HOURS))
+    first.take_counts({})
     assert (made.held(), first.differing) == ({2}, {})
     return made
 
@@ -96,6 +97,7 @@ def test_hours_that_replace_nothing_are_committed_at_once(tmp_path: Path) -> Non
     records = bench.contents.manifest.day(DAY).hours.values()
     assert {record.fingerprint for record in records} == {UNCONFIRMED}
     staging.add(bench.pulled(2, *HOURS[3:]))
+    staging.take_counts({})
     records = bench.contents.manifest.day(DAY).hours.values()
     assert {record.fingerprint for record in records} == {"48 clicks"}
 
@@ -109,6 +111,8 @@ def test_hours_that_replace_events_wait_for_their_day(bench: Bench) -> None:
     # What is kept of a query stays until its hours are in place.
     assert len(list_started(bench.store, lambda _start: True)) == 1
     staging.add(bench.pulled(3, HOURS[23]))
+    assert (bench.held(), staging.uncounted) == ({2}, {DAY: 72})
+    staging.take_counts({})
     assert (bench.held(), len(committed), staging.differing) == ({3}, 24, {})
     assert not list_started(bench.store, lambda _start: True)
 
@@ -152,4 +156,32 @@ def test_a_new_summary_may_explain_a_difference(bench: Bench) -> None:
     staging.add(bench.pulled(3, *HOURS))
     assert (bench.held(), len(staging.differing)) == ({2}, 1)
     assert staging.compare_again(says(72), set()) == []
+    staging.take_counts({})
     assert (bench.held(), staging.differing) == ({3}, {})
+
+
+def test_a_day_that_differs_from_its_count_keeps_its_earlier_events(bench: Bench) -> None:
+    committed: dict[Hour, int] = {}
+    staging = Staging(bench.contents, says(72), committed)
+    for _ in range(2):
+        staging.expect(HOURS)
+        staging.add(bench.pulled(3, *HOURS))
+        staging.take_counts({DAY: "the service counts 73"})
+        # The summary has nothing against it, so it cannot clear it.
+        assert staging.compare_again(says(72), set()) == HOURS
+    (failed,) = staging.reject()
+    assert "the service counts 73" in failed.message
+    assert (bench.held(), committed, bench.contents.manifest.unsaved) == ({2}, {}, {DAY})
+    assert not list_started(bench.store, lambda _start: True)
+
+
+def test_a_new_day_that_differs_from_its_count_is_removed(tmp_path: Path) -> None:
+    bench, committed = Bench(tmp_path), dict[Hour, int]()
+    staging = Staging(bench.contents, says(48), committed)
+    staging.expect(HOURS)
+    staging.add(bench.pulled(2, *HOURS))
+    assert len(bench.store.sizes("data")) == 24
+    staging.take_counts({DAY: "the service counts 49"})
+    (failed,) = staging.reject()
+    assert (len(failed.hours), committed, bench.held()) == (24, {}, set())
+    assert not bench.store.sizes("data")
