@@ -1,5 +1,6 @@
 """A sync believes nothing that contradicts the summary, and a healthy run mends everything."""
 
+import json
 import stat
 from collections.abc import Callable
 from datetime import timedelta
@@ -37,6 +38,118 @@ def test_one_empty_answer_loses_nothing(
     monkeypatch.setattr(dataset_fetch, "EVENTS_PER_PAGE", size)
     shop.server.faults.add(answer("events", "[]", after=after, times=1))
     assert shop.sync("--to", folder).exit_code == 0
+    assert held(folder) == shop.rows()
+
+
+WITHOUT_FIGURES = '{"data": []}'
+
+
+def test_an_empty_answer_that_only_the_count_contradicts_loses_nothing(
+    shop: Shop, held: Held, folder: Path
+) -> None:
+    shop.server.faults.add(answer("summary", WITHOUT_FIGURES))
+    shop.server.faults.add(answer("events", "[]", times=1))
+    assert shop.sync("--to", folder).exit_code == 0
+    assert held(folder) == shop.rows()
+
+
+def test_without_a_check_only_the_summary_contradicts_an_empty_answer(
+    shop: Shop, folder: Path
+) -> None:
+    shop.server.faults.add(answer("summary", WITHOUT_FIGURES))
+    shop.server.faults.add(answer("events", "[]", times=1))
+    assert shop.sync("--to", folder, "--check", "none").exit_code == 0
+    # Each hour by itself, as the size of the days is not known.
+    assert shop.asked() == {**LOOK, "events": 48}
+    assert len([*folder.rglob("*.parquet")]) == 47
+
+
+def count_more(shop: Shop, pulls: int, *totals: int) -> None:
+    """Let the service state these totals, one a request, after each of the pulls of one page."""
+    row = shop.rows()[0]
+    for pull in range(1, pulls + 1):
+        for total in totals:
+            meta = {"total": total, "page": 1, "per_page": 1}
+            body = json.dumps({"data": [row], "meta": meta})
+            # A request that another fault has answered does not count.
+            shop.server.faults.add(answer("events", body, after=pull, times=1))
+
+
+# Of both days, once more, and of each.
+ONE_MORE_IN_EACH = (1_202, 1_202, 601, 601)
+
+
+def test_a_day_that_differs_from_its_count_is_pulled_once_more(
+    shop: Shop, held: Held, folder: Path
+) -> None:
+    count_more(shop, 1, *ONE_MORE_IN_EACH)
+    assert shop.sync("--to", folder).exit_code == 0
+    # A pull, four counts, a pull and a count.
+    assert shop.asked() == {"dates": 2, "summary": 2, "events": 7}
+    assert held(folder) == shop.rows()
+
+
+def test_a_day_that_differs_from_its_count_is_reported_and_mended(
+    shop: Shop, held: Held, folder: Path
+) -> None:
+    count_more(shop, 2, *ONE_MORE_IN_EACH)
+    result = shop.sync("--to", folder)
+    assert result.exit_code == 3
+    assert f"48 of 48 hours not done: {FIRST}: " in result.stderr
+    assert "the service counts more than its 600 events" in result.stderr
+    # Not even `verify` would find the lost event, so no reader is to have the others.
+    assert not [*folder.rglob("*.parquet")]
+    assert "24 of 24 hours are missing" in shop.run("verify", folder).stdout
+    shop.server.faults.clear()
+    assert shop.sync("--to", folder).exit_code == 0
+    assert held(folder) == shop.rows()
+    shop.asked()
+    assert shop.sync("--to", folder).exit_code == 0
+    assert shop.asked() == LOOK
+
+
+def test_held_events_are_replaced_only_by_a_day_that_agrees_with_its_count(
+    shop: Shop, held: Held, folder: Path
+) -> None:
+    shop.sync("--to", folder)
+    before = held(folder)
+    gone = next(row for row in shop.rows() if not row["is_filtered"])
+    hour = gone["event_date"], gone["event_hour"]
+    rows = [row for row in shop.rows() if (row["event_date"], row["event_hour"]) == hour]
+    shop.load([row for row in rows if row != gone], folder.parent, replace=True)
+    count_more(shop, 2, 600, 600)
+    result = shop.sync("--to", folder)
+    assert (result.exit_code, f"24 of 24 hours not done: {FIRST}: " in result.stderr) == (3, True)
+    assert held(folder) == before
+    shop.server.faults.clear()
+    assert shop.sync("--to", folder).exit_code == 0
+    assert held(folder) == shop.rows()
+
+
+def test_check_none_asks_for_no_count(shop: Shop, held: Held, folder: Path) -> None:
+    result = shop.sync("--to", folder, "--check", "none")
+    assert (result.exit_code, shop.asked()) == (0, {**LOOK, "events": 1})
+    assert held(folder) == shop.rows()
+    shop.sync("--to", folder, "--repull", "2")
+    assert shop.asked() == {**LOOK, "events": 2}
+
+
+def test_check_none_is_part_of_the_command_that_goes_on(shop: Shop, folder: Path) -> None:
+    words = (FIRST, SECOND, "--to", folder, "--check", "none")
+    stopped = shop.sync(*words, "--max-requests", "2")
+    command = f"Continue with: adanalytics sync {FIRST} {SECOND} --to {folder} --check none\n"
+    assert (stopped.exit_code, command in stopped.stderr) == (5, True)
+
+
+def test_a_stop_before_the_count_leaves_the_count_to_the_next_sync(
+    shop: Shop, held: Held, folder: Path
+) -> None:
+    assert shop.sync("--to", folder, "--max-requests", "3").exit_code == 5
+    shop.asked()
+    assert shop.sync("--to", folder).exit_code == 0
+    assert shop.asked() == {**LOOK, "events": 1}
+    assert shop.sync("--to", folder).exit_code == 0
+    assert shop.asked() == LOOK
     assert held(folder) == shop.rows()
 
 

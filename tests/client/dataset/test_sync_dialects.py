@@ -1,0 +1,52 @@
+"""Every dialect of rows and ends: a sync holds every event once, or says that it does not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.client.test_dialects import right_rows, rows_of, sample_of
+
+from adanalytics_client import Client, RetryPolicy
+from adanalytics_client.dataset import Dataset
+from adanalytics_client.errors import AdAnalyticsError
+from adanalytics_server.faults import ENDS, ROWS
+from adanalytics_server.local import LocalServer
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DIALECTS = {**ROWS, **ENDS}
+# A client can get all of their rows; a dataset cannot hold them yet, or cannot tell that it does.
+REFUSED = {
+    "fields-counters",
+    "ids-auction",
+    "ids-empty",
+    "ids-nil",
+    "times-epoch",
+    "times-local",
+    "times-nanoseconds",
+    "total-capped",
+}
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+def test_a_sync_loses_no_row_in_silence(name: str, tmp_path: Path) -> None:
+    retry = RetryPolicy(attempts=1)
+    with (
+        LocalServer(sample=sample_of(name), dialect=name, rate_limit=0) as server,
+        Client(
+            server.url, api_key=server.api_key, partner="acme", limit=None, retry=retry
+        ) as client,
+    ):
+        try:
+            report = Dataset(tmp_path / "events", format="jsonl").sync(client)
+            problem = "; ".join(failed.message for failed in report.failed)
+        except AdAnalyticsError as error:
+            problem = str(error)
+    if problem:
+        assert not DIALECTS[name].is_whole or name in REFUSED, problem
+        return
+    parts = sorted((tmp_path / "events/data").rglob("*.jsonl"))
+    rows, right = rows_of(b"".join(part.read_bytes() for part in parts)), right_rows(name)
+    assert rows == right, f"{rows.total():,} of {right.total():,} rows"
