@@ -19,6 +19,8 @@ from adanalytics_server.faults import Fault
 Shop = Any
 Held = Callable[[Path], list[dict[str, Any]]]
 LOOK = {"dates": 1, "summary": 1}
+# The service's own count of the days that are over, in one request.
+COUNT = 1
 FIRST, SECOND = "2026-01-15", "2026-01-16"
 # Where requests are counted by the hour: a pull of 48 hours each by itself costs four times more.
 BY_HOUR = pytest.mark.usefixtures("hourly")
@@ -39,7 +41,7 @@ def files_in(folder: Path) -> set[str]:
 @BY_HOUR
 def test_every_event_is_held_once_and_exactly(shop: Shop, held: Held, folder: Path) -> None:
     assert shop.sync("--to", folder).exit_code == 0
-    assert shop.asked() == {**LOOK, "events": shop.price(FIRST) + shop.price(SECOND)}
+    assert shop.asked() == {**LOOK, "events": shop.price(FIRST) + shop.price(SECOND) + COUNT}
     assert held(folder) == shop.rows()
 
 
@@ -48,7 +50,7 @@ def test_small_days_are_asked_for_together(
 ) -> None:
     monkeypatch.setattr(dataset_fetch, "EVENTS_PER_PAGE", 500)
     assert shop.sync("--to", folder).exit_code == 0
-    assert shop.asked() == {**LOOK, "events": 3}
+    assert shop.asked() == {**LOOK, "events": 3 + COUNT}
     assert held(folder) == shop.rows()
 
 
@@ -70,14 +72,14 @@ def test_a_kill_between_hours_of_one_query_asks_for_nothing_again(
         assert shop.sync("--to", folder).exit_code == 1
     shop.asked()
     assert shop.sync("--to", folder).exit_code == 0
-    assert shop.asked() == LOOK
+    assert shop.asked() == {**LOOK, "events": COUNT}
     assert held(folder) == shop.rows()
 
 
 def test_a_bulk_export_is_split_into_the_same_hours(shop: Shop, held: Held, folder: Path) -> None:
     assert shop.sync("--to", folder, "--via", "export").exit_code == 0
     asked = shop.asked()
-    assert (asked["events"], asked["bulk-export"]) == (0, 1)
+    assert (asked["events"], asked["bulk-export"]) == (COUNT, 1)
     assert held(folder) == shop.rows()
     assert not list((folder / "_adanalytics").glob("exports/*"))
     shop.sync("--to", folder, "--via", "export")
@@ -96,7 +98,7 @@ def test_the_second_time_costs_two_requests_and_writes_nothing(shop: Shop, folde
 def test_only_finished_files_are_under_data(shop: Shop, folder: Path) -> None:
     """Not even for hours without events, of which the manifest alone knows."""
     shop.sync("2026-01-14", "2026-01-15", "--to", folder)
-    assert shop.asked()["events"] == shop.price(FIRST)
+    assert shop.asked()["events"] == shop.price(FIRST) + COUNT
     names = files_in(folder)
     parts = {name for name in names if name.startswith("data/")}
     assert parts == {f"data/date=2026-01-15/hour={hour:02}/part-0.parquet" for hour in range(24)}
@@ -114,7 +116,7 @@ def test_a_restated_day_is_found_and_pulled_as_a_whole(
     fewer = [row for row in rows if row["event_hour"] == 13 and not row["is_filtered"]][1:]
     shop.load(fewer, folder.parent, replace=True)
     assert shop.sync("--to", folder).exit_code == 0
-    assert shop.asked() == {**LOOK, "events": shop.price(FIRST)}
+    assert shop.asked() == {**LOOK, "events": shop.price(FIRST) + COUNT}
     assert held(folder) == shop.rows()
     shop.sync("--to", folder)
     assert shop.asked() == LOOK
@@ -139,8 +141,8 @@ def test_an_open_hour_is_asked_for_again_once_it_is_over(
 ) -> None:
     shop.now = datetime(2026, 1, 16, 10, 20, tzinfo=UTC)
     shop.sync("--to", folder)
-    # Hours that have not begun are not asked for.
-    assert shop.asked()["events"] == shop.price(FIRST) + shop.price(SECOND, range(11))
+    # Hours that have not begun are not asked for, and a day that is not over is not counted.
+    assert shop.asked()["events"] == shop.price(FIRST) + shop.price(SECOND, range(11)) + COUNT
     shop.sync("--to", folder)
     assert shop.asked() == LOOK
     shop.now += timedelta(hours=2)
@@ -149,7 +151,7 @@ def test_an_open_hour_is_asked_for_again_once_it_is_over(
     assert shop.asked()["events"] == shop.price(SECOND, (8, 9, 11, 12))
     shop.now += timedelta(days=1)
     shop.sync("--to", folder)
-    assert shop.asked()["events"] == shop.price(SECOND, range(10, 24))
+    assert shop.asked()["events"] == shop.price(SECOND, range(10, 24)) + COUNT
     shop.sync("--to", folder)
     assert shop.asked() == LOOK
     assert held(folder) == shop.rows()
@@ -168,7 +170,7 @@ def test_a_change_that_the_open_hours_do_not_explain_is_found(
     shop.now += timedelta(days=1)
     shop.sync("--to", folder)
     # First what was open or missing, and then, as the sum is not right, the nine others.
-    assert shop.asked() == {**LOOK, "events": shop.price(SECOND)}
+    assert shop.asked() == {**LOOK, "events": shop.price(SECOND) + COUNT}
     assert held(folder) == shop.rows()
     shop.sync("--to", folder)
     assert shop.asked() == LOOK
@@ -179,7 +181,7 @@ def test_repull_asks_for_the_last_days_again(shop: Shop, held: Held, folder: Pat
     shop.sync("--to", folder)
     shop.asked()
     assert shop.sync("--to", folder, "--repull", "1").exit_code == 0
-    assert shop.asked()["events"] == shop.price(SECOND)
+    assert shop.asked()["events"] == shop.price(SECOND) + COUNT
     assert held(folder) == shop.rows()
 
 
@@ -196,7 +198,7 @@ def test_a_repull_that_was_stopped_goes_on_and_a_finished_one_begins_anew(
     assert shop.asked()["events"] == 12
     shop.now += timedelta(minutes=5)
     assert shop.sync(*words).exit_code == 0
-    assert shop.asked()["events"] == price - 12
+    assert shop.asked()["events"] == price - 12 + COUNT
     assert held(folder) == shop.rows()
     shop.now += timedelta(minutes=5)
     assert shop.sync(*words, "--max-requests", "14").exit_code == 5
@@ -215,7 +217,7 @@ def test_max_requests_stops_and_the_command_goes_on(shop: Shop, held: Held, fold
     assert f"adanalytics sync 2026-01-15 2026-01-16 --to {folder}" in result.stderr
     assert sum(shop.asked().values()) == 12
     assert shop.sync("--to", folder).exit_code == 0
-    assert shop.asked()["events"] == shop.price(FIRST) + shop.price(SECOND) - 10
+    assert shop.asked()["events"] == shop.price(FIRST) + shop.price(SECOND) - 10 + COUNT
     assert held(folder) == shop.rows()
 
 
