@@ -126,9 +126,9 @@ class Dataset:
 
         An hour's events become visible all at once or not at all. If a sync is stopped in any way,
         the next one continues it. Existing events are replaced only if the new totals of their day
-        match the summary. The client's observer is notified of the plan, each wait, each page and
-        the bytes received. If the observer raises an error, the sync finishes open requests, then
-        stops.
+        match the summary and, by `check`, the service's own count. The client's observer is
+        notified of the plan, each wait, each page and the bytes received. If the observer raises an
+        error, the sync finishes open requests, then stops.
 
         Args:
             client: sends the requests; it must be for the dataset's partner and service.

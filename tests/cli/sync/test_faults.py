@@ -218,7 +218,7 @@ def test_an_export_that_never_ends_is_ordered_anew(
     with Client(shop.server.url, api_key=shop.server.api_key, partner="acme") as client:
         # The server repeats the order that is stuck; one of another range has the same events.
         other = client.start_export(DAY, "2026-01-16", format="csv").wait().answer
-    once, _ = answers("start_export", json.dumps(other))
+    once, _ = answers("start_export", json.dumps({**other, "end_date": DAY}))
     shop.server.faults.add(once)
     result = shop.sync(*words)
     assert (result.exit_code, held(folder) == shop.rows()) == (0, True), result.stderr
