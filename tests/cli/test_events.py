@@ -33,7 +33,7 @@ def expected(service: LocalServer) -> list[dict[str, Any]]:
 def test_json_lines_in_a_pipe(run: Run, expected: list[dict[str, Any]]) -> None:
     result = run("events", DAY)
     assert result.exit_code == 0
-    assert re.fullmatch(r"2,000 events of 2026-01-15, 1 request, [\d.]+ s\n", result.stderr)
+    assert re.fullmatch(r"2,000 events of 2026-01-15, 2 requests, [\d.]+ s\n", result.stderr)
     assert [json.loads(line) for line in result.stdout.splitlines()] == expected
     assert len(expected) == 2_000
 
@@ -45,7 +45,7 @@ def test_json_lines_in_a_file(
     target = folder / name
     result = run("events", DAY, "-o", str(target))
     size = re.escape(in_bytes(target.stat().st_size))
-    line = rf"2,000 events of {DAY}, {size}, 1 request, [\d.]+ s -> \S+"
+    line = rf"2,000 events of {DAY}, {size}, 2 requests, [\d.]+ s -> \S+"
     assert re.fullmatch(line, " ".join(result.stderr.split()))
     written = gzip.decompress(target.read_bytes()) if "gz" in name.lower() else target.read_bytes()
     assert [json.loads(line) for line in written.splitlines()] == expected
@@ -132,26 +132,31 @@ def test_a_look_at_the_first_events_is_one_request(
     assert len(service.journal.entries()) == 1
 
 
-def test_an_empty_month_is_one_request(run: Run, service: LocalServer) -> None:
+def test_an_empty_month_is_one_page(run: Run, service: LocalServer) -> None:
+    """And its count, and the days that have data."""
     service.journal.clear()
     assert run("events", "2025-12").stdout == ""
-    assert len(service.journal.entries()) == 1
+    asked = [(entry.operation, entry.query) for entry in service.journal.entries()]
+    assert [operation for operation, _ in asked] == ["events", "events", "dates"]
+    assert [dict(query).get("per_page") for _, query in asked] == ["10000", "1", None]
 
 
 @pytest.mark.parametrize(("split", "requests"), [("hourly", 48), ("daily", 2), ("none", 1)])
 def test_split(run: Run, service: LocalServer, split: str, requests: int) -> None:
     result = run("-v", "events", DAY, "2026-01-16", "--split", split)
     assert len(result.stdout.splitlines()) == 4_000
-    assert result.stderr.count("GET ") == requests
+    count = 1
+    assert result.stderr.count("GET ") == requests + count
 
 
 def test_today_is_asked_for_the_hours_that_have_begun(run: Run, service: LocalServer) -> None:
-    """It is noon."""
+    """It is noon. No event came, so the days that have data are looked up, too."""
     service.journal.clear()
     run("events", "yesterday", "today", "--split", "hourly")
     asked = [dict(entry.query) for entry in service.journal.entries()]
-    hours = [int(each["hour"]) for each in asked if each["start_date"] == "2026-01-20"]
-    assert (sorted(hours), len(asked)) == ([*range(13)], 24 + 13)
+    hours = [int(each["hour"]) for each in asked if each.get("start_date") == "2026-01-20"]
+    count, dates = 1, 1
+    assert (sorted(hours), len(asked)) == ([*range(13)], 24 + 13 + count + dates)
 
 
 def test_one_hour(run: Run, expected: list[dict[str, Any]]) -> None:
@@ -164,7 +169,8 @@ def test_one_hour(run: Run, expected: list[dict[str, Any]]) -> None:
 def test_pages(run: Run, expected: list[dict[str, Any]]) -> None:
     result = run("-v", "events", DAY, "--split", "daily", "--per-page", "300")
     assert [json.loads(line) for line in result.stdout.splitlines()] == expected
-    assert result.stderr.count("GET ") == 7
+    pages, count = 7, 1
+    assert result.stderr.count("GET ") == pages + count
 
 
 def test_a_table_shows_the_first_events_and_says_so(
