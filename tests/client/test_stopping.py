@@ -93,11 +93,14 @@ def test_an_exception_in_the_loop_ends_the_threads(many_pages: StandIn) -> None:
 def test_break_ends_requests_that_nobody_answers(stand_in: StandIn, say: type[Say]) -> None:
     """The client stays open and goes on, over other connections."""
     gate, held = threading.Event(), threading.Semaphore(0)
-    page = {"events": [{"event_id": "e-1"}], "total": 1, "more": False}
 
     def script(asked: Asked) -> Say:
-        if asked.query.get("hour") in {None, "0", "1", "2"}:
-            return say(page) if "hour" in asked.query else say({"dates": ["2026-01-15"]})
+        hour = asked.query.get("hour")
+        if hour is None:
+            return say({"dates": ["2026-01-15"]})
+        page = {"events": [{"event_id": f"e-{hour}"}], "total": 1, "more": False}
+        if hour in {"0", "1", "2"}:
+            return say(page)
         held.release()
         return say(page, gate=gate)
 
