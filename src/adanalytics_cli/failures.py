@@ -72,7 +72,6 @@ _INSTEAD_OF = {
     ),
     "format of this one": "Give --to another place, or leave out --format and --table.",
     "zone of this one": "Give that --zone, or give --to another place.",
-    "take its first flag": "Report it to the service.",
     "on_drift=": "Run the same command again later.",
     "check=": "Run the same command again, or with --check none to take it as it is.",
     "memory=": "Give a larger --memory, or select fewer rows or columns.",

@@ -60,11 +60,7 @@ from adanalytics_cli.server.demo_data import EVENTS_PER_DAY, PARTNER, DemoAccess
             50_000,
         ),
         option(
-            "--dialect",
-            str,
-            "NAME",
-            "Other responses, such as hints or modern,bare.",
-            "reference",
+            "--dialect", str, "NAME", "Other responses, such as hints or modern,bare.", "reference"
         ),
         flag("--docs", "Serve /docs, a page that shows and tries the API."),
         click.Option(
