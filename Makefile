@@ -18,7 +18,7 @@ export PYTHONDONTWRITEBYTECODE :=
 export UV_COMPILE_BYTECODE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-spark java-17 test-examples test-kill test-stores check proof proof-quick mutation load bench-large bench-spark soak lint format types docs docs-recording test-lowest release clean
+.PHONY: help install demo test test-spark java-17 test-examples test-kill test-dialects test-stores check proof proof-quick mutation load bench-large bench-spark soak lint format types docs docs-recording test-lowest release clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -82,6 +82,9 @@ $(AIRFLOW_STAMP): pyproject.toml Makefile
 test-kill: $(STAMP)  ## kill a sync at 50 random moments, and tasks in 20 rounds
 	@ADANALYTICS_KILLS=50 $(BIN)/python -m pytest tests/cli/sync/test_kill.py
 	@ADANALYTICS_KILLS=20 $(BIN)/python -m pytest -n 2 tests/client/dataset/test_task_kills.py
+
+test-dialects: $(STAMP)  ## pull and sync every dialect of the server with every split, in five minutes
+	@ADANALYTICS_DIALECTS=all $(BIN)/python -m pytest -n $(WORKERS) tests/client/test_dialects.py tests/client/dataset/test_sync_dialects.py
 
 test-stores: $(STAMP)  ## sync 20 times each to a store with faults, killed, and two at once
 	@ADANALYTICS_TRIALS=20 $(BIN)/python -m pytest -n 2 tests/cli/sync/test_faulty_store.py

@@ -24,7 +24,7 @@ def test_the_demo_agrees(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     demo = Demo(tmp_path, invocation, Story(invocation), events_per_day=600)
     demo.run()
     told = capsys.readouterr().out
-    assert "600 events in 24 hourly requests" in told
+    assert "600 events in 25 requests" in told
     assert "the export has the same 600 events" in told
     assert all(len(line) <= 80 for line in told.splitlines())
     # The test server's own admin has a known password and must not stay behind.

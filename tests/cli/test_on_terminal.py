@@ -73,7 +73,7 @@ def test_the_live_line_on_a_terminal(spawn: Spawn, slow: LocalServer, tmp_path: 
     assert any(re.match("[━╸╺]{20}  [1-9][0-9]% [1-9]", line) for line in drawn)
     assert all(len(line) < 80 and "\n" not in line for line in drawn)
     closing = last.replace("\r\n", " ").rstrip()
-    assert closing.startswith("2,000 events of 2026-01-15, 1.27 MB, 5 requests, ")
+    assert closing.startswith("2,000 events of 2026-01-15, 1.27 MB, 7 requests, ")
     assert closing.endswith(f"-> {target}")
 
 
@@ -95,7 +95,7 @@ def test_no_live_line_between_the_data(spawn: Spawn, service: LocalServer) -> No
     assert code == 0
     assert "\x1b" not in shown
     assert len([json.loads(line) for line in lines[:-1]]) == 2_000
-    assert lines[-1].startswith("2,000 events of 2026-01-15, 1 request, ")
+    assert lines[-1].startswith("2,000 events of 2026-01-15, 2 requests, ")
 
 
 @pytest.mark.parametrize("words", [["-q"], ["--quiet"]])

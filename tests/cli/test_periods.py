@@ -120,9 +120,12 @@ def test_days_to_come_are_not_asked_for(
     first, closing, *_ = done.stderr.splitlines()
     assert first == "2026-03-31 is in the future, so the period ends on 2026-01-20."
     assert closing.startswith("0 events of ")
-    asked = [dict(each.query)["start_date"] for each in service.journal.entries()]
+    queries = [dict(entry.query) for entry in service.journal.entries()]
+    asked = [query["start_date"] for query in queries if "hour" in query]
     assert sorted({*asked}) == ["2026-01-19", "2026-01-20"]
     assert len(asked) == 24 + 13
+    # The count of a file, and `dates`, because nothing arrived.
+    assert len(queries) == 24 + 13 + 2
     plan = run("plan", "2026-01-19", "2026-03", "-q", "-f", "json")
     assert (plan.stderr, json.loads(plan.stdout)["prices"][0]["requests"]) == ("", len(asked))
 

@@ -124,7 +124,8 @@ class Demo:
         progress.finish()
         self.story.step(
             "Events",
-            f"{FIRST_DAY}: {written:,} events in {progress.requests} hourly requests, "
+            f"{FIRST_DAY}: {written:,} events in {progress.requests} requests (24 hours, "
+            "and the count that confirms them), "
             f"{in_bytes(self.events_file.stat().st_size)} of JSON lines "
             f"({_taken(progress.seconds())})",
         )
