@@ -317,6 +317,8 @@ def test_a_resumed_pull_carries_its_sum(variant: Variant, service: Service) -> N
     rest = variant.pages(*DAYS, check="always", resume=pages[20].token)
     assert sum(map(len, pages)) == sum(map(len, pages[:21])) + sum(map(len, rest))
     assert len(service.asked) == 28
+    # The days that an earlier run has finished are counted, too.
+    assert variant.pages(*DAYS, check="always", resume=pages[30].token)
     service.hidden[f"{DAYS[1]} 13"] = 99
     with pytest.raises(ProtocolError, match=r"counts \d+ events in 2026-01-15..2026-01-16, but"):
         variant.pages(*DAYS, check="always", resume=pages[20].token)

@@ -201,10 +201,10 @@ class PullCheck:
         )
         if not is_counted and not looks_for_days:
             return None
-        days = [day for slice_ in plan.slices for day in (slice_.start, slice_.end)]
+        # All days: of a resumed pull, the plan has only the slices that were left.
         return Comparison(
-            min(days),
-            max(days),
+            plan.start,
+            plan.end,
             self._arrived,
             () if self._is_resumed else tuple(self._spans()),
             is_counted,
