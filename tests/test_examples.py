@@ -30,7 +30,7 @@ EXAMPLES = ROOT / "examples"
 NOTEBOOK = "two_days.ipynb"
 NIGHTLY = EXAMPLES / "nightly"
 ARGUMENTS = {
-    "pull_a_day.py": (["2026-01-15", "day.jsonl"], "300 events in day.jsonl; 976 requests left"),
+    "pull_a_day.py": (["2026-01-15", "day.jsonl"], "300 events in day.jsonl; 975 requests left"),
     "reconcile.py": (["2026-01-15"], "2026-01-15: events and summary agree"),
     "hours_of_a_week_async.py": ([], "\n23  "),
 }

@@ -317,12 +317,12 @@ def test_what_is_not_a_date_is_a_protocol_error(
 def test_a_summary_without_rows_names_its_keys(
     variant: Variant, stand_in: StandIn, say: type[Say]
 ) -> None:
-    stand_in.says(say({"summary": {"revenue": "1"}}))
+    stand_in.says(say({"summary": "revenue 1", "more": {"revenue": "1"}}))
     with pytest.raises(errors.ProtocolError) as caught:
         variant.call("summary", "2026-01-15")
     assert caught.value.message == (
-        "No list of records was found: summary is an object, not a list of objects. "
-        "Keys seen: summary, summary.revenue."
+        "No list of records was found: summary is a text, not a list of objects. "
+        "Keys seen: summary, more, more.revenue."
     )
 
 

@@ -75,8 +75,9 @@ def test_a_row_of_no_day_is_compared_too(stand_in: StandIn, say: type[Say]) -> N
     other = {"date": "(other)", "clicks": 5}
 
     def script(asked: Asked) -> Say:
-        clicks = 9 if asked.query["start_date"] == DAY else 5
-        return say({"data": [ROW, {**other, "clicks": clicks}], "meta": {"total": 2}})
+        day = asked.query["start_date"]
+        rows = [{**ROW, "date": day}, {**other, "clicks": 9 if day == DAY else 5}]
+        return say({"data": rows, "meta": {"total": 2}})
 
     stand_in.script = script
     words = ("summary", DAY, "-g", "day", "--compare", "previous", "-f", "csv")

@@ -82,7 +82,7 @@ def test_a_wrong_method_or_path_sends_nothing(
 def test_further_parameters_are_sent_and_belong_to_the_token(
     variant: Variant, stand_in: StandIn, say: type[Say]
 ) -> None:
-    stand_in.script = lambda _: say({"events": [{"event_id": "e-1"}], "has_more": False})
+    stand_in.script = lambda _: say({"events": [{"event_id": "e-1"}], "total": 1})
     query = {"split": "none", "params": {"campaign_id": 7, "since": date(2026, 1, 2), "q": "ä&b"}}
     (page,) = variant.pages("2026-01-15", **query)
     (asked,) = stand_in.asked

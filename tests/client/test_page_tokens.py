@@ -125,7 +125,7 @@ def test_a_damaged_token_is_refused(
 def test_only_days_skips_days_and_a_token_remembers_them(
     variant: Variant, stand_in: StandIn, say: type[Say]
 ) -> None:
-    stand_in.says(say({"events": [{"event_id": "e"}], "total": 1}))
+    stand_in.script = lambda _: say({"events": [{"event_id": len(stand_in.asked)}], "total": 1})
     for split, requests in (("hourly", 48), ("daily", 2), ("none", 1), ("auto", 1)):
         query = variant.client.events("2026-01-15", "2026-01-20", split=split, check="none")
         some = query.only_days(["2026-01-19", date(2026, 1, 16), "2026-03-01"])
@@ -162,7 +162,7 @@ def test_only_days_skips_days_and_a_token_remembers_them(
 def test_only_before_leaves_out_hours_that_have_not_begun(
     variant: Variant, stand_in: StandIn, say: type[Say], split: str, hour: int | None, requests: int
 ) -> None:
-    stand_in.says(say({"events": [{"event_id": "e"}], "total": 1}))
+    stand_in.script = lambda _: say({"events": [{"event_id": len(stand_in.asked)}], "total": 1})
     days = ("2026-01-15", "2026-01-20")
     query = variant.client.events(*days, split=split, hour=hour, check="none")
     now = datetime(2026, 1, 16, 15, 20, tzinfo=timezone(timedelta(hours=1)))
