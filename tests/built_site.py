@@ -191,7 +191,7 @@ def test_the_whole_documentation_is_there_as_text() -> None:
     whole = (SITE / "adanalytics.md").read_text()
     assert [each for each in listed if (SITE / each).read_text() not in whole] == []
     # From a page, from a file that a page includes, and from a docstring.
-    for part in ("# Troubleshooting", "max_active_runs=1", "Missing and repeated events"):
+    for part in ("# Troubleshooting", "max_active_runs=1", "compare the pull as a whole"):
         assert part in whole
     assert '--8<-- "' not in whole
     assert "\n::: " not in whole
