@@ -29,7 +29,7 @@ import pyarrow.parquet as pq
 from pyarrow import csv
 
 from adanalytics_client import Client
-from adanalytics_client.dataset.tables import to_cells
+from adanalytics_client.dataset.hours.events import to_cells
 from proof.measuring import Cost, run
 from proof.service import DAY, PARTNER, PROGRAM, Service, generated, serving
 

@@ -20,9 +20,9 @@ from adanalytics_client._json.columns import Columns, count_events
 from adanalytics_client._json.encoding import csv_cells, json_text, utf8
 from adanalytics_client._json.raw import read_page
 from adanalytics_client._json.rows import fold, kind_of, stated_error
-from adanalytics_client.dataset.layout import Hour
-from adanalytics_client.dataset.manifest import Identity, seal, unseal
-from adanalytics_client.dataset.totals import Totals
+from adanalytics_client.dataset.hours.totals import Totals
+from adanalytics_client.dataset.records.layout import Hour
+from adanalytics_client.dataset.records.manifest import Identity, seal, unseal
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -27,8 +27,8 @@ from adanalytics_client import ProtocolError
 from adanalytics_client._json.exact import NotJson
 from adanalytics_client._json.raw import read_page
 from adanalytics_client._outputs.arrow.batches import ArrowRows
-from adanalytics_client.dataset.partition import HourPartition
-from adanalytics_client.dataset.tables import EventTables
+from adanalytics_client.dataset.hours.events import EventTables
+from adanalytics_client.dataset.hours.sort import HourPartition
 from adanalytics_client.tables import event_batch, jsonl_batch
 
 COLUMNS = {

@@ -8,8 +8,8 @@ Examples:
 """
 
 from adanalytics_client.dataset.dataset import Dataset, Holdings
-from adanalytics_client.dataset.layout import Hour, PartFormat, TableFormat
 from adanalytics_client.dataset.planning import Via
+from adanalytics_client.dataset.records.layout import Hour, PartFormat, TableFormat
 from adanalytics_client.dataset.report import (
     FailedQuery,
     Problem,

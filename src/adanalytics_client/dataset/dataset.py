@@ -14,11 +14,11 @@ from adanalytics_client._base.service import ServiceProfile
 from adanalytics_client._base.urls import BaseUrl
 from adanalytics_client._base.validation import check_choice, import_extra, invalid, is_whole
 from adanalytics_client._events.check import Check
-from adanalytics_client.dataset.layout import DATA, OURS, PartFormat, TableFormat
-from adanalytics_client.dataset.manifest import Identity, Manifest
 from adanalytics_client.dataset.planning import Via
+from adanalytics_client.dataset.records.layout import DATA, OURS, PartFormat, TableFormat
+from adanalytics_client.dataset.records.manifest import Identity, Manifest
 from adanalytics_client.dataset.report import SyncPlan, SyncReport, VerifyReport
-from adanalytics_client.dataset.storage.store import Store, open_store, without_writing
+from adanalytics_client.dataset.storage.local import Store, open_store, without_writing
 from adanalytics_client.errors import ConfigurationError, DatasetError, UnsuitablePlace
 
 if TYPE_CHECKING:
@@ -265,7 +265,7 @@ class Dataset:
     ) -> Iterator["Sync"]:
         """Check the arguments of a sync, then the place, and lock the dataset."""
         import_extra("pyarrow", extra="arrow")
-        from adanalytics_client.dataset.contents import Contents
+        from adanalytics_client.dataset.records.contents import Contents
         from adanalytics_client.dataset.sync import Sync
 
         check_choice("via", via, get_args(Via))
@@ -328,7 +328,7 @@ class Dataset:
             VerifyReport(hours=48, events=600, problems=[])
         """
         import_extra("pyarrow", extra="arrow")
-        from adanalytics_client.dataset.contents import Contents
+        from adanalytics_client.dataset.records.contents import Contents
         from adanalytics_client.dataset.verify import Verification
 
         if deep and client is None:

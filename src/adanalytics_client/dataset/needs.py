@@ -6,10 +6,16 @@ from datetime import date, datetime, timedelta
 from enum import Enum
 
 from adanalytics_client._base.dates import days_between
-from adanalytics_client.dataset.contents import Contents
-from adanalytics_client.dataset.days import DayState, ServiceDays, started_hours
-from adanalytics_client.dataset.layout import REPULL, Hour, hours_of
-from adanalytics_client.dataset.manifest import UNCONFIRMED, Damaged, DayRecord, seal, unseal
+from adanalytics_client.dataset.records.contents import Contents
+from adanalytics_client.dataset.records.layout import REPULL, Hour, hours_of
+from adanalytics_client.dataset.records.manifest import (
+    UNCONFIRMED,
+    Damaged,
+    DayRecord,
+    seal,
+    unseal,
+)
+from adanalytics_client.dataset.service import DayState, ServiceDays, started_hours
 
 REPULL_LASTS = timedelta(days=1)
 """How long a stopped repull is continued; later, the same arguments begin a new one."""

@@ -12,11 +12,11 @@ import pyarrow as pa
 
 from adanalytics_client._base.validation import import_extra
 from adanalytics_client._outputs.arrow.schema import EVENT_KINDS, Kind
-from adanalytics_client.dataset.layout import DATA, MANIFEST, PartFormat
-from adanalytics_client.dataset.manifest import HourRecord, Identity, Manifest
-from adanalytics_client.dataset.parts import checksum
-from adanalytics_client.dataset.storage.object_store import ObjectStore
-from adanalytics_client.dataset.storage.store import Store, open_store
+from adanalytics_client.dataset.hours.files import checksum
+from adanalytics_client.dataset.records.layout import DATA, MANIFEST, PartFormat
+from adanalytics_client.dataset.records.manifest import HourRecord, Identity, Manifest
+from adanalytics_client.dataset.storage.local import Store, open_store
+from adanalytics_client.dataset.storage.objects import ObjectStore
 from adanalytics_client.errors import ConfigurationError, DatasetDamaged, DatasetError, QueryError
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from datetime import date, datetime
 from typing import Any, Literal
 
 from adanalytics_client._events.plan import runs_of
-from adanalytics_client.dataset.layout import REPORTS, Hour
-from adanalytics_client.dataset.storage.store import Store
+from adanalytics_client.dataset.records.layout import REPORTS, Hour
+from adanalytics_client.dataset.storage.local import Store
 
 Remedy = Literal["sync", "repull", "delete"]
 """The remedy for a problem: sync its day, sync its day with `repull`, or delete the file."""

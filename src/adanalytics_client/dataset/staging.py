@@ -11,14 +11,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 
 from adanalytics_client._base.quantities import counted
-from adanalytics_client.dataset.contents import Contents
-from adanalytics_client.dataset.days import DayState, ServiceDays
-from adanalytics_client.dataset.fetch import Pulled
-from adanalytics_client.dataset.layout import Hour, hours_of
-from adanalytics_client.dataset.manifest import UNCONFIRMED, DayRecord, FinishedHour
+from adanalytics_client.dataset.hours.totals import Totals, events_in
+from adanalytics_client.dataset.pull.fetch import Pulled
+from adanalytics_client.dataset.pull.spool import Spool
+from adanalytics_client.dataset.records.contents import Contents
+from adanalytics_client.dataset.records.layout import Hour, hours_of
+from adanalytics_client.dataset.records.manifest import UNCONFIRMED, DayRecord, FinishedHour
 from adanalytics_client.dataset.report import FailedQuery
-from adanalytics_client.dataset.spool import Spool
-from adanalytics_client.dataset.totals import Totals, events_in
+from adanalytics_client.dataset.service import DayState, ServiceDays
 from adanalytics_client.errors import ProtocolError
 
 

@@ -21,18 +21,18 @@ from adanalytics_client._base.observer import notify
 from adanalytics_client._call.session import Connection
 from adanalytics_client._events.check import Check, compare_days
 from adanalytics_client._io.sync_driver import SyncDriver
-from adanalytics_client.dataset.contents import Contents
-from adanalytics_client.dataset.days import ServiceDays, count_started
-from adanalytics_client.dataset.fetch import Fetcher, Pulled, expected_counts, forecast
-from adanalytics_client.dataset.layout import IDENTITY, Hour
-from adanalytics_client.dataset.manifest import Identity, seal
 from adanalytics_client.dataset.needs import DayNeed, Needs, Reason, end_repull, find_needs
 from adanalytics_client.dataset.planning import Query, Via, plan_queries
+from adanalytics_client.dataset.pull.fetch import Fetcher, Pulled, expected_counts, forecast
+from adanalytics_client.dataset.pull.spool import Spool, Start, list_started
+from adanalytics_client.dataset.records.contents import Contents
+from adanalytics_client.dataset.records.layout import IDENTITY, Hour
+from adanalytics_client.dataset.records.manifest import Identity, seal
 from adanalytics_client.dataset.report import FailedQuery, SyncPlan, SyncReport, write_report
-from adanalytics_client.dataset.spool import Spool, Start, list_started
+from adanalytics_client.dataset.service import ServiceDays, count_started
 from adanalytics_client.dataset.staging import Staging
 from adanalytics_client.dataset.tasks.delivered import Delivered
-from adanalytics_client.dataset.tasks.execute import divide
+from adanalytics_client.dataset.tasks.run import divide
 from adanalytics_client.dataset.tasks.task import Part, Task
 
 

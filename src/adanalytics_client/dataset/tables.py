@@ -1,295 +1,206 @@
-"""Events as Arrow tables of one schema: read from JSON lines and CSV, added up, written as text."""
+"""The Delta or Iceberg table of a dataset: it lists the files of the dataset, and copies none.
 
-import threading
-from array import array
-from collections.abc import Iterable, Iterator, Sequence
-from decimal import Decimal
-from functools import partial
-from gzip import GzipFile
-from io import BufferedIOBase
-from itertools import chain
-from pathlib import Path
-from tempfile import SpooledTemporaryFile
+The manifest is the truth, and the table follows it: what both list is compared, and the difference
+becomes one transaction. So after a kill between the two, the next sync repairs the table.
+"""
+
+import json
+import time
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import closing, contextmanager
+from datetime import date
+from functools import cached_property
+from importlib import import_module
+from os.path import realpath
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
-from pyarrow import csv
 
-from adanalytics_client._base.compression import GZIP_MAGIC
-from adanalytics_client._json.columns import COLUMN_OF_TYPE
-from adanalytics_client._json.encoding import json_text, utf8
-from adanalytics_client._outputs.arrow.conversion import convert, json_of_pairs
-from adanalytics_client._outputs.arrow.schema import EVENT_KINDS
-from adanalytics_client._outputs.arrow.values import REFUSALS, UnfitValue
-from adanalytics_client.dataset.layout import Hour
-from adanalytics_client.dataset.tasks.section import PARQUET, Section, beginning_of, group_begins
-from adanalytics_client.dataset.totals import Totals
-from adanalytics_client.errors import ProtocolError
-from adanalytics_client.tables import event_schema, jsonl_batch
+from adanalytics_client._base.validation import import_extra
+from adanalytics_client.dataset.records.layout import DATA, OURS, Hour
+from adanalytics_client.dataset.records.manifest import HourRecord, Identity, Manifest
+from adanalytics_client.dataset.storage.local import Store
+from adanalytics_client.errors import AdAnalyticsError, ConfigurationError, DatasetError
+from adanalytics_client.tables import event_schema
 
-Table = Any
-"""A `pyarrow.Table`; pyarrow has no types."""
+Files = dict[str, tuple[Hour, HourRecord]]
+"""Files by their name below the dataset."""
 
-TEXT = "_text"
-"""The column of the events' received texts, in tables that carry them."""
-
-CSV_BLOCK = 1024 * 1024
-"""Bytes of a CSV file that are read at a time, which limits the length of a row."""
-
-HOUR_COLUMNS = ("event_date", "event_hour")
-"""The columns that name the hour of an event."""
-
-IDS_HELD = 250_000
-"""The most ids of an hour that are held in memory to find repeated ones."""
-
-# Rows of a parquet file.
-_ROWS_READ = 16_384
-_PAIRS = "key_values"
-_HASH_BYTES = 8
-_HASHES_READ = 65_536
-# Seconds have three decimals, because the times count milliseconds.
-_RFC_3339 = "%Y-%m-%dT%H:%M:%SZ"
+# A dataset allows it, too; deltalake reads all other settings of a store from the environment.
+_AS_DATASET = {"allow_http": "true"}
 
 
-class EventTables:
-    """Makes tables of events with the documented columns; other columns are left out.
+class FileTable:
+    """Keeps a table consistent with the manifest of its dataset, whose lock the caller holds."""
 
-    Args:
-        with_texts: keep the line of each event in the `TEXT` column, for tables of JSON lines.
-    """
+    def __init__(self, store: Store, identity: Identity) -> None:
+        self._identity = identity
+        self._place = store.place
+        log = DeltaLog if identity.table == "delta" else IcebergLog
+        self._log: DeltaLog | IcebergLog = log(store, identity)
 
-    def __init__(self, *, with_texts: bool = False) -> None:
-        self._with_texts = with_texts
-        self._reading = threading.Lock()
-        self.schema = event_schema()
+    @cached_property
+    def _listed(self) -> set[str]:
+        """The files that the table lists; no other process adds any."""
+        with self._errors():
+            return {*self._log.names()}
 
-    def from_jsonl(self, body: bytes) -> Table:
-        """Read JSON lines.
+    def publish(self, manifest: Manifest, days: Collection[date] | None = None) -> None:
+        """Make the table list the files that the manifest names for `days`; None means all days."""
+        added, removed = self.difference(manifest, days)
+        if added or removed:
+            with self._errors():
+                self._log.change(added, removed)
+            self._listed.difference_update(removed)
+            self._listed.update(added)
 
-        Raises:
-            ProtocolError: for a line that is not an event, or a value that its column cannot hold.
-        """
-        # One thread at a time: the reader needs several times the memory of a page.
-        with self._reading:
-            batch = jsonl_batch(body, self.schema.names)
-        table = pa.Table.from_batches([batch])
-        if not self._with_texts:
-            return table
-        texts = pa.array(body.decode().split("\n")[:-1], pa.string())
-        return table.append_column(TEXT, texts)
+    def difference(
+        self, manifest: Manifest, days: Collection[date] | None = None
+    ) -> tuple[Files, set[str]]:
+        """Return the files that the table lacks, and those that only the table lists."""
+        records = [manifest.day(day) for day in (manifest.days() if days is None else days)]
+        every = [each for record in records for each in record.by_hour.items() if each[1].size]
+        files = {self._identity.part_name(*each): each for each in every}
+        added = {name: each for name, each in files.items() if name not in self._listed}
+        begins = ("",) if days is None else tuple(f"{DATA}/date={day}/" for day in days)
+        foreign = {name for name in self._listed - files.keys() if name.startswith(begins)}
+        # Rows of a day whose manifest is damaged stay until a sync has pulled it again.
+        unknown = tuple(f"{DATA}/date={day}/" for day in manifest.damaged)
+        return added, {name for name in foreign if not name.startswith(unknown)}
 
-    def from_file(self, path: Path, section: Section | None = None) -> Iterator[Table]:
-        """Read an export file in order and in bounded memory; its first bytes show the format.
-
-        Raises:
-            ProtocolError: for a value that its column cannot hold exactly, and for events without
-                any known column.
-        """
-        magic = beginning_of(path)
-        if magic == PARQUET:
-            yield from self._from_parquet(path, section)
-        elif magic.startswith(GZIP_MAGIC):
-            # Some services compress a file unasked.
-            with GzipFile(path) as unpacked:
-                yield from self.from_csv(unpacked)
-        else:
-            with pa.OSFile(str(path)) as file:
-                if section:
-                    names, begin, end = section.lines_of(path)
-                    yield from self.from_csv(file.get_stream(begin, end - begin), names)
-                else:
-                    yield from self.from_csv(file)
-
-    def _from_parquet(self, path: Path, section: Section | None) -> Iterator[Table]:
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        """Turn an error of a library, which may be of any class, into a DatasetError."""
         try:
-            with pq.ParquetFile(path) as file:
-                known = [name for name in self.schema.names if name in file.schema_arrow.names]
-                if not known:
-                    raise self._unknown_columns()
-                groups = [*range(file.num_row_groups)]
-                if section:
-                    begin = group_begins(file.metadata)
-                    groups = [n for n in groups if section.begin <= begin[n] < section.end]
-                # Group by group: over several, the reader keeps the bytes of all.
-                read = partial(file.iter_batches, _ROWS_READ, columns=known, use_threads=False)
-                for batch in chain.from_iterable(read(row_groups=[number]) for number in groups):
-                    yield self._typed(batch)
-        except (pa.ArrowException, OSError) as error:
-            raise _unreadable(error) from None
+            yield
+        except AdAnalyticsError:
+            raise
+        except Exception as error:
+            reason = str(error).strip().partition("\n")[0] or type(error).__name__
+            raise DatasetError(
+                f"Cannot use the {self._identity.table} table of {self._place}: {reason}.",
+                remedy="The files are complete. Mend the cause; a sync then renews the table.",
+            ) from error
 
-    def _typed(self, batch: pa.RecordBatch) -> Table:
-        """Return a batch with the types of the schema, and nulls for columns that it lacks."""
-        columns = []
-        for field in self.schema:
-            if field.name not in batch.schema.names:
-                columns.append(pa.nulls(len(batch), field.type))
-                continue
-            kind = EVENT_KINDS[field.name]
-            try:
-                columns.append(convert(kind, batch.column(field.name), wide=True))
-            except UnfitValue as unfit:
-                raise _unreadable(unfit.described(field.name, kind)) from None
-            except REFUSALS as error:
-                raise _unreadable(f"{field.name}: {error}") from None
-        return pa.table(columns, self.schema)
 
-    def from_csv(
-        self, source: BufferedIOBase | pa.NativeFile, names: Sequence[str] = ()
-    ) -> Iterator[Table]:
-        """Read CSV with a header, or with the column names `names`, in the memory of a few blocks.
+class DeltaLog:
+    """The log of a Delta table, `_delta_log` in the dataset."""
 
-        An empty cell is null, and so is every cell of a column that the file lacks; a quoted empty
-        cell is an empty text.
+    def __init__(self, store: Store, _identity: Identity) -> None:
+        self._delta = import_extra("deltalake", extra="delta")
+        self._address = store.address(DATA).removesuffix(f"/{DATA}")
+        self._table: Any = None
 
-        Raises:
-            ProtocolError: as `from_file`.
-        """
-        # As text: Arrow's own conversion to amounts is not safe, see `values.plain_pattern`.
-        types = dict.fromkeys(self.schema.names, pa.string())
-        options = csv.ConvertOptions(
-            column_types=types,
-            include_columns=list(types),
-            include_missing_columns=True,
-            null_values=[""],
-            strings_can_be_null=True,
-            quoted_strings_can_be_null=False,
-        )
+    def names(self) -> Iterable[str]:
         try:
-            reader = csv.open_csv(
-                source,
-                read_options=csv.ReadOptions(
-                    block_size=CSV_BLOCK, use_threads=False, column_names=[*names]
-                ),
-                parse_options=csv.ParseOptions(newlines_in_values=True),
-                convert_options=options,
+            self._table = self._delta.DeltaTable(self._address, storage_options=_AS_DATASET)
+        except self._delta.exceptions.TableNotFoundError:
+            return []
+        return list(pa.table(self._table.get_add_actions())["path"].to_pylist())
+
+    def change(self, added: Files, removed: Collection[str]) -> None:
+        partitions = pa.schema([("date", pa.date32()), ("hour", pa.int64())])
+        schema = self._delta.Schema.from_arrow(pa.schema([*event_schema(), *partitions]))
+        if self._table is None:
+            self._table = self._delta.DeltaTable.create(
+                self._address, schema, partition_by=partitions.names, storage_options=_AS_DATASET
             )
-            for batch in reader:
-                empty = all(each.null_count == len(each) for each in batch.columns)
-                if batch.num_rows and empty:
-                    raise self._unknown_columns()
-                yield self._typed(batch)
-        except pa.ArrowInvalid as error:
-            if "Empty CSV file" in str(error):
-                return
-            raise _unreadable(error) from None
-
-    def _unknown_columns(self) -> ProtocolError:
-        return ProtocolError(
-            "The file of events has none of the documented columns.",
-            remedy=f"It must name columns such as {', '.join(self.schema.names[:3])}.",
-        )
-
-
-def _unreadable(problem: object) -> ProtocolError:
-    return ProtocolError(f"The file of events cannot be read: {problem}")
+        table, kinds = self._table, import_module("deltalake.transaction")
+        known = {field.name for field in table.schema().fields}
+        if lacking := [field for field in schema.fields if field.name not in known]:
+            table.alter.add_columns(lacking)
+        # A vacuum on any machine compares it with the time of that system.
+        now = int(time.time() * 1000)
+        actions = [
+            kinds.RemoveAction(name, data_change=True, deletion_timestamp=now) for name in removed
+        ]
+        for name, (hour, record) in added.items():
+            partition = {"date": str(hour.day), "hour": str(hour.hour)}
+            stats = json.dumps({"numRecords": record.rows})
+            actions.append(kinds.AddAction(name, record.size, partition, now, True, stats))
+        table.create_write_transaction(actions, "append", table.schema(), partitions.names)
+        table.update_incremental()
 
 
-def totals_of(table: Table) -> Totals | None:
-    """Add up the events that are not filtered; None if any event lacks its type or filter flag."""
-    if table.num_rows and _has_nulls(table, "event_type", "is_filtered"):
-        return None
-    counted = table.select(["event_type", "revenue", "cost"])
-    counted = counted.filter(pc.invert(table["is_filtered"]))
-    pairs = pc.value_counts(counted["event_type"]).to_pylist()
-    counts = {COLUMN_OF_TYPE.get(each["values"], "other"): each["counts"] for each in pairs}
-    revenue, cost = (pc.sum(counted[name]).as_py() or Decimal(0) for name in ("revenue", "cost"))
-    return Totals(counts, revenue, cost)
+class IcebergLog:
+    """The table `adanalytics.<partner>` of an Iceberg catalog.
 
-
-def is_of_hour(table: Table, hour: Hour, zone: str) -> bool:
-    """Return True if every event is of `hour`, or if any event does not state its hour.
-
-    In a `zone` other than UTC, none does: these columns may be in UTC or local.
+    The catalog is the default one of pyiceberg's configuration or, without one, a SQLite file in
+    the dataset. The table names files by absolute path, so a dataset that was moved needs a new
+    table.
     """
-    if zone != "UTC" or _has_nulls(table, *HOUR_COLUMNS):
-        return True
-    days, hours = pc.unique(table["event_date"]), pc.unique(table["event_hour"])
-    return {*days.to_pylist()} <= {hour.day} and {*hours.to_pylist()} <= {hour.hour}
 
+    def __init__(self, store: Store, identity: Identity) -> None:
+        import_extra("pyiceberg", extra="iceberg")
+        self._store = store
+        self._name = ("adanalytics", identity.partner)
+        self._root = store.address(DATA).removesuffix(DATA)
+        self._location = f"{self._root}{OURS}/iceberg"
 
-def int32s(values: Iterable[int]) -> "pa.Array":
-    """Make an array of 32-bit integers without `pyarrow.array`, which would import pandas."""
-    numbers = array("i", values)
-    return pa.Array.from_buffers(pa.int32(), len(numbers), [None, pa.py_buffer(numbers)])
+    def names(self) -> Iterable[str]:
+        with self._catalog() as catalog:
+            if not catalog.table_exists(self._name):
+                return []
+            files = self._files(self._load(catalog))
+            return [file.file_path.removeprefix(self._root) for file in files]
 
+    def change(self, added: Files, removed: Collection[str]) -> None:
+        arrow = import_module("pyiceberg.io.pyarrow")
+        with self._catalog() as catalog:
+            if not catalog.table_exists(self._name):
+                catalog.create_namespace_if_not_exists(self._name[:1])
+                # Each transaction writes all snapshots anew.
+                kept = {"write.metadata.delete-after-commit.enabled": "true"}
+                catalog.create_table(self._name, event_schema(), self._location, properties=kept)
+            table = self._load(catalog)
+            with table.transaction() as change:
+                with change.update_schema() as columns:
+                    columns.union_by_name(event_schema())
+                if not change.table_metadata.name_mapping():
+                    mapping = change.table_metadata.schema().name_mapping.model_dump_json()
+                    change.set_properties({"schema.name-mapping.default": mapping})
+                update = change.update_snapshot()
+                with update.overwrite() if removed else update.fast_append() as snapshot:
+                    for file in self._files(table) if removed else ():
+                        if file.file_path.removeprefix(self._root) in removed:
+                            snapshot.delete_data_file(file)
+                    paths = iter([self._root + name for name in added])
+                    for file in arrow.parquet_files_to_data_files(
+                        table.io, change.table_metadata, paths
+                    ):
+                        snapshot.append_data_file(file)
 
-class Ids:
-    """Counts the repeated event ids of one hour; at most `IDS_HELD` ids are held in memory."""
+    @contextmanager
+    def _catalog(self) -> Iterator[Any]:
+        config, folder = import_module("pyiceberg.utils.config").Config(), self._store.local(OURS)
+        name, settings = config.get_default_catalog_name(), dict[str, str]()
+        if not config.get_catalog_config(name):
+            if folder is None:
+                raise ConfigurationError(
+                    "An Iceberg table in object storage needs a catalog.",
+                    remedy="Set PYICEBERG_CATALOG__DEFAULT__URI, or write ~/.pyiceberg.yaml.",
+                )
+            name = "adanalytics"
+            settings = {"type": "sql", "uri": f"sqlite:///{folder}/catalog.db"}
+        catalogs = import_module("pyiceberg.catalog")
+        with closing(catalogs.load_catalog(name, **settings)) as catalog:
+            yield catalog
 
-    def __init__(self) -> None:
-        self._count = 0
-        # The hash stands for its id, as while pages are pulled: two of 3 million ids share one in
-        # 1 of 4 million hours.
-        self._hashes = SpooledTemporaryFile(IDS_HELD * _HASH_BYTES)  # noqa: SIM115  # see `close`
+    def _load(self, catalog: Any) -> Any:  # noqa: ANN401  # read only where it is installed
+        table = catalog.load_table(self._name)
+        # Another spelling of the same folder is right, and the names in the table keep theirs.
+        ours, self._location = self._location, table.location()
+        if realpath(ours) != realpath(self._location):
+            raise DatasetError(
+                f"{'.'.join(self._name)} in the catalog is the table of {self._location}.",
+                remedy="Name another default catalog. If the dataset was moved, delete its "
+                f"{OURS}/catalog.db.",
+            )
+        self._root = self._location.removesuffix(f"{OURS}/iceberg")
+        return table
 
-    def close(self) -> None:
-        self._hashes.close()
-
-    def add(self, table: Table) -> None:
-        ids = table["event_id"].drop_null().to_pylist()
-        self._count += len(ids)
-        self._hashes.write(array("q", map(hash, ids)).tobytes())
-
-    def repeated(self) -> int:
-        """Count events that repeat the id of an earlier event; ignore events without an id."""
-        # Equal hashes have equal last bits, so each group can be counted on its own.
-        groups = 1 << (self._count // IDS_HELD).bit_length()
-        return self._count - sum(self._distinct(group, groups) for group in range(groups))
-
-    def _distinct(self, group: int, groups: int) -> int:
-        """Count the distinct hashes whose last bits are `group`."""
-        chunks = []
-        self._hashes.seek(0)
-        while block := self._hashes.read(_HASHES_READ * _HASH_BYTES):
-            size = len(block) // _HASH_BYTES
-            hashes = pa.Array.from_buffers(pa.int64(), size, [None, pa.py_buffer(block)])
-            last_bits = pc.bit_wise_and(hashes, int32s([groups - 1])[0])
-            chunks.append(hashes.filter(pc.equal(last_bits, int32s([group])[0])))
-        return int(pc.count_distinct(pa.chunked_array(chunks, pa.int64())).as_py())
-
-
-def to_jsonl(table: Table) -> Iterator[bytes]:
-    """Write each event as a line of JSON, with digits and times as the service writes them."""
-    for row in _readable(table).to_pylist():
-        pairs = row.get(_PAIRS)
-        yield utf8(json_text({**row, _PAIRS: dict(pairs) if pairs is not None else None})) + b"\n"
-
-
-def to_cells(table: Table) -> Table:
-    """Make a table of text, with cells as in CSV: null stays null, and pairs are compact JSON."""
-    readable = _readable(table)
-    columns = [
-        json_of_pairs(column) if pa.types.is_map(column.type) else column.cast(pa.string())
-        for column in readable.columns
-    ]
-    return pa.table(columns, names=readable.column_names)
-
-
-def _has_nulls(table: Table, *names: str) -> bool:
-    return any(table[name].null_count for name in names)
-
-
-def _readable(table: Table) -> Table:
-    """Replace times, dates and money by text; numbers and flags stay."""
-    columns = []
-    for field in table.schema:
-        column = table[field.name]
-        if pa.types.is_timestamp(field.type):
-            column = pc.strftime(column, format=_RFC_3339)
-        elif pa.types.is_date(field.type):
-            column = column.cast(pa.string())
-        elif pa.types.is_decimal(field.type):
-            column = _amounts_as_text(column)
-        columns.append(column)
-    return pa.table(columns, names=table.column_names)
-
-
-def _amounts_as_text(column: "pa.ChunkedArray") -> "pa.ChunkedArray":
-    """Write amounts in plain notation, where Arrow would write 1E-9; each distinct one once."""
-    chunks = []
-    for chunk in column.dictionary_encode().chunks:
-        texts = [format(each, "f") for each in chunk.dictionary.to_pylist()]
-        chunks.append(pa.array(texts, pa.string()).take(chunk.indices))
-    return pa.chunked_array(chunks, pa.string())
+    def _files(self, table: Any) -> Iterator[Any]:  # noqa: ANN401  # as above
+        snapshot = table.current_snapshot()
+        for manifest in snapshot.manifests(table.io) if snapshot else ():
+            for entry in manifest.fetch_manifest_entry(table.io):
+                yield entry.data_file

@@ -15,17 +15,17 @@ import pyarrow.compute as pc
 from adanalytics_client._base.dates import days_between
 from adanalytics_client._base.observer import HoursVerified, Observer, notify
 from adanalytics_client._base.quantities import counted
-from adanalytics_client.dataset.contents import Contents
-from adanalytics_client.dataset.days import ServiceDays
-from adanalytics_client.dataset.layout import DATA, Hour, hours_of
-from adanalytics_client.dataset.manifest import DayRecord, HourRecord, Identity
-from adanalytics_client.dataset.partition import HourPartition, Partition, split_by_id
-from adanalytics_client.dataset.parts import checksum, read_part
+from adanalytics_client.dataset.hours.events import EventTables, Ids, Table, is_of_hour, totals_of
+from adanalytics_client.dataset.hours.files import checksum, read_part
+from adanalytics_client.dataset.hours.sort import HourPartition, Partition, split_by_id
+from adanalytics_client.dataset.hours.totals import Totals
 from adanalytics_client.dataset.planning import DAYS_PER_EXPORT
+from adanalytics_client.dataset.pull.spool import list_started
+from adanalytics_client.dataset.records.contents import Contents
+from adanalytics_client.dataset.records.layout import DATA, Hour, hours_of
+from adanalytics_client.dataset.records.manifest import DayRecord, HourRecord, Identity
 from adanalytics_client.dataset.report import Problem, Remedy, VerifyReport, runs_of_days
-from adanalytics_client.dataset.spool import list_started
-from adanalytics_client.dataset.tables import EventTables, Ids, Table, is_of_hour, totals_of
-from adanalytics_client.dataset.totals import Totals
+from adanalytics_client.dataset.service import ServiceDays
 from adanalytics_client.errors import ProtocolError
 
 if TYPE_CHECKING:

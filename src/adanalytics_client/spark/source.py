@@ -14,8 +14,8 @@ from pyspark.sql.types import StructType
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._exports.saved import SavedExport, read_saved
 from adanalytics_client.client import Client
-from adanalytics_client.dataset.tables import EventTables
-from adanalytics_client.dataset.tasks.execute import bare_connection, download, files_of
+from adanalytics_client.dataset.hours.events import EventTables
+from adanalytics_client.dataset.tasks.run import bare_connection, download, files_of
 from adanalytics_client.errors import AdAnalyticsError, ConfigurationError, ProtocolError
 from adanalytics_client.tables import event_schema
 

@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.main import cli
 from adanalytics_client import Client
-from adanalytics_client.dataset import fetch as dataset_fetch
+from adanalytics_client.dataset.pull import fetch as dataset_fetch
 from adanalytics_server.local import LocalServer, Sample
 
 Row = dict[str, Any]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from adanalytics_client.dataset import fetch as dataset_fetch
+from adanalytics_client.dataset.pull import fetch as dataset_fetch
 from adanalytics_server.faults import Fault
 
 Shop = Any

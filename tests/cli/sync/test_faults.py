@@ -14,7 +14,7 @@ from adanalytics_cli.main import cli
 from adanalytics_client import Client
 from adanalytics_client._base.clock import SystemClock
 from adanalytics_client.dataset import Dataset
-from adanalytics_client.dataset import fetch as dataset_fetch
+from adanalytics_client.dataset.pull import fetch as dataset_fetch
 from adanalytics_client.testing import MovableClock, reference_client
 from adanalytics_server.faults import EFFECTS, Fault, parse_fault
 from adanalytics_server.local import LocalServer

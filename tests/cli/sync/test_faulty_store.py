@@ -20,7 +20,7 @@ from tests.cli.processes import TIMEOUT
 from tests.cli.sync.faulty_s3 import FaultyS3, serve
 
 from adanalytics_client import errors
-from adanalytics_client.dataset.storage import object_store
+from adanalytics_client.dataset.storage import objects
 from adanalytics_server.local import LocalServer, Sample
 
 pytest.importorskip("moto")
@@ -64,7 +64,7 @@ def faulty(served: tuple[FaultyS3, str], monkeypatch: pytest.MonkeyPatch) -> Fau
 
 
 def ids() -> list[str]:
-    files = object_store.open_object_store(PLACE).file_system
+    files = objects.open_object_store(PLACE).file_system
     parquet = import_module("pyarrow.parquet")
     parts = [BytesIO(files.cat_file(name)) for name in files.find(f"{PLACE}/data")]
     return sorted(
@@ -98,7 +98,7 @@ def test_kills_lose_nothing(shop: Shop, faulty: FaultyS3, trial: int) -> None:
     process.wait(TIMEOUT)
     faulty.rest()
     # Two minutes later.
-    object_store.open_object_store(PLACE).remove("_adanalytics/lock")
+    objects.open_object_store(PLACE).remove("_adanalytics/lock")
     check_all_is_there(shop, faulty)
 
 
@@ -127,12 +127,12 @@ def test_a_lease_whose_put_had_no_answer_is_its_own(
 
 def test_one_of_many_takes_an_expired_lease(faulty: FaultyS3) -> None:
     expired = {"host": "elsewhere", "process": 4711, "token": "t", "until": 1.0}
-    store = object_store.open_object_store(PLACE)
+    store = objects.open_object_store(PLACE)
     store.write("_adanalytics/lock", json.dumps(expired).encode())
     begin, end = Barrier(8), Barrier(8)
 
     def take(_: int) -> bool:
-        mine = object_store.open_object_store(PLACE)
+        mine = objects.open_object_store(PLACE)
         begin.wait(TIMEOUT)
         try:
             with mine.lock():

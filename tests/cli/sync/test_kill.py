@@ -26,7 +26,7 @@ LOOK = 0.005
 KILLS = int(os.environ.get("ADANALYTICS_KILLS", "5"))
 # Small pages, so that hours have several and a kill often comes between two of them.
 PROGRAM = """
-from adanalytics_client.dataset import fetch as dataset_fetch
+from adanalytics_client.dataset.pull import fetch as dataset_fetch
 dataset_fetch.EVENTS_PER_PAGE = 12
 from adanalytics_cli.__main__ import main
 main()
@@ -179,7 +179,7 @@ def test_a_kill_around_the_exchange(
 
 
 def write_sealed(path: Path, record: dict[str, Any]) -> None:
-    from adanalytics_client.dataset.manifest import seal
+    from adanalytics_client.dataset.records.manifest import seal
 
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(seal(record))

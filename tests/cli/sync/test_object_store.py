@@ -15,7 +15,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 from adanalytics_client import errors
-from adanalytics_client.dataset.storage import object_store
+from adanalytics_client.dataset.storage import objects
 from adanalytics_server.local import LocalServer, Sample
 
 Shop = Any
@@ -85,7 +85,7 @@ def place(request: pytest.FixtureRequest) -> str:
 
 
 def files_of(place: str) -> Any:
-    return object_store.open_object_store(place).file_system
+    return objects.open_object_store(place).file_system
 
 
 def read(place: str) -> tuple[int, Decimal]:
@@ -182,11 +182,11 @@ def test_a_process_that_lost_its_lease_writes_nothing_more(
     bucket: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It was suspended until another process had taken the lease over."""
-    store, other = (object_store.open_object_store(bucket) for _ in range(2))
-    later = SimpleNamespace(time=lambda: time.time() + 2 * object_store.LEASE_SECONDS)
+    store, other = (objects.open_object_store(bucket) for _ in range(2))
+    later = SimpleNamespace(time=lambda: time.time() + 2 * objects.LEASE_SECONDS)
     with store.lock():
         store.write("data/first", b"x")
-        monkeypatch.setattr(object_store, "time", later)
+        monkeypatch.setattr(objects, "time", later)
         with other.lock(), pytest.raises(errors.DatasetInUse, match="while this one was suspended"):
             store.write("data/second", b"")
     assert [*store.sizes("data")] == ["data/first"]
@@ -235,7 +235,7 @@ def test_storage_that_cannot_be_used_is_told(
     assert len(result.stderr.splitlines()) == 2
     assert SECRET not in result.stderr
     with pytest.raises(errors.DatasetError) as caught:
-        object_store.open_object_store(place).write("a", b"1")
+        objects.open_object_store(place).write("a", b"1")
     assert SECRET not in "".join(format_exception(caught.value))
 
 

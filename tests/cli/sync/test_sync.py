@@ -12,8 +12,8 @@ import pytest
 
 from adanalytics_client import Client
 from adanalytics_client._base.clock import SystemClock
-from adanalytics_client.dataset import fetch as dataset_fetch
-from adanalytics_client.dataset.contents import Contents
+from adanalytics_client.dataset.pull import fetch as dataset_fetch
+from adanalytics_client.dataset.records.contents import Contents
 from adanalytics_server.faults import Fault
 
 Shop = Any

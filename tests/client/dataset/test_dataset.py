@@ -131,7 +131,7 @@ def test_an_observer_ends_a_run_and_the_next_goes_on(client: Client, tmp_path: P
 def test_an_interrupted_wait_leaves_the_client_open(
     server: LocalServer, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("adanalytics_client.dataset.fetch.EVENTS_PER_PAGE", 10)
+    monkeypatch.setattr("adanalytics_client.dataset.pull.fetch.EVENTS_PER_PAGE", 10)
     dataset = Dataset(tmp_path / "events")
     with Client(
         server.url,

@@ -94,7 +94,7 @@ def test_events_that_arrive_twice_start_their_query_again(
     server: LocalServer, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A resumed query does not know the ids of the pages before, so a sync counts its own."""
-    monkeypatch.setattr("adanalytics_client.dataset.fetch.EVENTS_PER_PAGE", 100)
+    monkeypatch.setattr("adanalytics_client.dataset.pull.fetch.EVENTS_PER_PAGE", 100)
     rows = [*client.events("2026-01-15", split="none").rows()]
     server.faults.add("401 always on events after 2")
     with pytest.raises(Exception, match="401"):

@@ -17,9 +17,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from adanalytics_client import ProtocolError
-from adanalytics_client.dataset import Dataset, fetch
-from adanalytics_client.dataset.tables import EventTables
-from adanalytics_client.dataset.tasks.section import Section
+from adanalytics_client.dataset import Dataset
+from adanalytics_client.dataset.hours.events import EventTables
+from adanalytics_client.dataset.pull import fetch
+from adanalytics_client.dataset.tasks.sections import Section
 from adanalytics_client.dataset.tasks.workers import WorkerPool
 from adanalytics_server.faults import Fault
 

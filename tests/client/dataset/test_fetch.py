@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from adanalytics_client import AuthenticationError
-from adanalytics_client.dataset import fetch
-from adanalytics_client.dataset.days import ServiceDays
-from adanalytics_client.dataset.fetch import Fetcher, Pulled, forecast
-from adanalytics_client.dataset.layout import hours_of
-from adanalytics_client.dataset.manifest import Identity
 from adanalytics_client.dataset.planning import Query
+from adanalytics_client.dataset.pull import fetch
+from adanalytics_client.dataset.pull.fetch import Fetcher, Pulled, forecast
+from adanalytics_client.dataset.records.layout import hours_of
+from adanalytics_client.dataset.records.manifest import Identity
 from adanalytics_client.dataset.report import FailedQuery
-from adanalytics_client.dataset.storage.store import open_store
+from adanalytics_client.dataset.service import ServiceDays
+from adanalytics_client.dataset.storage.local import open_store
 from adanalytics_server.faults import Fault
 
 if TYPE_CHECKING:

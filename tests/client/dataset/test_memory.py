@@ -9,8 +9,10 @@ import pyarrow as pa
 import pytest
 
 from adanalytics_client import Client
-from adanalytics_client.dataset import Dataset, Hour, partition, parts, tables, verify
-from adanalytics_client.dataset.layout import PartFormat
+from adanalytics_client.dataset import Dataset, Hour, verify
+from adanalytics_client.dataset.hours import events as tables
+from adanalytics_client.dataset.hours import files, sort
+from adanalytics_client.dataset.records.layout import PartFormat
 from adanalytics_client.tables import jsonl_batch
 from adanalytics_server.local import LocalServer, Sample
 
@@ -49,17 +51,17 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let 1,000 events be as much as a million."""
     monkeypatch.setattr(tables, "IDS_HELD", 1_000)
     monkeypatch.setattr(tables, "_HASHES_READ", 100)
-    monkeypatch.setattr(parts, "ROWS_PER_GROUP", 1_000)
-    monkeypatch.setattr(partition, "BYTES_HELD", 100_000)
+    monkeypatch.setattr(files, "ROWS_PER_GROUP", 1_000)
+    monkeypatch.setattr(sort, "BYTES_HELD", 100_000)
 
 
 @pytest.mark.parametrize("form", ["parquet", "jsonl"])
 def test_writing_an_hour_takes_the_memory_of_some_events(tmp_path: Path, form: PartFormat) -> None:
     def write(count: int) -> None:
-        held = partition.HourPartition(tmp_path, HOUR)
+        held = sort.HourPartition(tmp_path, HOUR)
         for table in events(count):
             held.add(table)
-        written = parts.write_hour(HOUR, held.take(HOUR), tmp_path, form, HOUR.start)
+        written = files.write_hour(HOUR, held.take(HOUR), tmp_path, form, HOUR.start)
         assert (written.record.rows, written.repeated) == (count * 1_000, 0)
 
     write(1)
@@ -67,7 +69,7 @@ def test_writing_an_hour_takes_the_memory_of_some_events(tmp_path: Path, form: P
 
 
 def test_repeated_ids_are_counted_in_groups(tmp_path: Path) -> None:
-    written = parts.write_hour(HOUR, events(8, repeated=5), tmp_path, "parquet", HOUR.start)
+    written = files.write_hour(HOUR, events(8, repeated=5), tmp_path, "parquet", HOUR.start)
     assert (written.record.rows, written.repeated) == (8_000, 7 * 5)
 
 
@@ -76,10 +78,10 @@ def test_a_deep_look_compares_few_events_at_a_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: PartFormat
 ) -> None:
     compared: list[int] = []
-    sort = verify.Verification._sorted
+    original = verify.Verification._sorted
 
     def watched(self: verify.Verification, side: Iterator[pa.Table]) -> pa.Table:
-        table = sort(self, side)
+        table = original(self, side)
         compared.append(table.num_rows)
         return table
 

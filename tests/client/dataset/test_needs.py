@@ -6,11 +6,11 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from adanalytics_client.dataset.days import NO_DATA, DayState
-from adanalytics_client.dataset.layout import Hour
-from adanalytics_client.dataset.manifest import UNCONFIRMED, DayRecord, HourRecord
+from adanalytics_client.dataset.hours.totals import NOTHING
 from adanalytics_client.dataset.needs import DayNeed, Reason, find_need
-from adanalytics_client.dataset.totals import NOTHING
+from adanalytics_client.dataset.records.layout import Hour
+from adanalytics_client.dataset.records.manifest import UNCONFIRMED, DayRecord, HourRecord
+from adanalytics_client.dataset.service import NO_DATA, DayState
 
 DAY = date(2026, 1, 15)
 LATER = datetime(2026, 1, 17, 12, tzinfo=UTC)

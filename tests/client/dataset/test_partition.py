@@ -6,7 +6,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from adanalytics_client.dataset import Hour, partition
+from adanalytics_client.dataset import Hour
+from adanalytics_client.dataset.hours import sort as partition
 from adanalytics_client.tables import event_batch
 
 DAY = date(2026, 1, 15)

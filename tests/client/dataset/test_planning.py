@@ -6,7 +6,6 @@ from datetime import date, timedelta
 import pytest
 
 from adanalytics_client import QuotaState
-from adanalytics_client.dataset.layout import Hour, hours_of
 from adanalytics_client.dataset.planning import (
     DAYS_PER_EXPORT,
     ExpectedCounts,
@@ -14,6 +13,7 @@ from adanalytics_client.dataset.planning import (
     plan_queries,
     requests_of,
 )
+from adanalytics_client.dataset.records.layout import Hour, hours_of
 
 FIRST = date(2026, 1, 1)
 PLENTY = QuotaState(1000, 1000, None)

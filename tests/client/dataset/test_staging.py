@@ -9,27 +9,27 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from adanalytics_client.dataset.contents import Contents
-from adanalytics_client.dataset.days import DayState
-from adanalytics_client.dataset.fetch import Pulled
-from adanalytics_client.dataset.layout import JOURNAL, Hour, hours_of
-from adanalytics_client.dataset.manifest import (
+from adanalytics_client.dataset.hours.totals import NOTHING, Totals
+from adanalytics_client.dataset.planning import Query
+from adanalytics_client.dataset.pull.fetch import Pulled
+from adanalytics_client.dataset.pull.spool import Spool, list_started
+from adanalytics_client.dataset.records.contents import Contents
+from adanalytics_client.dataset.records.layout import JOURNAL, Hour, hours_of
+from adanalytics_client.dataset.records.manifest import (
     UNCONFIRMED,
     FinishedHour,
     HourRecord,
     Identity,
     seal,
 )
-from adanalytics_client.dataset.planning import Query
-from adanalytics_client.dataset.spool import Spool, list_started
+from adanalytics_client.dataset.service import DayState
 from adanalytics_client.dataset.staging import Staging
-from adanalytics_client.dataset.storage.store import open_store
-from adanalytics_client.dataset.totals import NOTHING, Totals
+from adanalytics_client.dataset.storage.local import open_store
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from adanalytics_client.dataset.days import ServiceDays
+    from adanalytics_client.dataset.service import ServiceDays
 
 DAY = date(2026, 1, 15)
 HOURS = [*hours_of(DAY)]

@@ -16,16 +16,16 @@ import pytest
 from tests.test_docs import TABLE_PAGE, code_of
 
 from adanalytics_client import AdAnalyticsError, Client, ConfigurationError, DatasetError
-from adanalytics_client.dataset import Dataset, table_format
-from adanalytics_client.dataset.manifest import Identity, Manifest
-from adanalytics_client.dataset.storage.store import open_store
+from adanalytics_client.dataset import Dataset, tables
+from adanalytics_client.dataset.records.manifest import Identity, Manifest
+from adanalytics_client.dataset.storage.local import open_store
 from adanalytics_client.tables import event_schema
 from adanalytics_server.local import LocalServer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from adanalytics_client.dataset.layout import TableFormat
+    from adanalytics_client.dataset.records.layout import TableFormat
 
 pytestmark = pytest.mark.spark
 deltalake = pytest.importorskip("deltalake", reason="make test-spark installs deltalake")
@@ -245,9 +245,9 @@ def test_the_next_sync_repairs_a_table_that_a_stop_left_behind(
         if NEW in str(rows_of(place)):
             raise Stop
 
-    log = {"delta": table_format.DeltaLog, "iceberg": table_format.IcebergLog}[kind]
+    log = {"delta": tables.DeltaLog, "iceberg": tables.IcebergLog}[kind]
     with monkeypatch.context() as patched:
-        patched.setattr(log if step == "change" else table_format.FileTable, step, stop)
+        patched.setattr(log if step == "change" else tables.FileTable, step, stop)
         with pytest.raises(Stop):
             Dataset(place).sync(client)
     assert reader.rows() == before != rows_of(place)
@@ -298,7 +298,7 @@ def test_a_day_that_is_saved_twice_is_listed_once(
     store = open_store(str(place))
     identity, manifest = Identity.read(store), Manifest(store)
     assert identity is not None
-    table = table_format.FileTable(store, identity)
+    table = tables.FileTable(store, identity)
     table.publish(manifest)
     versions = reader.versions()
     table.publish(manifest, manifest.days())

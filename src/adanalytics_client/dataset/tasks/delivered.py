@@ -4,13 +4,13 @@ from collections.abc import Collection, Generator
 from dataclasses import replace
 from pathlib import Path
 
-from adanalytics_client.dataset.contents import Contents
-from adanalytics_client.dataset.fetch import Pulled
-from adanalytics_client.dataset.layout import EXPORTS, Hour
 from adanalytics_client.dataset.planning import Query
+from adanalytics_client.dataset.pull.fetch import Pulled
+from adanalytics_client.dataset.pull.spool import Spool, Start, list_started
+from adanalytics_client.dataset.records.contents import Contents
+from adanalytics_client.dataset.records.layout import EXPORTS, Hour
 from adanalytics_client.dataset.report import FailedQuery
-from adanalytics_client.dataset.spool import Spool, Start, list_started
-from adanalytics_client.dataset.tasks.execute import join_parts
+from adanalytics_client.dataset.tasks.run import join_parts
 from adanalytics_client.dataset.tasks.task import Part
 from adanalytics_client.errors import DatasetError, ProtocolError
 

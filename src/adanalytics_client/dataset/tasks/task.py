@@ -5,9 +5,9 @@ from typing import Self
 
 from adanalytics_client._exports.transfer import StoredFile
 from adanalytics_client._version import __version__
-from adanalytics_client.dataset.manifest import FinishedHour, Identity, seal, unseal
-from adanalytics_client.dataset.spool import Start
-from adanalytics_client.dataset.tasks.section import Section
+from adanalytics_client.dataset.pull.spool import Start
+from adanalytics_client.dataset.records.manifest import FinishedHour, Identity, seal, unseal
+from adanalytics_client.dataset.tasks.sections import Section
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +111,8 @@ class Task(_Planned):
             >>> task.run().rows
             300
         """
-        from adanalytics_client.dataset.storage.store import write_errors
-        from adanalytics_client.dataset.tasks.execute import run_task
+        from adanalytics_client.dataset.storage.local import write_errors
+        from adanalytics_client.dataset.tasks.run import run_task
 
         with write_errors(self.place):
             return run_task(self)

@@ -12,8 +12,9 @@ from itertools import chain
 
 from msgspec.structs import replace
 
-from adanalytics_client.dataset.layout import DATA, JOURNAL, Hour
-from adanalytics_client.dataset.manifest import (
+from adanalytics_client.dataset.hours.files import checksum
+from adanalytics_client.dataset.records.layout import DATA, JOURNAL, Hour
+from adanalytics_client.dataset.records.manifest import (
     FinishedHour,
     HourRecord,
     Identity,
@@ -21,9 +22,8 @@ from adanalytics_client.dataset.manifest import (
     seal,
     unseal,
 )
-from adanalytics_client.dataset.parts import checksum
-from adanalytics_client.dataset.storage.store import Store
-from adanalytics_client.dataset.table_format import FileTable
+from adanalytics_client.dataset.storage.local import Store
+from adanalytics_client.dataset.tables import FileTable
 
 
 class Contents:

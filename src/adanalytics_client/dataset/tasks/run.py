@@ -28,15 +28,15 @@ from adanalytics_client._io.proxies import Proxies
 from adanalytics_client._io.sync_driver import SyncDriver
 from adanalytics_client._quota.store import open_store as open_quota
 from adanalytics_client._version import __version__
-from adanalytics_client.dataset.layout import PartFormat
-from adanalytics_client.dataset.manifest import FinishedHour
-from adanalytics_client.dataset.partition import HourUnknown
-from adanalytics_client.dataset.parts import join_pieces, write_hours
+from adanalytics_client.dataset.hours.events import EventTables
+from adanalytics_client.dataset.hours.files import join_pieces, write_hours
+from adanalytics_client.dataset.hours.sort import HourUnknown
 from adanalytics_client.dataset.planning import Query
-from adanalytics_client.dataset.spool import folder_of, read_start
-from adanalytics_client.dataset.storage.store import Store, open_store
-from adanalytics_client.dataset.tables import EventTables
-from adanalytics_client.dataset.tasks.section import Section
+from adanalytics_client.dataset.pull.spool import folder_of, read_start
+from adanalytics_client.dataset.records.layout import PartFormat
+from adanalytics_client.dataset.records.manifest import FinishedHour
+from adanalytics_client.dataset.storage.local import Store, open_store
+from adanalytics_client.dataset.tasks.sections import Section
 from adanalytics_client.dataset.tasks.task import Part, Task
 from adanalytics_client.errors import AdAnalyticsError, DatasetError, ProtocolError
 

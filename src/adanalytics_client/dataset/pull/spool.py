@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import count
 
-from adanalytics_client.dataset.layout import EXPORTS, SPOOL
-from adanalytics_client.dataset.manifest import Damaged, seal, unseal
 from adanalytics_client.dataset.planning import Query
-from adanalytics_client.dataset.storage.store import Store
+from adanalytics_client.dataset.records.layout import EXPORTS, SPOOL
+from adanalytics_client.dataset.records.manifest import Damaged, seal, unseal
+from adanalytics_client.dataset.storage.local import Store
 
 _HEAD = "query.json"
 

@@ -21,7 +21,7 @@ from typing import Any
 
 from adanalytics_client._base.urls import redact_queries
 from adanalytics_client._base.validation import import_extra
-from adanalytics_client.dataset.layout import LOCK
+from adanalytics_client.dataset.records.layout import LOCK
 from adanalytics_client.errors import ConfigurationError, DatasetError, DatasetInUse
 
 LEASE_SECONDS = 120.0

@@ -21,17 +21,17 @@ from adanalytics_client._exports.order import start_export
 from adanalytics_client._exports.saved import read_saved
 from adanalytics_client._io.http import given_up
 from adanalytics_client._io.sync_driver import SyncDriver
-from adanalytics_client.dataset.days import ServiceDays
-from adanalytics_client.dataset.manifest import FinishedHour, Identity
-from adanalytics_client.dataset.partition import HourUnknown
-from adanalytics_client.dataset.parts import write_hours
+from adanalytics_client.dataset.hours.events import EventTables, Table
+from adanalytics_client.dataset.hours.files import write_hours
+from adanalytics_client.dataset.hours.sort import HourUnknown
 from adanalytics_client.dataset.planning import ExpectedCounts, Query, events_of, requests_of
+from adanalytics_client.dataset.pull.spool import Spool, StoredPage, folder_of
+from adanalytics_client.dataset.records.manifest import FinishedHour, Identity
 from adanalytics_client.dataset.report import FailedQuery
-from adanalytics_client.dataset.spool import Spool, StoredPage, folder_of
-from adanalytics_client.dataset.storage.store import Store
-from adanalytics_client.dataset.tables import EventTables, Table
-from adanalytics_client.dataset.tasks.execute import download, files_of, join_parts, sort
-from adanalytics_client.dataset.tasks.section import Section
+from adanalytics_client.dataset.service import ServiceDays
+from adanalytics_client.dataset.storage.local import Store
+from adanalytics_client.dataset.tasks.run import download, files_of, join_parts, sort
+from adanalytics_client.dataset.tasks.sections import Section
 from adanalytics_client.dataset.tasks.task import Part, Task
 from adanalytics_client.dataset.tasks.workers import WorkerPool
 from adanalytics_client.events import EventQuery

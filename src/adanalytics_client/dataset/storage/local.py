@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from adanalytics_client._base.files import make_folder, put_in_place, rename, sync_folder
 from adanalytics_client._base.locks import lock
-from adanalytics_client.dataset.layout import IDENTITY, LOCK, OURS, SCRATCH
+from adanalytics_client.dataset.records.layout import IDENTITY, LOCK, OURS, SCRATCH
 from adanalytics_client.errors import DatasetError, DatasetInUse, UnsuitablePlace
 
 if TYPE_CHECKING:
-    from adanalytics_client.dataset.storage.object_store import ObjectStore
+    from adanalytics_client.dataset.storage.objects import ObjectStore
 
 Store: TypeAlias = "LocalStore | ObjectStore"
 
@@ -199,6 +199,6 @@ def open_store(place: str) -> Store:
                 f"{place} is a file.", remedy="A dataset is a folder: name another."
             )
         return LocalStore(root, place)
-    from adanalytics_client.dataset.storage.object_store import open_object_store
+    from adanalytics_client.dataset.storage.objects import open_object_store
 
     return open_object_store(place)

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import ipc
 
-from adanalytics_client.dataset.layout import Hour
-from adanalytics_client.dataset.tables import HOUR_COLUMNS, Table, int32s, is_of_hour
+from adanalytics_client.dataset.hours.events import HOUR_COLUMNS, Table, int32s, is_of_hour
+from adanalytics_client.dataset.records.layout import Hour
 from adanalytics_client.errors import ProtocolError
 
 BYTES_HELD = 8 * 1024 * 1024

@@ -13,12 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import csv
 
-from adanalytics_client.dataset.layout import Hour, PartFormat
-from adanalytics_client.dataset.manifest import UNCONFIRMED, FinishedHour, HourRecord, Identity
-from adanalytics_client.dataset.partition import HourPartition, HourUnknown
-from adanalytics_client.dataset.planning import Query
-from adanalytics_client.dataset.storage.store import Store
-from adanalytics_client.dataset.tables import (
+from adanalytics_client.dataset.hours.events import (
     TEXT,
     EventTables,
     Ids,
@@ -27,7 +22,17 @@ from adanalytics_client.dataset.tables import (
     to_jsonl,
     totals_of,
 )
-from adanalytics_client.dataset.totals import Totals
+from adanalytics_client.dataset.hours.sort import HourPartition, HourUnknown
+from adanalytics_client.dataset.hours.totals import Totals
+from adanalytics_client.dataset.planning import Query
+from adanalytics_client.dataset.records.layout import Hour, PartFormat
+from adanalytics_client.dataset.records.manifest import (
+    UNCONFIRMED,
+    FinishedHour,
+    HourRecord,
+    Identity,
+)
+from adanalytics_client.dataset.storage.local import Store
 from adanalytics_client.tables import event_schema
 
 ROWS_PER_GROUP = 32_768

@@ -10,8 +10,8 @@ from adanalytics_client._base.dates import Period, days_between
 from adanalytics_client._call import lists
 from adanalytics_client._call.session import Connection
 from adanalytics_client._io.sync_driver import SyncDriver
-from adanalytics_client.dataset.layout import Hour, hours_of
-from adanalytics_client.dataset.totals import NOTHING, Figures, events_in, stated_figures
+from adanalytics_client.dataset.hours.totals import NOTHING, Figures, events_in, stated_figures
+from adanalytics_client.dataset.records.layout import Hour, hours_of
 
 if TYPE_CHECKING:
     from adanalytics_client.models import SummaryRow

@@ -9,7 +9,8 @@ from typing import Any, Self, TypeVar
 
 import msgspec
 
-from adanalytics_client.dataset.layout import (
+from adanalytics_client.dataset.hours.totals import Totals
+from adanalytics_client.dataset.records.layout import (
     DATA,
     IDENTITY,
     MANIFEST,
@@ -18,8 +19,7 @@ from adanalytics_client.dataset.layout import (
     TableFormat,
     hours_of,
 )
-from adanalytics_client.dataset.storage.store import Store
-from adanalytics_client.dataset.totals import Totals
+from adanalytics_client.dataset.storage.local import Store
 from adanalytics_client.errors import DatasetDamaged
 
 T = TypeVar("T")

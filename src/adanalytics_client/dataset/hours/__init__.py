@@ -1,0 +1,1 @@
+"""The events of hours: read, sorted, added up and written."""

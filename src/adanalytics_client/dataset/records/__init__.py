@@ -1,0 +1,1 @@
+"""What a dataset holds, according to its own records."""
