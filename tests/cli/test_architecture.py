@@ -26,6 +26,7 @@ INTERNALS = (
     "adanalytics_client._base.urls",
     "adanalytics_client._json.columns",
     "adanalytics_client._json.encoding",
+    "adanalytics_client._json.fields",
     "adanalytics_client._profiles",
     "adanalytics_client._progress",
 )

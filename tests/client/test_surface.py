@@ -75,6 +75,7 @@ PURE = [
     "_json.columns",
     "_json.encoding",
     "_json.exact",
+    "_json.fields",
     "_json.raw",
     "_json.rows",
     "_outputs.arrow.batches",

@@ -26,7 +26,7 @@ from adanalytics_cli.output.summary_output import (
     table_note,
 )
 from adanalytics_client import SummaryRow
-from adanalytics_client._json.columns import COLUMN_OF_TYPE
+from adanalytics_client._json.fields import COLUMN_OF_TYPE
 
 VALUES = ("before", "after", "change", "percent")
 """The columns of a comparison."""

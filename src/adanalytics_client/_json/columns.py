@@ -6,43 +6,12 @@ from typing import Any
 
 from adanalytics_client._base.validation import invalid
 from adanalytics_client._json.exact import Json
+from adanalytics_client._json.fields import COLUMN_OF_TYPE, EVENT_KINDS, GROUP_KINDS, SUMMARY_KINDS
 from adanalytics_client.errors import ConfigurationError
 
-# Repeated from the models: importing those takes a tenth of a second, and a pull of raw events does
-# not need them. A test compares both.
-EVENT_COLUMNS = (
-    *("event_id", "event_time", "event_date", "event_hour", "received_at", "event_type"),
-    *("auction_id", "partner_id", "supply_tag_id", "demand_tag_id", "campaign_id"),
-    *("creative_id", "deal_id", "media_type", "device_type", "country", "os", "currency"),
-    *("revenue", "cost", "payment_type", "domain", "app_bundle", "error_code", "is_filtered"),
-    "key_values",
-)
-"""The documented fields of an event, in their order."""
-
-GROUP_COLUMNS = ("date", "campaign_id", "campaign_name", "demand_tag_id", "demand_tag_name")
-"""The fields of a row of a summary that name its group."""
-
-COLUMN_OF_TYPE = {
-    "ad_request": "requests",
-    "impression": "impressions",
-    "start": "starts",
-    "first_quartile": "first_quartiles",
-    "midpoint": "midpoints",
-    "third_quartile": "third_quartiles",
-    "complete": "completions",
-    "click": "clicks",
-    "skip": "skips",
-    "error": "errors",
-}
-"""The event types, by VAST's names, and the column of a summary that counts each of them."""
-
-SUMMARY_MONEY = ("revenue", "cost", "profit")
-SUMMARY_QUOTIENTS = (
-    *("fill_rate", "ctr", "vcr", "completion_rate_started", "error_rate", "margin"),
-    *("ecpm", "rpm", "cpm_cost"),
-)
-SUMMARY_COLUMNS = (*GROUP_COLUMNS, *COLUMN_OF_TYPE.values(), *SUMMARY_MONEY, *SUMMARY_QUOTIENTS)
-"""The documented fields of a row of a summary, in their order."""
+EVENT_COLUMNS = tuple(EVENT_KINDS)
+GROUP_COLUMNS = tuple(GROUP_KINDS)
+SUMMARY_COLUMNS = tuple(SUMMARY_KINDS)
 
 
 def count_events(row: Mapping[str, Any]) -> int | None:

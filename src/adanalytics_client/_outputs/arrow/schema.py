@@ -5,12 +5,7 @@ from enum import Enum
 
 import pyarrow as pa
 
-from adanalytics_client._json.columns import (
-    EVENT_COLUMNS,
-    SUMMARY_COLUMNS,
-    SUMMARY_MONEY,
-    SUMMARY_QUOTIENTS,
-)
+from adanalytics_client._json.columns import EVENT_COLUMNS, SUMMARY_COLUMNS
 
 
 class Kind(Enum):
@@ -42,8 +37,8 @@ _NAMES = ("campaign_name", "demand_tag_name")
 SUMMARY_KINDS: Mapping[str, Kind] = {
     **dict.fromkeys(SUMMARY_COLUMNS, Kind.WHOLE),
     **dict.fromkeys(_NAMES, Kind.TEXT),
-    **dict.fromkeys(SUMMARY_MONEY, Kind.MONEY),
-    **dict.fromkeys(SUMMARY_QUOTIENTS, Kind.RATIO),
+    **dict.fromkeys(("revenue", "cost", "profit"), Kind.MONEY),
+    **dict.fromkeys(SUMMARY_COLUMNS[18:], Kind.RATIO),
     "date": Kind.DATE,
 }
 """The columns of a summary; fractions and prices have room for more digits than money."""

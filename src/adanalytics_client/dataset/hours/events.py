@@ -18,8 +18,8 @@ import pyarrow.parquet as pq
 from pyarrow import csv
 
 from adanalytics_client._base.compression import GZIP_MAGIC
-from adanalytics_client._json.columns import COLUMN_OF_TYPE
 from adanalytics_client._json.encoding import json_text, utf8
+from adanalytics_client._json.fields import COLUMN_OF_TYPE
 from adanalytics_client._outputs.arrow.conversion import convert, json_of_pairs
 from adanalytics_client._outputs.arrow.schema import EVENT_KINDS
 from adanalytics_client._outputs.arrow.values import REFUSALS, UnfitValue

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from adanalytics_client._json.columns import COLUMN_OF_TYPE, count_events
+from adanalytics_client._json.columns import count_events
+from adanalytics_client._json.fields import COLUMN_OF_TYPE
 
 Figures = Mapping[str, int | Decimal]
 """Counts and money by the name of their summary column."""
