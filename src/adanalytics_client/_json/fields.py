@@ -137,4 +137,4 @@ class FieldNames:
     def kind(self, name: str) -> Kind | None:
         """Return the kind of a field with a documented part, else None."""
         part = self.documented(name)
-        return part and EVENT_KINDS[part]
+        return EVENT_KINDS[part] if part else None
