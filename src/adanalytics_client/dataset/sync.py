@@ -32,7 +32,7 @@ from adanalytics_client.dataset.report import FailedQuery, SyncPlan, SyncReport,
 from adanalytics_client.dataset.service import ServiceDays, count_started
 from adanalytics_client.dataset.staging import Staging
 from adanalytics_client.dataset.tasks.delivered import Delivered
-from adanalytics_client.dataset.tasks.run import divide
+from adanalytics_client.dataset.tasks.plan import plan_tasks
 from adanalytics_client.dataset.tasks.task import Part, Task
 
 
@@ -153,12 +153,9 @@ class Sync:
         list_started(store, lambda start: start.query.way == "pages")
         by_day = groupby(sorted({*needs.asked, *doubtful}), lambda hour: hour.day)
         queries = [Query("export", day, day, None, tuple(hours)) for day, hours in by_day]
-        fetcher = self._fetcher(Path())
         basis = needs.service.basis
         spools = [Spool(store, query, basis(query.first, query.last)) for query in queries]
-        # All before waiting for the first: the service prepares them together.
-        ordered = [(spool, fetcher.order(spool)) for spool in spools]
-        return [task for spool, job in ordered for task in divide(fetcher.tasks(spool, job))]
+        return plan_tasks(self._fetcher(Path()).exports, spools)
 
     def plan(self) -> SyncPlan:
         """Find the needed hours, as `run` does, and estimate the requests; pull nothing."""

@@ -12,10 +12,10 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from adanalytics_client._base.quantities import counted
-from adanalytics_client._exports.saved import SavedExport, read_saved
+from adanalytics_client._exports.saved import SavedExport
 from adanalytics_client.client import Client
 from adanalytics_client.dataset.hours.events import EventTables
-from adanalytics_client.dataset.tasks.run import bare_connection, download, files_of
+from adanalytics_client.dataset.pull.exports import bare_connection, download, files_of
 from adanalytics_client.errors import AdAnalyticsError, ConfigurationError, ProtocolError
 from adanalytics_client.tables import event_schema
 
@@ -105,7 +105,7 @@ class ExportReader(DataSourceReader):
             jobs = [client.start_export(day, format="csv") for day in days]
             for job in jobs:
                 job.wait()
-        exports = [files_of(read_saved(job.to_json())) for job in jobs]
+        exports = [files_of(job) for job in jobs]
         return [InputPartition(each) for files in exports for each in files]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:

@@ -19,9 +19,9 @@ import pytest
 from adanalytics_client import ProtocolError
 from adanalytics_client.dataset import Dataset
 from adanalytics_client.dataset.hours.events import EventTables
-from adanalytics_client.dataset.pull import fetch
-from adanalytics_client.dataset.tasks.sections import Section
-from adanalytics_client.dataset.tasks.workers import WorkerPool
+from adanalytics_client.dataset.hours.sections import Section
+from adanalytics_client.dataset.pull import exports
+from adanalytics_client.dataset.pull.workers import WorkerPool
 from adanalytics_server.faults import Fault
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def test_the_memory_for_a_file_does_not_grow_with_it(tmp_path: Path) -> None:
 
 @pytest.fixture
 def small_sections(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fetch, "SECTION_BYTES", 10_000)
+    monkeypatch.setattr(exports, "SECTION_BYTES", 10_000)
 
 
 def test_processes_write_what_one_process_writes(
@@ -173,6 +173,6 @@ def test_an_interrupted_sync_does_not_sort_what_its_processes_left(
         raise BrokenProcessPool
 
     monkeypatch.setattr(WorkerPool, "submit", interrupted)
-    monkeypatch.setattr(fetch, "sort", lambda *_: pytest.fail("It was sorted."))
+    monkeypatch.setattr(exports, "sort", lambda *_: pytest.fail("It was sorted."))
     report = Dataset(tmp_path / "events").sync(client, DAY, via="export", workers=2)
     assert [failed.kind for failed in report.failed] == ["TransportError"]

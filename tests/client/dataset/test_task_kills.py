@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from adanalytics_client.dataset import Dataset, Part, Task
-from adanalytics_client.dataset.tasks import run
+from adanalytics_client.dataset.tasks import plan
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,7 +54,7 @@ def test_killed_and_speculative_tasks_leave_the_rows_once(
 ) -> None:
     """Both days in sections; each task is killed once, then runs twice at the same time."""
     chance, dataset = random.Random(seed), Dataset(tmp_path / "events")
-    monkeypatch.setattr(run, "TASK_BYTES", 12_000)
+    monkeypatch.setattr(plan, "TASK_BYTES", 12_000)
     tasks, parts = dataset.tasks(client, FIRST, SECOND), list[Part]()
     assert len(tasks) > 2
     began = time.monotonic()

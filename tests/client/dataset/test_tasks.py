@@ -24,7 +24,7 @@ from adanalytics_client import (
     RetryPolicy,
 )
 from adanalytics_client.dataset import Dataset, Part, Task
-from adanalytics_client.dataset.tasks import run
+from adanalytics_client.dataset.tasks import plan
 from adanalytics_server.faults import Fault
 from adanalytics_server.local import event
 
@@ -270,7 +270,7 @@ def test_a_wrong_number_of_workers_is_refused(
 
 @pytest.fixture
 def small_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run, "TASK_BYTES", 10_000)
+    monkeypatch.setattr(plan, "TASK_BYTES", 10_000)
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])

@@ -23,9 +23,9 @@ from adanalytics_client._json.fields import COLUMN_OF_TYPE
 from adanalytics_client._outputs.arrow.conversion import convert, json_of_pairs
 from adanalytics_client._outputs.arrow.schema import EVENT_KINDS
 from adanalytics_client._outputs.arrow.values import REFUSALS, UnfitValue
+from adanalytics_client.dataset.hours.sections import PARQUET, Section, beginning_of, group_begins
 from adanalytics_client.dataset.hours.totals import Totals
 from adanalytics_client.dataset.records.layout import Hour
-from adanalytics_client.dataset.tasks.sections import PARQUET, Section, beginning_of, group_begins
 from adanalytics_client.errors import ProtocolError
 from adanalytics_client.tables import event_schema, jsonl_batch
 

@@ -5,9 +5,9 @@ not cost them again. Nothing here knows what the dataset holds.
 """
 
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ThreadPoolExecutor, wait
-from contextlib import closing, suppress
-from dataclasses import dataclass, replace
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import closing
+from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
@@ -17,28 +17,19 @@ from adanalytics_client._base.observer import PullPlanned
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._call.session import Connection
 from adanalytics_client._events.query import EventRequest, plan_pull
-from adanalytics_client._exports.order import start_export
-from adanalytics_client._exports.saved import read_saved
-from adanalytics_client._io.http import given_up
 from adanalytics_client._io.sync_driver import SyncDriver
 from adanalytics_client.dataset.hours.events import EventTables, Table
 from adanalytics_client.dataset.hours.files import write_hours
 from adanalytics_client.dataset.hours.sort import HourUnknown
 from adanalytics_client.dataset.planning import ExpectedCounts, Query, events_of, requests_of
-from adanalytics_client.dataset.pull.spool import Spool, StoredPage, folder_of
+from adanalytics_client.dataset.pull.exports import OF_AN_EXPORT, ExportFetcher
+from adanalytics_client.dataset.pull.spool import Spool, StoredPage
+from adanalytics_client.dataset.pull.workers import WorkerPool
 from adanalytics_client.dataset.records.manifest import FinishedHour, Identity
 from adanalytics_client.dataset.report import FailedQuery
 from adanalytics_client.dataset.service import ServiceDays
 from adanalytics_client.dataset.storage.local import Store
-from adanalytics_client.dataset.tasks.run import download, files_of, join_parts, sort
-from adanalytics_client.dataset.tasks.sections import Section
-from adanalytics_client.dataset.tasks.task import Part, Task
-from adanalytics_client.dataset.tasks.workers import WorkerPool
 from adanalytics_client.events import EventQuery
-from adanalytics_client.jobs import ExportJob
-
-SECTION_BYTES = 8 * 1024 * 1024
-"""The least bytes of a file that are worth a process of their own."""
 
 EVENTS_PER_PAGE = 10_000
 """The most that the service sends at a time, for the fewest requests."""
@@ -52,12 +43,8 @@ ATTEMPTS = 3
 FAILURES_IN_A_ROW = 4
 """After this many failures in a row the service counts as unavailable."""
 
-_OF_AN_EXPORT = (errors.DownloadError, errors.ExportError, errors.ProtocolError)
-_REFUSED = (errors.InvalidRequest, errors.NotFound, errors.PermissionDenied)
 # Errors that may affect one query and not others; a refused credential is not among them.
-_OF_ONE_QUERY = (*_OF_AN_EXPORT, errors.ServerError, errors.TransportError)
-# After these errors, another try with the same order would always fail.
-_ORDER_LOST = (*_OF_AN_EXPORT, *_REFUSED, errors.ConfigurationError)
+_OF_ONE_QUERY = (*OF_AN_EXPORT, errors.ServerError, errors.TransportError)
 
 
 class _Drift(Exception):
@@ -94,9 +81,10 @@ class Fetcher:
 
     def __post_init__(self) -> None:
         self._tables = EventTables(with_texts=self.identity.form == "jsonl")
-        # Parquet needs no parsing, but the service documents only csv.
-        self._format = "parquet"
         self._pool = WorkerPool(self.workers)
+        self.exports = ExportFetcher(
+            self.connection, self.store, self.identity, self.folder, self.now, self._pool
+        )
 
     def close(self) -> None:
         self._pool.close()
@@ -151,7 +139,7 @@ class Fetcher:
     def _pull(self, spool: Spool) -> Pulled:
         """Pull one query; runs on its own thread."""
         if spool.query.way == "export":
-            return self._pull_export(spool)
+            return Pulled(self.exports.pull(spool), spool)
         problem = ""
         for attempt in range(ATTEMPTS):
             start = spool.start
@@ -204,84 +192,6 @@ class Fetcher:
                     raise
                 # The first page was good, so a fault of a later one may be temporary.
                 raise _Drift(error.message) from error
-
-    def _pull_export(self, spool: Spool) -> Pulled:
-        """Continue the export that an earlier run ordered, or order one."""
-        try:
-            if start := spool.start:
-                saved = read_saved(start.job).check(self.connection.session.config)
-                return self._take(spool, ExportJob(saved, self.connection))
-        except _ORDER_LOST as error:
-            # An export that is not done in a second run may never be.
-            if isinstance(error, errors.DownloadError) and error.part:
-                raise
-        while True:
-            job = self.order(spool)
-            try:
-                return self._take(spool, job)
-            except errors.ExportTimeout:
-                raise
-            except _ORDER_LOST as error:
-                if isinstance(error, errors.DownloadError) and error.part:
-                    raise
-                spool.clear()
-                if job.order.format == "csv":
-                    raise
-                # Only csv is documented: the fault may be that of another format.
-                self._format = "csv"
-
-    def order(self, spool: Spool) -> ExportJob:
-        """Order an export in Parquet, or in csv once the service has refused Parquet."""
-        at, query, form = self.now(), spool.query, self._format
-        ordered = start_export(
-            self.connection.session, query.first, query.last, file_format=form, compression=None
-        )
-        try:
-            job = ExportJob(self.connection.driver.run(ordered), self.connection)
-        except errors.InvalidRequest:
-            if form == "csv":
-                raise
-            self._format = "csv"
-            return self.order(spool)
-        spool.begin(at, job.to_json())
-        return job
-
-    def tasks(self, spool: Spool, job: ExportJob) -> list[Task]:
-        """Wait for an export that was ordered for `spool`; return a task for each of its files."""
-        stated, files = job.wait().row_count, files_of(read_saved(job.to_json()))
-        place = str(self.store.local("") or self.store.place)
-        start = replace(spool.start, job="") if spool.start else spool.begin(self.now())
-        return [
-            Task(start, number, len(files), stated, place, self.identity, each.to_json())
-            for number, each in enumerate(files)
-        ]
-
-    def _take(self, spool: Spool, job: ExportJob) -> Pulled:
-        """Download the files of an export, and sort their events into hours."""
-        parts = list[Part]()
-        for task in self.tasks(spool, job):
-            folder = self.store.local(folder_of(spool.query)) or self.folder
-            name = f"{spool.query}-{task.number}.{job.order.format}"
-            export = read_saved(task.export)
-            parts += self._sort(task, download(export, self.connection, folder / name))
-        return Pulled(
-            join_parts(spool.query, parts, self.store, self.folder, self.identity.form), spool
-        )
-
-    def _sort(self, task: Task, file: Path) -> list[Part]:
-        """Sort the events of a file into hours, in processes of their own if it is large."""
-        most = min(self.workers, file.stat().st_size // SECTION_BYTES)
-        if sections := Section.of_file(file, most):
-            # A line break in quotes leads to either error, and the system may end a process.
-            with suppress(errors.ProtocolError, BrokenExecutor):
-                tasks = [replace(task, section=each) for each in sections]
-                begun = [self._pool.submit(sort, each, file, self.folder) for each in tasks]
-                parts = [each.result() for each in begun]
-                if task.of > 1 or task.stated in (None, sum(part.rows for part in parts)):
-                    return parts
-            if self._pool.closed:
-                raise given_up()
-        return [sort(task, file, self.folder)]
 
     def _partition_pages(self, spool: Spool, asked_at: datetime) -> list[FinishedHour]:
         query, total = spool.query, None

@@ -1,16 +1,16 @@
 """What tasks delivered: the results of the queries that `Sync.tasks` planned."""
 
-from collections.abc import Collection, Generator
+from collections.abc import Collection, Generator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from adanalytics_client.dataset.planning import Query
+from adanalytics_client.dataset.pull.exports import Sorted, join_parts
 from adanalytics_client.dataset.pull.fetch import Pulled
 from adanalytics_client.dataset.pull.spool import Spool, Start, list_started
 from adanalytics_client.dataset.records.contents import Contents
 from adanalytics_client.dataset.records.layout import EXPORTS, Hour
 from adanalytics_client.dataset.report import FailedQuery
-from adanalytics_client.dataset.tasks.run import join_parts
 from adanalytics_client.dataset.tasks.task import Part
 from adanalytics_client.errors import DatasetError, ProtocolError
 
@@ -64,8 +64,8 @@ class Delivered:
             if query in others:
                 continue
             try:
-                complete = [parts[number] for number in sorted(parts)]
-                yield Pulled(join_parts(query, complete, store, folder, form), spool)
+                total, pieces = _complete(query, parts)
+                yield Pulled(join_parts(query, total, pieces, store, folder, form), spool)
             except (DatasetError, ProtocolError) as error:
                 kind = type(error).__name__
                 yield FailedQuery(str(query), query.wanted, kind, error.message)
@@ -80,3 +80,11 @@ class Delivered:
     def _is_done(self, start: Start) -> bool:
         held = map(self._contents.manifest.record, start.query.wanted)
         return all(record and record.asked_at >= start.at for record in held)
+
+
+def _complete(query: Query, parts: Mapping[int, Part]) -> tuple[int | None, list[Sorted]]:
+    """Return the number of events that the service states, and all parts in their order."""
+    ordered = [parts[number] for number in sorted(parts)]
+    if not ordered or ordered[0].of > len(ordered):
+        raise ProtocolError(f"Some tasks of the export of {query} delivered no part.")
+    return ordered[0].stated, [(part.hours, part.rows) for part in ordered]

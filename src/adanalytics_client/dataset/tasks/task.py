@@ -5,9 +5,9 @@ from typing import Self
 
 from adanalytics_client._exports.transfer import StoredFile
 from adanalytics_client._version import __version__
+from adanalytics_client.dataset.hours.sections import Section
 from adanalytics_client.dataset.pull.spool import Start
 from adanalytics_client.dataset.records.manifest import FinishedHour, Identity, seal, unseal
-from adanalytics_client.dataset.tasks.sections import Section
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ class WorkerPool(ProcessPoolExecutor):
     """A pool of up to `most` processes, which start when they are needed."""
 
     def __init__(self, most: int) -> None:
+        self.most = most
         # Not forked: this process has threads.
         context = get_context("spawn")
         watched, self._alive = context.Pipe(duplex=False)
