@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from adanalytics_client._json.exact import Json
+from adanalytics_client._json.fields import SUMMARY_KINDS
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -116,7 +117,6 @@ def summary_table(rows: Sequence[Mapping[str, Json]]) -> "pa.Table":
         [Decimal('0.250000000')]
     """
     from adanalytics_client._outputs.arrow.batches import ArrowRows
-    from adanalytics_client._outputs.arrow.schema import SUMMARY_KINDS
 
-    table = ArrowRows(kinds=SUMMARY_KINDS)
+    table = ArrowRows(kind_of=SUMMARY_KINDS.get, documented=SUMMARY_KINDS)
     return table.table([table.batch(rows)])

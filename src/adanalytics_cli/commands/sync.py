@@ -43,7 +43,7 @@ _M_ARENA_MAX = -8
             help="The dataset: a folder, or an address such as s3://bucket/events.",
         ),
         file_format_option(
-            ("parquet", "jsonl", "csv"), "Format of a new dataset; the default is parquet."
+            ("parquet", "jsonl"), "Format of a new dataset; the default is parquet."
         ),
         click.Option(
             ["--table"],

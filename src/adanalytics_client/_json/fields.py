@@ -82,7 +82,9 @@ SUMMARY_KINDS: Mapping[str, Kind] = {
 }
 """The documented fields of a row of a summary, in their order."""
 
-_BY_FOLD = {fold(name): name for name in EVENT_KINDS}
+# The time of an event in the log files of ad servers, and in Elasticsearch.
+_TIMES = ("ymdh", "timestamp")
+_BY_FOLD = {**dict.fromkeys(_TIMES, "event_time"), **{fold(name): name for name in EVENT_KINDS}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,10 +133,15 @@ class FieldNames:
         if mapped or documented in names:
             wanted = mapped or documented
             return wanted if wanted in names else None
-        folded = fold(documented)
-        return next((name for name in names if fold(name) == folded), None)
+        spellings = (fold(documented), *(_TIMES if documented == "event_time" else ()))
+        folded = {fold(name): name for name in reversed([*names])}
+        return next((folded[each] for each in spellings if each in folded), None)
 
     def kind(self, name: str) -> Kind | None:
         """Return the kind of a field with a documented part, else None."""
         part = self.documented(name)
         return EVENT_KINDS[part] if part else None
+
+
+DOCUMENTED = FieldNames()
+"""The documented names themselves."""

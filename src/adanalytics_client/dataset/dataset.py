@@ -436,7 +436,7 @@ class Dataset:
         files = CommittedFiles.read(self.place)
         connection = connection or duckdb.default_connection()
         files.mount(connection)
-        return connection.sql(files.select())
+        return connection.sql(files.select(files.columns))
 
     def _now_of(self, client: "Client | None", zone: str = "UTC") -> Callable[[], datetime]:
         """Return the clock, in the time zone of the service."""

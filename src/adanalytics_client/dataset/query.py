@@ -5,16 +5,29 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import reduce
+from itertools import count
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Self, TypeVar
 
 import pyarrow as pa
 
 from adanalytics_client._base.validation import import_extra
-from adanalytics_client._outputs.arrow.schema import EVENT_KINDS, Kind
+from adanalytics_client._json.fields import EVENT_KINDS
+from adanalytics_client._json.types import (
+    DEFAULTS,
+    NULL,
+    UNITS,
+    Base,
+    ColumnType,
+    Types,
+    join_columns,
+)
+from adanalytics_client._outputs.arrow.schema import arrow_type
 from adanalytics_client.dataset.hours.files import checksum
 from adanalytics_client.dataset.records.layout import DATA, MANIFEST, PartFormat
 from adanalytics_client.dataset.records.manifest import HourRecord, Identity, Manifest
+from adanalytics_client.dataset.schema import Schema
 from adanalytics_client.dataset.storage.local import Store, open_store
 from adanalytics_client.dataset.storage.objects import ObjectStore
 from adanalytics_client.errors import ConfigurationError, DatasetDamaged, DatasetError, QueryError
@@ -31,33 +44,15 @@ _MORE_MEMORY = "Pass a larger memory=, or select fewer rows or columns."
 
 _SIZE = re.compile(r"\d+(\.\d+)?\s*[KMGT]i?B", re.IGNORECASE)
 
-_TYPES: Mapping[Kind, str] = {
-    Kind.TEXT: "VARCHAR",
-    Kind.WHOLE: "BIGINT",
-    Kind.FLAG: "BOOLEAN",
-    Kind.MONEY: "DECIMAL(38, 9)",
-    Kind.TIME: "TIMESTAMPTZ",
-    Kind.DATE: "DATE",
-    Kind.PAIRS: "MAP(VARCHAR, VARCHAR)",
+_TYPES: Mapping[Base, str] = {
+    "null": "VARCHAR",
+    "bit": "BOOLEAN",
+    "flag": "BOOLEAN",
+    "date": "DATE",
+    "pairs": "MAP(VARCHAR, VARCHAR)",
+    "text": "VARCHAR",
 }
-_READERS: Mapping[PartFormat, tuple[str, str]] = {
-    "parquet": ("read_parquet", ""),
-    "jsonl": ("read_json", "columns = {columns}, format = 'newline_delimited', "),
-    "csv": (
-        "read_csv",
-        (
-            "columns = {columns}, header = true, auto_detect = false, delim = ',', quote = '\"', "
-            "escape = '\"', nullstr = '', allow_quoted_nulls = false, "
-        ),
-    ),
-}
-# Columns that are read as text, and the type by which that text becomes a value: JSON numbers would
-# become money through floats of fewer digits, and no reader makes a map of the text in a cell.
-_AS_TEXT: Mapping[PartFormat, Mapping[Kind, str]] = {
-    "parquet": {},
-    "jsonl": {Kind.MONEY: "VARCHAR"},
-    "csv": {Kind.PAIRS: "JSON"},
-}
+_JSON_LINES = "format = 'newline_delimited'"
 # DuckDB's own partitions would take a column from any folder above the dataset that is named like
 # `country=DE`. A filter on a part of the file name leaves out files just as well.
 _FILES_ONLY = "filename = true, hive_partitioning = false"
@@ -65,7 +60,6 @@ _PARTITIONS = {
     "date": r"CAST(regexp_extract(filename, 'date=([^/=]+)/hour=[^/]+/[^/]+$', 1) AS DATE)",
     "hour": r"CAST(regexp_extract(filename, 'hour=([^/=]+)/[^/]+$', 1) AS BIGINT)",
 }
-
 # By the id of a type: what DuckDB hands to Arrow of it is another value, such as -1 for a number of
 # 39 digits, or has lost its time zone.
 _ARROW_LACKS: Mapping[str, str] = {
@@ -102,7 +96,8 @@ class CommittedFiles:
     """The files that the manifest of a dataset names."""
 
     store: Store
-    form: PartFormat
+    identity: Identity
+    schema: Schema
     parts: Mapping[str, HourRecord]
 
     @classmethod
@@ -127,32 +122,66 @@ class CommittedFiles:
             raise DatasetDamaged(
                 f"{place}/{MANIFEST}/{day}.json is damaged: {what}.", remedy=_REPAIR
             )
-        return cls(store, identity.form, parts)
+        return cls(store, identity, Schema.read(store), parts)
 
     def paths(self) -> list[str]:
         return [self.store.address(name) for name in self.parts]
 
-    def select(self) -> str:
-        """Return a SELECT of all events: the documented columns, then `date` and `hour`."""
-        types = {name: _TYPES[kind] for name, kind in EVENT_KINDS.items()}
-        if not self.parts:
-            empty = {**types, "date": "DATE", "hour": "BIGINT"}
-            nulls = ", ".join(f'CAST(NULL AS {kind}) AS "{name}"' for name, kind in empty.items())
-            return f"SELECT {nulls} WHERE false"
-        as_text = _AS_TEXT[self.form]
-        columns = ", ".join(
-            f"'{name}': '{'VARCHAR' if kind in as_text else types[name]}'"
-            for name, kind in EVENT_KINDS.items()
+    @property
+    def columns(self) -> dict[str, ColumnType]:
+        """The columns of all events, or those that are documented if there are none."""
+        kind_of, union = self.identity.names.kind, self.schema.union
+        return {
+            name: DEFAULTS[kind_of(name)] if type_ == NULL else type_
+            for name, type_ in (union or dict.fromkeys(EVENT_KINDS, NULL)).items()
+        }
+
+    def select(self, columns: Types) -> str:
+        """Return a SELECT of all events: these columns, then `date` and `hour`.
+
+        Files of different types are read each with its own, and cast to those of `columns`.
+        """
+        names = _names(columns)
+        by_types = dict[int, list[str]]()
+        for name, record in self.parts.items():
+            by_types.setdefault(record.types, []).append(self.store.address(name))
+        if not by_types:
+            types = [*map(_sql_type, columns.values()), "DATE", "BIGINT"]
+            pairs = zip(types, names, strict=True)
+            nulls = [f"CAST(NULL AS {type_}) AS {_name(name)}" for type_, name in pairs]
+            return f"SELECT {', '.join(nulls)} WHERE false"
+        selects = []
+        for number, paths in sorted(by_types.items()):
+            own = self.schema.sets[number]
+            places = {name: f"c{at}" for at, name in enumerate(own)}
+            values = [
+                _cast(places[name], own[name], type_, self.identity.form)
+                if name in own
+                else f"CAST(NULL AS {_sql_type(type_)})"
+                for name, type_ in columns.items()
+            ]
+            chosen = zip([*values, *_PARTITIONS.values()], names, strict=True)
+            fields = ", ".join(f"{value} AS {_name(name)}" for value, name in chosen)
+            selects.append(f"SELECT {fields} FROM {self._source(paths, own, columns)}")  # noqa: S608  # all of it quoted here
+        return " UNION ALL ".join(selects)
+
+    def _source(self, paths: list[str], own: Types, columns: Types) -> str:
+        """Return the reader of files of one set of types, with its columns as c0, c1, ..."""
+        places = ", ".join(f"c{at}" for at in range(len(own)))
+        if self.identity.form == "parquet":
+            return f"read_parquet({_texts(paths)}, {_FILES_ONLY}) AS t({places}, filename)"
+        if len({name.lower() for name in own}) == len(own):
+            types = ", ".join(f"{_text(name)}: {_text(_read_as(columns[name]))}" for name in own)
+            reader = (
+                f"read_json({_texts(paths)}, columns = {{{types}}}, {_JSON_LINES}, {_FILES_ONLY})"
+            )
+            return f"{reader} AS t({places}, filename)"
+        # DuckDB does not distinguish capital letters, so it finds only one of such names.
+        values = ", ".join(
+            f"json ->> {_text(_pointer(name))} AS c{at}" for at, name in enumerate(own)
         )
-        chosen = [
-            f'CAST(CAST("{name}" AS {as_text.get(kind, types[name])}) AS {types[name]}) AS "{name}"'
-            for name, kind in EVENT_KINDS.items()
-        ]
-        chosen += [f'{text} AS "{name}"' for name, text in _PARTITIONS.items()]
-        reader, options = _READERS[self.form]
-        options = options.format(columns=f"{{{columns}}}")
-        source = f"{reader}({_texts(self.paths())}, {options}{_FILES_ONLY})"
-        return f"SELECT {', '.join(chosen)} FROM {source}"  # noqa: S608  # all of it quoted here
+        lines = f"read_ndjson_objects({_texts(paths)}, {_FILES_ONLY})"
+        return f"(SELECT {values}, filename FROM {lines})"  # noqa: S608  # all of it quoted here
 
     def mount(self, connection: "duckdb.DuckDBPyConnection") -> None:
         """Let DuckDB read object storage through the library that the dataset uses."""
@@ -179,12 +208,97 @@ class CommittedFiles:
         return None
 
 
+def _sql_type(type_: ColumnType) -> str:
+    if type_.base == "number":
+        arrow = arrow_type(type_, wide=True)
+        is_whole = pa.types.is_integer(arrow)
+        return "BIGINT" if is_whole else f"DECIMAL({arrow.precision}, {arrow.scale})"
+    if type_.base in {"time", "epoch"}:
+        return "TIMESTAMPTZ" if type_.decimals <= UNITS["us"] else "TIMESTAMPTZ_NS"
+    return _TYPES[type_.base]
+
+
+def _read_as(type_: ColumnType) -> str:
+    """Return the type by which a value of JSON lines is read exactly, before it is cast."""
+    return "VARCHAR" if type_.base in {"bit", "time", "epoch", "null"} else _sql_type(type_)
+
+
+def _cast(place: str, own: ColumnType, type_: ColumnType, form: PartFormat) -> str:
+    """Return an expression for a column of files with its own type, as the type of all files."""
+    made, bases = _sql_type(type_), {own.base, type_.base}
+    if bases <= {"time", "epoch"}:
+        return f"CAST({_moment(place, made)} AS {made})" if form == "jsonl" else _plain(place, made)
+    if form == "parquet" and type_.base == "number" and own.base == "epoch":
+        factor = f"CAST(0.000001 AS DECIMAL(7, 6)) * {10 ** UNITS[own.epoch]}"
+        return _plain(f"CAST(epoch_us({place}) AS DECIMAL(19, 0)) * {factor}", made)
+    if form == "parquet" and type_.base == "text":
+        if own.base in {"time", "epoch"}:
+            decimals = "gfn"[(own.decimals - 1) // 3]
+            return f"strftime({place}, '%Y-%m-%dT%H:%M:%S.%{decimals}Z')"
+        if own.base == "number" and own.scale:
+            return f"rtrim(rtrim(CAST({place} AS VARCHAR), '0'), '.')"
+        if own.base == "pairs":
+            place = f"to_json({place})"
+    return _plain(place, made)
+
+
+def _plain(place: str, made: str) -> str:
+    return f"CAST({place} AS {made})"
+
+
+def _moment(place: str, made: str) -> str:
+    """Return a time that JSON lines have as text, or as a number of seconds or of parts of them."""
+    make, decimals = ("make_timestamp", 6) if made == "TIMESTAMPTZ" else ("make_timestamp_ns", 9)
+    cases = " ".join(
+        f"WHEN {10 + digits} THEN CAST(CAST({place} AS DECIMAL(28, 9)) "
+        f"* CAST({10 ** (decimals - digits)} AS DECIMAL(10, 0)) AS BIGINT)"
+        for digits in UNITS.values()
+        if digits <= decimals
+    )
+    number = f"CASE strpos({place} || '.', '.') - 1 {cases} END"
+    is_number = f"regexp_full_match({place}, '[0-9]+([.][0-9]+)?')"
+    text = f"CAST({place} AS {made})"
+    return f"CASE WHEN {is_number} THEN {make}({number}) AT TIME ZONE 'UTC' ELSE {text} END"
+
+
+def _names(fields: Iterable[str]) -> list[str]:
+    """Return a name for each field, and for `date` and `hour`, that no other has in any case.
+
+    Of fields whose names differ in capital letters only, the later ones are numbered; a column of
+    ours gets an underscore in front where a field has its name.
+    """
+    names = dict[str, str]()
+    for field in fields:
+        name = next(n for n in _numbered(field) if n.lower() not in names)
+        names[name.lower()] = name
+    for ours in _PARTITIONS:
+        name = next(n for n in (f"{'_' * number}{ours}" for number in count()) if n not in names)
+        names[name] = name
+    return [*names.values()]
+
+
+def _numbered(name: str) -> Iterator[str]:
+    yield name
+    yield from (f"{name}_{number}" for number in count(1))
+
+
+def _pointer(name: str) -> str:
+    """Return a JSON pointer (RFC 6901)."""
+    return f"/{name.replace('~', '~0').replace('/', '~1')}"
+
+
+def _name(name: str) -> str:
+    quoted = name.replace('"', '""')
+    return f'"{quoted}"'
+
+
 def select_events(datasets: Mapping[str, CommittedFiles]) -> str:
     """Return a SELECT of all datasets' events; with several, it has a `dataset` column."""
+    columns = reduce(join_columns, (files.columns for files in datasets.values()))
     if len(datasets) == 1:
-        return next(iter(datasets.values())).select()
+        return next(iter(datasets.values())).select(columns)
     return " UNION ALL ".join(
-        f"SELECT *, {_text(place)} AS dataset FROM ({files.select()})"  # noqa: S608  # as above
+        f"SELECT *, {_text(place)} AS dataset FROM ({files.select(columns)})"  # noqa: S608  # as above
         for place, files in datasets.items()
     )
 
@@ -284,7 +398,7 @@ def _rows_of(connection: "duckdb.DuckDBPyConnection", statement: str) -> "duckdb
     """Return the rows of a SELECT with types that Arrow has."""
     # Selecting all once more numbers the later ones of equal names: sum(x), sum(x)_1.
     rows = connection.sql(statement).select("*")
-    names = ['"' + name.replace('"', '""') + '"' for name in rows.columns]
+    names = [*map(_name, rows.columns)]
     kinds = [_ARROW_LACKS.get(kind.id) for kind in rows.types]
     casts = [
         f"CAST({n} AS {kind}) AS {n}" if kind else n for n, kind in zip(names, kinds, strict=True)

@@ -180,7 +180,8 @@ class Sync:
 
     def _fetcher(self, folder: Path) -> Fetcher:
         store, identity = self.contents.store, self.contents.identity
-        return Fetcher(self.connection, store, identity, folder, self.now, self.workers)
+        types = self.contents.schema.union
+        return Fetcher(self.connection, store, identity, types, folder, self.now, self.workers)
 
     def _find_needs(self) -> Needs:
         now, damaged = self.now(), self.report.damaged

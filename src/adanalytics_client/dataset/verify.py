@@ -52,7 +52,8 @@ class Verification:
 
     def __post_init__(self) -> None:
         self._manifest = self.contents.manifest
-        self._tables = EventTables()
+        self._types = self.contents.schema.union
+        self._names = self.contents.identity.names
         self._totals: dict[date, Totals | None] = {}
         self._hours = 0
         self._events = 0
@@ -123,10 +124,11 @@ class Verification:
         rows, totals, strange = 0, self._totals[hour.day], 0
         with closing(Ids()) as ids:
             try:
-                for table in self._held(hour, record):
+                for table in self._held(hour, record, EventTables(self._names, self._types)):
                     ids.add(table)
                     rows += table.num_rows
-                    strange += not is_of_hour(table, hour, self.contents.identity.zone)
+                    zone = self.contents.identity.zone
+                    strange += not is_of_hour(table, hour, self._names, zone)
                     totals = Totals.sum([totals, totals_of(table)])
             except (ProtocolError, OSError, ValueError) as error:
                 self._totals[hour.day] = None
@@ -206,29 +208,37 @@ class Verification:
                 folder = Path(name)
                 file = client.export(first, last, to=folder / "export.csv")
                 notify(self.observer.verified, HoursVerified(hours, total, deep=True))
-                partition = HourPartition(folder, zone=self.contents.identity.zone)
-                for table in self._tables.from_file(file):
+                tables = EventTables(self._names, self._types)
+                partition = HourPartition(folder, self._names, zone=self.contents.identity.zone)
+                for table in tables.from_file(file):
                     partition.add(table)
                 for day in days_between(first, last):
                     for hour, record in self._manifest.day(day).by_hour.items():
-                        if wrong := self._difference(hour, record, partition.take(hour), folder):
+                        if wrong := self._difference(
+                            hour, record, map(tables.widened, partition.take(hour)), tables, folder
+                        ):
                             yield Problem(day, wrong, hour.hour)
                         hours += 1
                         notify(self.observer.verified, HoursVerified(hours, total, deep=True))
 
     def _difference(
-        self, hour: Hour, record: HourRecord, exported: Iterator[Table], folder: Path
+        self,
+        hour: Hour,
+        record: HourRecord,
+        exported: Iterator[Table],
+        tables: EventTables,
+        folder: Path,
     ) -> str:
         """Describe how an hour differs from its export, whatever their order; empty if it agrees.
 
         Both are divided into groups by the ids of their events, and compared group by group.
         """
-        held = self._held(hour, record) if record.rows else iter(())
+        held = self._held(hour, record, tables) if record.rows else iter(())
         groups, rows = 1 + record.rows // EVENTS_COMPARED, Counter[str]()
         with TemporaryDirectory(dir=folder) as name:
             parts = Partition(Path(name))
-            for side, tables in (("held", held), ("exported", exported)):
-                for table in tables:
+            for side, whole in (("held", held), ("exported", exported)):
+                for table in whole:
                     rows[side] += table.num_rows
                     for group, part in split_by_id(table, groups):
                         parts.put(f"{side}-{group}", part)
@@ -236,21 +246,23 @@ class Verification:
                 return (
                     f"has {counted(rows['held'], 'event')}, but the export has {rows['exported']:,}"
                 )
-            names = [*self._tables.schema.names]
+            names = [*tables.schema.names]
             differing = set[str]()
             for group in range(groups if rows["held"] else 0):
-                mine = self._sorted(parts.take(f"held-{group}"))
-                theirs = self._sorted(parts.take(f"exported-{group}"))
+                mine = self._sorted(parts.take(f"held-{group}"), tables)
+                theirs = self._sorted(parts.take(f"exported-{group}"), tables)
                 differing |= {name for name in names if not _is_same(mine[name], theirs[name])}
         names = [name for name in names if name in differing]
         return f"its events differ from the export: {', '.join(names)}" if names else ""
 
-    def _held(self, hour: Hour, record: HourRecord) -> Iterator[Table]:
+    def _held(self, hour: Hour, record: HourRecord, tables: EventTables) -> Iterator[Table]:
         store, identity = self.contents.store, self.contents.identity
-        return read_part(store, identity.part_name(hour, record), identity.form, self._tables)
+        return read_part(store, identity.part_name(hour, record), identity.form, tables)
 
-    def _sorted(self, tables: Iterator[Table]) -> Table:
-        return pa.concat_tables([self._tables.schema.empty_table(), *tables]).sort_by("event_id")
+    def _sorted(self, parts: Iterator[Table], tables: EventTables) -> Table:
+        whole = pa.concat_tables([tables.schema.empty_table(), *map(tables.widened, parts)])
+        keys = [name for name in whole.column_names if not pa.types.is_map(whole[name].type)]
+        return whole.sort_by([(name, "ascending") for name in keys])
 
 
 def _bounded(runs: list[tuple[date, date]]) -> Iterator[tuple[date, date]]:

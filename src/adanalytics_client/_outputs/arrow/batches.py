@@ -1,81 +1,122 @@
-"""Rows as Arrow batches of one schema, which can only grow: more columns, or wider amounts."""
+"""Rows as Arrow batches of one schema, which is learned and only grows: see `types`."""
 
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Collection, Mapping, Sequence
+from decimal import Decimal
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from adanalytics_client._json.columns import Columns
 from adanalytics_client._json.exact import Json, NotJson, parse
+from adanalytics_client._json.fields import DOCUMENTED, EVENT_KINDS, Kind
 from adanalytics_client._json.raw import RawRows
+from adanalytics_client._json.types import DEFAULTS, NULL, TEXT, ColumnType, KindOf, Types, join_all
+from adanalytics_client._outputs.arrow.conversion import convert, learn
 from adanalytics_client._outputs.arrow.lines import read_lines
-from adanalytics_client._outputs.arrow.schema import DECIMALS, EVENT_KINDS, Kind, arrow_schema
-from adanalytics_client._outputs.arrow.values import REFUSALS, UnfitValue, shown, to_array
+from adanalytics_client._outputs.arrow.schema import arrow_schema
+from adanalytics_client._outputs.arrow.values import REFUSALS, shown, to_array, type_of
 from adanalytics_client.errors import ProtocolError
 
 Row = Mapping[str, Json]
 
+# Events whose values are looked at before Arrow reads a page: most fields have a value in one.
+_FIRST_EVENTS = 20
+
+_LOG = logging.getLogger("adanalytics_client")
+
 
 class ArrowRows:
-    """Makes batches: known columns first, in their order, then others in order of appearance.
+    """Makes batches of the fields that arrive, in order of their first appearance.
 
     Args:
         columns: only these, in this order; the schema then gets no others.
-        kinds: the known columns and their kinds; all others are text.
-        wide: whether columns of amounts have their widest type from the beginning, so that it is
-            the same for all events; else a column gets it when an amount needs it.
+        kind_of: returns the kind of a field with a documented part.
+        documented: the columns without any row.
+        types: the columns of earlier rows.
+        wide: whether decimals have 38 digits from the beginning, so that files of different days
+            rarely differ; else a column gets them when an amount needs it.
+
+    Attributes:
+        types: the columns so far.
     """
 
     def __init__(
         self,
         columns: Sequence[str] | None = None,
-        kinds: Mapping[str, Kind] = EVENT_KINDS,
+        kind_of: KindOf = DOCUMENTED.kind,
         *,
+        documented: Mapping[str, Kind] = EVENT_KINDS,
+        types: Types | None = None,
         wide: bool = False,
     ) -> None:
-        self._kinds = kinds
-        self._chosen = None if columns is None else Columns(columns, kinds)
-        self._names = dict.fromkeys(self._chosen.names if self._chosen else kinds)
-        self._documented = kinds is EVENT_KINDS and self._names.keys() <= kinds.keys()
-        self._wide = {name for name, kind in kinds.items() if wide and kind in DECIMALS}
-        self.schema = arrow_schema(self._names, kinds, self._wide)
+        self._kind_of = kind_of
+        self._chosen = None if columns is None else Columns(columns, documented)
+        self._documented = documented
+        self._wide = wide
+        # Columns of decimals that the service sends as JSON numbers.
+        self._numbers: set[str] = set()
+        self.types: dict[str, ColumnType] = dict.fromkeys(
+            self._chosen.names if self._chosen else (), NULL
+        )
+        self.types |= types or {}
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The Arrow schema of the columns so far."""
+        types = self.types or dict.fromkeys(self._documented, NULL)
+        return arrow_schema(types, self._kind_of, wide=self._wide)
 
     def page(self, events: RawRows) -> pa.RecordBatch:
         """Return a batch of the events of a page.
 
         Raises:
-            ProtocolError: for a value that its column cannot hold exactly.
             ConfigurationError: for a chosen column with almost the name of another one.
         """
-        found = self._read_lines(events.jsonl())
-        return self.batch(events.rows()) if found is None else found
+        read = self._read_lines(events.jsonl(), events.first(_FIRST_EVENTS).rows())
+        return self.batch(events.rows()) if read is None else read
 
     def jsonl(self, lines: bytes) -> pa.RecordBatch:
         """Return a batch of the events in JSON lines, each with its line break; see `page`.
 
         Raises:
-            ProtocolError: also for a line that is not a JSON object.
+            ProtocolError: for a line that is not a JSON object.
         """
-        found = self._read_lines(lines)
-        return self.batch([*map(_row, lines.split(b"\n")[:-1])]) if found is None else found
+        texts = lines.split(b"\n", _FIRST_EVENTS)[:-1]
+        read = self._read_lines(lines, [*map(_row, texts)])
+        return self.batch([*map(_row, lines.split(b"\n")[:-1])]) if read is None else read
 
     def batch(self, rows: Sequence[Row]) -> pa.RecordBatch:
         """Return the rows as a batch of the current schema; see `page`."""
-        if not rows:
-            return self.widened(pa.RecordBatch.from_arrays([], names=[]))
-        self._learn(rows)
-        arrays = [self._array(name, rows) for name in self._names]
-        self.schema = arrow_schema(self._names, self._kinds, self._wide)
-        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+        arrays = {}
+        for name in self._names(rows):
+            values = [row.get(name) for row in rows]
+            type_ = self._widen(name, self._types_of(name, values))
+            try:
+                arrays[name] = to_array(type_, values, wide=self._wide)
+            except REFUSALS:
+                # Arrow lacks some times that Python has.
+                arrays[name] = to_array(self._widen(name, {TEXT}), values)
+        return self._batch(arrays, len(rows))
+
+    def column(self, name: str, column: pa.Array, *, cells: bool = False) -> pa.Array:
+        """Return a column of another source with the type of all values so far; see `learn`."""
+        kind = self._kind_of(name)
+        type_ = self._widen(name, {learn(kind, column, cells=cells)})
+        return convert(DEFAULTS[kind] if type_ == NULL else type_, column, wide=self._wide)
 
     def widened(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Return an earlier batch with the current width of amounts, and null in later columns."""
+        """Return an earlier batch with the current types, and null in columns that it lacks."""
+        schema, names = self.schema, {*batch.schema.names}
         arrays = [
-            batch.column(index).cast(field.type)
-            if index < batch.num_columns
+            convert(self.types[field.name], batch.column(field.name), wide=self._wide).cast(
+                field.type
+            )
+            if field.name in names and field.name in self.types
             else pa.nulls(batch.num_rows, field.type)
-            for index, field in enumerate(self.schema)
+            for field in schema
         ]
-        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
     def table(self, batches: Sequence[pa.RecordBatch]) -> pa.Table:
         """Return one table from batches made here."""
@@ -99,40 +140,70 @@ class ArrowRows:
         if self._chosen is not None:
             self._chosen.check()
 
-    def _read_lines(self, lines: bytes) -> pa.RecordBatch | None:
-        """Return the batch read by Arrow itself, if that is exact and keeps the schema."""
-        if not (lines and self._documented):
-            return None
-        # Columns that appeared later are not known; an event with one is not read here.
-        known = pa.schema([field for field in self.schema if field.name in self._kinds])
+    def _read_lines(self, lines: bytes, first: Sequence[Row]) -> pa.RecordBatch | None:
+        """Return the batch read by Arrow itself, if that is exact and names no other column."""
+        if not first:
+            return self._batch({}, 0)
+        guess = {**self.types}
+        for name in self._names(first):
+            values = [row.get(name) for row in first]
+            guess[name] = join_all({guess.get(name, NULL), *self._types_of(name, values)})
+            if any(isinstance(value, int | Decimal) for value in values):
+                self._numbers.add(name)
+        for name, type_ in guess.items():
+            if type_ == NULL:
+                guess[name] = DEFAULTS[self._kind_of(name)]
+        numbers = {name for name in self._numbers if name in guess and guess[name].scale}
+        is_chosen = self._chosen is not None
         try:
-            batch = read_lines(lines, known, skip_others=self._chosen is not None)
+            batch = read_lines(lines, guess, numbers, wide=self._wide, skip_others=is_chosen)
         except REFUSALS:
             return None
-        return self.widened(batch)
-
-    def _learn(self, rows: Sequence[Row]) -> None:
+        arrays = dict(zip(batch.schema.names, batch.columns, strict=True))
+        for name, array in arrays.items():
+            self._widen(name, {_narrowest(guess[name], array)})
         if self._chosen is not None:
-            self._chosen.choose(rows)
-            return
-        for row in rows:
-            if not row.keys() <= self._names.keys():
-                self._names.update(dict.fromkeys(row))
+            full = [name for name, array in arrays.items() if array.null_count < len(array)]
+            self._chosen.choose([dict.fromkeys(full)])
+        return self._batch(arrays, batch.num_rows)
 
-    def _array(self, name: str, rows: Sequence[Row]) -> pa.Array:
-        kind, values = self._kinds.get(name, Kind.TEXT), [row.get(name) for row in rows]
-        try:
-            return to_array(kind, values, wide=name in self._wide)
-        except UnfitValue as unfit:
-            if kind in DECIMALS and name not in self._wide:
-                self._wide.add(name)
-                return self._array(name, rows)
-            event = rows[unfit.index].get("event_id")
-            of = f" of event {event}" if isinstance(event, str) else ""
-            raise ProtocolError(
-                unfit.described(f"{name}{of}", kind),
-                remedy="Use rows, or write jsonl or csv, which keep every value as sent.",
-            ) from None
+    def _names(self, rows: Sequence[Row]) -> list[str]:
+        if self._chosen is not None:
+            return [*self._chosen.choose(rows)]
+        return [*dict.fromkeys((*self.types, *(name for row in rows for name in row)))]
+
+    def _types_of(self, name: str, values: Sequence[Json]) -> set[ColumnType]:
+        kind = self._kind_of(name)
+        if kind in {None, Kind.ID, Kind.TEXT} and {*map(type, values)} == {str}:
+            return {TEXT}
+        return {type_of(kind, value) for value in values}
+
+    def _widen(self, name: str, types: Collection[ColumnType]) -> ColumnType:
+        """Join the type of a column with those of new values; warn once if they become text."""
+        before, is_text = self.types.get(name, NULL), DEFAULTS[self._kind_of(name)] == TEXT
+        after = self.types[name] = join_all([before, *types])
+        if after == TEXT != before and not (is_text and {before, *types} <= {NULL, TEXT}):
+            _LOG.warning("%s has values without a common type, so its column is text.", name)
+        return after
+
+    def _batch(self, arrays: Mapping[str, pa.Array], rows: int) -> pa.RecordBatch:
+        made = pa.RecordBatch.from_arrays([*arrays.values()], names=[*arrays])
+        if arrays:
+            return self.widened(made)
+        schema = self.schema
+        return pa.RecordBatch.from_arrays(
+            [pa.nulls(rows, field.type) for field in schema], schema=schema
+        )
+
+
+def _narrowest(type_: ColumnType, array: pa.Array) -> ColumnType:
+    """Return the type of a column's own values, of the same family as its Arrow type."""
+    if array.null_count == len(array):
+        return NULL
+    if type_.base != "number":
+        return type_
+    ends = join_all(type_of(None, value) for value in pc.min_max(array).as_py().values())
+    return ColumnType("number", ends.digits, type_.scale)
 
 
 def _row(line: bytes) -> Row:

@@ -1,79 +1,253 @@
-"""Columns of any Arrow type as columns of a kind, by the rules of `values`."""
+"""Columns of any Arrow type: their learned types, and arrays of these, by the rules of `values`."""
 
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from datetime import date, datetime, time
+from decimal import Decimal
 from functools import cache
 from itertools import accumulate, pairwise
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from adanalytics_client._json.encoding import json_text
-from adanalytics_client._outputs.arrow.schema import DECIMALS, Kind, arrow_type
+from adanalytics_client._json.exact import Json
+from adanalytics_client._json.fields import Kind
+from adanalytics_client._json.types import (
+    AMOUNT,
+    BIT,
+    DATE,
+    FLAG,
+    LEAST_SCALE,
+    MOST_DIGITS,
+    NULL,
+    PAIRS,
+    TEXT,
+    UNITS,
+    ColumnType,
+    join_all,
+)
+from adanalytics_client._outputs.arrow.schema import arrow_type
 from adanalytics_client._outputs.arrow.values import (
     REFUSALS,
     Pairs,
-    UnfitValue,
     pairs_of,
     plain_pattern,
     to_array,
+    type_of,
 )
 
 _IS = pa.types
+_CANONICAL = "^(?:0|-?[1-9][0-9]*)$"
+_FLAG = "^(?:true|false)$"
 
 
-def convert(kind: Kind, column: pa.Array, *, wide: bool = False) -> pa.Array:
-    """Return a column with the type of its kind.
+def learn(kind: Kind | None, column: pa.Array, *, cells: bool = False) -> ColumnType:
+    """Return the type of the values of a column.
 
-    Texts are read as `to_array` reads them. Other Arrow types are cast within their own family,
-    such as timestamps of another unit; the cast refuses what it would change. Numbers and flags
-    have the rules of those in JSON, so a number is neither a time nor a flag.
+    Args:
+        kind: that of the field, if it is documented.
+        column: of any Arrow type.
+        cells: whether the texts are cells of a CSV file, in which whole numbers and flags have no
+            other form than text. They count as such if no digit of theirs would be lost.
+    """
+    type_ = column.type
+    if column.null_count == len(column):
+        return NULL
+    if _IS.is_dictionary(type_):
+        return learn(kind, column.dictionary_decode(), cells=cells)
+    if _is_text(type_):
+        return _of_texts(kind, column, cells=cells)
+    if _IS.is_boolean(type_):
+        return FLAG
+    if _IS.is_timestamp(type_):
+        return ColumnType("time", scale=_decimals(column))
+    if _IS.is_date(type_):
+        return DATE
+    if (_IS.is_integer(type_) or _IS.is_decimal(type_)) and kind is not Kind.TIME:
+        return _of_numbers(kind, column)
+    if _IS.is_floating(type_) or _IS.is_integer(type_) or _IS.is_decimal(type_):
+        return join_all(type_of(kind, value) for value in pc.unique(column).to_pylist())
+    is_pairs = kind is Kind.PAIRS and (_IS.is_map(type_) or _IS.is_struct(type_))
+    return PAIRS if is_pairs else TEXT
+
+
+def convert(type_: ColumnType, column: pa.Array, *, wide: bool = False) -> pa.Array:
+    """Return a column as an array of a type that holds all its values.
 
     Raises:
-        UnfitValue: for the first value that the type cannot hold exactly.
-        REFUSALS: for a column of a type that does not fit, such as floats.
+        REFUSALS: for a value that the type cannot hold exactly.
     """
-    made, type_ = arrow_type(kind, wide=wide), column.type
-    if type_ == made:
+    made, given = arrow_type(type_, wide=wide), column.type
+    if given == made:
         return column
-    if _IS.is_dictionary(type_):
-        return convert(kind, column.dictionary_decode(), wide=wide)
-    if _IS.is_string(type_) or _IS.is_large_string(type_):
-        return _from_texts(kind, column.cast(pa.string()), wide=wide)
-    if _IS.is_null(type_) or any(belongs(type_) for belongs in _FAMILIES.get(kind, ())):
+    if column.null_count == len(column):
+        return pa.nulls(len(column), made)
+    if _IS.is_dictionary(given):
+        return convert(type_, column.dictionary_decode(), wide=wide)
+    if type_.base in {"text", "null"}:
+        return as_text(column)
+    if _is_text(given):
+        return _from_texts(type_, column.cast(pa.string()), wide=wide)
+    if _IS.is_boolean(given) and type_.base == "number":
+        return convert(type_, column.cast(pa.int64()), wide=wide)
+    if _IS.is_decimal(made) and (_IS.is_integer(given) or _IS.is_decimal(given)):
+        # Arrow refuses a whole number of 64 bits in 18 digits, whatever it is.
+        return column.cast(pa.decimal128(MOST_DIGITS, made.scale)).cast(made)
+    if type_.base in _SAME_FAMILY and any(belongs(given) for belongs in _SAME_FAMILY[type_.base]):
         return column.cast(made)
-    if any(belongs(type_) for belongs in _OF_JSON):
-        return to_array(kind, column.to_pylist(), wide=wide)
-    raise ValueError(f"{type_} does not fit {made}")
+    if _IS.is_timestamp(given) and type_.epoch:
+        return to_array(type_, [_epoch(value, type_) for value in _moments(column)], wide=wide)
+    return to_array(type_, [*map(_plain, column.to_pylist())], wide=wide)
 
 
-def _from_texts(kind: Kind, texts: pa.StringArray, *, wide: bool) -> pa.Array:
-    if kind is Kind.TEXT:
-        return texts
-    pattern = plain_pattern(kind, wide=wide)
-    with suppress(*REFUSALS):
-        if kind is Kind.PAIRS:
-            return map_of_pairs(texts)
-        if pattern and pc.all(pc.match_substring_regex(texts, pattern)).as_py() is not False:
-            return texts.cast(arrow_type(kind, wide=wide))
-    encoded = texts.dictionary_encode()
-    try:
-        distinct = to_array(kind, encoded.dictionary.to_pylist(), wide=wide)
-    except UnfitValue as unfit:
-        row = pc.index(encoded.indices, unfit.index).as_py()
-        raise UnfitValue(row, unfit.value) from None
-    return distinct.take(encoded.indices)
-
-
-_OF_JSON = (_IS.is_boolean, _IS.is_integer, _IS.is_decimal)
-_FAMILIES = {
-    Kind.WHOLE: (_IS.is_integer,),
-    Kind.TIME: (_IS.is_timestamp,),
-    Kind.DATE: (_IS.is_date,),
-    Kind.PAIRS: (_IS.is_map,),
-    **dict.fromkeys(DECIMALS, (_IS.is_integer, _IS.is_decimal)),
+_SAME_FAMILY = {
+    "number": (_IS.is_integer, _IS.is_decimal),
+    "bit": (_IS.is_integer,),
+    "flag": (_IS.is_integer,),
+    "time": (_IS.is_timestamp,),
+    "date": (_IS.is_date,),
+    "pairs": (_IS.is_map,),
 }
+
+
+def as_text(column: pa.Array) -> pa.Array:
+    """Return any column as text: plain digits, RFC 3339, and JSON for everything with parts."""
+    type_ = column.type
+    if _IS.is_dictionary(type_):
+        return as_text(column.dictionary_decode())
+    if _is_text(type_) or _IS.is_integer(type_) or _IS.is_boolean(type_) or _IS.is_date(type_):
+        return column.cast(pa.string())
+    if _IS.is_timestamp(type_):
+        # Seconds have as many decimals as the unit.
+        return pc.strftime(column.cast(pa.timestamp(type_.unit, tz="UTC")), "%Y-%m-%dT%H:%M:%SZ")
+    if _IS.is_map(type_) and type_ == arrow_type(PAIRS):
+        return json_of_pairs(pa.chunked_array([column])).combine_chunks()
+    encoded = column if _IS.is_nested(type_) else column.dictionary_encode()
+    values = encoded.to_pylist() if _IS.is_nested(type_) else encoded.dictionary.to_pylist()
+    texts = pa.array([None if value is None else _text(value) for value in values], pa.string())
+    return texts if _IS.is_nested(type_) else texts.take(encoded.indices)
+
+
+def _text(value: Any) -> str:  # noqa: ANN401  # of any Arrow type
+    plain = _plain(value)
+    if isinstance(plain, Decimal):
+        plain = f"{plain:f}"
+        return plain.rstrip("0").rstrip(".") if "." in plain else plain
+    return plain if isinstance(plain, str) else json_text(plain, sort_keys=True)
+
+
+def _plain(value: Any) -> Json:  # noqa: ANN401  # of any Arrow type
+    """Return a value of Arrow as JSON has it."""
+    if isinstance(value, dict):
+        return {str(name): _plain(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    if isinstance(value, tuple):
+        return [*map(_plain, value)]
+    if isinstance(value, float):
+        return repr(value) if value != value or abs(value) == float("inf") else Decimal(repr(value))
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "backslashreplace")
+    return value.isoformat() if isinstance(value, datetime | date | time) else _other(value)
+
+
+def _other(value: Any) -> Json:  # noqa: ANN401  # of any Arrow type
+    return value if isinstance(value, str | int | Decimal | None) else str(value)
+
+
+def _is_text(type_: pa.DataType) -> bool:
+    return bool(_IS.is_string(type_) or _IS.is_large_string(type_) or _IS.is_string_view(type_))
+
+
+def _of_texts(kind: Kind | None, column: pa.Array, *, cells: bool) -> ColumnType:
+    if kind in {None, Kind.ID}:
+        return _of_cells(column) if cells else TEXT
+    if kind is Kind.TEXT:
+        return TEXT
+    texts = pc.unique(column.cast(pa.string()))
+    if kind is Kind.AMOUNT and _all_match(texts, plain_pattern(AMOUNT) or ""):
+        return AMOUNT.join(ColumnType("number", LEAST_SCALE, LEAST_SCALE))
+    return join_all(type_of(kind, text) for text in texts.to_pylist())
+
+
+def _of_cells(column: pa.Array) -> ColumnType:
+    if _all_match(column, _CANONICAL):
+        return join_all(type_of(None, int(text)) for text in _extremes(column))
+    return FLAG if _all_match(column, _FLAG) else TEXT
+
+
+def _extremes(column: pa.Array) -> Iterator[str]:
+    """Yield the texts of whole numbers that have the most digits."""
+    lengths = pc.utf8_length(column)
+    longest = pc.max(lengths).as_py()
+    if longest <= INT64_SURE:
+        yield "9" * longest
+        return
+    long = pc.unique(column.filter(pc.greater(lengths, INT64_SURE)))
+    yield from (text for text in long.to_pylist() if text is not None)
+
+
+INT64_SURE = 18
+"""Digits of a whole number that int64 holds, whatever they are."""
+
+
+def _all_match(column: pa.Array, pattern: str) -> bool:
+    return pc.all(pc.match_substring_regex(column, pattern)).as_py() is not False
+
+
+def _of_numbers(kind: Kind | None, column: pa.Array) -> ColumnType:
+    ends = pc.min_max(column).as_py().values()
+    if kind is Kind.FLAG and {*ends} <= {0, 1} and _IS.is_integer(column.type):
+        return BIT
+    of_kind = kind if kind is Kind.AMOUNT else None
+    joined = join_all(type_of(of_kind, value) for value in ends)
+    if _IS.is_decimal(column.type) and joined.base == "number":
+        scale = max(LEAST_SCALE, column.type.scale)
+        with suppress(pa.ArrowInvalid):
+            column.cast(pa.decimal128(MOST_DIGITS, LEAST_SCALE))
+            scale = LEAST_SCALE
+        joined = joined.join(ColumnType("number", 1, scale))
+    return joined
+
+
+def _decimals(column: pa.Array) -> int:
+    """Return the decimals of a second that times need, at least three."""
+    for unit in ("ms", "us"):
+        with suppress(pa.ArrowInvalid):
+            column.cast(pa.timestamp(unit, tz=column.type.tz))
+            return UNITS[unit]
+    return UNITS["ns"]
+
+
+def _moments(column: pa.Array) -> list[tuple[int, int] | None]:
+    """Return times as whole numbers, each with its decimals of a second."""
+    decimals = UNITS[column.type.unit]
+    numbers = column.cast(pa.int64()).to_pylist()
+    return [None if number is None else (number, decimals) for number in numbers]
+
+
+def _epoch(moment: tuple[int, int] | None, type_: ColumnType) -> Json:
+    """Return a time as the number that it was sent as."""
+    if moment is None:
+        return None
+    number, decimals = moment
+    exact = Decimal(number).scaleb(UNITS[type_.epoch] - decimals)
+    return int(exact) if exact == exact.to_integral_value() else exact
+
+
+def _from_texts(type_: ColumnType, texts: pa.StringArray, *, wide: bool) -> pa.Array:
+    pattern = plain_pattern(type_, wide=wide)
+    with suppress(*REFUSALS):
+        if type_.base == "pairs":
+            return map_of_pairs(texts)
+        if pattern and _all_match(texts, pattern):
+            return texts.cast(arrow_type(type_, wide=wide))
+    encoded = texts.dictionary_encode()
+    distinct = to_array(type_, encoded.dictionary.to_pylist(), wide=wide)
+    return distinct.take(encoded.indices)
 
 
 def map_of_pairs(texts: pa.StringArray, suffix: str = "") -> pa.MapArray:
@@ -106,7 +280,7 @@ def _read_pairs(text: str, suffix: str) -> Pairs | None:
 
 def _map_array(sets: Sequence[Pairs | None]) -> pa.MapArray:
     if any(each is None or any(text is None for _, text in each) for each in sets):
-        return pa.array(sets, arrow_type(Kind.PAIRS))
+        return pa.array(sets, arrow_type(PAIRS))
     flat = [pair for each in sets for pair in each or ()]
     names = text_array([name.encode() for name, _ in flat])
     texts = text_array([(text or "").encode() for _, text in flat])

@@ -4,65 +4,90 @@ The key_values of an event, whose names differ from event to event, must be its 
 are cut off and parsed separately.
 """
 
+import json
 import re
+from collections.abc import Collection
+from functools import cache
 
 import pyarrow as pa
 import pyarrow.json as pj
 
+from adanalytics_client._json.types import ColumnType, Types
 from adanalytics_client._outputs.arrow.conversion import convert, map_of_pairs, text_array
-from adanalytics_client._outputs.arrow.schema import DECIMALS, EVENT_KINDS, Kind, arrow_type
-from adanalytics_client._outputs.arrow.values import TEXT_FIRST
+from adanalytics_client._outputs.arrow.schema import arrow_type
 
-# Inside a JSON string a quotation mark is escaped, so `,"` is always outside.
-_PAIRS = re.compile(rb',"key_values":(.*)\n')
+# A number, or a text that Arrow would take for one, with an exponent: see `values.plain_pattern`.
+_EXPONENT = re.compile(rb'[:,\[]\s*"?[-+]?[0-9.]+[eE][-+]?[0-9]')
 
 
-def read_lines(lines: bytes, schema: pa.Schema, *, skip_others: bool) -> pa.RecordBatch:
-    """Return known columns of events, parsed directly from their text.
+def read_lines(
+    lines: bytes, types: Types, numbers: Collection[str], *, wide: bool, skip_others: bool
+) -> pa.RecordBatch:
+    """Return columns of events, parsed directly from their text.
 
     Arrow's reader is given the type of every column, so it refuses numbers in place of text, text
     in place of numbers, fractions in place of whole numbers, and repeated names.
 
     Args:
         lines: at least one event, each with its line break.
-        schema: of columns of `EVENT_KINDS`.
+        types: the columns to read, and their types.
+        numbers: the columns of decimals that are sent as JSON numbers; the others are text.
+        wide: as for `ColumnType.arrow`.
         skip_others: leave other columns out; otherwise they are refused.
 
     Raises:
-        REFUSALS: when the text does not fit the schema; then read the values one by one.
+        REFUSALS: when the text does not fit the types; then read the values one by one.
     """
-    parted = _PAIRS.split(lines)
-    table = _read(b"}\n".join(parted[::2]), schema, skip_others=skip_others)
-    if table.num_rows != len(parted) // 2:
+    pairs = next((name for name, type_ in types.items() if type_.base == "pairs"), None)
+    parted = [lines] if pairs is None else _last_member(pairs).split(lines)
+    text = lines if pairs is None else b"}\n".join(parted[::2])
+    if numbers and _EXPONENT.search(text):
+        raise ValueError("a number has an exponent")
+    fields = {}
+    for name, type_ in types.items():
+        if type_.base == "epoch":
+            raise ValueError(f"{name} has times as numbers")
+        if name in numbers and re.search(b'%b:\\s*"' % re.escape(_quoted(name)), text):
+            raise ValueError(f"{name} has numbers and texts")
+        fields[name] = _read_as(type_, is_number=name in numbers)
+    table = _read(text, {name: each for name, each in fields.items() if name != pairs}, skip_others)
+    if table.num_rows != (lines.count(b"\n") if pairs is None else len(parted) // 2):
         raise ValueError("a line is not one event, or has no key_values")
-    # Parsed even if the column is not chosen: text that is not JSON is an error.
-    pairs = map_of_pairs(text_array(parted[1::2]), suffix="}")
-    arrays = [
-        pairs if EVENT_KINDS[field.name] is Kind.PAIRS else _cast(table[field.name], field)
-        for field in schema
-    ]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+    arrays = []
+    for name, type_ in types.items():
+        if name == pairs:
+            # Parsed even if it is empty: text that is not JSON is an error.
+            arrays.append(map_of_pairs(text_array(parted[1::2]), suffix="}"))
+        else:
+            arrays.append(convert(type_, table[name].combine_chunks(), wide=wide))
+    return pa.RecordBatch.from_arrays(arrays, names=[*types])
 
 
-def _read(text: bytes, schema: pa.Schema, *, skip_others: bool) -> pa.Table:
-    """Return all columns but the pairs; columns that Arrow casts from text stay text."""
-    fields = [
-        field.with_type(pa.string()) if EVENT_KINDS[field.name] in TEXT_FIRST else field
-        for field in schema
-        if EVENT_KINDS[field.name] is not Kind.PAIRS
-    ]
+@cache
+def _last_member(name: str) -> "re.Pattern[bytes]":
+    # Inside a JSON string a quotation mark is escaped, so `,"` is always outside.
+    return re.compile(b",%b:(.*)\\n" % re.escape(_quoted(name)))
+
+
+def _quoted(name: str) -> bytes:
+    return json.dumps(name, ensure_ascii=False).encode()
+
+
+def _read_as(type_: ColumnType, *, is_number: bool) -> pa.DataType:
+    if type_.base in {"time", "date"} or (type_.base == "number" and type_.scale and not is_number):
+        return pa.string()
+    if type_.base == "null":
+        return pa.null()
+    return pa.int64() if type_.base == "bit" else arrow_type(type_, wide=True)
+
+
+def _read(text: bytes, fields: dict[str, pa.DataType], skip_others: bool) -> pa.Table:
     return pj.read_json(
         pa.BufferReader(text),
         # The page is one block, so more threads would save nothing.
         read_options=pj.ReadOptions(use_threads=False, block_size=len(text) + 1),
         parse_options=pj.ParseOptions(
-            explicit_schema=pa.schema(fields),
+            explicit_schema=pa.schema(fields.items()),
             unexpected_field_behavior="ignore" if skip_others else "error",
         ),
     )
-
-
-def _cast(column: pa.ChunkedArray, field: pa.Field) -> pa.Array:
-    kind, array = EVENT_KINDS[field.name], column.combine_chunks()
-    wide = kind in DECIMALS and field.type == arrow_type(kind, wide=True)
-    return convert(kind, array, wide=wide)

@@ -23,8 +23,8 @@ ROWS_PER_GROUP = 65_536
 class ArrowOutput:
     """Collects rows into groups and writes each group; only the footer completes a file.
 
-    If a column first appears after a group was written, or its amounts need more digits from then
-    on, all earlier groups are changed by rewriting the file, a group at a time.
+    If a column first appears after a group was written, or needs a wider type from then on, all
+    earlier groups are changed by rewriting the file, a group at a time.
     """
 
     def __init__(self, target: Target, form: Literal["parquet", "arrow"], rows: ArrowRows) -> None:
@@ -88,7 +88,7 @@ class ArrowOutput:
             before = set(self._written)
             late = ", ".join(field.name for field in self._rows.schema if field not in before)
             raise ProtocolError(
-                f"Column {late} first appears, or holds a larger amount, after a part was written.",
+                f"Column {late} first appears, or needs another type, after a part was written.",
                 remedy="Write to a path, which can be rewritten, or as jsonl.",
             )
         self._writer.close()

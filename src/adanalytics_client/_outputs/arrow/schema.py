@@ -1,77 +1,57 @@
-"""The types of a table's columns: fixed for known fields, text for all others."""
+"""The Arrow types of learned types."""
 
-from collections.abc import Collection, Iterable, Mapping
-from enum import Enum
+from collections.abc import Mapping
 
 import pyarrow as pa
 
-from adanalytics_client._json.columns import EVENT_COLUMNS, SUMMARY_COLUMNS
+from adanalytics_client._json.types import (
+    DEFAULTS,
+    INT64_DIGITS,
+    LEAST_SCALE,
+    MOST_DIGITS,
+    NULL,
+    UNITS,
+    Base,
+    ColumnType,
+    KindOf,
+    Types,
+)
 
-
-class Kind(Enum):
-    """The kinds of columns; the value names the widest Arrow type of a kind."""
-
-    TEXT = "string"
-    WHOLE = "int64"
-    FLAG = "bool"
-    MONEY = "decimal128(38, 9)"
-    RATIO = "decimal128(38, 18)"
-    TIME = "timestamp[ms, UTC]"
-    DATE = "date32"
-    PAIRS = "map<string, string>"
-
-
-_WHOLE = ("event_hour", "supply_tag_id", "demand_tag_id", "campaign_id", "error_code")
-EVENT_KINDS: Mapping[str, Kind] = {
-    **dict.fromkeys(EVENT_COLUMNS, Kind.TEXT),
-    **dict.fromkeys(_WHOLE, Kind.WHOLE),
-    **dict.fromkeys(("event_time", "received_at"), Kind.TIME),
-    **dict.fromkeys(("revenue", "cost"), Kind.MONEY),
-    "event_date": Kind.DATE,
-    "is_filtered": Kind.FLAG,
-    "key_values": Kind.PAIRS,
-}
-"""The columns of events. No column is declared as never null: the service promises no field."""
-
-_NAMES = ("campaign_name", "demand_tag_name")
-SUMMARY_KINDS: Mapping[str, Kind] = {
-    **dict.fromkeys(SUMMARY_COLUMNS, Kind.WHOLE),
-    **dict.fromkeys(_NAMES, Kind.TEXT),
-    **dict.fromkeys(("revenue", "cost", "profit"), Kind.MONEY),
-    **dict.fromkeys(SUMMARY_COLUMNS[18:], Kind.RATIO),
-    "date": Kind.DATE,
-}
-"""The columns of a summary; fractions and prices have room for more digits than money."""
-
-DECIMALS: Mapping[Kind, tuple[tuple[int, int], tuple[int, int]]] = {
-    Kind.MONEY: ((18, 9), (38, 9)),
-    Kind.RATIO: ((18, 9), (38, 18)),
-}
-"""Precision and scale of amounts: the default while all amounts of a column fit, and the widest.
-
-Arrow gives a product the digits of both factors and one more, and refuses more than 38
-(https://arrow.apache.org/docs/cpp/compute.html#arithmetic-functions). A column of 38 digits can be
-neither added nor multiplied; one of 18 can, even with a whole number, which has 19.
-"""
-
-_TYPES = {
-    Kind.TEXT: pa.string(),
-    Kind.WHOLE: pa.int64(),
-    Kind.FLAG: pa.bool_(),
-    Kind.TIME: pa.timestamp("ms", tz="UTC"),
-    Kind.DATE: pa.date32(),
-    Kind.PAIRS: pa.map_(pa.string(), pa.string()),
+_ARROW: Mapping[Base, pa.DataType] = {
+    "null": pa.string(),
+    "bit": pa.bool_(),
+    "flag": pa.bool_(),
+    "date": pa.date32(),
+    "pairs": pa.map_(pa.string(), pa.string()),
+    "text": pa.string(),
 }
 
 
-def arrow_type(kind: Kind, *, wide: bool = False) -> pa.DataType:
-    """Return the Arrow type of a kind; kinds of amounts have two."""
-    return pa.decimal128(*DECIMALS[kind][wide]) if kind in DECIMALS else _TYPES[kind]
+def arrow_type(type_: ColumnType, *, wide: bool = False) -> pa.DataType:
+    """Return the Arrow type.
+
+    Args:
+        wide: whether all decimals have 38 digits. Otherwise those that fit have 18: Arrow gives
+            a product the digits of both factors and one more, and refuses more than 38
+            (https://arrow.apache.org/docs/cpp/compute.html#arithmetic-functions), so a column
+            of 38 digits can be neither added nor multiplied.
+    """
+    if type_.base == "number":
+        if not type_.scale:
+            fits = type_.digits <= INT64_DIGITS
+            return pa.int64() if fits else pa.decimal128(MOST_DIGITS, 0)
+        scale = max(type_.scale, LEAST_SCALE)
+        narrow = type_.digits <= LEAST_SCALE == scale and not wide
+        return pa.decimal128(2 * LEAST_SCALE if narrow else MOST_DIGITS, scale)
+    if type_.base in {"time", "epoch"}:
+        unit = next(unit for unit in ("ms", "us", "ns") if UNITS[unit] >= type_.decimals)
+        return pa.timestamp(unit, tz="UTC")
+    return _ARROW[type_.base]
 
 
-def arrow_schema(
-    names: Iterable[str], kinds: Mapping[str, Kind], wide: Collection[str] = ()
-) -> pa.Schema:
-    """Return the schema of columns in this order: unknown ones are text, `wide` amounts widest."""
-    types = [(name, arrow_type(kinds.get(name, Kind.TEXT), wide=name in wide)) for name in names]
-    return pa.schema(types)
+def arrow_schema(columns: Types, kind_of: KindOf, *, wide: bool = False) -> pa.Schema:
+    """Return the Arrow schema; a column without any value has the type of its documented kind."""
+    return pa.schema(
+        (name, arrow_type(DEFAULTS[kind_of(name)] if type_ == NULL else type_, wide=wide))
+        for name, type_ in columns.items()
+    )

@@ -1,19 +1,36 @@
-"""Values of one column as an Arrow array: exact, or refused; never rounded, never dropped.
+"""Values of one column: their types, and exact arrays of them; never rounded, never dropped.
 
-The rules for the values of each kind are here, and every source of rows follows them: pages, JSON
-lines, and the CSV and Parquet files of exports and datasets.
+The rules for values are here, and every source of rows follows them: pages, JSON lines, and the CSV
+and Parquet files of exports and datasets.
 """
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import pyarrow as pa
 
 from adanalytics_client._json.encoding import json_text
-from adanalytics_client._json.exact import Json, parse_text
-from adanalytics_client._outputs.arrow.schema import DECIMALS, Kind, arrow_type
+from adanalytics_client._json.exact import Json, NotJson, parse_text
+from adanalytics_client._json.fields import Kind
+from adanalytics_client._json.types import (
+    BIT,
+    DATE,
+    FLAG,
+    INT64_DIGITS,
+    LEAST_SCALE,
+    MOST_DIGITS,
+    NULL,
+    PAIRS,
+    TEXT,
+    UNITS,
+    Base,
+    ColumnType,
+)
+from adanalytics_client._outputs.arrow.schema import arrow_type
 
 REFUSALS = (ValueError, TypeError, OverflowError, NotImplementedError)
 """The errors for a value that does not fit.
@@ -21,110 +38,61 @@ REFUSALS = (ValueError, TypeError, OverflowError, NotImplementedError)
 pyarrow's ArrowInvalid is a ValueError, and for another type it raises a TypeError or its own kind
 of NotImplementedError; a whole number too large for a column is an OverflowError.
 """
-TEXT_FIRST = frozenset({Kind.MONEY, Kind.RATIO, Kind.TIME, Kind.DATE})
-"""The kinds that Arrow casts from text."""
 
-_WHOLE_TEXT = re.compile(r"-?(?:0|[1-9][0-9]{0,18})", re.ASCII)
+_WHOLE_TEXT = re.compile(r"-?(?:0|[1-9][0-9]{0,37})", re.ASCII)
 _AMOUNT_TEXT = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,9})?", re.ASCII)
-_FLAGS = {"true": True, "false": False}
+_FLAGS = {"true": True, "false": False, "0": False, "1": True}
 _DATE_TEXT = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _TIME_TEXT = re.compile(
     r"(?P<day>\d{4}-\d\d-\d\d)[Tt ](?P<clock>\d\d:\d\d(?::\d\d)?)"
-    r"(?:\.(?P<fraction>\d{1,3})0*)?(?P<zone>[Zz]|[+-]\d\d:?\d\d)?",
+    r"(?:\.(?P<fraction>\d{1,9}?)0*)?(?P<zone>[Zz]|[+-]\d\d:?\d\d)?",
     re.ASCII,
 )
-_LONGEST_TEXT = 60
+# The years of times in nanoseconds: 1677 to 2262.
+_YEARS_OF_NS = range(1678, 2262)
+# Whole digits of a time that is sent as a number, and its unit: the years 2001 to 2033, below the
+# numbers that are a day and its hour, such as 2026011513.
+_EPOCHS = {10: "s", 13: "ms", 16: "us", 19: "ns"}
+_LATEST_EPOCH = "2"
+_1970 = datetime(1970, 1, 1, tzinfo=UTC)
 
 Pairs = list[tuple[str, str | None]]
 """The names and texts of one event."""
 
 
-class UnfitValue(ValueError):
-    """A value that its column cannot hold exactly; `index` is its row."""
+def type_of(kind: Kind | None, value: Json) -> ColumnType:
+    """Return the type of one value in a field of a kind; JSON's own type where the kind fails.
 
-    def __init__(self, index: int, value: Json) -> None:
-        super().__init__(index, value)
-        self.index = index
-        self.value = value
+    Examples:
+        >>> type_of(None, 5)
+        ColumnType(base='number', digits=1, scale=0, epoch='')
+        >>> type_of(Kind.AMOUNT, "0.5").scale
+        9
+    """
+    if value is None:
+        return NULL
+    of_kind = _OF_KIND[kind](value) if kind in _OF_KIND else None
+    return of_kind or _of_json(value)
 
-    def described(self, column: str, kind: Kind) -> str:
-        """Return the problem as a sentence."""
-        value = shown(self.value)
-        return f"{column} is {value}, which a column of {kind.value} cannot hold exactly."
 
-
-def to_array(kind: Kind, values: Sequence[Json], *, wide: bool = False) -> pa.Array:
-    """Return an array of the kind's type.
-
-    Text accepts every value: a string unchanged, anything else as its JSON text. A value of any
-    other kind may also be text, as it is in a CSV file: `12`, `0.5`, `1E-3`, `true`, `{"a":"b"}`.
-    A time without a zone is UTC. None is null.
+def to_array(type_: ColumnType, values: Sequence[Json], *, wide: bool = False) -> pa.Array:
+    """Return an array of a type that holds all the values; None is null.
 
     Raises:
-        UnfitValue: for the first value that the type cannot hold exactly.
+        REFUSALS: for a value that the type cannot hold exactly.
     """
-    prepare = _amounts(kind, wide=wide) if kind in DECIMALS else _PREPARE[kind]
-    made = arrow_type(kind, wide=wide)
-
-    def convert(values: Sequence[Json]) -> pa.Array:
-        ready = [None if value is None else prepare(value) for value in values]
-        return (
-            pa.array(ready, pa.string()).cast(made) if kind in TEXT_FIRST else pa.array(ready, made)
-        )
-
-    try:
-        return convert(values)
-    except REFUSALS:
-        # Arrow does not state which value of a column is wrong.
-        for index, value in enumerate(values):
-            try:
-                convert([value])
-            except REFUSALS:
-                raise UnfitValue(index, value) from None
-        raise
-
-
-def shown(value: Json) -> str:
-    """Return a value for an error: JSON; none that is long, because a cut could halve a secret."""
-    text = json.dumps(value) if isinstance(value, str) else json_text(value, sort_keys=True)
-    return text if len(text) <= _LONGEST_TEXT else f"{len(text)} characters"
+    prepare = _PREPARE[type_.base](type_)
+    ready = [None if value is None else prepare(value) for value in values]
+    made = arrow_type(type_, wide=wide)
+    if type_.base in _TEXT_FIRST or pa.types.is_decimal(made):
+        # Arrow makes no decimals of numbers without their context of 28 digits.
+        return pa.array(ready, pa.string()).cast(made)
+    return pa.array(ready, made)
 
 
 def text_of(value: Json) -> str:
     """Return a string unchanged, anything else as its JSON text."""
     return value if isinstance(value, str) else json_text(value, sort_keys=True)
-
-
-def _whole(value: Json) -> int:
-    if type(value) is int:
-        return value
-    if isinstance(value, str) and _WHOLE_TEXT.fullmatch(value):
-        return int(value)
-    raise ValueError(value)
-
-
-def _flag(value: Json) -> bool:
-    if isinstance(value, bool):
-        return value
-    if value in _FLAGS:
-        return _FLAGS[value]
-    raise ValueError(value)
-
-
-def _date(value: Json) -> str:
-    if isinstance(value, str) and _DATE_TEXT.fullmatch(value):
-        return value
-    raise ValueError(value)
-
-
-def _time(value: Json) -> str:
-    """Return RFC 3339 text as Arrow reads it: at most three decimals of a second, and a zone."""
-    found = _TIME_TEXT.fullmatch(value) if isinstance(value, str) else None
-    if found is None:
-        raise ValueError(value)
-    fraction = f".{found['fraction']:0<3}" if found["fraction"] else ""
-    zone = (found["zone"] or "Z").upper()
-    return f"{found['day']}T{found['clock']}{fraction}{zone}"
 
 
 def pairs_of(value: Json) -> Pairs | None:
@@ -142,58 +110,226 @@ def pairs_of(value: Json) -> Pairs | None:
     return [(name, None if each is None else text_of(each)) for name, each in value.items()]
 
 
-def plain_pattern(kind: Kind, *, wide: bool = False) -> str | None:
+def plain_pattern(type_: ColumnType, *, wide: bool = False) -> str | None:
     """Return a regular expression for texts that Arrow itself casts as `to_array` does.
 
     Arrow must cast no other texts: of some amounts its cast ends the process, of others it returns
     0 (seen with pyarrow 26: "0.1e-99999999", "1e-1000"), and to it "0x10" is a whole number.
     """
-    if kind in DECIMALS:
-        precision, scale = DECIMALS[kind][wide]
-        return f"^-?[0-9]{{1,{precision - scale}}}(?:[.][0-9]{{1,{scale}}})?$"
-    return _PLAIN.get(kind)
+    made = arrow_type(type_, wide=wide)
+    if pa.types.is_decimal(made):
+        whole, scale = made.precision - made.scale, made.scale
+        fraction = f"(?:[.][0-9]{{1,{scale}}})?" if scale else ""
+        return f"^-?[0-9]{{1,{whole}}}{fraction}$"
+    return _PLAIN.get(type_.base)
 
 
-def _amounts(kind: Kind, *, wide: bool) -> Callable[[Json], str]:
-    """Return a function that writes amounts in plain digits that the type holds exactly."""
-    fits = re.compile(plain_pattern(kind, wide=wide) or "", re.ASCII).fullmatch
-
-    def prepare(value: Json) -> str:
-        plain = value if isinstance(value, str) and fits(value) else _plain(value)
-        if not fits(plain):
-            raise ValueError(value)
-        return plain
-
-    return prepare
+def number_type(value: Json) -> ColumnType | None:
+    """Return the type of an int, a Decimal, a float by its shortest text, or a number's text."""
+    if isinstance(value, float):
+        value = repr(value)
+    if isinstance(value, str) and not _AMOUNT_TEXT.fullmatch(value):
+        return None
+    return _of_decimal(Decimal(value))
 
 
-def _plain(value: Json) -> str:
-    """Return an amount without an exponent or trailing zeros; refuses absurdly long ones."""
-    text = str(value) if type(value) in (int, Decimal) else value
-    if not (isinstance(text, str) and _AMOUNT_TEXT.fullmatch(text)):
+def shown(value: Json) -> str:
+    """Return a value for an error: JSON; none that is long, because a cut could halve a secret."""
+    text = json.dumps(value) if isinstance(value, str) else json_text(value, sort_keys=True)
+    return text if len(text) <= _LONGEST_TEXT else f"{len(text)} characters"
+
+
+_LONGEST_TEXT = 60
+
+
+def _of_json(value: Json) -> ColumnType:
+    if isinstance(value, bool):
+        return FLAG
+    if isinstance(value, int):
+        return _of_int(value)
+    if isinstance(value, Decimal | float):
+        return number_type(value) or TEXT
+    return TEXT
+
+
+def _of_int(value: int) -> ColumnType:
+    digits = len(str(abs(value)))
+    if not -(2**63) <= value < 2**63:
+        digits = max(digits, INT64_DIGITS + 1)
+    return ColumnType("number", digits) if digits <= MOST_DIGITS else TEXT
+
+
+def _of_decimal(number: Decimal) -> ColumnType | None:
+    """Return the type of an exact number; None for one of too many digits."""
+    if not number:
+        return ColumnType("number", 1, LEAST_SCALE)
+    if not -MOST_DIGITS <= number.adjusted() <= MOST_DIGITS:
+        return None
+    _, digits, exponent = number.as_tuple()
+    scale = -int(exponent)
+    for digit in reversed(digits):
+        if digit or scale <= 0:
+            break
+        scale -= 1
+    made = ColumnType("number", max(1, number.adjusted() + 1), max(LEAST_SCALE, scale))
+    return made if made.precision <= MOST_DIGITS else None
+
+
+def _of_amount(value: Json) -> ColumnType | None:
+    return None if isinstance(value, bool | dict | list) else number_type(value)
+
+
+def _of_whole(value: Json) -> ColumnType | None:
+    is_whole = isinstance(value, str) and _WHOLE_TEXT.fullmatch(value)
+    return _of_int(int(value)) if is_whole else None
+
+
+def _of_flag(value: Json) -> ColumnType | None:
+    if isinstance(value, str):
+        return {"true": FLAG, "false": FLAG, "0": BIT, "1": BIT}.get(value)
+    return BIT if value.__class__ is int and value in {0, 1} else None
+
+
+def _of_date(value: Json) -> ColumnType | None:
+    with suppress(ValueError):
+        if isinstance(value, str) and _DATE_TEXT.fullmatch(value):
+            datetime.fromisoformat(value)
+            return DATE
+    return None
+
+
+def _of_time(value: Json) -> ColumnType | None:
+    """Return the type of a text of RFC 3339, or of a number whose size shows its unit."""
+    if isinstance(value, str) and (time := _TIME_TEXT.fullmatch(value)):
+        decimals = len((time["fraction"] or "").rstrip("0"))
+        with suppress(ValueError):
+            datetime.fromisoformat(_plain_time(time))
+            if decimals <= UNITS["us"] or int(time["day"][:4]) in _YEARS_OF_NS:
+                return ColumnType("time", scale=max(decimals, UNITS["ms"]))
+        return None
+    if isinstance(value, bool | dict | list) or not (number := number_type(value)):
+        return None
+    plain = _plain_number(value)
+    unit = _EPOCHS.get(len(plain.partition(".")[0]))
+    if not unit or plain >= _LATEST_EPOCH:
+        return None
+    scale = len(plain.partition(".")[2])
+    made = ColumnType("epoch", number.digits, scale, unit)
+    return made if made.decimals <= UNITS["ns"] else None
+
+
+def _of_pairs(value: Json) -> ColumnType | None:
+    if isinstance(value, str):
+        with suppress(NotJson):
+            value = parse_text(value)
+    return PAIRS if isinstance(value, dict) else None
+
+
+_OF_KIND: Mapping[Kind | None, Callable[[Json], ColumnType | None]] = {
+    Kind.WHOLE: _of_whole,
+    Kind.AMOUNT: _of_amount,
+    Kind.FLAG: _of_flag,
+    Kind.DATE: _of_date,
+    Kind.TIME: _of_time,
+    Kind.PAIRS: _of_pairs,
+}
+
+
+def _plain_number(value: Json) -> str:
+    """Return a number in plain digits, without an exponent or trailing zeros.
+
+    Raises:
+        ValueError: for anything else, and for absurdly many digits.
+    """
+    if isinstance(value, float):
+        value = repr(value)
+    if isinstance(value, bool) or (isinstance(value, str) and not _AMOUNT_TEXT.fullmatch(value)):
         raise ValueError(value)
-    number = Decimal(text)
+    number = Decimal(value)
     if not number:
         return "0"
-    if not -40 < number.adjusted() < 40:
+    if not -MOST_DIGITS <= number.adjusted() <= MOST_DIGITS:
         raise ValueError(value)
     plain = format(number, "f")
     return plain.rstrip("0").rstrip(".") if "." in plain else plain
 
 
-_PREPARE: dict[Kind, Callable[[Json], Json]] = {
-    Kind.TEXT: text_of,
-    Kind.WHOLE: _whole,
-    Kind.FLAG: _flag,
-    Kind.TIME: _time,
-    Kind.DATE: _date,
-    Kind.PAIRS: pairs_of,
+def _number(type_: ColumnType) -> Callable[[Json], Json]:
+    if type_.scale or type_.digits > INT64_DIGITS:
+        return _plain_number
+
+    def whole(value: Json) -> int:
+        if value.__class__ is int:
+            return int(value)
+        if isinstance(value, str) and _WHOLE_TEXT.fullmatch(value):
+            return int(value)
+        raise ValueError(value)
+
+    return whole
+
+
+def _flag(value: Json) -> bool:
+    if isinstance(value, bool):
+        return value
+    if (flag := _FLAGS.get(str(value))) is None:
+        raise ValueError(value)
+    return flag
+
+
+def _date(value: Json) -> str:
+    if isinstance(value, str) and _DATE_TEXT.fullmatch(value):
+        return value
+    raise ValueError(value)
+
+
+def _plain_time(time: "re.Match[str]", decimals: int = 0) -> str:
+    fraction = f".{(time['fraction'] or ''):0<{decimals}}" if decimals else ""
+    zone = (time["zone"] or "Z").upper()
+    return f"{time['day']}T{time['clock']}{fraction}{zone}"
+
+
+def _time(type_: ColumnType) -> Callable[[Json], str]:
+    """Return a function that writes a time as Arrow reads it, with the decimals of the type."""
+    decimals = UNITS[arrow_type(type_).unit]
+
+    def prepare(value: Json) -> str:
+        if isinstance(value, str) and (time := _TIME_TEXT.fullmatch(value)):
+            if len((time["fraction"] or "").rstrip("0")) > decimals:
+                raise ValueError(value)
+            fraction = (time["fraction"] or "").rstrip("0")
+            short = min(unit for unit in (0, 3, 6, 9) if unit >= len(fraction))
+            return _plain_time(time, short)
+        made = _of_time(value)
+        if not made or made.decimals > decimals:
+            raise ValueError(value)
+        whole, _, fraction = _plain_number(value).partition(".")
+        text = f"{whole}{fraction}".ljust(_EPOCH_DIGITS + decimals, "0")
+        seconds, rest = text[:_EPOCH_DIGITS], text[_EPOCH_DIGITS : _EPOCH_DIGITS + decimals]
+        moment = _1970 + timedelta(seconds=int(seconds))
+        return f"{moment:%Y-%m-%dT%H:%M:%S}.{rest}Z"
+
+    return prepare
+
+
+_EPOCH_DIGITS = 10
+
+_PREPARE: Mapping[Base, Callable[[ColumnType], Callable[[Json], Json]]] = {
+    "null": lambda _type: text_of,
+    "text": lambda _type: text_of,
+    "number": _number,
+    "bit": lambda _type: _flag,
+    "flag": lambda _type: _flag,
+    "time": _time,
+    "epoch": _time,
+    "date": lambda _type: _date,
+    "pairs": lambda _type: pairs_of,
 }
+_TEXT_FIRST: frozenset[Base] = frozenset({"time", "epoch", "date"})
 
 _DAY, _CLOCK = "[0-9]{4}-[0-9]{2}-[0-9]{2}", "[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.][0-9]{3})?"
-_PLAIN = {
-    Kind.WHOLE: "^-?(?:0|[1-9][0-9]{0,17})$",
-    Kind.FLAG: "^(?:true|false)$",
-    Kind.TIME: f"^{_DAY}[T ]{_CLOCK}(?:Z|[+-][0-9]{{2}}:[0-9]{{2}})$",
-    Kind.DATE: f"^{_DAY}$",
+_PLAIN: Mapping[Base, str] = {
+    "number": "^-?(?:0|[1-9][0-9]{0,17})$",
+    "flag": "^(?:true|false)$",
+    "time": f"^{_DAY}[T ]{_CLOCK}(?:Z|[+-][0-9]{{2}}:[0-9]{{2}})$",
+    "date": f"^{_DAY}$",
 }

@@ -1,8 +1,8 @@
 """Events as Arrow tables of one schema: read from JSON lines and CSV, added up, written as text."""
 
-import threading
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
+from csv import reader
 from decimal import Decimal
 from functools import partial
 from gzip import GzipFile
@@ -10,7 +10,7 @@ from io import BufferedIOBase
 from itertools import chain
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,73 +19,86 @@ from pyarrow import csv
 
 from adanalytics_client._base.compression import GZIP_MAGIC
 from adanalytics_client._json.encoding import json_text, utf8
-from adanalytics_client._json.fields import COLUMN_OF_TYPE
-from adanalytics_client._outputs.arrow.conversion import convert, json_of_pairs
-from adanalytics_client._outputs.arrow.schema import EVENT_KINDS
-from adanalytics_client._outputs.arrow.values import REFUSALS, UnfitValue
+from adanalytics_client._json.fields import COLUMN_OF_TYPE, DOCUMENTED, FieldNames, Kind
+from adanalytics_client._json.types import Types
+from adanalytics_client._outputs.arrow.batches import ArrowRows
+from adanalytics_client._outputs.arrow.conversion import as_text
 from adanalytics_client.dataset.hours.sections import PARQUET, Section, beginning_of, group_begins
 from adanalytics_client.dataset.hours.totals import Totals
 from adanalytics_client.dataset.records.layout import Hour
 from adanalytics_client.errors import ProtocolError
-from adanalytics_client.tables import event_schema, jsonl_batch
 
 Table = Any
 """A `pyarrow.Table`; pyarrow has no types."""
 
-TEXT = "_text"
-"""The column of the events' received texts, in tables that carry them."""
+TEXT = "\0text"
+"""The column of the events' received texts, in tables that carry them; no field has such a name."""
 
 CSV_BLOCK = 1024 * 1024
 """Bytes of a CSV file that are read at a time, which limits the length of a row."""
-
-HOUR_COLUMNS = ("event_date", "event_hour")
-"""The columns that name the hour of an event."""
 
 IDS_HELD = 250_000
 """The most ids of an hour that are held in memory to find repeated ones."""
 
 # Rows of a parquet file.
 _ROWS_READ = 16_384
-_PAIRS = "key_values"
 _HASH_BYTES = 8
 _HASHES_READ = 65_536
-# Seconds have three decimals, because the times count milliseconds.
-_RFC_3339 = "%Y-%m-%dT%H:%M:%SZ"
 
 
 class EventTables:
-    """Makes tables of events with the documented columns; other columns are left out.
+    """Makes tables of the fields that arrive; their types are learned, and only widen.
 
     Args:
+        names: the names by which the service sends documented fields.
+        types: the columns of earlier tables.
         with_texts: keep the line of each event in the `TEXT` column, for tables of JSON lines.
     """
 
-    def __init__(self, *, with_texts: bool = False) -> None:
+    def __init__(
+        self,
+        names: FieldNames = DOCUMENTED,
+        types: Types | None = None,
+        *,
+        with_texts: bool = False,
+    ) -> None:
+        self.names = names
         self._with_texts = with_texts
-        self._reading = threading.Lock()
-        self.schema = event_schema()
+        self._rows = ArrowRows(kind_of=names.kind, types=types, wide=True)
+
+    @property
+    def types(self) -> Types:
+        """The columns of all tables so far."""
+        return self._rows.types
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The Arrow schema of all tables so far."""
+        return self._rows.schema
 
     def from_jsonl(self, body: bytes) -> Table:
         """Read JSON lines.
 
         Raises:
-            ProtocolError: for a line that is not an event, or a value that its column cannot hold.
+            ProtocolError: for a line that is not an event.
         """
-        # One thread at a time: the reader needs several times the memory of a page.
-        with self._reading:
-            batch = jsonl_batch(body, self.schema.names)
-        table = pa.Table.from_batches([batch])
+        table = pa.Table.from_batches([self._rows.jsonl(body)])
         if not self._with_texts:
             return table
         texts = pa.array(body.decode().split("\n")[:-1], pa.string())
         return table.append_column(TEXT, texts)
 
+    def widened(self, table: Table) -> Table:
+        """Return an earlier table with the types of all tables so far."""
+        batches = map(self._rows.widened, table.to_batches())
+        wide = pa.Table.from_batches(batches, schema=self.schema)
+        return wide.append_column(TEXT, table[TEXT]) if TEXT in table.column_names else wide
+
     def from_file(self, path: Path, section: Section | None = None) -> Iterator[Table]:
         """Read an export file in order and in bounded memory; its first bytes show the format.
 
         Raises:
-            ProtocolError: for a value that its column cannot hold exactly, and for events without
-                any known column.
+            ProtocolError: for a file that cannot be read, or whose first line is not a header.
         """
         magic = beginning_of(path)
         if magic == PARQUET:
@@ -95,91 +108,82 @@ class EventTables:
             with GzipFile(path) as unpacked:
                 yield from self.from_csv(unpacked)
         else:
-            with pa.OSFile(str(path)) as file:
+            with path.open("rb") as file:
+                names = _header(file)
+                begin, end = file.tell(), path.stat().st_size
                 if section:
-                    names, begin, end = section.lines_of(path)
-                    yield from self.from_csv(file.get_stream(begin, end - begin), names)
-                else:
-                    yield from self.from_csv(file)
+                    _, begin, end = section.lines_of(path)
+            with pa.OSFile(str(path)) as lines:
+                yield from self._from_lines(lines.get_stream(begin, end - begin), names)
 
     def _from_parquet(self, path: Path, section: Section | None) -> Iterator[Table]:
         try:
             with pq.ParquetFile(path) as file:
-                known = [name for name in self.schema.names if name in file.schema_arrow.names]
-                if not known:
-                    raise self._unknown_columns()
                 groups = [*range(file.num_row_groups)]
                 if section:
                     begin = group_begins(file.metadata)
                     groups = [n for n in groups if section.begin <= begin[n] < section.end]
                 # Group by group: over several, the reader keeps the bytes of all.
-                read = partial(file.iter_batches, _ROWS_READ, columns=known, use_threads=False)
+                read = partial(file.iter_batches, _ROWS_READ, use_threads=False)
                 for batch in chain.from_iterable(read(row_groups=[number]) for number in groups):
                     yield self._typed(batch)
         except (pa.ArrowException, OSError) as error:
             raise _unreadable(error) from None
 
-    def _typed(self, batch: pa.RecordBatch) -> Table:
-        """Return a batch with the types of the schema, and nulls for columns that it lacks."""
-        columns = []
-        for field in self.schema:
-            if field.name not in batch.schema.names:
-                columns.append(pa.nulls(len(batch), field.type))
-                continue
-            kind = EVENT_KINDS[field.name]
-            try:
-                columns.append(convert(kind, batch.column(field.name), wide=True))
-            except UnfitValue as unfit:
-                raise _unreadable(unfit.described(field.name, kind)) from None
-            except REFUSALS as error:
-                raise _unreadable(f"{field.name}: {error}") from None
-        return pa.table(columns, self.schema)
+    def _typed(self, batch: pa.RecordBatch, *, cells: bool = False) -> Table:
+        """Return a batch with learned types."""
+        columns = {
+            name: self._rows.column(name, column, cells=cells)
+            for name, column in zip(batch.schema.names, batch.columns, strict=True)
+        }
+        return pa.table(columns)
 
-    def from_csv(
-        self, source: BufferedIOBase | pa.NativeFile, names: Sequence[str] = ()
-    ) -> Iterator[Table]:
-        """Read CSV with a header, or with the column names `names`, in the memory of a few blocks.
+    def from_csv(self, source: BufferedIOBase) -> Iterator[Table]:
+        """Read CSV with a header in the memory of a few blocks.
 
-        An empty cell is null, and so is every cell of a column that the file lacks; a quoted empty
-        cell is an empty text.
+        An empty cell is null; a quoted empty cell is an empty text.
 
         Raises:
             ProtocolError: as `from_file`.
         """
-        # As text: Arrow's own conversion to amounts is not safe, see `values.plain_pattern`.
-        types = dict.fromkeys(self.schema.names, pa.string())
-        options = csv.ConvertOptions(
-            column_types=types,
-            include_columns=list(types),
-            include_missing_columns=True,
-            null_values=[""],
-            strings_can_be_null=True,
-            quoted_strings_can_be_null=False,
-        )
+        yield from self._from_lines(source, _header(source))
+
+    def _from_lines(
+        self, lines: BufferedIOBase | pa.NativeFile, names: Sequence[str]
+    ) -> Iterator[Table]:
         try:
             reader = csv.open_csv(
-                source,
+                lines,
                 read_options=csv.ReadOptions(
                     block_size=CSV_BLOCK, use_threads=False, column_names=[*names]
                 ),
                 parse_options=csv.ParseOptions(newlines_in_values=True),
-                convert_options=options,
+                convert_options=csv.ConvertOptions(
+                    # As text: Arrow's own conversion is not safe, see `values.plain_pattern`.
+                    column_types=dict.fromkeys(names, pa.string()),
+                    null_values=[""],
+                    strings_can_be_null=True,
+                    quoted_strings_can_be_null=False,
+                ),
             )
             for batch in reader:
-                empty = all(each.null_count == len(each) for each in batch.columns)
-                if batch.num_rows and empty:
-                    raise self._unknown_columns()
-                yield self._typed(batch)
+                yield self._typed(batch, cells=True)
         except pa.ArrowInvalid as error:
             if "Empty CSV file" in str(error):
                 return
             raise _unreadable(error) from None
 
-    def _unknown_columns(self) -> ProtocolError:
-        return ProtocolError(
-            "The file of events has none of the documented columns.",
-            remedy=f"It must name columns such as {', '.join(self.schema.names[:3])}.",
-        )
+
+def _header(file: BinaryIO | BufferedIOBase) -> list[str]:
+    """Read the names of the columns; a name may have a line break in quotes."""
+    line = file.readline(CSV_BLOCK)
+    while line.count(b'"') % 2 and len(line) < CSV_BLOCK and (more := file.readline(CSV_BLOCK)):
+        line += more
+    names = next(reader([line.decode("utf-8-sig", "replace")], strict=False), [])
+    if len({*names}) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise _unreadable(f"it has the column {twice} twice")
+    return names
 
 
 def _unreadable(problem: object) -> ProtocolError:
@@ -188,6 +192,9 @@ def _unreadable(problem: object) -> ProtocolError:
 
 def totals_of(table: Table) -> Totals | None:
     """Add up the events that are not filtered; None if any event lacks its type or filter flag."""
+    columns = ["event_type", "is_filtered", "revenue", "cost"]
+    if not {*columns} <= {*table.column_names}:
+        return None
     if table.num_rows and _has_nulls(table, "event_type", "is_filtered"):
         return None
     counted = table.select(["event_type", "revenue", "cost"])
@@ -198,15 +205,36 @@ def totals_of(table: Table) -> Totals | None:
     return Totals(counts, revenue, cost)
 
 
-def is_of_hour(table: Table, hour: Hour, zone: str) -> bool:
+def is_of_hour(table: Table, hour: Hour, names: FieldNames, zone: str) -> bool:
     """Return True if every event is of `hour`, or if any event does not state its hour.
 
     In a `zone` other than UTC, none does: these columns may be in UTC or local.
     """
-    if zone != "UTC" or _has_nulls(table, *HOUR_COLUMNS):
+    columns = hour_columns(table, names)
+    if zone != "UTC" or columns is None:
         return True
-    days, hours = pc.unique(table["event_date"]), pc.unique(table["event_hour"])
-    return {*days.to_pylist()} <= {hour.day} and {*hours.to_pylist()} <= {hour.hour}
+    days, hours = (pc.unique(column).to_pylist() for column in columns)
+    return {*days} <= {hour.day} and {*hours} <= {hour.hour}
+
+
+def hour_columns(table: Table, names: FieldNames) -> "tuple[pa.ChunkedArray, ...] | None":
+    """Return the columns with the day and the hour of every event, if there are such columns."""
+    types = {"event_date": pa.date32(), "event_hour": pa.int64()}
+    columns = []
+    for documented, type_ in types.items():
+        name = names.sent(documented, table.column_names)
+        if name is None or table[name].type != type_ or table[name].null_count:
+            return None
+        columns.append(table[name])
+    return tuple(columns)
+
+
+def time_column(table: Table, names: FieldNames) -> "pa.ChunkedArray | None":
+    """Return the column with the time of every event, if there is one."""
+    name = names.sent("event_time", table.column_names)
+    if name is None or table[name].null_count or not pa.types.is_timestamp(table[name].type):
+        return None
+    return table[name]
 
 
 def int32s(values: Iterable[int]) -> "pa.Array":
@@ -228,6 +256,8 @@ class Ids:
         self._hashes.close()
 
     def add(self, table: Table) -> None:
+        if "event_id" not in table.column_names:
+            return
         ids = table["event_id"].drop_null().to_pylist()
         self._count += len(ids)
         self._hashes.write(array("q", map(hash, ids)).tobytes())
@@ -250,40 +280,32 @@ class Ids:
         return int(pc.count_distinct(pa.chunked_array(chunks, pa.int64())).as_py())
 
 
-def to_jsonl(table: Table) -> Iterator[bytes]:
-    """Write each event as a line of JSON, with digits and times as the service writes them."""
-    for row in _readable(table).to_pylist():
-        pairs = row.get(_PAIRS)
-        yield utf8(json_text({**row, _PAIRS: dict(pairs) if pairs is not None else None})) + b"\n"
+def to_jsonl(table: Table, names: FieldNames) -> Iterator[bytes]:
+    """Write each event as a line of JSON, with digits and times as the service writes them.
 
-
-def to_cells(table: Table) -> Table:
-    """Make a table of text, with cells as in CSV: null stays null, and pairs are compact JSON."""
-    readable = _readable(table)
-    columns = [
-        json_of_pairs(column) if pa.types.is_map(column.type) else column.cast(pa.string())
-        for column in readable.columns
-    ]
-    return pa.table(columns, names=readable.column_names)
+    Amounts are text, as the service sends them in its pages; other decimals are numbers.
+    """
+    columns = {}
+    for field in table.schema:
+        column, is_amount = table[field.name], names.kind(field.name) is Kind.AMOUNT
+        if pa.types.is_map(field.type):
+            columns[field.name] = [
+                each if each is None else dict(each) for each in column.to_pylist()
+            ]
+        elif pa.types.is_decimal(field.type) and is_amount:
+            columns[field.name] = _amounts_as_text(column).to_pylist()
+        elif pa.types.is_timestamp(field.type) or pa.types.is_date(field.type):
+            columns[field.name] = [
+                text for chunk in column.chunks for text in as_text(chunk).to_pylist()
+            ]
+        else:
+            columns[field.name] = column.to_pylist()
+    for values in zip(*columns.values(), strict=True):
+        yield utf8(json_text(dict(zip(columns, values, strict=True)))) + b"\n"
 
 
 def _has_nulls(table: Table, *names: str) -> bool:
     return any(table[name].null_count for name in names)
-
-
-def _readable(table: Table) -> Table:
-    """Replace times, dates and money by text; numbers and flags stay."""
-    columns = []
-    for field in table.schema:
-        column = table[field.name]
-        if pa.types.is_timestamp(field.type):
-            column = pc.strftime(column, format=_RFC_3339)
-        elif pa.types.is_date(field.type):
-            column = column.cast(pa.string())
-        elif pa.types.is_decimal(field.type):
-            column = _amounts_as_text(column)
-        columns.append(column)
-    return pa.table(columns, names=table.column_names)
 
 
 def _amounts_as_text(column: "pa.ChunkedArray") -> "pa.ChunkedArray":

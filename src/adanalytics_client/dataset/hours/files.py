@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from datetime import datetime
+from functools import reduce
 from itertools import chain, islice
 from pathlib import Path
 from secrets import token_hex
@@ -11,14 +12,14 @@ from tempfile import TemporaryDirectory
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyarrow import csv
 
+from adanalytics_client._json.fields import FieldNames
+from adanalytics_client._json.types import join_columns
 from adanalytics_client.dataset.hours.events import (
     TEXT,
     EventTables,
     Ids,
     Table,
-    to_cells,
     to_jsonl,
     totals_of,
 )
@@ -33,7 +34,6 @@ from adanalytics_client.dataset.records.manifest import (
     Identity,
 )
 from adanalytics_client.dataset.storage.local import Store
-from adanalytics_client.tables import event_schema
 
 ROWS_PER_GROUP = 32_768
 """Rows of a row group of parquet, and the most rows held as Arrow columns: about 15 MB."""
@@ -43,52 +43,66 @@ _UNIQUE = frozenset({"event_id", "auction_id", "event_time", "received_at"})
 
 
 def write_hour(
-    hour: Hour, events: Iterator[Table], folder: Path, form: PartFormat, asked_at: datetime
+    hour: Hour,
+    events: Iterator[Table],
+    folder: Path,
+    form: PartFormat,
+    asked_at: datetime,
+    tables: EventTables,
 ) -> FinishedHour:
-    """Write the file of an hour; memory holds one row group and `IDS_HELD` ids."""
+    """Write the file of an hour, whose tables `tables` made; memory holds one row group and ids."""
     rows = 0
     totals: Totals | None = Totals()
     with closing(Ids()) as ids:
 
-        def counted(tables: Iterable[Table]) -> Iterator[Table]:
+        def counted(events: Iterable[Table]) -> Iterator[Table]:
             nonlocal rows, totals
-            for table in tables:
+            for table in events:
                 rows += table.num_rows
                 ids.add(table)
                 totals = Totals.sum([totals, totals_of(table)])
                 yield table
 
-        filled = (table for table in events if table.num_rows)
+        filled = (tables.widened(table) for table in events if table.num_rows)
         first = next(filled, None)
         if first is None:
             return FinishedHour(hour, HourRecord(0, 0, "", asked_at, UNCONFIRMED))
         # Several processes may write the same hour of different sections.
         path = folder / f"{hour}-{token_hex(8)}.{form}"
-        _WRITERS[form](path, counted(chain([first], filled)))
+        whole = counted(chain([first], filled))
+        if form == "parquet":
+            _write_parquet(path, whole, tables.schema)
+        else:
+            _write_jsonl(path, whole, tables.names)
         with path.open("rb") as file:
             sha256 = hashlib.file_digest(file, "sha256").hexdigest()
         size = path.stat().st_size
         record = HourRecord(rows, size, sha256, asked_at, UNCONFIRMED, totals)
-        return FinishedHour(hour, record, str(path), ids.repeated())
+        return FinishedHour(hour, record, str(path), ids.repeated(), {**tables.types})
 
 
 def write_hours(
-    query: Query, tables: Iterable[Table], folder: Path, identity: Identity, asked_at: datetime
+    query: Query,
+    tables: EventTables,
+    events: Iterable[Table],
+    folder: Path,
+    identity: Identity,
+    asked_at: datetime,
 ) -> tuple[list[FinishedHour], int]:
     """Write the files of the wanted hours, and count the events of all hours.
 
     The disk needs room for another copy of the events, as Arrow columns; memory needs room only for
-    what `HourPartition` holds.
+    what `HourPartition` holds. All files have the types of all events.
     """
     with TemporaryDirectory(dir=folder) as scratch:
         only = query.wanted[0] if query.hour is not None else None
-        partition = HourPartition(Path(scratch), only, identity.zone)
-        for table in tables:
+        partition = HourPartition(Path(scratch), tables.names, only, identity.zone)
+        for table in events:
             partition.add(table)
         if identity.zone != "UTC" and only is None:
             _check_days(query, partition)
         finished = [
-            write_hour(hour, partition.take(hour), folder, identity.form, asked_at)
+            write_hour(hour, partition.take(hour), folder, identity.form, asked_at, tables)
             for hour in query.wanted
         ]
     return finished, partition.rows
@@ -103,20 +117,21 @@ def _check_days(query: Query, partition: HourPartition) -> None:
 
 
 def join_pieces(
-    pieces: Sequence[FinishedHour], store: Store, folder: Path, form: PartFormat
+    pieces: Sequence[FinishedHour], store: Store, folder: Path, identity: Identity
 ) -> FinishedHour:
     """Return one hour whose events are in one or more files, in the order of the files."""
     filled = [piece for piece in pieces if piece.file] or pieces[:1]
     if len(filled) == 1:
         return filled[0]
-    tables = EventTables(with_texts=form == "jsonl")
+    form, types = identity.form, reduce(join_columns, (piece.types for piece in filled))
+    tables = EventTables(identity.names, types, with_texts=form == "jsonl")
     parts = (read_part(store, piece.file or "", form, tables) for piece in filled)
     events, asked_at = chain.from_iterable(parts), filled[0].record.asked_at
-    return write_hour(filled[0].hour, events, folder, form, asked_at)
+    return write_hour(filled[0].hour, events, folder, form, asked_at, tables)
 
 
 def read_part(store: Store, name: str, form: PartFormat, tables: EventTables) -> Iterator[Table]:
-    """Read the events of a file in order; memory holds `ROWS_PER_GROUP` of them.
+    """Read the events of a file in order, with the types of `tables`; memory holds a row group.
 
     Raises FileNotFoundError, or whatever pyarrow or the client raises for a damaged file.
     """
@@ -125,9 +140,7 @@ def read_part(store: Store, name: str, form: PartFormat, tables: EventTables) ->
             # Not by iter_batches, which keeps much of the groups that it has read.
             groups = pq.ParquetFile(file)
             for number in range(groups.num_row_groups):
-                yield groups.read_row_group(number, use_threads=False)
-        elif form == "csv":
-            yield from tables.from_csv(file)
+                yield tables.widened(groups.read_row_group(number, use_threads=False))
         else:
             while lines := list(islice(file, ROWS_PER_GROUP)):
                 yield tables.from_jsonl(b"".join(lines))
@@ -142,9 +155,9 @@ def checksum(store: Store, name: str) -> str | None:
         return None
 
 
-def _write_parquet(path: Path, tables: Iterator[Table]) -> None:
+def _write_parquet(path: Path, tables: Iterator[Table], schema: pa.Schema) -> None:
     """Write row groups of one size, whatever the size of the tables."""
-    held, rows, schema = list[Table](), 0, event_schema()
+    held, rows = list[Table](), 0
     coded = [name for name in schema.names if name not in _UNIQUE]
     with pq.ParquetWriter(path, schema, compression="zstd", use_dictionary=coded) as file:
 
@@ -163,7 +176,7 @@ def _write_parquet(path: Path, tables: Iterator[Table]) -> None:
             write(rows)
 
 
-def _write_jsonl(path: Path, tables: Iterator[Table]) -> None:
+def _write_jsonl(path: Path, tables: Iterator[Table], names: FieldNames) -> None:
     """Write JSON lines: the received text of each event, if it is known."""
     with path.open("wb") as file:
         for table in tables:
@@ -171,15 +184,4 @@ def _write_jsonl(path: Path, tables: Iterator[Table]) -> None:
                 lines = "".join(f"{text}\n" for text in table[TEXT].to_pylist())
                 file.write(lines.encode())
             else:
-                file.writelines(to_jsonl(table))
-
-
-def _write_csv(path: Path, tables: Iterator[Table]) -> None:
-    """Write RFC 4180 with a header: null is empty, an empty text is "", pairs are compact JSON."""
-    cells = pa.schema([(name, pa.string()) for name in event_schema().names])
-    with csv.CSVWriter(path, cells, write_options=csv.WriteOptions(quoting_style="needed")) as file:
-        for table in tables:
-            file.write(to_cells(table))
-
-
-_WRITERS = {"parquet": _write_parquet, "jsonl": _write_jsonl, "csv": _write_csv}
+                file.writelines(to_jsonl(table, names))

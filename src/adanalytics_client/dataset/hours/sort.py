@@ -6,13 +6,21 @@ are one piece, but nothing guarantees that.
 
 from collections.abc import Iterator
 from datetime import date, timedelta
+from itertools import groupby
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import ipc
 
-from adanalytics_client.dataset.hours.events import HOUR_COLUMNS, Table, int32s, is_of_hour
+from adanalytics_client._json.fields import DOCUMENTED, FieldNames
+from adanalytics_client.dataset.hours.events import (
+    Table,
+    hour_columns,
+    int32s,
+    is_of_hour,
+    time_column,
+)
 from adanalytics_client.dataset.records.layout import Hour
 from adanalytics_client.errors import ProtocolError
 
@@ -56,11 +64,12 @@ class Partition:
         yield from self._held.pop(key, ())
 
     def _move_to_files(self) -> None:
-        """Append the held tables to the files, as one Arrow stream per key."""
-        for key, tables in self._held.items():
-            table = pa.concat_tables(tables).combine_chunks()
-            with self._path(key).open("ab") as file, ipc.new_stream(file, table.schema) as out:
-                out.write_table(table)
+        """Append the held tables to the files: an Arrow stream for each schema in a row."""
+        for key, held in self._held.items():
+            for schema, tables in groupby(held, lambda table: table.schema):
+                table = pa.concat_tables(tables).combine_chunks()
+                with self._path(key).open("ab") as file, ipc.new_stream(file, schema) as out:
+                    out.write_table(table)
         self._in_files |= self._held.keys()
         self._held, self._bytes = {}, 0
         pa.default_memory_pool().release_unused()
@@ -73,11 +82,18 @@ class HourPartition(Partition):
     """Takes tables of events and returns them hour by hour.
 
     If all events belong to one hour that is known beforehand, pass it as `only`. The hours are in
-    the time zone `zone`.
+    the time zone `zone`; `names` tell the fields that state them.
     """
 
-    def __init__(self, folder: Path, only: Hour | None = None, zone: str = "UTC") -> None:
+    def __init__(
+        self,
+        folder: Path,
+        names: FieldNames = DOCUMENTED,
+        only: Hour | None = None,
+        zone: str = "UTC",
+    ) -> None:
         super().__init__(folder)
+        self._names = names
         self._only = only
         self._zone = zone
         self.rows = 0
@@ -89,7 +105,9 @@ class HourPartition(Partition):
             HourUnknown: for events that do not say which hour they belong to.
             ProtocolError: for events of an hour other than `only`.
         """
-        if self._only and not is_of_hour(table, self._only, self._zone):
+        if not table.num_rows:
+            return
+        if self._only and not is_of_hour(table, self._only, self._names, self._zone):
             raise ProtocolError(f"The answer to {self._only} holds events of other hours.")
         self.rows += table.num_rows
         for hour, part in [(self._only, table)] if self._only else self._by_hour(table):
@@ -100,10 +118,7 @@ class HourPartition(Partition):
         return {key.day for key in (*self._held, *self._in_files) if isinstance(key, Hour)}
 
     def _by_hour(self, table: Table) -> Iterator[tuple[Hour, Table]]:
-        numbers = _hour_numbers(table, self._zone)
-        if numbers.null_count:
-            names = "event_date and event_hour" if self._zone == "UTC" else "event_time"
-            raise HourUnknown(f"Some events have no {names}, so their hours are unknown.")
+        numbers = _hour_numbers(table, self._names, self._zone)
         for number, part in _split(table, numbers.combine_chunks()):
             yield Hour(date(1970, 1, 1) + timedelta(number // 24), number % 24), part
 
@@ -114,17 +129,24 @@ def split_by_id(table: Table, groups: int) -> Iterator[tuple[int, Table]]:
     yield from _split(table, int32s(hash(each) % groups for each in ids))
 
 
-def _hour_numbers(table: Table, zone: str) -> "pa.Array":
+def _hour_numbers(table: Table, names: FieldNames, zone: str) -> "pa.ChunkedArray":
     """Return the hours of events, numbered from 1970 on."""
-    if zone == "UTC":
-        days, hours = (table[name] for name in HOUR_COLUMNS)
+    columns = hour_columns(table, names)
+    if columns and zone == "UTC":
+        days, hours = columns
         for hour in pc.min_max(hours).as_py().values():
             if hour is not None and hour not in range(24):
                 raise ProtocolError(f"An event has the event_hour {hour}, which no day has.")
         days, hours = days.cast(pa.int32()), hours.cast(pa.int32())
         return pc.add(pc.multiply(days, int32s([24])[0]), hours)
     # A service whose hours are local may state the day and hour in UTC; only the time has a zone.
-    times = table["event_time"].cast(pa.timestamp("s", zone), safe=False)
+    times = time_column(table, names)
+    if times is None:
+        raise HourUnknown(
+            "Some events have no field with a known time, so their hours are unknown.",
+            remedy="Name it: ServiceProfile(time_field=...), or --time-field.",
+        )
+    times = times.cast(pa.timestamp("s", zone), safe=False)
     return pc.divide(pc.local_timestamp(times).cast(pa.int64()), 3600).cast(pa.int32())
 
 

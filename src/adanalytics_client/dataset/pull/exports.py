@@ -27,6 +27,7 @@ from adanalytics_client._exports.transfer import FileRange, StoredFile
 from adanalytics_client._io.http import given_up
 from adanalytics_client._io.proxies import Proxies
 from adanalytics_client._io.sync_driver import SyncDriver
+from adanalytics_client._json.types import Types
 from adanalytics_client._quota.store import open_store as open_quota
 from adanalytics_client.dataset.hours.events import EventTables
 from adanalytics_client.dataset.hours.files import join_pieces, write_hours
@@ -34,7 +35,6 @@ from adanalytics_client.dataset.hours.sections import Section
 from adanalytics_client.dataset.planning import Query
 from adanalytics_client.dataset.pull.spool import Spool, Start, folder_of
 from adanalytics_client.dataset.pull.workers import WorkerPool
-from adanalytics_client.dataset.records.layout import PartFormat
 from adanalytics_client.dataset.records.manifest import FinishedHour, Identity
 from adanalytics_client.dataset.storage.local import Store
 from adanalytics_client.jobs import ExportJob
@@ -58,6 +58,7 @@ class ExportFetcher:
     connection: Connection[SyncDriver]
     store: Store
     identity: Identity
+    types: Types
     folder: Path
     now: Callable[[], datetime]
     pool: WorkerPool
@@ -113,7 +114,7 @@ class ExportFetcher:
             path = folder / f"{query}-{number}.{job.order.format}"
             download(export, self.connection, path)
             parts += self._sort(start, path, total if len(files) == 1 else None)
-        return join_parts(query, total, parts, self.store, self.folder, self.identity.form)
+        return join_parts(query, total, parts, self.store, self.folder, self.identity)
 
     def _sort(self, start: Start, file: Path, total: int | None) -> list[Sorted]:
         """Sort the events of a file into hours, in processes of their own if it is large."""
@@ -122,7 +123,9 @@ class ExportFetcher:
             # A line break in quotes leads to either error, and the system may end a process.
             with suppress(errors.ProtocolError, BrokenExecutor):
                 running = [
-                    self.pool.submit(sort, start, self.identity, file, self.folder, section)
+                    self.pool.submit(
+                        sort, start, self.identity, self.types, file, self.folder, section
+                    )
                     for section in sections
                 ]
                 parts = [future.result() for future in running]
@@ -130,15 +133,24 @@ class ExportFetcher:
                     return parts
             if self.pool.closed:
                 raise given_up()
-        return [sort(start, self.identity, file, self.folder)]
+        return [sort(start, self.identity, self.types, file, self.folder)]
 
 
 def sort(
-    start: Start, identity: Identity, file: Path, folder: Path, section: Section | None = None
+    start: Start,
+    identity: Identity,
+    types: Types,
+    file: Path,
+    folder: Path,
+    section: Section | None = None,
 ) -> Sorted:
-    """Sort the events of an export's file, or of a section of it, into the hours of its query."""
-    tables = EventTables().from_file(file, section)
-    return write_hours(start.query, tables, folder, identity, start.at)
+    """Sort the events of an export's file, or of a section of it, into the hours of its query.
+
+    `types` are the columns that the dataset has so far.
+    """
+    tables = EventTables(identity.names, types)
+    events = tables.from_file(file, section)
+    return write_hours(start.query, tables, events, folder, identity, start.at)
 
 
 def join_parts(
@@ -147,7 +159,7 @@ def join_parts(
     parts: Sequence[Sorted],
     store: Store,
     folder: Path,
-    form: PartFormat,
+    identity: Identity,
 ) -> list[FinishedHour]:
     """Return the hours of an export from all its parts.
 
@@ -160,7 +172,7 @@ def join_parts(
             f"The export of {query} has {counted(rows, 'event')}, not {total:,}."
         )
     pieces = zip(*(hours for hours, _ in parts), strict=True)
-    hours = [join_pieces(each, store, folder, form) for each in pieces]
+    hours = [join_pieces(each, store, folder, identity) for each in pieces]
     if repeated := sum(each.repeated for each in hours):
         raise errors.ProtocolError(
             f"The export of {query} holds {counted(repeated, 'event')} twice."

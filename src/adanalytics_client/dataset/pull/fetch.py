@@ -4,6 +4,7 @@ Pages and export orders are kept in the spool until their hours are committed, s
 not cost them again. Nothing here knows what the dataset holds.
 """
 
+import threading
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import closing
@@ -18,6 +19,7 @@ from adanalytics_client._base.quantities import counted
 from adanalytics_client._call.session import Connection
 from adanalytics_client._events.query import EventRequest, plan_pull
 from adanalytics_client._io.sync_driver import SyncDriver
+from adanalytics_client._json.types import Types
 from adanalytics_client.dataset.hours.events import EventTables, Table
 from adanalytics_client.dataset.hours.files import write_hours
 from adanalytics_client.dataset.hours.sort import HourUnknown
@@ -69,21 +71,30 @@ class Fetcher:
     """Pulls queries, two at a time.
 
     Unfinished files are in `folder`. An interruption closes the driver of the connection. Large
-    export files are sorted into hours by up to `workers` processes.
+    export files are sorted into hours by up to `workers` processes. `types` are the columns that
+    the dataset has so far.
     """
 
     connection: Connection[SyncDriver]
     store: Store
     identity: Identity
+    types: Types
     folder: Path
     now: Callable[[], datetime]
     workers: int = 1
 
     def __post_init__(self) -> None:
-        self._tables = EventTables(with_texts=self.identity.form == "jsonl")
+        # One thread at a time: the reader needs several times the memory of a page.
+        self._reading = threading.Lock()
         self._pool = WorkerPool(self.workers)
         self.exports = ExportFetcher(
-            self.connection, self.store, self.identity, self.folder, self.now, self._pool
+            self.connection,
+            self.store,
+            self.identity,
+            self.types,
+            self.folder,
+            self.now,
+            self._pool,
         )
 
     def close(self) -> None:
@@ -194,15 +205,18 @@ class Fetcher:
                 raise _Drift(error.message) from error
 
     def _partition_pages(self, spool: Spool, asked_at: datetime) -> list[FinishedHour]:
-        query, total = spool.query, None
+        query, total, identity = spool.query, None, self.identity
+        tables = EventTables(identity.names, self.types, with_texts=identity.form == "jsonl")
 
-        def tables() -> Iterator[Table]:
+        def events() -> Iterator[Table]:
             nonlocal total
             for page in self._pages(spool):
                 total = page.total
-                yield self._tables.from_jsonl(page.jsonl)
+                with self._reading:
+                    table = tables.from_jsonl(page.jsonl)
+                yield table
 
-        finished, rows = write_hours(query, tables(), self.folder, self.identity, asked_at)
+        finished, rows = write_hours(query, tables, events(), self.folder, identity, asked_at)
         if total is not None and total != rows:
             raise _Drift(f"{counted(rows, 'event')} arrived where the service counts {total:,}")
         if repeated := sum(each.repeated for each in finished):

@@ -22,6 +22,7 @@ from adanalytics_client.dataset.records.manifest import (
     seal,
     unseal,
 )
+from adanalytics_client.dataset.schema import Schema
 from adanalytics_client.dataset.storage.local import Store
 from adanalytics_client.dataset.tables import FileTable
 
@@ -33,6 +34,7 @@ class Contents:
         self.store = store
         self.identity = identity
         self.manifest = Manifest(store)
+        self.schema = Schema.read(store)
         self.table = FileTable(store, identity) if identity.table else None
         self._noted: set[Hour] = set()
         self._recover()
@@ -58,7 +60,12 @@ class Contents:
         return [*found.values(), *(f"the manifest of {day}: {what}" for day, what in days_lost)]
 
     def commit(self, finished: FinishedHour, fingerprint: str) -> None:
-        record = replace(finished.record, fingerprint=fingerprint)
+        types = self.schema.number(finished.types)
+        if types is None:
+            self.schema = self.schema.extended(finished.types)
+            self.schema.write(self.store)
+            types = len(self.schema.sets) - 1
+        record = replace(finished.record, fingerprint=fingerprint, types=types)
         hour, name = finished.hour, self.identity.part_name(finished.hour, record)
         note = seal({"prepared": record})
         self.store.write(f"{JOURNAL}/{hour}.json", note, lasting=False)

@@ -11,7 +11,7 @@ from typing import Literal, Self
 
 from adanalytics_client._base.dates import LATENESS
 
-PartFormat = Literal["parquet", "jsonl", "csv"]
+PartFormat = Literal["parquet", "jsonl"]
 """The format of a dataset's files; all files have the same format."""
 
 TableFormat = Literal["delta", "iceberg"]
@@ -22,6 +22,7 @@ OURS = "_adanalytics"
 """The folder beside the data; it exists as soon as a dataset is begun."""
 
 IDENTITY = f"{OURS}/dataset.json"
+SCHEMA = f"{OURS}/schema.json"
 LOCK = f"{OURS}/lock"
 REPULL = f"{OURS}/repull.json"
 MANIFEST = f"{OURS}/manifest"

@@ -9,6 +9,8 @@ from typing import Any, Self, TypeVar
 
 import msgspec
 
+from adanalytics_client._json.fields import FieldNames
+from adanalytics_client._json.types import Types
 from adanalytics_client.dataset.hours.totals import Totals
 from adanalytics_client.dataset.records.layout import (
     DATA,
@@ -66,14 +68,16 @@ def _digest(record: Mapping[str, Any]) -> str:
 
 
 def _text(record: Mapping[str, Any]) -> str:
-    return json.dumps(record, sort_keys=True, separators=(",", ":"))
+    # In their order, which of columns is part of the record.
+    return json.dumps(record, separators=(",", ":"))
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
     """The partner and service of a dataset's events, and the format of its files and table.
 
-    The `zone` is the time zone of its days and hours.
+    The `zone` is the time zone of its days and hours; `fields` and `time_field` are the service's
+    names of documented fields.
     """
 
     partner: str
@@ -82,6 +86,13 @@ class Identity:
     layout: int = 1
     table: TableFormat | None = None
     zone: str = "UTC"
+    fields: Mapping[str, str] = field(default_factory=dict, hash=False)
+    time_field: str | None = None
+
+    @property
+    def names(self) -> FieldNames:
+        """The names by which the service sends documented fields."""
+        return FieldNames(self.fields, self.time_field)
 
     @classmethod
     def read(cls, store: Store) -> Self | None:
@@ -120,6 +131,7 @@ class HourRecord(msgspec.Struct, frozen=True, rename={"totals": "tally"}):
         sha256: checksum of its file in hex; empty without a file.
         asked_at: the moment before its first page was requested, in the time zone of the service.
         fingerprint: the fingerprint of the summary row that its day agrees with; see `UNCONFIRMED`.
+        types: the number of the types of its file's columns; see `schema`.
         totals: its counts and money; None if its events lack the fields to count them. In the
             stored records, this field is named `tally`.
     """
@@ -130,6 +142,7 @@ class HourRecord(msgspec.Struct, frozen=True, rename={"totals": "tally"}):
     asked_at: datetime
     fingerprint: str
     totals: Totals | None = msgspec.field(default_factory=Totals)
+    types: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,12 +154,14 @@ class FinishedHour:
         file: the path of the file on this machine, or the file's name in the store; None for an
             hour without events.
         repeated: the number of events that have the id of an earlier event.
+        types: the types of its file's columns.
     """
 
     hour: Hour
     record: HourRecord
     file: str | None = None
     repeated: int = 0
+    types: Types = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

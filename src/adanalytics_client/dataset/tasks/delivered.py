@@ -58,14 +58,14 @@ class Delivered:
 
     def pulled(self, folder: Path) -> Generator[Pulled | FailedQuery]:
         """Yield every other query's hours, or its failure; a failed query must be ordered again."""
-        store, form, others = self._contents.store, self._contents.identity.form, self.undivided()
+        store, identity, others = self._contents.store, self._contents.identity, self.undivided()
         for start, parts in self._planned.items():
             query, spool = start.query, Spool(store, start.query, start.basis)
             if query in others:
                 continue
             try:
                 total, pieces = _complete(query, parts)
-                yield Pulled(join_parts(query, total, pieces, store, folder, form), spool)
+                yield Pulled(join_parts(query, total, pieces, store, folder, identity), spool)
             except (DatasetError, ProtocolError) as error:
                 kind = type(error).__name__
                 yield FailedQuery(str(query), query.wanted, kind, error.message)

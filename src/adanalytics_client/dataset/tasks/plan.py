@@ -36,7 +36,8 @@ def _tasks_of(exports: ExportFetcher, start: Start, job: ExportJob) -> list[Task
     place = str(store.local("") or store.place)
     start = replace(start, job="")
     tasks = [
-        Task(start, 0, len(files), total, place, exports.identity, each.to_json()) for each in files
+        Task(start, 0, len(files), total, place, exports.identity, each.to_json(), exports.types)
+        for each in files
     ]
     pieces = [piece for task in tasks for piece in _sections_of(task)]
     return [replace(piece, number=number, of=len(pieces)) for number, piece in enumerate(pieces)]

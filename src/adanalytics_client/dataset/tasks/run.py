@@ -49,7 +49,7 @@ def run_task(task: Task) -> Part:
         else:
             download(export, bare, file)
         try:
-            finished, rows = sort(task.start, task.identity, file, folder, task.section)
+            finished, rows = sort(task.start, task.identity, task.types, file, folder, task.section)
         except ProtocolError as error:
             if not task.section or isinstance(error, HourUnknown):
                 raise

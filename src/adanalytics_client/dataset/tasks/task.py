@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from adanalytics_client._exports.transfer import StoredFile
+from adanalytics_client._json.types import Types
 from adanalytics_client._version import __version__
 from adanalytics_client.dataset.hours.sections import Section
 from adanalytics_client.dataset.pull.spool import Start
@@ -72,6 +73,7 @@ class Task(_Planned):
         identity: the partner and service of the dataset, and the format of its files.
         export: the export job as text (see `ExportJob.to_json`), with only the file that this task
             reads.
+        types: the columns that the dataset had when the task was planned.
         section: the bytes of the file that belong to the task; None for the whole file.
         stored: the size and version of the file, if only a section of it is requested.
         version: the version of this package that planned the task.
@@ -86,6 +88,7 @@ class Task(_Planned):
     place: str
     identity: Identity
     export: str = field(repr=False)
+    types: Types = field(default_factory=dict, hash=False, repr=False)
     section: Section | None = None
     stored: StoredFile | None = None
     version: str = __version__

@@ -1,0 +1,133 @@
+"""The types of columns, learned from their values: a type widens and never narrows.
+
+    null < bit < flag                     < text
+           bit <        number            < text
+         epoch <        number, time      < text
+                        date, pairs       < text
+
+A bit is a flag that is sent as 0 or 1, and an epoch is a time that is sent as a number: both can
+still turn out to be plain numbers. A column of values without a common type becomes text.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Literal
+
+from adanalytics_client._json.fields import Kind
+
+Base = Literal["null", "bit", "flag", "epoch", "number", "time", "date", "pairs", "text"]
+
+_WIDER: Mapping[Base, tuple[Base, ...]] = {
+    "bit": ("bit", "flag", "number", "text"),
+    "flag": ("flag", "text"),
+    "epoch": ("epoch", "time", "number", "text"),
+    "number": ("number", "text"),
+    "time": ("time", "text"),
+    "date": ("date", "text"),
+    "pairs": ("pairs", "text"),
+    "text": ("text",),
+}
+
+MOST_DIGITS = 38
+"""The digits of Arrow's `decimal128`, and of DuckDB's, Spark's and Iceberg's decimals."""
+
+INT64_DIGITS = 19
+LEAST_SCALE = 9
+"""Fraction digits of a column of amounts, unless one needs more."""
+
+UNITS: Mapping[str, int] = {"s": 0, "ms": 3, "us": 6, "ns": 9}
+"""The units of times, and the decimals of a second that each can hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnType:
+    """The narrowest type that holds all values of a column so far.
+
+    Attributes:
+        base: the family of its values.
+        digits: of numbers, the most digits in front of the decimal point; a whole number that
+            int64 cannot hold has at least 20.
+        scale: of numbers, and of times sent as numbers, the most digits behind the decimal point;
+            0 for whole numbers. Of other times, the most decimals of a second.
+        epoch: of times sent as numbers, the unit of these numbers.
+    """
+
+    base: Base = "null"
+    digits: int = 0
+    scale: int = 0
+    epoch: str = ""
+
+    def join(self, other: "ColumnType") -> "ColumnType":
+        """Return the narrowest type that holds the values of both.
+
+        Examples:
+            >>> ColumnType("number", 2).join(ColumnType("number", 1, 9))
+            ColumnType(base='number', digits=2, scale=9, epoch='')
+            >>> ColumnType("number", 2).join(ColumnType("flag")).base
+            'text'
+        """
+        if self == other or other.base == "null":
+            return self
+        if self.base == "null":
+            return other
+        base = next(base for base in _WIDER[self.base] if base in _WIDER[other.base])
+        if self.epoch and other.epoch not in {"", self.epoch}:
+            # Seconds and milliseconds have no number in common.
+            base = "time" if base in {"epoch", "time"} else "text"
+        one, two = _as(base, self), _as(base, other)
+        digits, scale = max(one.digits, two.digits), max(one.scale, two.scale)
+        joined = ColumnType(base, digits, scale, one.epoch or two.epoch)
+        return TEXT if base == "number" and joined.precision > MOST_DIGITS else joined
+
+    @property
+    def decimals(self) -> int:
+        """The decimals of a second that its times need."""
+        return self.scale + UNITS[self.epoch or "s"]
+
+    @property
+    def precision(self) -> int:
+        """The digits that its numbers need together."""
+        return self.digits + (max(self.scale, LEAST_SCALE) if self.scale else 0)
+
+
+def _as(base: Base, type_: ColumnType) -> ColumnType:
+    if base == "time" == type_.base or base not in {"time", "text"}:
+        return replace(type_, base=base)
+    return ColumnType(base, scale=type_.decimals if base == "time" else 0)
+
+
+NULL, TEXT, FLAG, BIT = (ColumnType(base) for base in ("null", "text", "flag", "bit"))
+DATE, PAIRS = ColumnType("date"), ColumnType("pairs")
+TIME = ColumnType("time", scale=UNITS["ms"])
+WHOLE, AMOUNT = ColumnType("number", 1), ColumnType("number", 1, LEAST_SCALE)
+
+DEFAULTS: Mapping[Kind | None, ColumnType] = {
+    None: TEXT,
+    Kind.TEXT: TEXT,
+    Kind.ID: WHOLE,
+    Kind.WHOLE: WHOLE,
+    Kind.AMOUNT: AMOUNT,
+    Kind.FLAG: FLAG,
+    Kind.TIME: TIME,
+    Kind.DATE: DATE,
+    Kind.PAIRS: PAIRS,
+}
+"""The types of columns without any value, by the kind of their field."""
+
+Types = Mapping[str, ColumnType]
+"""The columns of a table, in order, and their types."""
+
+KindOf = Callable[[str], Kind | None]
+"""Returns the kind of a field that has the part of a documented one, else None."""
+
+
+def join_all(types: Iterable[ColumnType]) -> ColumnType:
+    """Return the narrowest type that holds the values of all."""
+    return reduce(ColumnType.join, types, NULL)
+
+
+def join_columns(columns: Types, others: Types) -> dict[str, ColumnType]:
+    """Return the columns of both tables: the first ones first, each of a type for both."""
+    names = dict.fromkeys((*columns, *others))
+    return {name: columns.get(name, NULL).join(others.get(name, NULL)) for name in names}

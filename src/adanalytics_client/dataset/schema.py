@@ -1,0 +1,63 @@
+"""The columns of a dataset: learned from its events, widened, and kept beside its records.
+
+Files keep the types that they were written with. Each set of types is kept once, and the record of
+an hour names the number of its file's set; readers get the types that hold the values of all files.
+"""
+
+from functools import reduce
+from typing import Self
+
+import msgspec
+
+from adanalytics_client._json.types import ColumnType, Types, join_columns
+from adanalytics_client.dataset.records.layout import SCHEMA
+from adanalytics_client.dataset.records.manifest import Damaged, seal, unseal
+from adanalytics_client.dataset.storage.local import Store
+from adanalytics_client.errors import DatasetDamaged
+
+
+class Schema(msgspec.Struct, frozen=True):
+    """The types of the files of a dataset.
+
+    Attributes:
+        sets: each set of types that files were written with; number 0 is that of no event.
+    """
+
+    sets: tuple[dict[str, ColumnType], ...] = ({},)
+
+    @classmethod
+    def read(cls, store: Store) -> Self:
+        """Read the schema of a dataset.
+
+        Raises:
+            DatasetDamaged: when it cannot be read.
+        """
+        content = store.read(SCHEMA)
+        if content is None:
+            return cls()
+        try:
+            return unseal(content, cls)
+        except Damaged as error:
+            raise DatasetDamaged(
+                f"{store.place}/{SCHEMA} is damaged: {error}.",
+                remedy="Delete the dataset, and make it anew with a sync.",
+            ) from None
+
+    def number(self, types: Types) -> int | None:
+        """Return the number of a set of types, or None if it is new."""
+        # The order of the columns counts, too.
+        wanted = [*types.items()]
+        return next((at for at, each in enumerate(self.sets) if [*each.items()] == wanted), None)
+
+    def extended(self, types: Types) -> "Schema":
+        """Return a schema with one more set of types."""
+        return Schema((*self.sets, {**types}))
+
+    @property
+    def union(self) -> Types:
+        """The columns of all files, each with a type that holds the values of all files."""
+        return reduce(join_columns, self.sets, {})
+
+    def write(self, store: Store) -> None:
+        """Make it the schema of a dataset, before a record names one of its sets."""
+        store.write(SCHEMA, seal(self))
