@@ -15,11 +15,12 @@ from adanalytics_client._base.files import open_beside, put_in_place
 from adanalytics_client._base.formats import suffix_of
 from adanalytics_client._base.quantities import in_bytes, in_minutes
 from adanalytics_client._base.secrets import Secret
+from adanalytics_client._base.spelling import fold
 from adanalytics_client._base.urls import Address, BaseUrl, redact_queries, redact_url, without_user
 from adanalytics_client._json.columns import Columns, count_events
 from adanalytics_client._json.encoding import csv_cells, json_text, utf8
 from adanalytics_client._json.raw import read_page
-from adanalytics_client._json.rows import fold, kind_of, stated_error
+from adanalytics_client._json.rows import kind_of, stated_error
 from adanalytics_client.dataset.hours.totals import Totals
 from adanalytics_client.dataset.records.layout import Hour
 from adanalytics_client.dataset.records.manifest import Identity, seal, unseal

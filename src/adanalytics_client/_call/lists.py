@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from adanalytics_client._base.dates import Day, to_day, to_range
 from adanalytics_client._base.effects import Operation
+from adanalytics_client._base.spelling import fold
 from adanalytics_client._base.urls import Params, further_params, with_query
 from adanalytics_client._base.validation import invalid
 from adanalytics_client._call.attempts import NO_CONTENT, Answer, Rules, call, read_json
@@ -16,7 +17,7 @@ from adanalytics_client._call.operations import check_whole, exchange_of, get_js
 from adanalytics_client._call.session import Session
 from adanalytics_client._json.columns import GROUP_COLUMNS, SUMMARY_COLUMNS
 from adanalytics_client._json.exact import Json
-from adanalytics_client._json.rows import Found, describe, find_rows, fold, kind_of, stated_error
+from adanalytics_client._json.rows import Found, describe, find_rows, kind_of, stated_error
 from adanalytics_client._shapes.page import signals, stated_shortfall, stated_warnings
 from adanalytics_client.errors import ConfigurationError, ProtocolError, StatusError
 

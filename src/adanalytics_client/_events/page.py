@@ -11,11 +11,11 @@ from uuid import UUID
 import msgspec
 
 from adanalytics_client._base.observer import PageDrift, PartialAnswer, PullPlanned
+from adanalytics_client._base.spelling import fold
 from adanalytics_client._events.paging import Cursor
 from adanalytics_client._events.plan import Slice
 from adanalytics_client._json.exact import Json
 from adanalytics_client._json.raw import RawRows
-from adanalytics_client._json.rows import fold
 from adanalytics_client._shapes.page import Signals
 from adanalytics_client.errors import StatusError
 

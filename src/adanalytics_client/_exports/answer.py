@@ -10,6 +10,7 @@ from dataclasses import replace
 from urllib.parse import urldefrag
 
 from adanalytics_client._base.effects import Reply, ResponseHead
+from adanalytics_client._base.spelling import fold
 from adanalytics_client._base.urls import Address, absolute_url, origin_of
 from adanalytics_client._base.validation import is_whole
 from adanalytics_client._call.attempts import NO_CONTENT, Answer
@@ -19,7 +20,6 @@ from adanalytics_client._call.session import Session
 from adanalytics_client._exports.checks import is_answer, is_json_format
 from adanalytics_client._exports.status import ExportFile, ExportOrder, ExportPhase, ExportStatus
 from adanalytics_client._json.exact import Json, NotJson, parse
-from adanalytics_client._json.rows import fold
 from adanalytics_client._quota.headers import retry_after
 from adanalytics_client.errors import ProtocolError
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from adanalytics_client._base.compression import GZIP_MAGIC, UNPACKED_AT_ONCE, Gunzip
 from adanalytics_client._base.effects import ResponseHead
-from adanalytics_client._json.rows import fold
+from adanalytics_client._base.spelling import fold
 
 _JSON_FORMATS = frozenset({"json", "jsonl", "ndjson", "jsonlines"})
 

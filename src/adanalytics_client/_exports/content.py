@@ -17,8 +17,9 @@ from typing import BinaryIO
 import msgspec
 
 from adanalytics_client._base.compression import GZIP_MAGIC, UNPACKED_AT_ONCE, DamagedBody, Gunzip
+from adanalytics_client._base.spelling import fold
 from adanalytics_client._json.exact import parse
-from adanalytics_client._json.rows import fold, stated_error
+from adanalytics_client._json.rows import stated_error
 from adanalytics_client.errors import DownloadError
 
 # https://parquet.apache.org/docs/file-format/

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from adanalytics_client._json.rows import fold
+from adanalytics_client._base.spelling import fold
 
 
 class Kind(Enum):

@@ -4,16 +4,11 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from adanalytics_client._base.spelling import fold
 from adanalytics_client._json.encoding import json_text
 from adanalytics_client._json.exact import Json
 from adanalytics_client._json.raw import RawRows
 from adanalytics_client.errors import ProtocolError
-
-
-def fold(name: str) -> str:
-    """Fold camelCase, snake_case and kebab-case to one spelling."""
-    return "".join(filter(str.isalnum, name.lower()))
-
 
 _MOST_LEVELS = 8
 _MOST_NAMES = 20

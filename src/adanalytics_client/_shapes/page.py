@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TypeVar
 
+from adanalytics_client._base.spelling import fold
 from adanalytics_client._json.encoding import json_text
 from adanalytics_client._json.exact import Json
 from adanalytics_client._json.raw import RawRows
-from adanalytics_client._json.rows import Found, fold
+from adanalytics_client._json.rows import Found
 
 T = TypeVar("T")
 
