@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from adanalytics_client._base.observer import RequestSent as RequestSent
     from adanalytics_client._base.observer import RetryPlanned as RetryPlanned
     from adanalytics_client._base.observer import WaitStarted as WaitStarted
-    from adanalytics_client._base.service import ServiceProfile as ServiceProfile
     from adanalytics_client._base.urls import Params as Params
     from adanalytics_client._call.config import OnLimit as OnLimit
     from adanalytics_client._call.lists import GroupBy as GroupBy
@@ -54,6 +53,7 @@ if TYPE_CHECKING:
     from adanalytics_client._outputs.open import Format as Format
     from adanalytics_client._quota.store import QuotaLog as QuotaLog
     from adanalytics_client._quota.window import QuotaState as QuotaState
+    from adanalytics_client._shapes.service import ServiceProfile as ServiceProfile
     from adanalytics_client.aclient import AsyncClient as AsyncClient
     from adanalytics_client.aevents import AsyncEventQuery as AsyncEventQuery
     from adanalytics_client.ajobs import AsyncExportJob as AsyncExportJob
@@ -91,7 +91,7 @@ _HOMES = {
         *("PageReceived", "PartialAnswer", "PullPlanned", "RequestDue", "RequestSent"),
         *("RetryPlanned", "WaitStarted"),
     ),
-    "_base.service": ("ServiceProfile",),
+    "_shapes.service": ("ServiceProfile",),
     "_base.urls": ("Params",),
     "_call.config": ("OnLimit",),
     "_call.lists": ("GroupBy",),

@@ -12,7 +12,6 @@ from typing import Any, Generic, Self, TypeVar
 from adanalytics_client._base.clock import Clock, SystemClock
 from adanalytics_client._base.logs import log_to_stderr
 from adanalytics_client._base.observer import Observer
-from adanalytics_client._base.service import ServiceProfile
 from adanalytics_client._base.urls import Address, BaseUrl
 from adanalytics_client._base.validation import check_observer, invalid
 from adanalytics_client._call.config import Config, GivenCredential, OnLimit
@@ -22,6 +21,7 @@ from adanalytics_client._io.http import AnyHttpClient, BaseDriver
 from adanalytics_client._io.proxies import Proxies
 from adanalytics_client._quota.store import QuotaLog, open_store
 from adanalytics_client._quota.window import QuotaState
+from adanalytics_client._shapes.service import ServiceProfile
 from adanalytics_client.errors import ConfigurationError
 
 Http = TypeVar("Http", bound=AnyHttpClient)

@@ -14,7 +14,7 @@ ARROWS: dict[str, set[str]] = {
     "_shapes": {"_base", "_json"},
     "_quota": {"_base"},
     "_io": {"_base"},
-    "_profiles": {"_base"},
+    "_profiles": {"_base", "_shapes"},
     "_call": {"_base", "_quota", "_json", "_shapes"},
     "_events": {"_base", "_call", "_json", "_shapes"},
     "_exports": {"_base", "_quota", "_call", "_events", "_json"},

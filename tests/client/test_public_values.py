@@ -104,7 +104,7 @@ VALUES: dict[str, Callable[[], Any]] = {
     "RetryPlanned": lambda: RetryPlanned("https://x.example/a", 1, 0.5, "why"),
     "RetryPolicy": lambda: RetryPolicy(attempts=2),
     "SeenEvents": lambda: SeenEvents(["a", "b"], most=5),
-    "ServiceProfile": lambda: ServiceProfile(rows_key="hits", zone="+05:30"),
+    "ServiceProfile": lambda: ServiceProfile("hits", fields={"revenue": "rev"}, time_field="t"),
     "Slice": lambda: DAY,
     "DateRange": lambda: DateRange(DAY.start, DAY.end, "day"),
     "Summary": lambda: Summary.model_validate({"rows": [TOMORROW], "totals": TOMORROW, "new": 1}),

@@ -199,11 +199,53 @@ def test_any_other_zone_is_refused(zone: Any) -> None:
             lambda: Client("http://localhost", api_key="k", service=cast("Any", "hits")),
             r"service='hits' is not valid\. Pass a ServiceProfile",
         ),
+        (
+            lambda: ServiceProfile(fields={"evnt_time": "ymdh"}),
+            r"fields: 'evnt_time' is not a documented field\. Did you mean 'event_time'\?",
+        ),
+        (
+            lambda: ServiceProfile(fields={"eventTime": "ymdh"}),
+            r"'eventTime' is not a documented field\. Did you mean 'event_time'\?",
+        ),
+        (
+            lambda: ServiceProfile(fields={"zzz": "ymdh"}),
+            r"'zzz' is not a documented field\. Choose from event_id, event_time, .*, requests",
+        ),
+        (
+            lambda: ServiceProfile(fields={"revenue": "rev", "cost": "rev"}),
+            r"fields: 'rev' is mapped to revenue and to cost\. Map it to one of them",
+        ),
+        (
+            lambda: ServiceProfile(fields={"revenue": "rev"}, time_field="rev"),
+            r"fields: 'rev' is mapped to event_time and to revenue\. Map it to one of them",
+        ),
+        (
+            lambda: ServiceProfile(fields={"event_time": "time"}, time_field="ymdh"),
+            r"time_field='ymdh' is not valid\. fields maps event_time to 'time': leave one out",
+        ),
+        (
+            lambda: ServiceProfile(fields={"revenue": ""}),
+            r"fields: the name for revenue is ''\. Pass the name that the service sends",
+        ),
+        (lambda: ServiceProfile(fields={"revenue": cast("Any", 5)}), "name for revenue is 5"),
+        (lambda: ServiceProfile(fields=cast("Any", ["a"])), r"fields=\['a'\] is not valid"),
+        (lambda: ServiceProfile(time_field=""), r"time_field='' is not valid\. Name the field"),
+        (lambda: ServiceProfile(time_field=cast("Any", 5)), "time_field is not a str but a int"),
     ],
 )
 def test_a_wrong_profile_is_refused(make: Callable[[], object], words: str) -> None:
     with pytest.raises(ConfigurationError, match=words):
         make()
+
+
+def test_the_fields_of_a_profile_are_its_own() -> None:
+    fields = {"event_time": "ymdh", "revenue": "rev", "requests": "usable_requests"}
+    profile = ServiceProfile(fields=fields, time_field="ymdh")
+    assert pickle.loads(pickle.dumps(profile)) == profile
+    assert hash(profile) == hash(ServiceProfile(fields=dict(fields), time_field="ymdh"))
+    assert profile != ServiceProfile(fields={"event_time": "ymdh"}, time_field="ymdh")
+    fields["revenue"] = "income"
+    assert profile.fields["revenue"] == "rev"
 
 
 def test_the_name_of_the_list_holds_for_events_and_summaries(
@@ -266,11 +308,12 @@ def test_a_settings_file_has_the_profile_of_the_service(
 ) -> None:
     from tests.stored_login import store_login
 
-    lines = 'partner = "acme"\n[profile.default.service]\nrows_key = "hits"\nzone = "+05:30"'
+    lines = 'partner = "acme"\n[profile.default.service]\nrows_key = "hits"\nzone = "+05:30"\n'
+    lines += 'time_field = "t"\nfields = { revenue = "rev" }'
     store_login(stand_in.url, "secret-key", lines=lines)
     with Client.from_profile() as client:
         service = client.connection.session.config.service
-    assert service == ServiceProfile("hits", "+05:30")
+    assert service == ServiceProfile("hits", "+05:30", {"revenue": "rev"}, "t")
     with Client.from_profile(service=LOCAL) as client:
         assert client.connection.session.config.service == LOCAL
     stand_in.script = _in_hour_3(say, "hits", {"event_id": "e"})
@@ -285,6 +328,10 @@ def test_a_settings_file_has_the_profile_of_the_service(
         ("rows = 'hits'", "[profile.default.service] in {file} has an unknown key 'rows'."),
         ("rows_key = 5", "[profile.default.service] in {file}: rows_key is not a string."),
         ("zone = 'Nowhere'", "[profile.default.service] in {file}: zone='Nowhere' is not valid."),
+        ("fields = 'a'", "[profile.default.service] in {file}: fields='a' is not valid."),
+        ("fields = { revenue = 5 }", "in {file}: fields: the name for revenue is 5."),
+        ("fields = { revenu = 'r' }", "in {file}: fields: 'revenu' is not a documented field."),
+        ("time_field = 5", "[profile.default.service] in {file}: time_field is not a string."),
         ("token = 'abcdef'", "[profile.default.service] in {file} holds a secret (token)."),
     ],
 )
@@ -325,3 +372,29 @@ def test_a_login_keeps_the_profile_of_the_service() -> None:
     assert _run(*words, "--zone", "UTC")[0] == 0
     with Client.from_profile() as client:
         assert client.connection.session.config.service == ServiceProfile("hits")
+    mapped = ("--map", "revenue=rev", "--map", "event_time=ymdh", "--time-field", "ymdh")
+    assert _run(*words, *mapped)[0] == 0
+    fields = {"revenue": "rev", "event_time": "ymdh"}
+    with Client.from_profile() as client:
+        service = client.connection.session.config.service
+    assert service == ServiceProfile("hits", fields=fields, time_field="ymdh")
+    # An option changes the fields that it names.
+    assert _run("--map", "revenue=income", *words, "--map", "cost=c=1")[0] == 0
+    with Client.from_profile() as client:
+        service = client.connection.session.config.service
+    assert service.fields == fields | {"revenue": "income", "cost": "c=1"}
+
+
+@pytest.mark.usefixtures("_own_settings")
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--map", "revenue"), "'revenue' is not FIELD=NAME, such as revenue=rev."),
+        (("--map", "revenu=rev"), "'revenu' is not a documented field. Did you mean 'revenue'?"),
+        (("--map", "revenue="), "the name for revenue is ''."),
+        (("--time-field", "a", "--map", "event_time=b"), "time_field='a' is not valid."),
+    ],
+)
+def test_a_wrong_field_of_the_command_line_is_refused(words: tuple[str, ...], message: str) -> None:
+    code, _, err = _run("dates", "--base-url", "http://127.0.0.1:1", "--partner", "p", *words)
+    assert (code, message in " ".join(err.split())) == (2, True), err

@@ -237,6 +237,16 @@ def _gather(context: click.Context, parameter: click.Parameter, value: object) -
         setattr(current_invocation(context), parameter.name, value)
 
 
+def _gather_fields(
+    context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]
+) -> None:
+    for pair in values:
+        part, mark, name = pair.partition("=")
+        if not mark:
+            raise click.BadParameter(f"'{pair}' is not FIELD=NAME, such as revenue=rev.")
+        current_invocation(context).fields[part] = name
+
+
 def completing(names: Sequence[str]) -> Callable[[click.Context, click.Parameter, str], list[str]]:
     """Return what completes a list of `names`, between which there are commas, for the shell."""
 
@@ -291,6 +301,18 @@ CONNECTION_OPTIONS = (
         ["--rows-key"],
         metavar="KEY",
         help="Name or path of the list of rows, such as hits or report.rows.",
+    ),
+    _run_option(
+        ["--map"],
+        metavar="FIELD=NAME",
+        multiple=True,
+        callback=_gather_fields,
+        help="The service's name of a documented field, such as revenue=rev; repeatable.",
+    ),
+    _run_option(
+        ["--time-field"],
+        metavar="NAME",
+        help="The service's name of the field with the time of an event, such as ymdh.",
     ),
     _run_option(
         ["--zone"],

@@ -30,6 +30,8 @@ class Invocation:
     base_url: str | None = None
     partner: str | None = None
     rows_key: str | None = None
+    fields: dict[str, str] = field(default_factory=dict)
+    time_field: str | None = None
     zone: str | None = None
     max_wait: float | None = None
     quiet: bool = False
@@ -50,9 +52,12 @@ class Invocation:
             "--base-url": self.base_url,
             "--partner": self.partner,
             "--rows-key": self.rows_key,
+            "--time-field": self.time_field,
             "--zone": self.zone,
         }
-        options = (word for name, of in given.items() if of for word in (name, of))
+        options = [word for name, value in given.items() if value for word in (name, value)]
+        for pair in self.fields.items():
+            options += ["--map", "=".join(pair)]
         return shlex.join(["adanalytics", *options, *words])
 
 

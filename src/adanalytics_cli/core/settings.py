@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from adanalytics_cli.core.errors import SettingsError
 from adanalytics_cli.core.files import replacing
@@ -114,8 +115,13 @@ def find_settings(
     profiles = profiles_of(environment)
     with _settings_errors():
         known = profiles.find(name.value if name else None, may_be_new=new_profile)
-        options = {"rows_key": invocation.rows_key, "zone": invocation.zone}
-        service = replace(known.service, **{key: text for key, text in options.items() if text})
+        options: dict[str, Any] = {
+            "rows_key": invocation.rows_key,
+            "fields": invocation.fields and {**known.service.fields, **invocation.fields},
+            "time_field": invocation.time_field,
+            "zone": invocation.zone,
+        }
+        service = replace(known.service, **{key: value for key, value in options.items() if value})
     chosen = name or Setting(DEFAULT_PROFILE, "by default")
 
     def find(variable: str, option: str, given: str | None, kept: str | None) -> Setting | None:

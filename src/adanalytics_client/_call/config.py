@@ -6,10 +6,10 @@ from hashlib import sha256
 from typing import Literal, get_args
 
 from adanalytics_client._base.secrets import Secret
-from adanalytics_client._base.service import ServiceProfile
 from adanalytics_client._base.urls import BaseUrl
 from adanalytics_client._base.validation import check_seconds, check_text, invalid, is_whole
 from adanalytics_client._call.retry import RetryPolicy
+from adanalytics_client._shapes.service import ServiceProfile
 from adanalytics_client.errors import ConfigurationError
 
 OnLimit = Literal["wait", "raise"]

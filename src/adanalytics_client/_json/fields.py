@@ -140,7 +140,8 @@ class FieldNames:
     def kind(self, name: str) -> Kind | None:
         """Return the kind of a field with a documented part, else None."""
         part = self.documented(name)
-        return EVENT_KINDS[part] if part else None
+        # The part may also be a column of a summary.
+        return EVENT_KINDS.get(part) or SUMMARY_KINDS[part] if part else None
 
 
 DOCUMENTED = FieldNames()

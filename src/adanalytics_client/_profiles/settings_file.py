@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from adanalytics_client._base.files import user_folder
-from adanalytics_client._base.service import ServiceProfile
+from adanalytics_client._shapes.service import ServiceProfile
 from adanalytics_client.errors import ConfigurationError
 
 DEFAULT_PROFILE = "default"
@@ -153,7 +153,8 @@ def _table_of(kind: type, table: object, where: str) -> Mapping[str, Any]:
             raise ConfigurationError(
                 f"{where} has an unknown key '{key}'.", remedy=f"Known keys: {', '.join(names)}."
             )
-        if key == "service":
+        # Tables, which their own kind checks.
+        if key in {"service", "fields"}:
             continue
         kinds: tuple[type, ...] = (int, float) if key == "max_wait" else (str,)
         several = key == "partner" and isinstance(value, list)

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, get_args
 
+from adanalytics_client import ServiceProfile
 from adanalytics_client._base.clock import SystemClock
 from adanalytics_client._base.dates import Day, Period, to_range
 from adanalytics_client._base.observer import Observer
-from adanalytics_client._base.service import ServiceProfile
 from adanalytics_client._base.urls import BaseUrl
 from adanalytics_client._base.validation import check_choice, import_extra, invalid, is_whole
 from adanalytics_client._events.check import Check
