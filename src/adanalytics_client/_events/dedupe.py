@@ -163,7 +163,8 @@ class Deduplicator:
         self._warned = True
         _LOG.warning(
             "seen=: no event of %s has an event_id that is text or a whole number, so none of them "
-            "can be left out. The first one has: %s.",
+            "can be left out. The first one has: %s. If one of these is the id, name it: "
+            'ServiceProfile(fields={"event_id": "..."}).',
             page.rows.source.page,
             ", ".join([*page.rows.first(1).rows()[0]][:_NAMES]) or "nothing",
         )

@@ -23,12 +23,9 @@ EventId = str | int
 """An id is text or a whole number; the number 1 and the text "1" are different ids."""
 
 _NO_IDS = frozenset({"", str(UUID(int=0))})
-# Of the reference server, of the ad server's log format (`ymdh`), and of Elasticsearch.
-_TIMES = frozenset({"eventtime", "eventdate", "ymdh", "timestamp"})
+# Beside `event_time`: of the ad server's log format (`ymdh`), and of Elasticsearch.
+_TIMES = frozenset({"eventdate", "ymdh", "timestamp"})
 _DIGEST = 8
-
-
-_NAMED = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 def is_id(value: object) -> TypeGuard[EventId]:
@@ -39,8 +36,8 @@ def is_id(value: object) -> TypeGuard[EventId]:
 
 def ids_of(rows: RawRows) -> list[EventId | None]:
     """Read the ids of events; None for an event without one."""
-    names = (name for text in rows.texts[:1] for name in _NAMED.decode(text))
-    decoder = _id_decoder(next((name for name in names if fold(name) == "eventid"), "event_id"))
+    name = rows.names.sent("event_id", rows.sample())
+    decoder = _id_decoder(name or rows.names.fields.get("event_id", "event_id"))
     ids = [event.id for event in map(decoder.decode, rows.texts)]
     # If all events have ids, none is checked singly: that would cost as much as reading them.
     if {*map(type, ids)} <= {str, int} and _NO_IDS.isdisjoint(ids):
@@ -56,12 +53,11 @@ def _id_decoder(name: str) -> msgspec.json.Decoder[Any]:
 
 
 def time_of(rows: RawRows) -> str | None:
-    """Return the first field of the first event that is known to hold its time, as JSON text."""
-    for text in rows.texts[:1]:
-        for name, value in _NAMED.decode(text).items():
-            if fold(name) in _TIMES:
-                return bytes(value).decode()
-    return None
+    """Return the field of the first event that is known to hold its time, as JSON text."""
+    sample = rows.sample()
+    name = rows.names.sent("event_time", sample)
+    name = name or next((name for name in sample if fold(name) in _TIMES), None)
+    return bytes(sample[name]).decode() if name else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """One page of events, from request to validated rows."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
@@ -26,6 +26,7 @@ from adanalytics_client._events.page import FetchedPage
 from adanalytics_client._events.paging import Cursor, following, page_count
 from adanalytics_client._events.plan import Slice
 from adanalytics_client._json.exact import Json
+from adanalytics_client._json.fields import FieldNames
 from adanalytics_client._json.raw import LEVELS, PageSource, RawRows, read_page
 from adanalytics_client._json.rows import Found, find_rows
 from adanalytics_client._shapes.page import Signals, signals, stated_shortfall, stated_warnings
@@ -47,15 +48,9 @@ _NO_PAGE = frozenset({_NOT_FOUND, 416})
 _REFUSED_PAGE = frozenset({400, 422})
 
 
-class _Place(msgspec.Struct):
-    # `ymdh` is the time in the log files of ad servers.
-    event_time: msgspec.Raw = msgspec.Raw()
-    ymdh: msgspec.Raw = msgspec.Raw()
-    event_date: msgspec.Raw = msgspec.Raw()
-    event_hour: msgspec.Raw = msgspec.Raw()
-
-
-_PLACE = msgspec.json.Decoder(_Place)
+# An epoch of seconds or milliseconds with 10 or 13 digits lies between 2001 and 2286.
+_EPOCH = re.compile(rb"(\d{10})(?:\d{3})?(?:\.\d+)?")
+_ISO = re.compile(rb'"(\d{4}-\d\d-\d\d[T ]\d\d[^"]*)"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,16 +178,18 @@ def _read(session: Session, answer: Answer[Json], cursor: Cursor) -> _Read:
                 remedy="Pull it again, and report it to the service.",
             )
         return _Read(RawRows(), Signals(), doubt="the answer had no body")
-    found = find_rows(answer.value, rows_key=session.config.service.rows_key)
+    service = session.config.service
+    found = find_rows(answer.value, rows_key=service.rows_key)
     says = signals(found, headers)
     rows = found.rows if isinstance(found.rows, RawRows) else RawRows()
+    rows = replace(rows, names=FieldNames(service.fields, service.time_field))
     return _Read(
         rows,
         says,
         found.around,
         found.error or stated_shortfall(found.around, headers),
         doubt="" if found.is_list else "the answer had no list",
-        other=_other_content(cursor, rows, says, session.config.service.tzinfo()),
+        other=_other_content(cursor, rows, says, service.tzinfo()),
     )
 
 
@@ -208,8 +205,8 @@ def _other_content(cursor: Cursor, rows: RawRows, says: Signals, zone: tzinfo) -
     if says.page not in {None, cursor.number}:
         return f"page {says.page}"
     slice_ = cursor.slice
-    for text in (*rows.texts[:1], *rows.texts[-1:]):
-        places = [*_places(_PLACE.decode(text), zone)]
+    for event in (rows, replace(rows, texts=rows.texts[-1:])):
+        places = [*_places(event.sample(), rows.names, zone)]
         if places and not any(_is_of(slice_, day, hour) for day, hour in places):
             day, hour = places[0]
             is_of_day = _is_of(slice_, day, None)
@@ -223,25 +220,35 @@ def _is_of(slice_: Slice, day: str | None, hour: int | None) -> bool:
     return slice_.hour in {None, hour} or hour is None
 
 
-def _places(place: _Place, zone: tzinfo) -> Iterator[tuple[str | None, int | None]]:
+def _places(
+    event: Mapping[str, msgspec.Raw], names: FieldNames, zone: tzinfo
+) -> Iterator[tuple[str | None, int | None]]:
     """Yield the day and hour of an event, as far as it states them.
 
     In a service whose hours are local, its time may be in UTC or local, and so may the day and hour
     beside it, so one of them that fits is enough.
     """
-    day, hour = _DAY.match(bytes(place.event_date)), _HOUR.fullmatch(bytes(place.event_hour))
+    date, clock, time = (
+        bytes(event.get(names.sent(part, event) or other, b""))
+        # `ymdh` is the time in the log files of ad servers.
+        for part, other in (("event_date", ""), ("event_hour", ""), ("event_time", "ymdh"))
+    )
+    day, hour = _DAY.match(date), _HOUR.fullmatch(clock)
     if day or hour:
         yield day and day[1].decode(), hour and int(hour[1])
         if zone is UTC:
             return
-    with suppress(ValueError, OverflowError):
-        text = bytes(place.event_time) or bytes(place.ymdh)
-        moment = datetime.fromisoformat(text.decode("ascii").strip('"'))
-        if moment.tzinfo is None:
-            yield f"{moment:%Y-%m-%d}", moment.hour
-            moment = moment.replace(tzinfo=UTC)
-        local = moment.astimezone(zone)
+    if epoch := _EPOCH.fullmatch(time):
+        local = datetime.fromtimestamp(int(epoch[1]), zone)
         yield f"{local:%Y-%m-%d}", local.hour
+    with suppress(ValueError, OverflowError):
+        if iso := _ISO.fullmatch(time):
+            moment = datetime.fromisoformat(iso[1].decode("ascii"))
+            if moment.tzinfo is None:
+                yield f"{moment:%Y-%m-%d}", moment.hour
+                moment = moment.replace(tzinfo=UTC)
+            local = moment.astimezone(zone)
+            yield f"{local:%Y-%m-%d}", local.hour
 
 
 def _refuse(session: Session, cursor: Cursor, other: str) -> Never:

@@ -16,6 +16,7 @@ from typing import AnyStr
 import msgspec
 
 from adanalytics_client._json.exact import Json, NotJson, parse, parse_text
+from adanalytics_client._json.fields import FieldNames
 from adanalytics_client.errors import ProtocolError
 
 LEVELS = 2
@@ -64,14 +65,20 @@ class RawRows:
         texts: the text of each event.
         source: their page.
         offset: index of the first event on its page.
+        names: the names by which the service sends documented fields.
     """
 
     texts: Sequence[msgspec.Raw] = field(default=(), repr=False)
     source: PageSource = PageSource()
     offset: int = 0
+    names: FieldNames = field(default_factory=FieldNames, repr=False)
 
     def __len__(self) -> int:
         return len(self.texts)
+
+    def sample(self) -> dict[str, msgspec.Raw]:
+        """Return the fields of the first event, as text; none if there is no event."""
+        return _MEMBERS.decode(self.texts[0]) if self.texts else {}
 
     def first(self, most: int | None) -> "RawRows":
         """Return the first `most` events, or all of them."""
