@@ -21,7 +21,6 @@ from adanalytics_client._json.columns import Columns, count_events
 from adanalytics_client._json.encoding import csv_cells, json_text, utf8
 from adanalytics_client._json.raw import read_page
 from adanalytics_client._json.rows import kind_of, stated_error
-from adanalytics_client.dataset.hours.totals import Totals
 from adanalytics_client.dataset.records.layout import Hour
 from adanalytics_client.dataset.records.manifest import Identity, seal, unseal
 
@@ -69,14 +68,6 @@ FAILED = [{"errors": [{"message": "shard down"}, "slow"], "events": []}]
             "data/date=2026-03-01/hour=13/part-0.parquet",
         ),
         (lambda: unseal(seal({"rows": 3}), dict[str, int]), {"rows": 3}),
-        (
-            lambda: Totals.sum([Totals({"a": 2}, revenue=Decimal("0.5")), Totals({"a": 1})]),
-            Totals({"a": 3}, revenue=Decimal("0.5")),
-        ),
-        (
-            lambda: Totals({"a": 2}).difference({"a": 3, "b": 0, "revenue": Decimal(1)}),
-            "a 2 instead of 3, and 1 more",
-        ),
     ],
 )
 def test_small_functions(result: Callable[[], object], expected: object) -> None:

@@ -10,22 +10,23 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 
-from adanalytics_client._base.quantities import counted
-from adanalytics_client.dataset.hours.totals import Totals, events_in
+from adanalytics_client._json.fields import FieldNames
+from adanalytics_client.dataset.hours.compare import DayComparison, compare_day
 from adanalytics_client.dataset.pull.fetch import Pulled
 from adanalytics_client.dataset.pull.spool import Spool
 from adanalytics_client.dataset.records.contents import Contents
 from adanalytics_client.dataset.records.layout import Hour, hours_of
 from adanalytics_client.dataset.records.manifest import UNCONFIRMED, DayRecord, FinishedHour
 from adanalytics_client.dataset.report import FailedQuery
-from adanalytics_client.dataset.service import DayState, ServiceDays
+from adanalytics_client.dataset.service import ServiceDays
 from adanalytics_client.errors import ProtocolError
 
 
 class Staging:
     """Takes the results of queries, and commits their hours.
 
-    `committed` receives each committed hour and its number of events.
+    `committed` receives each committed hour and its number of events. `names` are the names by
+    which the service sends the documented fields.
 
     Attributes:
         wanted: the hours that were expected so far.
@@ -35,7 +36,11 @@ class Staging:
     """
 
     def __init__(
-        self, contents: Contents, service: ServiceDays, committed: dict[Hour, int]
+        self,
+        contents: Contents,
+        service: ServiceDays,
+        committed: dict[Hour, int],
+        names: FieldNames | None = None,
     ) -> None:
         self.wanted: set[Hour] = set()
         self.uncounted: dict[date, int] = {}
@@ -43,6 +48,7 @@ class Staging:
         self._contents = contents
         self._service = service
         self._committed = committed
+        self._names = names
         # The number of expected hours of each day that have not arrived.
         self._outstanding: Counter[date] = Counter()
         # Hours that wait for the rest of their day, because they replace held events.
@@ -95,9 +101,9 @@ class Staging:
         self.uncounted.pop(day, None)
         self.differing.pop(day, None)
         self._miscounted.discard(day)
-        state, record = self._service.state(day), self._complete_record(day)
+        record = self._complete_record(day)
         if record.is_settled:
-            difference = _difference_of(record.totals, record.rows, state)
+            difference = self._comparison(record).difference
         else:
             # The summary of a day that is not over is older than the responses to come: it may
             # state fewer events than there are. Hours that have not started may have some, too.
@@ -167,10 +173,12 @@ class Staging:
 
     def _contradicted_hours(self, day: date) -> list[Hour]:
         """List the hours without events, if the day has fewer events than the summary states."""
-        record, stated = self._complete_record(day), events_in(self._service.state(day).figures)
-        found = events_in(record.totals.counts) if record.totals else record.rows
+        record = self._complete_record(day)
         empty = [hour for hour, of in record.by_hour.items() if not of.rows]
-        return empty if found < stated else []
+        return empty if self._comparison(record).lacks_events else []
+
+    def _comparison(self, record: DayRecord) -> DayComparison:
+        return compare_day(record.totals, self._service.state(record.day).figures, self._names)
 
     def _complete_record(self, day: date) -> DayRecord:
         """Return the record that a day would have with its staged hours committed."""
@@ -194,12 +202,3 @@ class Staging:
             self._contents.mark(hours_of(day), UNCONFIRMED)
             message = f"The events of {day} do not agree with the service: {difference}."
             yield FailedQuery(str(day), tuple(rejected), ProtocolError.__name__, message)
-
-
-def _difference_of(totals: Totals | None, rows: int, state: DayState) -> str:
-    """Describe how the events of a day differ from its summary; empty when they agree."""
-    if totals is not None:
-        return totals.difference(state.figures)
-    # The events lack the fields that the summary counts, but their number is a lower bound.
-    stated = events_in(state.figures)
-    return f"{counted(rows, 'event')} instead of {stated:,}" if rows < stated else ""

@@ -15,9 +15,11 @@ import pyarrow.compute as pc
 from adanalytics_client._base.dates import days_between
 from adanalytics_client._base.observer import HoursVerified, Observer, notify
 from adanalytics_client._base.quantities import counted
-from adanalytics_client.dataset.hours.events import EventTables, Ids, Table, is_of_hour, totals_of
+from adanalytics_client.dataset.hours.compare import compare_day
+from adanalytics_client.dataset.hours.events import EventTables, Ids, Table, is_of_hour
 from adanalytics_client.dataset.hours.files import checksum, read_part
 from adanalytics_client.dataset.hours.sort import HourPartition, Partition, split_by_id
+from adanalytics_client.dataset.hours.sums import totals_of
 from adanalytics_client.dataset.hours.totals import Totals
 from adanalytics_client.dataset.planning import DAYS_PER_EXPORT
 from adanalytics_client.dataset.pull.spool import list_started
@@ -129,7 +131,7 @@ class Verification:
                     rows += table.num_rows
                     zone = self.contents.identity.zone
                     strange += not is_of_hour(table, hour, self._names, zone)
-                    totals = Totals.sum([totals, totals_of(table)])
+                    totals = Totals.sum([totals, totals_of(table, self._names)])
             except (ProtocolError, OSError, ValueError) as error:
                 self._totals[hour.day] = None
                 yield f"its file cannot be read: {error}"
@@ -165,7 +167,7 @@ class Verification:
             record, totals = self._manifest.day(day), self._totals.get(day)
             if self._is_expected(record, day in begun):
                 yield from self._missing(record)
-            if record.is_settled and totals and (wrong := totals.difference(state.figures)):
+            if record.is_settled and (wrong := compare_day(totals, state.figures).difference):
                 what = f"its totals differ from the summary: {wrong}"
                 agreed = all(of.fingerprint == state.fingerprint for of in record.hours.values())
                 yield Problem(day, what, remedy="repull" if agreed else "sync")

@@ -3,7 +3,6 @@
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from csv import reader
-from decimal import Decimal
 from functools import partial
 from gzip import GzipFile
 from io import BufferedIOBase
@@ -19,12 +18,11 @@ from pyarrow import csv
 
 from adanalytics_client._base.compression import GZIP_MAGIC
 from adanalytics_client._json.encoding import json_text, utf8
-from adanalytics_client._json.fields import COLUMN_OF_TYPE, DOCUMENTED, FieldNames, Kind
+from adanalytics_client._json.fields import DOCUMENTED, FieldNames, Kind
 from adanalytics_client._json.types import Types
 from adanalytics_client._outputs.arrow.batches import ArrowRows
 from adanalytics_client._outputs.arrow.conversion import as_text
 from adanalytics_client.dataset.hours.sections import PARQUET, Section, beginning_of, group_begins
-from adanalytics_client.dataset.hours.totals import Totals
 from adanalytics_client.dataset.records.layout import Hour
 from adanalytics_client.errors import ProtocolError
 
@@ -188,21 +186,6 @@ def _header(file: BinaryIO | BufferedIOBase) -> list[str]:
 
 def _unreadable(problem: object) -> ProtocolError:
     return ProtocolError(f"The file of events cannot be read: {problem}")
-
-
-def totals_of(table: Table) -> Totals | None:
-    """Add up the events that are not filtered; None if any event lacks its type or filter flag."""
-    columns = ["event_type", "is_filtered", "revenue", "cost"]
-    if not {*columns} <= {*table.column_names}:
-        return None
-    if table.num_rows and _has_nulls(table, "event_type", "is_filtered"):
-        return None
-    counted = table.select(["event_type", "revenue", "cost"])
-    counted = counted.filter(pc.invert(table["is_filtered"]))
-    pairs = pc.value_counts(counted["event_type"]).to_pylist()
-    counts = {COLUMN_OF_TYPE.get(each["values"], "other"): each["counts"] for each in pairs}
-    revenue, cost = (pc.sum(counted[name]).as_py() or Decimal(0) for name in ("revenue", "cost"))
-    return Totals(counts, revenue, cost)
 
 
 def is_of_hour(table: Table, hour: Hour, names: FieldNames, zone: str) -> bool:

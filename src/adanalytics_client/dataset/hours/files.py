@@ -15,15 +15,9 @@ import pyarrow.parquet as pq
 
 from adanalytics_client._json.fields import FieldNames
 from adanalytics_client._json.types import join_columns
-from adanalytics_client.dataset.hours.events import (
-    TEXT,
-    EventTables,
-    Ids,
-    Table,
-    to_jsonl,
-    totals_of,
-)
+from adanalytics_client.dataset.hours.events import TEXT, EventTables, Ids, Table, to_jsonl
 from adanalytics_client.dataset.hours.sort import HourPartition, HourUnknown
+from adanalytics_client.dataset.hours.sums import totals_of
 from adanalytics_client.dataset.hours.totals import Totals
 from adanalytics_client.dataset.planning import Query
 from adanalytics_client.dataset.records.layout import Hour, PartFormat
@@ -60,7 +54,7 @@ def write_hour(
             for table in events:
                 rows += table.num_rows
                 ids.add(table)
-                totals = Totals.sum([totals, totals_of(table)])
+                totals = Totals.sum([totals, totals_of(table, tables.names)])
                 yield table
 
         filled = (tables.widened(table) for table in events if table.num_rows)

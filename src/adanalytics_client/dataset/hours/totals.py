@@ -1,64 +1,117 @@
-"""Counts and money of events, as a summary states them: to compare a dataset with the service."""
+"""Counts and sums of events, and the figures of a summary with which they are compared."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal
+from decimal import Context, Decimal, Inexact
 from typing import Any
 
 from adanalytics_client._json.columns import count_events
-from adanalytics_client._json.fields import COLUMN_OF_TYPE
+from adanalytics_client._json.encoding import digits
+from adanalytics_client._json.fields import COLUMN_OF_TYPE, EVENT_KINDS, GROUP_KINDS, Kind
+from adanalytics_client._json.rows import fold
 
-Figures = Mapping[str, int | Decimal]
-"""Counts and money by the name of their summary column."""
+Figure = int | Decimal
+"""A count, or an exact amount."""
+
+Figures = Mapping[str, Figure]
+"""Counts and amounts by the name of their summary column."""
+
+OTHER = "other"
+"""The key of events whose type is not a documented one, among the counts by type."""
+
+# Enough for the sum of a billion amounts of 38 digits, wherever their points are.
+EXACT = Context(prec=200, traps=[Inexact])
 
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Event counts by summary column, and exact sums of money; filtered events are left out."""
+    """The figures of events, without those that are known to be filtered.
 
+    Attributes:
+        events: the number of these events.
+        counts: their number by type, under the name of the summary column that counts the type;
+            an event without a type is in none.
+        sums: the exact sum of each field that has numbers, by the service's name of the field; None
+            if it also has other values. An event without the field adds nothing.
+        unflagged: how many of these events do not state whether they are filtered.
+    """
+
+    events: int = 0
     counts: Mapping[str, int] = field(default_factory=dict)
-    revenue: Decimal = Decimal(0)
-    cost: Decimal = Decimal(0)
+    sums: Mapping[str, Figure | None] = field(default_factory=dict)
+    unflagged: int = 0
 
     @classmethod
     def sum(cls, parts: "Iterable[Totals | None]") -> "Totals | None":
         """Return the sum of all parts, or None if one of them is unknown."""
-        counts, revenue, cost = Counter[str](), Decimal(0), Decimal(0)
+        events, unflagged, counts, sums = 0, 0, Counter[str](), dict[str, Figure | None]()
         for part in parts:
             if part is None:
                 return None
+            events += part.events
+            unflagged += part.unflagged
             counts.update(part.counts)
-            revenue += part.revenue
-            cost += part.cost
-        return cls(dict(counts), revenue, cost)
-
-    def difference(self, stated: Figures) -> str:
-        """Describe how these totals differ from the stated figures; return "" if they agree."""
-        mine = {**self.counts, "revenue": self.revenue, "cost": self.cost}
-        differing = [
-            f"{name} {mine.get(name, 0)} instead of {figure}"
-            for name, figure in stated.items()
-            if mine.get(name, 0) != figure
-        ]
-        more = f", and {len(differing) - 1} more" if len(differing) > 1 else ""
-        return f"{differing[0]}{more}" if differing else ""
+            for name, value in part.sums.items():
+                sums[name] = _added(sums.get(name, 0), value)
+        return cls(events, dict(counts), sums, unflagged)
 
 
-NOTHING: Figures = {
-    **dict.fromkeys(COLUMN_OF_TYPE.values(), 0),
-    "revenue": Decimal(0),
-    "cost": Decimal(0),
-}
+def _added(one: Figure | None, other: Figure | None) -> Figure | None:
+    if one is None or other is None:
+        return None
+    if isinstance(one, int) and isinstance(other, int):
+        return one + other
+    return EXACT.add(Decimal(one), Decimal(other))
+
+
+def figure_text(figure: Figure) -> str:
+    """Write a figure for people, without the zeros at the end of a fraction.
+
+    Examples:
+        >>> figure_text(11940), figure_text(Decimal("146.020000000"))
+        ('11,940', '146.02')
+    """
+    if isinstance(figure, int):
+        return f"{figure:,}"
+    text = digits(figure)
+    return text.rstrip("0").rstrip(".") if "." in text and "E" not in text else text
+
+
+ADDITIVE = (*COLUMN_OF_TYPE.values(), "revenue", "cost")
+"""The documented columns of a summary that add up what events state."""
+
+NOTHING: Figures = dict.fromkeys(ADDITIVE, 0)
 """The figures of a day without events."""
+
+_NUMBER = re.compile(r"-?\d{1,40}(\.\d{1,40})?", re.ASCII)
+# Columns that name a group, and fields that identify something: a sum of them means nothing.
+_NO_FIGURES = {
+    *map(fold, GROUP_KINDS),
+    *(fold(name) for name, kind in EVENT_KINDS.items() if kind is not Kind.AMOUNT),
+}
 
 
 def stated_figures(row: Mapping[str, Any]) -> Figures:
-    """Pick the figures that a summary row states, without missing or malformed columns."""
+    """Pick the counts and amounts that a summary row states, by the names that it uses."""
+    return {
+        name: figure
+        for name, value in row.items()
+        if fold(name) not in _NO_FIGURES
+        and not fold(name).endswith("id")
+        and (figure := _figure(value)) is not None
+    }
+
+
+def _figure(value: object) -> Figure | None:
+    # Some databases send whole numbers of 64 bits as text.
+    if isinstance(value, str) and _NUMBER.fullmatch(value):
+        return Decimal(value) if "." in value else int(value)
     # Not isinstance: a flag is an int, too.
-    counts = {name: row[name] for name in COLUMN_OF_TYPE.values() if type(row.get(name)) is int}
-    money = {name: row[name] for name in ("revenue", "cost") if isinstance(row.get(name), Decimal)}
-    return {**counts, **money}
+    if type(value) is int:
+        return value
+    return value if isinstance(value, Decimal) and value.is_finite() else None
 
 
 def events_in(figures: Figures) -> int:

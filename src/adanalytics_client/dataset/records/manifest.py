@@ -22,9 +22,12 @@ from adanalytics_client.dataset.records.layout import (
     hours_of,
 )
 from adanalytics_client.dataset.storage.local import Store
-from adanalytics_client.errors import DatasetDamaged
+from adanalytics_client.errors import DatasetDamaged, DatasetError
 
 T = TypeVar("T")
+
+LAYOUT = 2
+"""The version of the records; another version has others."""
 
 UNCONFIRMED = ""
 """The fingerprint of an hour whose day was not yet compared with the summary."""
@@ -83,7 +86,7 @@ class Identity:
     partner: str
     origin: str
     form: PartFormat
-    layout: int = 1
+    layout: int = LAYOUT
     table: TableFormat | None = None
     zone: str = "UTC"
     fields: Mapping[str, str] = field(default_factory=dict, hash=False)
@@ -105,13 +108,19 @@ class Identity:
         if content is None:
             return None
         try:
-            return unseal(content, cls)
+            identity = unseal(content, cls)
         except Damaged as error:
             raise DatasetDamaged(
                 f"{store.place}/{IDENTITY} is damaged: {error}.",
                 remedy="Delete this one file; a sync of its format and table writes it again and "
                 "keeps the data.",
             ) from None
+        if identity.layout != LAYOUT:
+            raise DatasetError(
+                f"{store.place} was made by another version of this package.",
+                remedy="Make a new dataset with a sync, or use the other version.",
+            )
+        return identity
 
     def part_name(self, hour: Hour, record: "HourRecord | None") -> str:
         """Return an hour's file name, which depends on the content if the dataset has a table."""
@@ -122,7 +131,7 @@ class Identity:
         return f"{self.form}+{self.table}" if self.table else self.form
 
 
-class HourRecord(msgspec.Struct, frozen=True, rename={"totals": "tally"}):
+class HourRecord(msgspec.Struct, frozen=True):
     """A committed hour.
 
     Attributes:
@@ -132,8 +141,7 @@ class HourRecord(msgspec.Struct, frozen=True, rename={"totals": "tally"}):
         asked_at: the moment before its first page was requested, in the time zone of the service.
         fingerprint: the fingerprint of the summary row that its day agrees with; see `UNCONFIRMED`.
         types: the number of the types of its file's columns; see `schema`.
-        totals: its counts and money; None if its events lack the fields to count them. In the
-            stored records, this field is named `tally`.
+        totals: its counts and sums; None if they are not known.
     """
 
     rows: int
@@ -185,7 +193,7 @@ class DayRecord:
 
     @property
     def totals(self) -> Totals | None:
-        """The counts and money of all its hours; None if some are not known."""
+        """The counts and sums of all its hours; None if some are not known."""
         return Totals.sum(record.totals for record in self.hours.values())
 
     @property

@@ -1,0 +1,237 @@
+"""Compare the events of a day with the figures that a summary states of it; no I/O.
+
+A figure is a column of the summary. What the events say of it is the number of events of its type,
+where they have types, or else the sum of the field with its name. `sync` and `verify` both compare
+here, so what one refuses the other does not accept.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from decimal import Decimal
+
+from adanalytics_client._base.quantities import counted
+from adanalytics_client._json.fields import COLUMN_OF_TYPE, SUMMARY_KINDS, FieldNames
+from adanalytics_client._json.rows import fold
+from adanalytics_client.dataset.hours.totals import (
+    ADDITIVE,
+    EXACT,
+    OTHER,
+    Figure,
+    Figures,
+    Totals,
+    figure_text,
+)
+
+_BY_FOLD = {fold(name): name for name in ADDITIVE}
+# Quotients and differences of other columns.
+_DERIVED = {*map(fold, SUMMARY_KINDS)}.difference(_BY_FOLD)
+# The shortest text of a float has up to 17 digits, and the last two of a sum are noise.
+_FLOAT_DIGITS = 16
+_MONEY_DIGITS = 9
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedFigure:
+    """A figure that was compared with the service.
+
+    Attributes:
+        name: the column of the summary, or `total` for the service's own count of events.
+        digits: to how many decimal places, where the service states fewer than the events have;
+            None for an exact comparison.
+
+    Examples:
+        >>> print(ComparedFigure("revenue", digits=2))
+        revenue (to 2 digits)
+    """
+
+    name: str
+    digits: int | None = None
+
+    def __str__(self) -> str:
+        if self.digits is None:
+            return self.name
+        return f"{self.name} (to {self.digits} digit{'' if self.digits == 1 else 's'})"
+
+
+@dataclass(frozen=True, slots=True)
+class UncomparedFigure:
+    """A figure that could not be compared with the service.
+
+    Examples:
+        >>> print(UncomparedFigure("requests", "no event field sums to it"))
+        requests, no event field sums to it
+    """
+
+    name: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.name}, {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class DayComparison:
+    """The result of comparing a day, by the columns of the summary.
+
+    Attributes:
+        equal: the figures that agree, each with the decimal places as in `ComparedFigure`.
+        differing: what the events say, and what the summary states.
+        uncompared: why a figure could not be compared.
+    """
+
+    equal: Mapping[str, int | None] = field(default_factory=dict)
+    differing: Mapping[str, tuple[Figure, Figure]] = field(default_factory=dict)
+    uncompared: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def difference(self) -> str:
+        """The first figures that differ, in words; empty if none does."""
+        texts = [
+            f"{name} {figure_text(mine)} instead of {figure_text(stated)}"
+            for name, (mine, stated) in self.differing.items()
+        ]
+        more = f", and {len(texts) - 1} more" if len(texts) > 1 else ""
+        return f"{texts[0]}{more}" if texts else ""
+
+    @property
+    def lacks_events(self) -> bool:
+        """Whether the summary states more than the events say."""
+        return any(mine < stated for mine, stated in self.differing.values())
+
+
+def compare_day(
+    totals: Totals | None, figures: Figures, names: FieldNames | None = None
+) -> DayComparison:
+    """Compare the totals of a day with the figures of its row in the summary.
+
+    A figure differs only where nothing else can explain it. A summary leaves out filtered events,
+    so it may state less than events that do not state whether they are filtered. A column that is
+    not documented may be anything, such as an average.
+
+    Args:
+        totals: the totals; None if they are not known.
+        figures: the counts and amounts of the row.
+        names: the names by which the service sends the documented fields.
+    """
+    equal, differing = dict[str, int | None](), dict[str, tuple[Figure, Figure]]()
+    uncompared = dict[str, str]()
+    for name, stated in figures.items():
+        if fold(name) in _DERIVED:
+            continue
+        if totals is None:
+            uncompared[name] = "the totals of the events are not known"
+            continue
+        readings = [*_readings(name, totals, names or FieldNames())]
+        agreed = next((each for each in readings if _is_equal(each.figure, stated)), None)
+        if agreed:
+            is_exact = agreed.figure == stated
+            equal[name] = None if is_exact else _places(stated)
+        elif not readings:
+            # Zero needs no field.
+            if stated:
+                uncompared[name] = _NO_FIELD
+        elif doubt := readings[0].doubt(stated):
+            uncompared[name] = doubt
+        else:
+            differing[name] = (readings[0].figure or 0, stated)
+    return DayComparison(equal, differing, uncompared)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What the events say of a figure; None if their field has other values, too.
+
+    Attributes:
+        more: how many further events the summary may count.
+        unflagged: how many of the events the summary may leave out.
+        is_sure: whether the field is known to be the one that the summary adds up.
+    """
+
+    figure: Figure | None
+    more: int = 0
+    unflagged: int = 0
+    is_sure: bool = True
+
+    def doubt(self, stated: Figure) -> str:
+        """Return why the summary may be right if it states another figure; empty if it is not."""
+        if self.figure is None:
+            return "some values of its field are no numbers"
+        if not self.is_sure:
+            return _NO_FIELD
+        if self.figure < stated <= self.figure + self.more:
+            return f"{counted(self.more, 'event')} may be of its type"
+        if self.figure > stated and self.unflagged:
+            return (
+                f"{figure_text(self.figure)} in the events, {figure_text(stated)} in the summary, "
+                f"and {counted(self.unflagged, 'event')} may be filtered ones"
+            )
+        return ""
+
+
+_NO_FIELD = "no event field sums to it"
+
+
+def _readings(name: str, totals: Totals, names: FieldNames) -> Iterator[_Reading]:
+    """Yield what the events say of a column of the summary: by their type, and by their field."""
+    documented = _BY_FOLD.get(fold(name))
+    is_sure = documented is not None or name in names.fields or names.documented(name) in ADDITIVE
+    typed = sum(totals.counts.values())
+    if documented in COLUMN_OF_TYPE.values() and typed:
+        more = totals.events - typed + totals.counts.get(OTHER, 0)
+        yield _Reading(totals.counts.get(documented or "", 0), more, totals.unflagged)
+    is_own = name in names.fields or name in totals.sums
+    field_name = names.sent(name if is_own else documented or name, totals.sums)
+    if field_name is not None:
+        yield _Reading(totals.sums[field_name], 0, totals.unflagged, is_sure)
+    elif is_sure and not totals.events:
+        yield _Reading(0)
+
+
+def _is_equal(mine: Figure | None, stated: Figure) -> bool:
+    """Return whether two figures are equal at the precision of the one that the service states."""
+    if mine is None:
+        return False
+    difference = abs(EXACT.subtract(Decimal(mine), Decimal(stated)))
+    # Half a unit of the last digit: some services round half up, and others half to even.
+    return difference * 2 <= Decimal(1).scaleb(-_places(stated))
+
+
+def _places(stated: Figure) -> int:
+    """Return how many decimal places of a figure count."""
+    if isinstance(stated, int):
+        return 0
+    _, coefficient, exponent = stated.as_tuple()
+    places = max(0, -int(exponent))
+    is_float = len(coefficient) >= _FLOAT_DIGITS and places > _MONEY_DIGITS
+    return _MONEY_DIGITS if is_float else places
+
+
+def merge(
+    days: Mapping[date, DayComparison],
+) -> tuple[list[ComparedFigure], list[UncomparedFigure]]:
+    """List the figures that were compared on any of the days, and those that were not on some."""
+    places, reasons = dict[str, list[int | None]](), dict[str, dict[date, str]]()
+    for day, comparison in days.items():
+        for name, digits in comparison.equal.items():
+            places.setdefault(name, []).append(digits)
+        for name in comparison.differing:
+            places.setdefault(name, []).append(None)
+        for name, reason in comparison.uncompared.items():
+            reasons.setdefault(name, {})[day] = reason
+    compared = [
+        ComparedFigure(name, min((each for each in of if each is not None), default=None))
+        for name, of in places.items()
+    ]
+    return compared, [
+        UncomparedFigure(name, _reason(of, everywhere=len(of) == len(days)))
+        for name, of in reasons.items()
+    ]
+
+
+def _reason(by_day: Mapping[date, str], *, everywhere: bool) -> str:
+    first, reason = next(iter(by_day.items()))
+    if everywhere and len({*by_day.values()}) == 1:
+        return reason
+    more = f" and {counted(len(by_day) - 1, 'more day')}" if len(by_day) > 1 else ""
+    return f"on {first}{more}: {reason}"

@@ -1,0 +1,71 @@
+"""Add up the events of an Arrow table, whatever its columns are."""
+
+from collections import Counter
+from collections.abc import Iterator
+from decimal import Decimal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from adanalytics_client._json.fields import COLUMN_OF_TYPE, EVENT_KINDS, FieldNames, Kind
+from adanalytics_client._json.rows import fold
+from adanalytics_client.dataset.hours.events import TEXT, Table
+from adanalytics_client.dataset.hours.totals import OTHER, Figure, Totals
+
+MOST_SUMS = 200
+"""The most fields of an event that are added up, because each hour keeps its sums."""
+
+_COLUMN_OF_TYPE = {fold(name): column for name, column in COLUMN_OF_TYPE.items()}
+_MOST_INTEGER, _MOST_DIGITS = 2**63 - 1, 10**37
+
+
+def totals_of(table: Table, names: FieldNames | None = None) -> Totals:
+    """Add up the events of a `pyarrow.Table` that are not filtered.
+
+    Args:
+        table: events with any columns.
+        names: the names by which the service sends the documented fields.
+    """
+    names, unflagged, counts = names or FieldNames(), table.num_rows, Counter[str]()
+    summed = [*_summed(table.schema, names)]
+    of_type, flag = (names.sent(part, table.column_names) for part in ("event_type", "is_filtered"))
+    if flag is not None and pa.types.is_boolean(table[flag].type):
+        flags = table[flag]
+        unflagged = flags.null_count
+        # Only what is added up: the other columns are most of a table.
+        table = table.select([*summed, *([of_type] if of_type else [])])
+        table = table.filter(pc.invert(pc.fill_null(flags, fill_value=False)))
+    if of_type is not None:
+        for pair in pc.value_counts(table[of_type]).to_pylist():
+            if pair["values"] is not None:
+                column = _COLUMN_OF_TYPE.get(fold(str(pair["values"])), OTHER)
+                counts[column] += pair["counts"]
+    sums = {name: _sum(table[name]) for name in summed}
+    return Totals(table.num_rows, dict(counts), sums, unflagged)
+
+
+def _summed(schema: "pa.Schema", names: FieldNames) -> Iterator[str]:
+    """Yield the columns that a summary may add up: not what identifies or describes an event."""
+    count = 0
+    for column in schema:
+        kind = EVENT_KINDS.get(names.documented(column.name) or "", Kind.AMOUNT)
+        is_empty = pa.types.is_null(column.type)
+        if kind is Kind.AMOUNT and not is_empty and column.name != TEXT and count < MOST_SUMS:
+            count += 1
+            yield column.name
+
+
+def _sum(column: "pa.ChunkedArray") -> Figure | None:
+    """Return the exact sum of a column; None if it has other values than numbers."""
+    is_integer, is_decimal = pa.types.is_integer(column.type), pa.types.is_decimal(column.type)
+    if not (is_integer or is_decimal):
+        return None
+    bounds = [each for each in pc.min_max(column).as_py().values() if each is not None]
+    # Arrow's sums do not tell when they overflow.
+    most = max(map(abs, bounds), default=0) * len(column)
+    if is_integer and most > _MOST_INTEGER:
+        column = column.cast(pa.decimal128(38, 0))
+    elif is_decimal and most * 10**column.type.scale > _MOST_DIGITS:
+        column = column.cast(pa.decimal256(76, column.type.scale))
+    total = pc.sum(column).as_py() or 0
+    return int(total) if is_integer else Decimal(total)
