@@ -15,7 +15,7 @@ cases:
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from typing import Literal
 
@@ -25,6 +25,7 @@ from adanalytics_client._base.quantities import counted
 from adanalytics_client._call.lists import dates
 from adanalytics_client._call.session import Session
 from adanalytics_client._events.counts import (
+    NoCount,
     NotCounted,
     first_open_day,
     request_counts,
@@ -265,6 +266,8 @@ def compare(session: Session, pull: Comparison) -> Operation[tuple[Span, ...]]:
                 differing = yield from _compare_range(session, pull)
             else:
                 yield from _compare_hour(session, pull, pull.hour)
+        except NoCount:
+            yield from _compare_with_summary(session, pull)
         except NotCounted as error:
             if pull.refusal is not None:
                 raise pull.refusal from None
@@ -274,12 +277,21 @@ def compare(session: Session, pull: Comparison) -> Operation[tuple[Span, ...]]:
     return differing
 
 
-def compare_days(session: Session, days: Mapping[date, int]) -> Operation[dict[date, str]]:
-    """Compare the events of some days, between which no other day has any, with their count.
+@dataclass(frozen=True, slots=True)
+class CountedDays:
+    """The result of comparing days with the service's own count.
 
-    Returns:
-        How each day that differs does so, in words.
+    Attributes:
+        differing: how each day that differs does so, in words.
+        uncounted: why the count of a day is not known, in words.
     """
+
+    differing: Mapping[date, str] = field(default_factory=dict)
+    uncounted: Mapping[date, str] = field(default_factory=dict)
+
+
+def compare_days(session: Session, days: Mapping[date, int]) -> Operation[CountedDays]:
+    """Compare the events of some days, between which no other day has any, with their count."""
     spans = tuple(Span(day, day, events, ()) for day, events in sorted(days.items()))
     first, last = spans[0], spans[-1]
     events = sum(span.events for span in spans)
@@ -287,13 +299,20 @@ def compare_days(session: Session, days: Mapping[date, int]) -> Operation[dict[d
     last_day = max(held, default=None)
     pull = Comparison(first.start, last.end, events, spans, True, last_day=last_day)
     try:
-        differing = yield from compare(session, pull)
+        differing = yield from _compare_range(session, pull)
+        if not events and not differing:
+            yield from _look_for_days(session, pull)
+    except NotCounted as error:
+        _LOG.warning("The events of %s were not compared with a count: %s", pull, error)
+        return CountedDays(uncounted=dict.fromkeys(days, str(error).rstrip(".")))
     except ProtocolError as error:
-        return dict.fromkeys(days, error.message.rstrip("."))
-    return {
-        span.start: f"the service counts more than its {counted(span.events, 'event')}"
-        for span in differing
-    }
+        return CountedDays(dict.fromkeys(days, error.message.rstrip(".")))
+    return CountedDays(
+        {
+            span.start: f"the service counts more than its {counted(span.events, 'event')}"
+            for span in differing
+        }
+    )
 
 
 def _compare_range(session: Session, pull: Comparison) -> Operation[tuple[Span, ...]]:
@@ -307,7 +326,7 @@ def _compare_range(session: Session, pull: Comparison) -> Operation[tuple[Span, 
     if total is None or total < pull.events:
         places = yield from request_places(session, Slice(pull.start, pull.end), pull.events)
         if places is None and total is None:
-            return (yield from _compare_with_summary(session, pull, first_open))
+            raise NoCount("the service states no count")
         has_last, has_more = places or (False, False)
         if has_last and (is_open or not has_more):
             if total is not None and not is_open:
@@ -452,18 +471,16 @@ def _look_for_days(session: Session, pull: Comparison) -> Operation[None]:
         )
 
 
-def _compare_with_summary(
-    session: Session, pull: Comparison, first_open: date
-) -> Operation[tuple[Span, ...]]:
+def _compare_with_summary(session: Session, pull: Comparison) -> Operation[None]:
     """Compare a pull with the summary by day, which leaves filtered events out."""
     counts = yield from request_counts(session, pull.start, pull.end)
     if counts is None:
         if pull.refusal is not None:
             raise pull.refusal
         _LOG.warning("The service states no count, so the events of %s were not compared.", pull)
-        return ()
+        return
+    first_open = first_open_day(session)
     days = [day for day in days_between(pull.start, pull.end) if day < first_open]
     total = sum(counts.get(day, 0) for day in days)
     if total > pull.events:
         raise _different(pull, f"at least {counted(total, 'event')}", pull.events, [])
-    return ()

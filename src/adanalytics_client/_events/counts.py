@@ -62,6 +62,10 @@ class NotCounted(Exception):
     """A request for the service's count failed; the text says why."""
 
 
+class NoCount(NotCounted):
+    """The service states no count, nor which events it has at which place."""
+
+
 def first_open_day(session: Session) -> date:
     """Return the first day of which events may still arrive."""
     return (session.config.service.now(session.clock.time()) - LATENESS).date()

@@ -1,14 +1,16 @@
 """What the service says about days; two requests per range."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from adanalytics_client._base.dates import Period, days_between
 from adanalytics_client._call import lists
 from adanalytics_client._call.session import Connection
+from adanalytics_client._events.check import CountedDays, compare_days
 from adanalytics_client._io.sync_driver import SyncDriver
 from adanalytics_client.dataset.hours.totals import NOTHING, Figures, events_in, stated_figures
 from adanalytics_client.dataset.records.layout import Hour, hours_of
@@ -97,6 +99,23 @@ class ServiceDays:
     def basis(self, first: date, last: date) -> str:
         texts = " ".join(self.state(day).fingerprint for day in days_between(first, last))
         return hashlib.sha256(texts.encode()).hexdigest()
+
+
+def count_days(
+    connection: Connection[SyncDriver], service: ServiceDays, events: Mapping[date, int]
+) -> CountedDays:
+    """Compare days, each with its number of events, with the service's own count.
+
+    One request is sent for each run of days between which no other day has data, if they agree.
+    """
+    differing, uncounted = dict[date, str](), dict[date, str]()
+    for is_due, run in groupby(sorted({*events, *service.days}), events.__contains__):
+        if is_due:
+            operation = compare_days(connection.session, {day: events[day] for day in run})
+            found = connection.driver.run(operation)
+            differing |= found.differing
+            uncounted |= found.uncounted
+    return CountedDays(differing, uncounted)
 
 
 def _state(day: date, row: "SummaryRow | None", without: Figures) -> DayState:

@@ -12,14 +12,14 @@ from collections import Counter
 from collections.abc import Callable, Collection, Generator, Mapping
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
-from datetime import date, datetime
+from datetime import datetime
 from itertools import groupby
 from pathlib import Path
 
 from adanalytics_client._base.dates import Period
 from adanalytics_client._base.observer import notify
 from adanalytics_client._call.session import Connection
-from adanalytics_client._events.check import Check, compare_days
+from adanalytics_client._events.check import Check
 from adanalytics_client._io.sync_driver import SyncDriver
 from adanalytics_client.dataset.needs import DayNeed, Needs, Reason, end_repull, find_needs
 from adanalytics_client.dataset.planning import Query, Via, plan_queries
@@ -29,7 +29,7 @@ from adanalytics_client.dataset.records.contents import Contents
 from adanalytics_client.dataset.records.layout import IDENTITY, Hour
 from adanalytics_client.dataset.records.manifest import Identity, seal
 from adanalytics_client.dataset.report import FailedQuery, SyncPlan, SyncReport, write_report
-from adanalytics_client.dataset.service import ServiceDays, count_started
+from adanalytics_client.dataset.service import ServiceDays, count_days, count_started
 from adanalytics_client.dataset.staging import Staging
 from adanalytics_client.dataset.tasks.delivered import Delivered
 from adanalytics_client.dataset.tasks.plan import plan_tasks
@@ -136,14 +136,9 @@ class Sync:
             write_report(report, contents.store)
 
     def _take_counts(self, staging: Staging, service: ServiceDays) -> None:
-        """Compare waiting days with the service's own count; one request per run, if they agree."""
-        days, differences = staging.uncounted, dict[date, str]()
-        due = {*days} if self.check != "none" else set[date]()
-        for is_due, run in groupby(sorted(due.union(service.days)), due.__contains__):
-            if is_due:
-                operation = compare_days(self.connection.session, {day: days[day] for day in run})
-                differences |= self.connection.driver.run(operation)
-        staging.take_counts(differences)
+        """Compare waiting days with the service's own count."""
+        days = staging.uncounted if self.check != "none" else {}
+        staging.take_counts(count_days(self.connection, service, days).differing)
 
     def tasks(self) -> list[Task]:
         """Order an export of each day with needed hours, wait for all, and return their tasks."""
