@@ -11,8 +11,8 @@ from datetime import date
 from decimal import Decimal
 
 from adanalytics_client._base.quantities import counted
+from adanalytics_client._base.spelling import fold
 from adanalytics_client._json.fields import COLUMN_OF_TYPE, SUMMARY_KINDS, FieldNames
-from adanalytics_client._json.rows import fold
 from adanalytics_client.dataset.hours.totals import (
     ADDITIVE,
     EXACT,

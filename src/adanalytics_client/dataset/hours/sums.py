@@ -7,8 +7,8 @@ from decimal import Decimal
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from adanalytics_client._base.spelling import fold
 from adanalytics_client._json.fields import COLUMN_OF_TYPE, EVENT_KINDS, FieldNames, Kind
-from adanalytics_client._json.rows import fold
 from adanalytics_client.dataset.hours.events import TEXT, Table
 from adanalytics_client.dataset.hours.totals import OTHER, Figure, Totals
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from decimal import Context, Decimal, Inexact
 from typing import Any
 
+from adanalytics_client._base.spelling import fold
 from adanalytics_client._json.columns import count_events
 from adanalytics_client._json.encoding import digits
 from adanalytics_client._json.fields import COLUMN_OF_TYPE, EVENT_KINDS, GROUP_KINDS, Kind
-from adanalytics_client._json.rows import fold
 
 Figure = int | Decimal
 """A count, or an exact amount."""
