@@ -102,6 +102,10 @@ class FieldNames:
     fields: Mapping[str, str] = field(default_factory=dict, hash=False)
     time_field: str | None = None
 
+    def __str__(self) -> str:
+        parts = {**self.fields, **({"event_time": self.time_field} if self.time_field else {})}
+        return ", ".join(f"{part}={name}" for part, name in parts.items()) or "as documented"
+
     def documented(self, name: str) -> str | None:
         """Return the documented field whose part a field of the service may have.
 

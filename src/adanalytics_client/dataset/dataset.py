@@ -455,8 +455,16 @@ class Dataset:
         known, config = Identity.read(store), client.connection.session.config
         form = self._format or (known.form if known and not self._table else "parquet")
         table = self._table or (known.table if known and form == known.form else None)
-        zone = config.service.zone
-        ours = Identity(config.partner or "", config.base.text, form, table=table, zone=zone)
+        service, origin = config.service, config.base.text
+        ours = Identity(
+            config.partner or "",
+            origin,
+            form,
+            table=table,
+            zone=service.zone,
+            fields=service.fields,
+            time_field=service.time_field,
+        )
         if known is None or not (Manifest(store).days() or store.sizes(DATA)):
             return ours
         has_moved = former is not None and former.is_at(known.origin)
@@ -467,7 +475,8 @@ class Dataset:
             ("partner", config.partner, known.partner, config.partner == known.partner, ""),
             ("service", config.base.text, known.origin, same_service, moved),
             ("format", *forms, len({*forms}) == 1, ""),
-            ("zone", zone, known.zone, zone == known.zone, ""),
+            ("zone", ours.zone, known.zone, ours.zone == known.zone, ""),
+            ("field names", ours.names, known.names, ours.names == known.names, ""),
         ):
             if not same:
                 raise DatasetError(

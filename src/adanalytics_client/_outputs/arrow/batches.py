@@ -73,6 +73,7 @@ class ArrowRows:
         Raises:
             ConfigurationError: for a chosen column with almost the name of another one.
         """
+        self._kind_of = events.names.kind
         read = self._read_lines(events.jsonl(), events.first(_FIRST_EVENTS).rows())
         return self.batch(events.rows()) if read is None else read
 
