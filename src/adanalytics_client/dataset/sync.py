@@ -70,7 +70,7 @@ class Sync:
         """
         contents, report = self.contents, self.report
         if contents.table:
-            contents.table.publish(contents.manifest)
+            contents.table.publish(contents.manifest, contents.schema)
         delivered = None if parts is None else Delivered(parts, contents)
         needs = self._find_needs()
         if delivered:

@@ -17,11 +17,13 @@ from typing import Any
 import pyarrow as pa
 
 from adanalytics_client._base.validation import import_extra
+from adanalytics_client._json.types import Types
+from adanalytics_client._outputs.arrow.schema import arrow_schema
 from adanalytics_client.dataset.records.layout import DATA, OURS, Hour
 from adanalytics_client.dataset.records.manifest import HourRecord, Identity, Manifest
+from adanalytics_client.dataset.schema import Schema
 from adanalytics_client.dataset.storage.local import Store
 from adanalytics_client.errors import AdAnalyticsError, ConfigurationError, DatasetError
-from adanalytics_client.tables import event_schema
 
 Files = dict[str, tuple[Hour, HourRecord]]
 """Files by their name below the dataset."""
@@ -45,28 +47,63 @@ class FileTable:
         with self._errors():
             return {*self._log.names()}
 
-    def publish(self, manifest: Manifest, days: Collection[date] | None = None) -> None:
+    def publish(
+        self, manifest: Manifest, schema: Schema, days: Collection[date] | None = None
+    ) -> None:
         """Make the table list the files that the manifest names for `days`; None means all days."""
-        added, removed = self.difference(manifest, days)
+        columns = self._columns(schema.union)
+        with self._errors():
+            types = self._log.types() if self._listed else {}
+        widened = {
+            each.name for each in columns if types.get(each.name) != _stored(each.type)
+        }.intersection(types)
+        added, removed = self.difference(manifest, None if widened else days)
+        if widened:
+            added = self._files(manifest, manifest.days())
         if added or removed:
             with self._errors():
-                self._log.change(added, removed)
+                self._log.change(added, removed, columns, widened)
             self._listed.difference_update(removed)
             self._listed.update(added)
+
+    def stale(self, schema: Schema) -> set[int]:
+        """Return the sets of types of files that no table of all columns can list.
+
+        A table has one type for each column, and no table reads whole numbers as decimals.
+        """
+        columns = self._columns(schema.union)
+        return {
+            number
+            for number, types in enumerate(schema.sets)
+            if any(columns.field(each.name).type != each.type for each in self._columns(types))
+        }
+
+    def _columns(self, types: Types) -> pa.Schema:
+        columns = arrow_schema(types, self._identity.names.kind, wide=True)
+        for column in columns:
+            if column.type == pa.timestamp("ns", tz="UTC"):
+                raise DatasetError(
+                    f"{column.name} has nanoseconds, which a {self._identity.table} table lacks.",
+                    remedy="Make a dataset without a table.",
+                )
+        return columns
 
     def difference(
         self, manifest: Manifest, days: Collection[date] | None = None
     ) -> tuple[Files, set[str]]:
         """Return the files that the table lacks, and those that only the table lists."""
-        records = [manifest.day(day) for day in (manifest.days() if days is None else days)]
-        every = [each for record in records for each in record.by_hour.items() if each[1].size]
-        files = {self._identity.part_name(*each): each for each in every}
+        files = self._files(manifest, manifest.days() if days is None else days)
         added = {name: each for name, each in files.items() if name not in self._listed}
         begins = ("",) if days is None else tuple(f"{DATA}/date={day}/" for day in days)
         foreign = {name for name in self._listed - files.keys() if name.startswith(begins)}
         # Rows of a day whose manifest is damaged stay until a sync has pulled it again.
         unknown = tuple(f"{DATA}/date={day}/" for day in manifest.damaged)
         return added, {name for name in foreign if not name.startswith(unknown)}
+
+    def _files(self, manifest: Manifest, days: Iterable[date]) -> Files:
+        records = map(manifest.day, days)
+        every = [each for record in records for each in record.by_hour.items() if each[1].size]
+        return {self._identity.part_name(*each): each for each in every}
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
@@ -81,6 +118,14 @@ class FileTable:
                 f"Cannot use the {self._identity.table} table of {self._place}: {reason}.",
                 remedy="The files are complete. Mend the cause; a sync then renews the table.",
             ) from error
+
+
+def _stored(type_: pa.DataType) -> str:
+    """Return a name for a type and for those by which a table may store it."""
+    for name in ("timestamp", "map"):
+        if getattr(pa.types, f"is_{name}")(type_):
+            return name
+    return str(type_).removeprefix("large_")
 
 
 class DeltaLog:
@@ -98,27 +143,44 @@ class DeltaLog:
             return []
         return list(pa.table(self._table.get_add_actions())["path"].to_pylist())
 
-    def change(self, added: Files, removed: Collection[str]) -> None:
+    def types(self) -> dict[str, str]:
+        if self._table is None:
+            return {}
+        return {field.name: _stored(field.type) for field in pa.schema(self._table.schema())}
+
+    def change(
+        self, added: Files, removed: Collection[str], columns: pa.Schema, widened: Collection[str]
+    ) -> None:
+        """List other files in one transaction.
+
+        If columns are `widened`, they get their types in `columns`, and `added` are all files.
+        """
         partitions = pa.schema([("date", pa.date32()), ("hour", pa.int64())])
-        schema = self._delta.Schema.from_arrow(pa.schema([*event_schema(), *partitions]))
+        schema = self._delta.Schema.from_arrow(pa.schema([*columns, *partitions]))
         if self._table is None:
             self._table = self._delta.DeltaTable.create(
                 self._address, schema, partition_by=partitions.names, storage_options=_AS_DATASET
             )
         table, kinds = self._table, import_module("deltalake.transaction")
-        known = {field.name for field in table.schema().fields}
-        if lacking := [field for field in schema.fields if field.name not in known]:
+        names = {field.name for field in table.schema().fields}
+        lacking = [field for field in schema.fields if field.name not in names]
+        if lacking and not widened:
             table.alter.add_columns(lacking)
         # A vacuum on any machine compares it with the time of that system.
         now = int(time.time() * 1000)
         actions = [
-            kinds.RemoveAction(name, data_change=True, deletion_timestamp=now) for name in removed
+            kinds.RemoveAction(name, data_change=True, deletion_timestamp=now)
+            for name in (() if widened else removed)
         ]
         for name, (hour, record) in added.items():
             partition = {"date": str(hour.day), "hour": str(hour.hour)}
             stats = json.dumps({"numRecords": record.rows})
             actions.append(kinds.AddAction(name, record.size, partition, now, True, stats))
-        table.create_write_transaction(actions, "append", table.schema(), partitions.names)
+        if not widened:
+            schema = table.schema()
+        # To overwrite a table also changes its schema, and removes the files that it listed.
+        mode = "overwrite" if widened else "append"
+        table.create_write_transaction(actions, mode, schema, partitions.names)
         table.update_incremental()
 
 
@@ -144,25 +206,40 @@ class IcebergLog:
             files = self._files(self._load(catalog))
             return [file.file_path.removeprefix(self._root) for file in files]
 
-    def change(self, added: Files, removed: Collection[str]) -> None:
+    def types(self) -> dict[str, str]:
+        arrow = import_module("pyiceberg.io.pyarrow")
+        with self._catalog() as catalog:
+            schema = arrow.schema_to_pyarrow(self._load(catalog).schema())
+            return {field.name: _stored(field.type) for field in schema}
+
+    def change(
+        self, added: Files, removed: Collection[str], columns: pa.Schema, widened: Collection[str]
+    ) -> None:
+        """List other files in one transaction; see `DeltaLog.change`."""
         arrow = import_module("pyiceberg.io.pyarrow")
         with self._catalog() as catalog:
             if not catalog.table_exists(self._name):
                 catalog.create_namespace_if_not_exists(self._name[:1])
                 # Each transaction writes all snapshots anew.
                 kept = {"write.metadata.delete-after-commit.enabled": "true"}
-                catalog.create_table(self._name, event_schema(), self._location, properties=kept)
+                catalog.create_table(self._name, columns, self._location, properties=kept)
             table = self._load(catalog)
             with table.transaction() as change:
-                with change.update_schema() as columns:
-                    columns.union_by_name(event_schema())
+                if widened:
+                    # A column of another type is another column: its files were written anew.
+                    with change.update_schema(allow_incompatible_changes=True) as schema:
+                        for name in widened:
+                            schema.delete_column(name)
+                with change.update_schema() as schema:
+                    schema.union_by_name(columns)
                 if not change.table_metadata.name_mapping():
                     mapping = change.table_metadata.schema().name_mapping.model_dump_json()
                     change.set_properties({"schema.name-mapping.default": mapping})
                 update = change.update_snapshot()
-                with update.overwrite() if removed else update.fast_append() as snapshot:
-                    for file in self._files(table) if removed else ():
-                        if file.file_path.removeprefix(self._root) in removed:
+                gone = removed or widened
+                with update.overwrite() if gone else update.fast_append() as snapshot:
+                    for file in self._files(table) if gone else ():
+                        if widened or file.file_path.removeprefix(self._root) in removed:
                             snapshot.delete_data_file(file)
                     paths = iter([self._root + name for name in added])
                     for file in arrow.parquet_files_to_data_files(

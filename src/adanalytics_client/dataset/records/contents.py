@@ -6,13 +6,14 @@ process may be killed between any two of these steps: the next run reads the jou
 file is there, and corrects the manifest and the table.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from datetime import date, datetime
 from itertools import chain
 
 from msgspec.structs import replace
 
-from adanalytics_client.dataset.hours.files import checksum
+from adanalytics_client.dataset.hours.events import EventTables
+from adanalytics_client.dataset.hours.files import checksum, read_part, write_hour
 from adanalytics_client.dataset.records.layout import DATA, JOURNAL, Hour
 from adanalytics_client.dataset.records.manifest import (
     FinishedHour,
@@ -109,16 +110,34 @@ class Contents:
 
     def save(self, days: Collection[date]) -> None:
         """For the changed days, write the manifest and the table, and remove journal entries."""
-        changed = self.manifest.unsaved.intersection(days)
-        if not changed:
+        if not self.manifest.unsaved.intersection(days):
             return
+        if self.table:
+            days = {*days, *self._rewrite(self.table.stale(self.schema))}
+        changed = self.manifest.unsaved.intersection(days)
         self.store.flush()
         self.manifest.save(days)
         for hour in [hour for hour in self._noted if hour.day in days]:
             self.store.remove(f"{JOURNAL}/{hour}.json")
             self._noted.discard(hour)
         if self.table:
-            self.table.publish(self.manifest, changed)
+            self.table.publish(self.manifest, self.schema, changed)
+
+    def _rewrite(self, sets: Collection[int]) -> Iterator[date]:
+        """Write files of some sets of types anew, with the types of all files; yield their days."""
+        identity = self.identity
+        for day in self.manifest.days() if sets else ():
+            for hour, record in self.manifest.day(day).by_hour.items():
+                if record.size and record.types in sets:
+                    tables = EventTables(identity.names, self.schema.union)
+                    with self.store.scratch() as folder:
+                        name = identity.part_name(hour, record)
+                        events = read_part(self.store, name, identity.form, tables)
+                        made = write_hour(
+                            hour, events, folder, identity.form, record.asked_at, tables
+                        )
+                        self.commit(made, record.fingerprint)
+                    yield day
 
     def _recover(self) -> None:
         """Correct the manifest for files that were replaced just before a stop."""
