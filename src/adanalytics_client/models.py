@@ -7,12 +7,14 @@ dates, so a stricter model could refuse good data.
 The text below a field describes it: editors, JSON schemas and `help` show it.
 """
 
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from html import escape
 from inspect import Parameter, Signature, cleandoc
 from itertools import islice
+from operator import attrgetter
 from reprlib import Repr
 from textwrap import TextWrapper, indent
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, cast
@@ -30,6 +32,7 @@ from adanalytics_client._base.quantities import counted
 from adanalytics_client._json.columns import GROUP_COLUMNS
 from adanalytics_client._json.encoding import digits
 from adanalytics_client._json.exact import Json, NotJson, parse, parse_text
+from adanalytics_client._json.fields import EVENT_KINDS, FieldNames
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,6 +46,9 @@ if TYPE_CHECKING:
 else:
     ModelMetaclass = type(BaseModel)
 
+
+_SENT = "_sent"
+"""The key of an event's dict with the names of the fields that its attributes look up."""
 
 EXACT = "exact"
 """The validation context in which a JSON number that has become a float raises `Inexact`."""
@@ -151,6 +157,7 @@ _DAY = _OrAsSent(
 # A field of a summary row is named `date`.
 _Date = date
 
+_EXTRA = attrgetter("__pydantic_extra__")
 _OF_EVERY_MODEL = frozenset(dir(BaseModel))
 _ANY_FIELDS = Signature([Parameter("fields", Parameter.VAR_KEYWORD, annotation=Any)])
 _FIELDS = "\n\nAttributes:\n"
@@ -252,15 +259,17 @@ class OpenModel(BaseModel, metaclass=_ShortHelp):
         Raises:
             KeyError: when the field is unknown and was not sent.
         """
-        if name in type(self).model_fields:
+        extra = self.model_extra or {}
+        if name in type(self).model_fields and name not in extra:
             return getattr(self, name)
-        return (self.model_extra or {})[name]
+        return extra[name]
 
     def _known(self) -> "Iterator[tuple[str, Json]]":
         """Return the fields that are not None, the most useful ones first."""
         fields = dict(super().__iter__())
-        names = dict.fromkeys((*self._first, *fields))
-        return ((name, fields[name]) for name in names if fields[name] is not None)
+        sent = vars(self).get(_SENT, {})
+        names = dict.fromkeys((*(sent.get(name, name) for name in self._first), *fields))
+        return ((name, fields[name]) for name in names if fields.get(name) is not None)
 
     def __repr_args__(self) -> "Iterator[tuple[str | None, object]]":
         """Yield the fields that fit on two lines; repr(), str() and rich print them."""
@@ -283,10 +292,16 @@ class Event(OpenModel):
     The event names in `event_type` and the error codes in `error_code` are those of VAST 4.2
     (https://iabtechlab.com/standards/vast/). A field that was not sent is None.
 
+    An attribute is the field that `ServiceProfile.fields` maps to it, else the field of its name,
+    else one of another spelling, such as `eventTime`. Such fields keep the service's names in
+    `extra`, `[]` and `model_dump()`.
+
     Examples:
-        >>> event = Event.model_validate({"revenue": "0.004500000", "new": 1})
-        >>> event.revenue, event["new"], event.country
-        (Decimal('0.004500000'), 1, None)
+        >>> event = Event.model_validate({"revenue": "0.004500000", "eventId": "a", "new": 1})
+        >>> event.revenue, event.event_id, event.country
+        (Decimal('0.004500000'), 'a', None)
+        >>> event.extra
+        {'eventId': 'a', 'new': 1}
     """
 
     _first: ClassVar[tuple[str, ...]] = ("event_id", "event_time", "event_type", "revenue")
@@ -350,6 +365,35 @@ class Event(OpenModel):
     """Names and values sent with the ad request, such as `{"section": "sports"}`; `{}` if there are
     none."""
 
+    @classmethod
+    def model_validate(  # type: ignore[override]  # pydantic's options differ by version
+        cls,
+        obj: object,
+        *,
+        strict: bool | None = None,
+        from_attributes: bool | None = None,
+        context: object = None,
+    ) -> Self:
+        """Check an event; its attributes find fields under other spellings of their names."""
+        event = super().model_validate(
+            obj, strict=strict, from_attributes=from_attributes, context=context
+        )
+        apply_names([event], FieldNames())
+        return event
+
+    @property
+    def extra(self) -> dict[str, Json]:
+        """Return the fields under names that are not documented, as they were sent."""
+        return self.model_extra or {}
+
+    if not TYPE_CHECKING:
+        # Type checkers would allow every name.
+        def __getattr__(self, name: str) -> Json:
+            sent = vars(self).get(_SENT, {})
+            if name not in sent:
+                return super().__getattr__(name)
+            return getattr(Event.model_validate({name: self[sent[name]]}), name)
+
     @property
     def time(self) -> datetime | None:
         """Return `event_time` in UTC; None when it was not sent or is not an ISO 8601 time."""
@@ -359,6 +403,47 @@ class Event(OpenModel):
     def received(self) -> datetime | None:
         """Return `received_at` in UTC; None when it was not sent or is not an ISO 8601 time."""
         return _moment(self.received_at)
+
+
+def apply_names(events: Sequence[Event], names: FieldNames) -> None:
+    """Let the attributes of events find fields that the service sends under other names.
+
+    A field that has another name than its attribute stays where it is; the attribute, which is then
+    missing among the event's own, looks it up.
+    """
+    mapped = [name for name in (*names.fields.values(), names.time_field) if name in EVENT_KINDS]
+    # Most events have documented names only. In C, because a loop would cost more.
+    if not mapped and not any(map(_EXTRA, events)):
+        return
+    known: dict[tuple[str, ...], dict[str, str]] = {}
+    for event in events:
+        extra = _EXTRA(event)
+        key = tuple(extra)
+        if (parts := known.get(key)) is None:
+            parts = known[key] = {
+                part: name
+                for name in reversed((*key, *mapped))
+                if (part := names.documented(name)) and part in EVENT_KINDS
+            }
+        if parts:
+            _apply(event, parts, extra, names)
+
+
+def _apply(
+    event: Event, parts: Mapping[str, str], extra: dict[str, Json], names: FieldNames
+) -> None:
+    own, fields = vars(event), event.model_fields_set
+    sent = {}
+    for part, name in parts.items():
+        is_own = part in fields
+        # The exact name beats another spelling.
+        if name not in fields or (is_own and names.documented(part) == part):
+            continue
+        if is_own:
+            extra[part] = own[part]
+        del own[part]
+        sent[part] = name
+    own[_SENT] = sent
 
 
 def _moment(text: str | None) -> datetime | None:

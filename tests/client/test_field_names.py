@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import copy
+import json
+import pickle
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from adanalytics_client import ProtocolError, SeenEvents, ServiceProfile
+from adanalytics_client import Event, ProtocolError, SeenEvents, ServiceProfile
 
 if TYPE_CHECKING:
     from tests.client.conftest import OpenVariant, Say, StandIn
@@ -119,3 +124,98 @@ def test_epoch_times_are_checked_in_the_zone_of_the_service(
     assert len(variant.rows(DAY, hour=18)) == 1
     with pytest.raises(ProtocolError, match="events of hour 18"):
         variant.rows(DAY, hour=13)
+
+
+CAMEL = {
+    "eventId": "a",
+    "eventTime": "2026-01-15T13:20:00Z",
+    "eventDate": DAY,
+    "revenue": "0.10",
+    "isFiltered": False,
+    "extra": "one of the service's own",
+}
+
+
+def test_attributes_are_found_by_spelling_and_nothing_is_renamed(
+    stand_in: StandIn, say: type[Say], open_variant: OpenVariant
+) -> None:
+    stand_in.says(say({"data": [CAMEL], "total": 1}))
+    (event,) = open_variant().events(DAY, hour=13)
+    assert (event.event_id, event.event_date, event.is_filtered) == ("a", date(2026, 1, 15), False)
+    assert event.time == datetime(2026, 1, 15, 13, 20, tzinfo=UTC)
+    assert (event.revenue, event.country) == (Decimal("0.10"), None)
+    assert event.extra == {name: CAMEL[name] for name in CAMEL if name != "revenue"}
+    assert (event["eventId"], event["event_id"], event["extra"]) == ("a", "a", CAMEL["extra"])
+    for way in (event, pickle.loads(pickle.dumps(event)), event.model_copy(), copy.deepcopy(event)):
+        assert way == event
+        assert way.event_id == "a"
+        assert way.model_dump(mode="json", exclude_unset=True) == CAMEL
+        assert json.loads(way.model_dump_json(exclude_unset=True)) == CAMEL
+        assert {"eventId", "revenue"} <= dict(way).keys()
+        assert "event_id" not in way.model_dump()
+    assert str(event).startswith(
+        "Event(eventId='a', eventTime='2026-01-15T13:20:00Z', revenue=0.10"
+    )
+    with pytest.raises(AttributeError, match="evnt_id"):
+        _ = event.evnt_id
+    again = Event.model_validate(event.model_dump())
+    assert (again.event_id, again) == ("a", event)
+    assert Event.model_validate_json(json.dumps(CAMEL)).event_id == "a"
+
+
+def test_a_mapped_name_beats_the_exact_one_and_that_one_another_spelling(
+    stand_in: StandIn, say: type[Say], open_variant: OpenVariant
+) -> None:
+    service = ServiceProfile(
+        fields={"revenue": "rev", "event_id": "auction_id", "cost": "price"}, time_field="ts"
+    )
+    first = {"rev": 0.30000000000000004, "revenue": "7", "auction_id": "u", "ts": SECONDS}
+    first |= {"Country": "FR", "country": "DE", "price": 5, "event_time": "soon", "os": None}
+    rows = [first, {"auction_id": "v", "deep": {"a": [1, {"b": 0.1}]}}, {"revenue": "1"}]
+    stand_in.says(say({"data": rows, "total": 3}))
+    variant = open_variant(service=service)
+    event, other, bare = variant.events(DAY, split="daily")
+    assert event.revenue == Decimal("0.30000000000000004")
+    assert (event.event_id, event.auction_id, event.cost) == ("u", "u", Decimal(5))
+    assert (event.country, event["Country"], event["revenue"]) == ("DE", "FR", Decimal(7))
+    assert (event.event_time, event["ts"], event["event_time"]) == (SECONDS, SECONDS, "soon")
+    dumped = event.model_dump(exclude_unset=True)
+    assert dumped == first | {"rev": Decimal("0.30000000000000004"), "revenue": Decimal(7)}
+    assert (other.event_id, other.cost, other.extra["deep"]) == (
+        "v",
+        None,
+        {"a": [1, {"b": Decimal("0.1")}]},
+    )
+    assert (bare.event_id, bare.event_time, bare.extra) == (None, None, {})
+    price = [row.get("price") for row in variant.rows(DAY, split="daily")]
+    assert (price, type(price[0])) == ([5, None, None], Decimal)
+
+
+def test_events_without_a_documented_field_are_said_once(
+    stand_in: StandIn, say: type[Say], open_variant: OpenVariant, caplog: pytest.LogCaptureFixture
+) -> None:
+    rows = [{"a": 1, "rev": "0.5"}, {"b": 2}]
+    stand_in.says(say({"data": rows, "total": 2}), say({"data": rows, "total": 2}))
+    open_variant().events(DAY, split="daily")
+    (record,) = [each for each in caplog.records if "documented" in each.message]
+    assert record.levelname == "WARNING"
+    assert "has no documented field, so every attribute of these events is None" in record.message
+    assert "The first event has: a, rev." in record.message
+    assert 'ServiceProfile(fields={"event_time": "..."})' in record.message
+    caplog.clear()
+    stand_in.says(say({"data": rows, "total": 2}))
+    open_variant(service=ServiceProfile(fields={"revenue": "rev"})).events(DAY, split="daily")
+    stand_in.says(say({"data": [CAMEL], "total": 1}))
+    open_variant().events(DAY, hour=13)
+    assert not [each for each in caplog.records if "documented" in each.message]
+
+
+def test_the_models_of_callers_that_extend_events_find_their_fields(
+    stand_in: StandIn, say: type[Say], open_variant: OpenVariant
+) -> None:
+    class Own(Event):
+        score: int = 0
+
+    stand_in.says(say({"data": [CAMEL | {"score": "7"}], "total": 1}))
+    (event,) = open_variant().events(DAY, hour=13, model=Own)
+    assert (type(event), event.score, event.event_id) == (Own, 7, "a")

@@ -1,9 +1,10 @@
 """Make models of pages: from the text if that is exact, else from dicts."""
 
+import logging
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, cast
 
 from adanalytics_client._json.raw import RawRows
 from adanalytics_client.errors import ConfigurationError, ProtocolError
@@ -29,6 +30,8 @@ _NO_OBJECTS = frozenset(
     | {"list", "tuple", "set", "frozenset"}
 )
 _LONGEST_NAME = 60
+_NAMES = 20
+_LOG = logging.getLogger("adanalytics_client")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +42,14 @@ class Typed(Generic[M]):
         adapter: checks a list of models.
         own: whether the model is `Event`. Then pydantic may read the text itself: it turns numbers
             with a fraction into floats, which only our own models detect.
+        is_event: whether it is `Event`, or a class that extends it.
+        foreign: the names of the first events without a documented field, which were logged.
     """
 
     adapter: "TypeAdapter[list[M]]"
     own: bool
+    is_event: bool
+    foreign: list[str] = field(default_factory=list)
 
     @classmethod
     def of(cls, model: type[M] | None) -> "Typed[M]":
@@ -61,15 +68,40 @@ class Typed(Generic[M]):
             raise _refusal(model, error.code or "unknown to pydantic") from None
         if form in _NO_OBJECTS:
             raise _refusal(model, "an event is an object with fields")
-        return cls(adapter, own=kind is Event)
+        is_event = isinstance(kind, type) and issubclass(kind, Event)
+        return cls(adapter, own=kind is Event, is_event=is_event)
 
     def read(self, events: RawRows) -> Iterator[M]:
         """Make models of events, some at a time.
 
         A row that the user's own model refuses is its ValidationError; `Event` accepts every row.
         """
+        if self.is_event:
+            self._warn(events)
         for part in events.parts():
-            yield from self._models(part)
+            # Nothing here holds the models of a part while the next ones are made.
+            yield from self._named(part) if self.is_event else self._models(part)
+
+    def _named(self, events: RawRows) -> list[M]:
+        from adanalytics_client.models import apply_names
+
+        models = self._models(events)
+        apply_names(cast("list[Event]", models), events.names)
+        return models
+
+    def _warn(self, events: RawRows) -> None:
+        """Log once that no field of a page's first event is documented."""
+        sample = events.sample()
+        if self.foreign or not sample or any(map(events.names.documented, sample)):
+            return
+        self.foreign.extend(sample)
+        _LOG.warning(
+            "%s has no documented field, so every attribute of these events is None. The first "
+            "event has: %s. Name the field of each attribute: "
+            'ServiceProfile(fields={"event_time": "..."}), or --map event_time=...',
+            events.source.page,
+            ", ".join([*sample][:_NAMES]),
+        )
 
     def _models(self, events: RawRows) -> list[M]:
         from pydantic import ValidationError

@@ -114,8 +114,9 @@ class RawRows:
             rows: list[dict[str, Json]] = parse_text(self.array().decode())
         except NotJson as error:
             raise self._unreadable(error) from None
+        money = [self.names.sent(part, rows[0]) or part for part in MONEY] if rows else ()
         for row in rows:
-            for name in MONEY:
+            for name in money:
                 if row.get(name).__class__ is int:
                     row[name] = Decimal(row[name])
         return rows
