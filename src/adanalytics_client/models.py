@@ -32,7 +32,7 @@ from adanalytics_client._base.quantities import counted
 from adanalytics_client._json.columns import GROUP_COLUMNS
 from adanalytics_client._json.encoding import digits
 from adanalytics_client._json.exact import Json, NotJson, parse, parse_text
-from adanalytics_client._json.fields import EVENT_KINDS, FieldNames
+from adanalytics_client._json.fields import DOCUMENTED, EVENT_KINDS, FieldNames
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -378,7 +378,7 @@ class Event(OpenModel):
         event = super().model_validate(
             obj, strict=strict, from_attributes=from_attributes, context=context
         )
-        apply_names([event], FieldNames())
+        apply_names([event], DOCUMENTED)
         return event
 
     @property

@@ -68,6 +68,7 @@ def test_a_repeat_on_a_later_page_has_the_mapped_id(
     [
         ({"eventTime": "2026-01-15T13:20:00Z"}, None),
         ({"ymdh": "2026-01-15 13:00:00"}, None),
+        ({"Timestamp": SECONDS}, None),
         ({"eventDate": DAY, "eventHour": 13}, None),
         ({"when": "2026-01-15 13:20:00.123456789"}, MAPPED),
         ({"when": SECONDS}, MAPPED),

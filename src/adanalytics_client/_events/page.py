@@ -11,7 +11,6 @@ from uuid import UUID
 import msgspec
 
 from adanalytics_client._base.observer import PageDrift, PartialAnswer, PullPlanned
-from adanalytics_client._base.spelling import fold
 from adanalytics_client._events.paging import Cursor
 from adanalytics_client._events.plan import Slice
 from adanalytics_client._json.exact import Json
@@ -23,8 +22,6 @@ EventId = str | int
 """An id is text or a whole number; the number 1 and the text "1" are different ids."""
 
 _NO_IDS = frozenset({"", str(UUID(int=0))})
-# Beside `event_time`: of the ad server's log format (`ymdh`), and of Elasticsearch.
-_TIMES = frozenset({"eventdate", "ymdh", "timestamp"})
 _DIGEST = 8
 
 
@@ -55,8 +52,8 @@ def _id_decoder(name: str) -> msgspec.json.Decoder[Any]:
 def time_of(rows: RawRows) -> str | None:
     """Return the field of the first event that is known to hold its time, as JSON text."""
     sample = rows.sample()
-    name = rows.names.sent("event_time", sample)
-    name = name or next((name for name in sample if fold(name) in _TIMES), None)
+    parts = ("event_time", "event_date")
+    name = next(filter(None, (rows.names.sent(part, sample) for part in parts)), None)
     return bytes(sample[name]).decode() if name else None
 
 

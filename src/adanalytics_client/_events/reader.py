@@ -229,9 +229,8 @@ def _places(
     beside it, so one of them that fits is enough.
     """
     date, clock, time = (
-        bytes(event.get(names.sent(part, event) or other, b""))
-        # `ymdh` is the time in the log files of ad servers.
-        for part, other in (("event_date", ""), ("event_hour", ""), ("event_time", "ymdh"))
+        bytes(event.get(names.sent(part, event) or "", b""))
+        for part in ("event_date", "event_hour", "event_time")
     )
     day, hour = _DAY.match(date), _HOUR.fullmatch(clock)
     if day or hour:

@@ -16,7 +16,7 @@ from typing import AnyStr
 import msgspec
 
 from adanalytics_client._json.exact import Json, NotJson, parse, parse_text
-from adanalytics_client._json.fields import FieldNames
+from adanalytics_client._json.fields import DOCUMENTED, FieldNames
 from adanalytics_client.errors import ProtocolError
 
 LEVELS = 2
@@ -71,7 +71,7 @@ class RawRows:
     texts: Sequence[msgspec.Raw] = field(default=(), repr=False)
     source: PageSource = PageSource()
     offset: int = 0
-    names: FieldNames = field(default_factory=FieldNames, repr=False)
+    names: FieldNames = field(default=DOCUMENTED, repr=False)
 
     def __len__(self) -> int:
         return len(self.texts)
