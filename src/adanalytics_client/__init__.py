@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from adanalytics_client._exports.status import ExportStatus as ExportStatus
     from adanalytics_client._json.exact import Json as Json
     from adanalytics_client._outputs.frames import Amounts as Amounts
+    from adanalytics_client._outputs.frames import Dtypes as Dtypes
     from adanalytics_client._outputs.open import Format as Format
     from adanalytics_client._quota.store import QuotaLog as QuotaLog
     from adanalytics_client._quota.window import QuotaState as QuotaState
@@ -104,7 +105,7 @@ _HOMES = {
     "_events.slice": ("OnDrift",),
     "_exports.status": ("ExportFile", "ExportOrder", "ExportPhase", "ExportStatus"),
     "_json.exact": ("Json",),
-    "_outputs.frames": ("Amounts",),
+    "_outputs.frames": ("Amounts", "Dtypes"),
     "_outputs.open": ("Format",),
     "_quota.store": ("QuotaLog",),
     "_quota.window": ("QuotaState",),

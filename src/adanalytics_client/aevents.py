@@ -13,7 +13,7 @@ from adanalytics_client._events.typed import M
 from adanalytics_client._io.async_driver import AsyncDriver, in_thread
 from adanalytics_client._json.exact import Json
 from adanalytics_client._json.raw import RawRows
-from adanalytics_client._outputs.frames import Amounts, frame_maker
+from adanalytics_client._outputs.frames import Amounts, Dtypes, frame_maker
 from adanalytics_client._progress import displayed
 
 # Outputs and tables are imported where they are used: they need the models, and so pydantic.
@@ -94,11 +94,12 @@ class AsyncEventQuery(QueryBase[AsyncDriver, M]):
         self,
         *,
         columns: Sequence[str] | None = None,
-        amounts: Amounts = "exact",
+        amounts: Amounts | None = None,
+        dtypes: Dtypes = "arrow",
         progress: bool = False,
     ) -> "pd.DataFrame":
         """Like `EventQuery.to_pandas`, but awaited."""
-        frame_of = frame_maker("pandas", amounts)
+        frame_of = frame_maker("pandas", amounts, dtypes)
         return frame_of(await self.to_arrow(columns=columns, progress=progress))
 
     async def to_polars(

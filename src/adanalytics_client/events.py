@@ -13,7 +13,7 @@ from adanalytics_client._events.typed import M
 from adanalytics_client._io.sync_driver import SyncDriver
 from adanalytics_client._json.exact import Json
 from adanalytics_client._json.raw import RawRows
-from adanalytics_client._outputs.frames import Amounts, frame_maker
+from adanalytics_client._outputs.frames import Amounts, Dtypes, frame_maker
 from adanalytics_client._progress import displayed
 
 # Outputs and tables are imported where they are used: they need the models, and so pydantic.
@@ -152,16 +152,20 @@ class EventQuery(QueryBase[SyncDriver, M]):
         self,
         *,
         columns: Sequence[str] | None = None,
-        amounts: Amounts = "exact",
+        amounts: Amounts | None = None,
+        dtypes: Dtypes = "arrow",
         progress: bool = False,
     ) -> "pd.DataFrame":
-        """Return all events as a pandas DataFrame with Arrow types; see `to_arrow`.
+        """Return all events as a pandas DataFrame; see `to_arrow`.
 
         `key_values` is JSON text, which pandas can store and compare.
 
         Args:
             columns: the columns to include, in this order; by default all.
-            amounts: `exact` for decimals, or `float`, which works in every pandas calculation.
+            amounts: `exact` for decimals, or `float`, which works in every pandas calculation; by
+                default exact with Arrow's types, and float with NumPy's.
+            dtypes: `arrow` for Arrow's types, or `numpy` for those that most code for pandas
+                expects: days and times as `datetime64`, which compare with text.
             progress: as for `to_arrow`.
 
         Examples:
@@ -169,7 +173,7 @@ class EventQuery(QueryBase[SyncDriver, M]):
             >>> frame["revenue"].sum()
             Decimal('0.280926522')
         """
-        frame_of = frame_maker("pandas", amounts)
+        frame_of = frame_maker("pandas", amounts, dtypes)
         return frame_of(self.to_arrow(columns=columns, progress=progress))
 
     def to_polars(

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pydantic._internal._model_construction import ModelMetaclass
 
-    from adanalytics_client._outputs.frames import Amounts
+    from adanalytics_client._outputs.frames import Amounts, Dtypes
 else:
     ModelMetaclass = type(BaseModel)
 
@@ -585,13 +585,18 @@ class Summary(OpenModel):
 
         return summary_table([row.model_dump(mode="json") for row in self.rows])
 
-    def to_pandas(self, *, amounts: "Amounts" = "exact") -> "pd.DataFrame":
-        """Return the rows as a pandas DataFrame with Arrow types; see `to_arrow`.
+    def to_pandas(
+        self, *, amounts: "Amounts | None" = None, dtypes: "Dtypes" = "arrow"
+    ) -> "pd.DataFrame":
+        """Return the rows as a pandas DataFrame; see `to_arrow`.
 
         It has columns for days, campaigns or tags only if the summary is grouped by them.
 
         Args:
-            amounts: `exact` for decimals, or `float`, which works in every pandas calculation.
+            amounts: `exact` for decimals, or `float`, which works in every pandas calculation; by
+                default exact with Arrow's types, and float with NumPy's.
+            dtypes: `arrow` for Arrow's types, or `numpy` for those that most code for pandas
+                expects: days as `datetime64`, which compare with text.
 
         Examples:
             >>> client.summary("2026-01-15", group_by="campaign").to_pandas()["revenue"].sum()
@@ -599,7 +604,7 @@ class Summary(OpenModel):
         """
         from adanalytics_client._outputs.frames import frame_maker
 
-        return frame_maker("pandas", amounts)(self._grouped())
+        return frame_maker("pandas", amounts, dtypes)(self._grouped())
 
     def to_polars(self, *, amounts: "Amounts" = "exact") -> "pl.DataFrame":
         """Return the rows as a polars DataFrame with the columns of `to_pandas`.

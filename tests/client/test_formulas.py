@@ -6,17 +6,19 @@ import io
 import json
 import sqlite3
 from collections.abc import Callable
-from datetime import date
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from math import inf, nan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from adanalytics_client import Summary
+from adanalytics_client._outputs.frames import frame_maker
 from adanalytics_client.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -176,6 +178,62 @@ def test_frames_of_events_are_stored_without_options(
     polars = reference_variant.on(query, "to_polars", amounts=amounts)
     text = pl.read_csv(io.StringIO(polars.write_csv()))
     assert text["key_values"].to_list() == frame["key_values"].to_list()
+
+
+def test_numpy_types_compare_with_text(reference_variant: Variant) -> None:
+    """With Arrow's types the day finds nothing, silently, and the time raises a TypeError."""
+    query = reference_variant.client.events("2026-01-15", "2026-01-16", split="daily")
+    frame = reference_variant.on(query, "to_pandas", dtypes="numpy")
+    assert dict(frame.dtypes.astype(str)) | {"os": "", "error_code": ""} == {
+        **dict.fromkeys(frame.columns, str(pd.Series(["text"]).dtype)),
+        **dict.fromkeys(("event_time", "received_at"), "datetime64[ns, UTC]"),
+        **dict.fromkeys(("revenue", "cost", "demand_tag_id", "campaign_id"), "float64"),
+        "event_date": "datetime64[ns]",
+        "event_hour": "int64",
+        "supply_tag_id": "int64",
+        "is_filtered": "bool",
+        "os": "",
+        "error_code": "",
+    }
+    rows = reference_variant.all_of(query.rows())
+    assert [*frame["revenue"]] == [float(row["revenue"]) for row in rows]
+    assert (frame["event_date"] == "2026-01-15").sum() == len(rows) // 2
+    later = [row for row in rows if row["event_time"] >= "2026-01-16T13"]
+    assert (frame["event_time"] >= "2026-01-16T13:00Z").sum() == len(later) > 0
+    assert (frame["event_time"].dt.hour == frame["event_hour"]).all()
+    arrow = reference_variant.on(query, "to_pandas")
+    assert not (arrow["event_date"] == "2026-01-15").any()
+    exact = reference_variant.on(query, "to_pandas", dtypes="numpy", amounts="exact")
+    assert exact["revenue"].sum() == arrow["revenue"].sum()
+    assert isinstance(exact["revenue"][0], Decimal)
+
+
+def test_numpy_types_lose_no_id_and_no_time() -> None:
+    table = pa.table(
+        {
+            "id": pa.array([2**62 + 1, None]),
+            "wide": pa.array([Decimal(2**70), None], pa.decimal128(38, 0)),
+            "few": pa.array([3, None]),
+            "flag": pa.array([True, None]),
+            "old": pa.array([date(1, 1, 1), date(9999, 12, 31)]),
+            "then": pa.array([datetime(1600, 1, 1, tzinfo=UTC), None], pa.timestamp("ms", "UTC")),
+        }
+    )
+    frame = frame_maker("pandas", None, "numpy")(table)
+    assert (frame["id"][0], frame["wide"][0]) == (2**62 + 1, 2**70)
+    assert (str(frame["few"].dtype), frame["few"][0], frame["flag"][0]) == ("float64", 3.0, True)
+    assert (str(frame["old"].dtype), frame["old"][1].year) == ("datetime64[ms]", 9999)
+    assert (str(frame["then"].dtype), frame["then"][0].year) == ("datetime64[ms, UTC]", 1600)
+    assert frame_maker("pandas", "float")(table)["wide"][0] == 2**70
+    assert len(frame_maker("pandas", None, "numpy")(table.slice(2))) == 0
+
+
+def test_a_summary_has_numpy_types_too() -> None:
+    frame = SUMMARY.to_pandas(dtypes="numpy")
+    assert frame[frame["date"] == "2026-01-17"]["revenue"].tolist() == [0.0045]
+    assert str(frame["impressions"].dtype) == "int64"
+    with pytest.raises(ConfigurationError, match=r"^dtypes='double' .* one of arrow, numpy"):
+        SUMMARY.to_pandas(dtypes=cast("Any", "double"))
 
 
 def test_a_group_has_its_own_columns_only() -> None:
