@@ -14,6 +14,8 @@ from adanalytics_client._base.observer import Observer
 from adanalytics_client._base.urls import BaseUrl
 from adanalytics_client._base.validation import check_choice, import_extra, invalid, is_whole
 from adanalytics_client._events.check import Check
+from adanalytics_client._json.fields import EVENT_KINDS
+from adanalytics_client._json.types import NULL
 from adanalytics_client.dataset.planning import Via
 from adanalytics_client.dataset.records.layout import DATA, OURS, PartFormat, TableFormat
 from adanalytics_client.dataset.records.manifest import Identity, Manifest
@@ -336,9 +338,7 @@ class Dataset:
         store = open_store(self.place)
         known = Identity.read(store)
         if known is None:
-            raise DatasetError(
-                f"There is no dataset at {self.place}.", remedy="Make one with a sync."
-            )
+            raise _no_dataset(self.place)
         now = self._now_of(client, known.zone)
         last = Period.parse(until, now().date()).last if until is not None else None
         with store.lock():
@@ -372,11 +372,40 @@ class Dataset:
         partner, origin, form = identity.partner, identity.origin, identity.form
         return Holdings(partner, origin, form, hours, manifest.damaged, last, identity.table)
 
+    @property
+    def schema(self) -> "pa.Schema":
+        """The Arrow columns of the events, each with a type that holds the values of all files.
+
+        They are learned from the events, and only widen; files of earlier days keep the types that
+        they were written with. A dataset without events has the documented columns. Each access
+        reads two small files.
+
+        Raises:
+            ConfigurationError: when pyarrow is not installed.
+            DatasetError: when there is no dataset, or its records cannot be read.
+
+        Examples:
+            >>> Dataset("events").sync(client, "2026-01-15").events
+            300
+            >>> Dataset("events").schema.field("revenue").type
+            Decimal128Type(decimal128(38, 9))
+        """
+        import_extra("pyarrow", extra="arrow")
+        from adanalytics_client._outputs.arrow.schema import arrow_schema
+        from adanalytics_client.dataset.schema import Schema
+
+        store = open_store(self.place)
+        identity = Identity.read(store)
+        if identity is None:
+            raise _no_dataset(self.place)
+        kind_of, types = identity.names.kind, Schema.read(store).union
+        return arrow_schema(types or dict.fromkeys(EVENT_KINDS, NULL), kind_of, wide=True)
+
     def query(self, sql: str, *, memory: str = "1GB") -> "pa.Table":
         """Run one SELECT on the `events` view with DuckDB; nothing is sent or written.
 
-        The `events` view has the data dictionary's columns and types, plus `date` and `hour`. A
-        filter on `date` or `hour` limits which files are read. The `events` view contains the hours
+        The `events` view has the columns of `schema`, plus `date` and `hour`, which get an
+        underscore in front where a field has their name. A filter on `date` or `hour` limits which files are read. The `events` view contains the hours
         that the dataset's manifest lists when the query starts. Times are in UTC, sums of money are
         exact, and a division gives a float.
 
@@ -484,6 +513,10 @@ class Dataset:
                     remedy=f"Name another place, or use the {what} of this one.{more}",
                 )
         return ours if has_moved else known
+
+
+def _no_dataset(place: str) -> DatasetError:
+    return DatasetError(f"There is no dataset at {place}.", remedy="Make one with a sync.")
 
 
 def _check_place(store: Store) -> None:

@@ -1,0 +1,115 @@
+"""Columns that widen: the dataset, its view, and the tables that list its files."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.client.dataset.service_of_rows import ServiceOfRows
+
+from adanalytics_client import DatasetError
+from adanalytics_client.dataset import Dataset
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytest_httpserver import HTTPServer
+
+    from adanalytics_client.dataset import TableFormat
+
+FIRST = '{"ymdh":"2026-01-15 03:00:00","n":1,"x":7,"m":{"a":1},"flag":true}'
+SECOND = (
+    '{"ymdh":"2026-01-16 04:00:00","n":2.5,"x":"abc","m":[1],"flag":0,"new":0.30000000000000004}'
+)
+ROWS = [
+    {"n": Decimal(1), "x": "7", "m": '{"a":1}', "flag": "true", "new": None},
+    {"n": Decimal("2.5"), "x": "abc", "m": "[1]", "flag": "0"}
+    | {"new": Decimal("0.30000000000000004")},
+]
+
+
+@pytest.fixture
+def service(httpserver: HTTPServer) -> ServiceOfRows:
+    service = ServiceOfRows(httpserver)
+    service.rows = {("2026-01-15", 3): [FIRST]}
+    return service
+
+
+def sync_both_days(service: ServiceOfRows, dataset: Dataset) -> None:
+    with service.client() as client:
+        assert dataset.sync(client, "2026-01-15").failed == []
+        service.rows["2026-01-16", 4] = [SECOND]
+        assert dataset.sync(client, "2026-01-15", "2026-01-16").failed == []
+        assert dataset.verify(client, until="2026-01-16").is_whole
+
+
+@pytest.mark.parametrize("form", ["parquet", "jsonl"])
+def test_older_files_are_read_with_the_types_of_all(
+    service: ServiceOfRows, tmp_path: Path, form: Any
+) -> None:
+    dataset = Dataset(tmp_path, format=form)
+    sync_both_days(service, dataset)
+    names = ", ".join(ROWS[0])
+    events = dataset.query(f"SELECT {names} FROM events ORDER BY ymdh")  # names of ours
+    assert events.to_pylist() == ROWS
+    assert str(events.schema.field("n").type) == "decimal128(38, 9)"
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("kind", ["delta", "iceberg"])
+def test_a_table_gets_the_wider_types_in_one_version(
+    service: ServiceOfRows, tmp_path: Path, kind: TableFormat
+) -> None:
+    pytest.importorskip("deltalake", reason="make test-spark installs deltalake")
+    dataset = Dataset(tmp_path, table=kind)
+    sync_both_days(service, dataset)
+    if kind == "delta":
+        table = import_module("deltalake").DeltaTable(tmp_path)
+        versions, rows = table.version(), table.to_pyarrow_table()
+    else:
+        catalogs = import_module("pyiceberg.catalog")
+        uri = f"sqlite:///{tmp_path}/_adanalytics/catalog.db"
+        table = catalogs.load_catalog("adanalytics", type="sql", uri=uri).load_table(
+            ("adanalytics", "acme")
+        )
+        versions, rows = len(table.history()), table.scan().to_arrow()
+    assert versions == 2
+    found = sorted(rows.select([*ROWS[0]]).to_pylist(), key=lambda row: str(row["x"]))
+    assert found == ROWS
+
+
+@pytest.mark.spark
+def test_a_table_refuses_nanoseconds_with_a_reason(service: ServiceOfRows, tmp_path: Path) -> None:
+    pytest.importorskip("deltalake", reason="make test-spark installs deltalake")
+    service.rows = {("2026-01-15", 3): ['{"ymdh":"2026-01-15T03:00:00.123456789Z"}']}
+    with service.client() as client, pytest.raises(DatasetError, match="ymdh has nanoseconds"):
+        Dataset(tmp_path, table="delta").sync(client, "2026-01-15")
+
+
+def test_a_field_with_the_name_of_our_column_keeps_it(
+    service: ServiceOfRows, tmp_path: Path
+) -> None:
+    service.rows = {("2026-01-15", 3): ['{"hour":"x","date":5,"_text":1,"ID":"a","id":"b"}']}
+    dataset = Dataset(tmp_path)
+    with service.client() as client:
+        assert dataset.sync(client, "2026-01-15").failed == []
+    (row,) = dataset.query("SELECT * EXCLUDE (_date) FROM events").to_pylist()
+    assert row == {"hour": "x", "date": 5, "_text": 1, "ID": "a", "id_1": "b", "_hour": 3}
+
+
+def test_the_schema_of_a_dataset_widens(service: ServiceOfRows, tmp_path: Path) -> None:
+    dataset = Dataset(tmp_path)
+    with service.client() as client:
+        dataset.sync(client, "2026-01-15")
+    before = {field.name: str(field.type) for field in dataset.schema}
+    assert before == {
+        "ymdh": "timestamp[ms, tz=UTC]",
+        **{"n": "int64", "x": "int64", "m": "string", "flag": "bool"},
+    }
+    sync_both_days(service, dataset)
+    after = {field.name: str(field.type) for field in dataset.schema}
+    assert after == before | {"n": "decimal128(38, 9)", "x": "string", "flag": "string"} | {
+        "new": "decimal128(38, 17)"
+    }
