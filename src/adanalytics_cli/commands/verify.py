@@ -11,7 +11,7 @@ import click
 from adanalytics_cli.account.connection import connect, report_end
 from adanalytics_cli.core.command import command, flag
 from adanalytics_cli.core.errors import CommandError, PartlyDone, ProblemsFound
-from adanalytics_cli.core.invocation import Invocation
+from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.core.periods import read_period
 from adanalytics_cli.core.prose import fitted
 from adanalytics_cli.output.formats import format_option
@@ -32,6 +32,7 @@ _MOST_RUNS = 3
         click.Argument(["location"], type=click.Path(), metavar="DIR|URL"),
         format_option(("json",), "Print the result as one object."),
         flag("--deep", "Also compare every event with a bulk export."),
+        flag("--strict", "Exit with status 7 if no figure could be compared with the service."),
         flag("--offline", "Check without the service, which needs no sign-in and no request."),
         click.Option(
             ["--until"],
@@ -42,15 +43,17 @@ _MOST_RUNS = 3
     ],
     details=(
         "Checks the checksum, the event ids and the hours of every file, finds days and hours that "
-        "the service has and the dataset lacks, and compares the totals of each day with the "
-        "summary. Prints a line on stdout for each problem. Exit status 3 when days or hours are "
-        "missing, 7 when something else is wrong. With --offline it knows only the dataset's own "
-        "records."
+        "the service has and the dataset lacks, and compares each day with the summary and with "
+        "the service's own count. Prints a line on stdout for each problem; the last line on "
+        "stderr says which figures were compared, and which could not be. Exit status 3 when days "
+        "or hours are missing, 7 when something else is wrong. With --offline it knows only the "
+        "dataset's own records."
     ),
     examples=[
         "adanalytics verify events",
         "adanalytics verify january --until 2026-01-31",
         "adanalytics verify events --offline --until yesterday",
+        "adanalytics verify events --strict",
         "adanalytics verify events -f json | jq .problems",
         "adanalytics verify s3://bucket/events --deep",
     ],
@@ -61,15 +64,17 @@ def verify(
     location: str,
     chosen_format: str | None,
     deep: bool,
+    strict: bool,
     offline: bool,
     until: "Period | None",
 ) -> None:
     """Check everything, list the problems on stdout, and name the command that fixes them."""
-    from adanalytics_cli.output.sync_output import write_verify_report
+    from adanalytics_cli.output.sync_output import describe_comparison, write_verify_report
     from adanalytics_client.dataset import Dataset
 
-    if offline and deep:
-        raise click.UsageError("--deep asks the service. Leave out --offline or --deep.")
+    for asks, option in ((deep, "--deep"), (strict, "--strict")):
+        if offline and asks:
+            raise click.UsageError(f"{option} asks the service. Leave out --offline or {option}.")
     dataset = Dataset(location, clock=invocation.clock)
     holdings = dataset.holdings()
     if holdings is None:
@@ -97,9 +102,21 @@ def verify(
         kind = PartlyDone if missing else ProblemsFound
         remedy = _bound(holdings, report) + _remedy(invocation, location, report)
         raise kind(f"{count} in {location}", remedy=remedy)
+    is_unproved = not report.compared
+    if is_unproved and strict:
+        raise ProblemsFound(
+            f"No figure of {location} could be compared with the service.",
+            remedy="Leave out --strict to accept that.",
+        )
     checked = f"OK: {counted(report.hours, 'hour')}, {counted(report.events, 'event')}"
-    as_what = "as recorded; the service was not asked" if offline else "matching the service"
-    report_end(invocation, f"{checked}, complete and {as_what}", progress)
+    if offline:
+        as_recorded = f"{checked}, complete and as recorded; the service was not asked"
+        report_end(invocation, as_recorded, progress)
+        return
+    cost = f"{counted(progress.requests, 'request')}, {progress.seconds():.1f} s"
+    remark(f"{checked}; {visible(describe_comparison(report))}; {cost}", invocation)
+    if is_unproved:
+        remark("Warning: no figure could be compared. With --strict, this is an error.", invocation)
 
 
 def _remedy(invocation: Invocation, location: str, report: "VerifyReport") -> str:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from adanalytics_client.dataset import SyncPlan, SyncReport, VerifyReport
 
 Record = Mapping[str, Any]
+# The name of the service's own count of events among the figures.
+_COUNT = "total"
 
 
 def write_sync_report(report: "SyncReport", location: str, progress: "Progress") -> None:
@@ -52,10 +54,34 @@ def write_verify_report(report: "VerifyReport", location: str, progress: "Progre
         "problems": [
             {**asdict(each), "day": each.day and str(each.day)} for each in report.problems
         ],
+        "compared": [asdict(each) for each in report.compared],
+        "not_compared": [asdict(each) for each in report.uncompared],
+        "without_id": report.without_id,
         "requests": progress.requests,
         "seconds": round(progress.seconds(), 3),
     }
     click.echo(json_text(record))
+
+
+def describe_comparison(report: "VerifyReport") -> str:
+    """Say which figures were compared with the service, and which were not and why."""
+    figures = [str(each) for each in report.compared if each.name != _COUNT]
+    count = "with the service's count" if len(figures) < len(report.compared) else ""
+    texts = ["not compared with the service"]
+    if figures:
+        texts = [f"compared with the summary: {', '.join(figures)}{count and f', and {count}'}"]
+    elif count:
+        texts = [f"compared {count}"]
+    names = dict[str, list[str]]()
+    for each in report.uncompared:
+        names.setdefault(each.reason, []).append(each.name)
+    others = [f"{', '.join(of)}, {reason}" for reason, of in names.items()]
+    texts += [f"not compared: {'; '.join(others)}"] if others else []
+    if report.without_id and report.without_id == report.events:
+        texts.append("repeats could not be looked for, because no event has an id")
+    elif report.without_id:
+        texts.append(f"{counted(report.without_id, 'event')} without an id may be repeats")
+    return "; ".join(texts)
 
 
 def show_dry_run(

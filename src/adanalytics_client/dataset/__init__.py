@@ -8,6 +8,7 @@ Examples:
 """
 
 from adanalytics_client.dataset.dataset import Dataset, Holdings
+from adanalytics_client.dataset.hours.compare import ComparedFigure, UncomparedFigure
 from adanalytics_client.dataset.planning import Via
 from adanalytics_client.dataset.records.layout import Hour, PartFormat, TableFormat
 from adanalytics_client.dataset.report import (
@@ -21,6 +22,7 @@ from adanalytics_client.dataset.report import (
 from adanalytics_client.dataset.tasks.task import Part, Task
 
 __all__ = [
+    "ComparedFigure",
     "Dataset",
     "FailedQuery",
     "Holdings",
@@ -33,6 +35,7 @@ __all__ = [
     "SyncReport",
     "TableFormat",
     "Task",
+    "UncomparedFigure",
     "VerifyReport",
     "Via",
 ]

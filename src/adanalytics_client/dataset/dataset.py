@@ -298,7 +298,11 @@ class Dataset:
         until: Day | None = None,
         observer: Observer | None = None,
     ) -> VerifyReport:
-        """Check every file, id and hour, and compare the totals of each day with the summary.
+        """Check every file, id and hour, and compare each day with the service.
+
+        The totals of a day are compared with the summary, and its number of events with the
+        service's own count. The report names the figures that were compared, and those that could
+        not be.
 
         Without a client, nothing is sent, and the dataset is compared only with its own records.
 
@@ -326,8 +330,9 @@ class Dataset:
             >>> dataset = Dataset("events")
             >>> dataset.sync(client).events
             600
-            >>> dataset.verify(client, deep=True)
-            VerifyReport(hours=48, events=600, problems=[])
+            >>> report = dataset.verify(client, deep=True)
+            >>> report.is_whole, "revenue" in map(str, report.compared)
+            (True, True)
         """
         import_extra("pyarrow", extra="arrow")
         from adanalytics_client.dataset.records.contents import Contents

@@ -7,6 +7,7 @@ from datetime import date, datetime
 from typing import Any, Literal
 
 from adanalytics_client._events.plan import runs_of
+from adanalytics_client.dataset.hours.compare import ComparedFigure, UncomparedFigure
 from adanalytics_client.dataset.records.layout import REPORTS, Hour
 from adanalytics_client.dataset.storage.local import Store
 
@@ -141,11 +142,18 @@ class VerifyReport:
         hours: the number of hours that were checked.
         events: the number of events in the checked hours.
         problems: everything that is wrong; empty for a complete, correct dataset.
+        compared: the figures that were compared with the service, which are all equal unless
+            `problems` names them; empty if none could be.
+        uncompared: the figures that could not be compared on some or all days, and why.
+        without_id: the number of events without an id, of which none can be called a repeat.
     """
 
     hours: int
     events: int
     problems: Sequence[Problem]
+    compared: Sequence[ComparedFigure] = ()
+    uncompared: Sequence[UncomparedFigure] = ()
+    without_id: int = 0
 
     @property
     def is_whole(self) -> bool:

@@ -1,7 +1,7 @@
 """Check a dataset: its bytes, its hours, its ids, and its sums against the service."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -15,7 +15,15 @@ import pyarrow.compute as pc
 from adanalytics_client._base.dates import days_between
 from adanalytics_client._base.observer import HoursVerified, Observer, notify
 from adanalytics_client._base.quantities import counted
-from adanalytics_client.dataset.hours.compare import compare_day
+from adanalytics_client.dataset.hours.compare import (
+    TOTAL,
+    ComparedFigure,
+    DayComparison,
+    UncomparedFigure,
+    compare_day,
+    merge,
+    uncompared,
+)
 from adanalytics_client.dataset.hours.events import EventTables, Ids, Table, is_of_hour
 from adanalytics_client.dataset.hours.files import checksum, read_part
 from adanalytics_client.dataset.hours.sort import HourPartition, Partition, split_by_id
@@ -27,7 +35,7 @@ from adanalytics_client.dataset.records.contents import Contents
 from adanalytics_client.dataset.records.layout import DATA, Hour, hours_of
 from adanalytics_client.dataset.records.manifest import DayRecord, HourRecord, Identity
 from adanalytics_client.dataset.report import Problem, Remedy, VerifyReport, runs_of_days
-from adanalytics_client.dataset.service import ServiceDays
+from adanalytics_client.dataset.service import ServiceDays, count_days
 from adanalytics_client.errors import ProtocolError
 
 if TYPE_CHECKING:
@@ -57,11 +65,15 @@ class Verification:
         self._types = self.contents.schema.union
         self._names = self.contents.identity.names
         self._totals: dict[date, Totals | None] = {}
+        self._comparisons: dict[date, DayComparison] = {}
+        self._compared: list[ComparedFigure] = []
+        self._uncompared: list[UncomparedFigure] = []
         self._hours = 0
         self._events = 0
+        self._without_id = 0
 
     def run(self, client: "Client | None", *, deep: bool) -> VerifyReport:
-        """Check the files, then days and totals with two requests and, if `deep`, every event.
+        """Check the files, then days and totals with three requests and, if `deep`, every event.
 
         Without a client, check only the files, and the hours against the records of the dataset.
         """
@@ -69,11 +81,21 @@ class Verification:
         if client is None:
             problems += self._find_gaps()
         else:
-            problems += self._compare(ServiceDays(client.connection, None, self._manifest.days()))
+            service = ServiceDays(client.connection, None, self._manifest.days())
+            problems += self._compare(service)
+            problems += self._count(client, service, {problem.day for problem in problems})
         if client and deep:
             broken = {problem.day for problem in problems}
             problems += self._compare_with_exports(client, broken)
-        return VerifyReport(self._hours, self._events, problems)
+        compared, others = merge(self._comparisons)
+        return VerifyReport(
+            self._hours,
+            self._events,
+            problems,
+            [*compared, *self._compared],
+            [*others, *self._uncompared],
+            self._without_id,
+        )
 
     def _check_files(self) -> Iterator[Problem]:
         identity, known = self.contents.identity, set()
@@ -167,10 +189,30 @@ class Verification:
             record, totals = self._manifest.day(day), self._totals.get(day)
             if self._is_expected(record, day in begun):
                 yield from self._missing(record)
-            if record.is_settled and (wrong := compare_day(totals, state.figures).difference):
+            if not record.is_settled:
+                continue
+            self._comparisons[day] = compare_day(totals, state.figures)
+            if wrong := self._comparisons[day].difference:
                 what = f"its totals differ from the summary: {wrong}"
                 agreed = all(of.fingerprint == state.fingerprint for of in record.hours.values())
                 yield Problem(day, what, remedy="repull" if agreed else "sync")
+
+    def _count(
+        self, client: "Client", service: ServiceDays, broken: Collection[date | None]
+    ) -> Iterator[Problem]:
+        """Describe days with another number of events than the service counts.
+
+        Days in `broken` are left out: what they lack is known already.
+        """
+        days = {day: self._manifest.day(day).rows for day in self._comparisons if day not in broken}
+        counted_days = count_days(client.connection, service, days)
+        for day, what in counted_days.differing.items():
+            # A sync compares a day that seems unchanged only with the summary.
+            yield Problem(day, what, remedy="repull")
+        if len(counted_days.uncounted) < len(days):
+            self._compared.append(ComparedFigure(TOTAL))
+        if counted_days.uncounted:
+            self._uncompared.append(uncompared(TOTAL, counted_days.uncounted, len(days)))
 
     def _is_expected(self, record: DayRecord, begun: bool) -> bool:
         if self.until:

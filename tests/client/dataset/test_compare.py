@@ -178,7 +178,7 @@ def test_sums_are_exact_and_unknown_ones_stay_unknown() -> None:
     ("figure", "text"),
     [
         (11940, "11,940"),
-        (Decimal("146.020"), "146.02"),
+        (Decimal("7146.020"), "7,146.02"),
         (Decimal("0E-9"), "0"),
         (Decimal(10), "10"),
     ],

@@ -23,6 +23,9 @@ from adanalytics_client.dataset.hours.totals import (
     figure_text,
 )
 
+TOTAL = "total"
+"""The name of the service's own count of the events of a day, which is no column of the summary."""
+
 _BY_FOLD = {fold(name): name for name in ADDITIVE}
 # Quotients and differences of other columns.
 _DERIVED = {*map(fold, SUMMARY_KINDS)}.difference(_BY_FOLD)
@@ -57,6 +60,10 @@ class ComparedFigure:
 @dataclass(frozen=True, slots=True)
 class UncomparedFigure:
     """A figure that could not be compared with the service.
+
+    Attributes:
+        name: as for `ComparedFigure`.
+        reason: why not, in words.
 
     Examples:
         >>> print(UncomparedFigure("requests", "no event field sums to it"))
@@ -223,15 +230,13 @@ def merge(
         ComparedFigure(name, min((each for each in of if each is not None), default=None))
         for name, of in places.items()
     ]
-    return compared, [
-        UncomparedFigure(name, _reason(of, everywhere=len(of) == len(days)))
-        for name, of in reasons.items()
-    ]
+    return compared, [uncompared(name, of, len(days)) for name, of in reasons.items()]
 
 
-def _reason(by_day: Mapping[date, str], *, everywhere: bool) -> str:
-    first, reason = next(iter(by_day.items()))
-    if everywhere and len({*by_day.values()}) == 1:
-        return reason
-    more = f" and {counted(len(by_day) - 1, 'more day')}" if len(by_day) > 1 else ""
-    return f"on {first}{more}: {reason}"
+def uncompared(name: str, reasons: Mapping[date, str], days: int) -> UncomparedFigure:
+    """Make one of the reasons on each day, of this number of days in all."""
+    first, reason = next(iter(reasons.items()))
+    if len(reasons) < days or len({*reasons.values()}) > 1:
+        more = f" and {counted(len(reasons) - 1, 'more day')}" if len(reasons) > 1 else ""
+        reason = f"on {first}{more}: {reason}"
+    return UncomparedFigure(name, reason)

@@ -75,7 +75,8 @@ def figure_text(figure: Figure) -> str:
     """
     if isinstance(figure, int):
         return f"{figure:,}"
-    text = digits(figure)
+    # As `digits` does, an exponent that would make it absurdly long stays one.
+    text = f"{figure:,f}" if "E" not in digits(figure) else str(figure)
     return text.rstrip("0").rstrip(".") if "." in text and "E" not in text else text
 
 
