@@ -21,14 +21,16 @@ from adanalytics_client.errors import StatusError
 EventId = str | int
 """An id is text or a whole number; the number 1 and the text "1" are different ids."""
 
-_NO_IDS = frozenset({"", str(UUID(int=0))})
+NO_IDS = frozenset({"", str(UUID(int=0))})
+"""Texts that identify nothing."""
+
 _DIGEST = 8
 
 
 def is_id(value: object) -> TypeGuard[EventId]:
     """Return whether a value identifies an event; an empty text or the nil UUID names none."""
     is_text_or_number = isinstance(value, EventId) and not isinstance(value, bool)
-    return is_text_or_number and value not in _NO_IDS
+    return is_text_or_number and value not in NO_IDS
 
 
 def ids_of(rows: RawRows) -> list[EventId | None]:
@@ -37,7 +39,7 @@ def ids_of(rows: RawRows) -> list[EventId | None]:
     decoder = _id_decoder(name or rows.names.fields.get("event_id", "event_id"))
     ids = [event.id for event in map(decoder.decode, rows.texts)]
     # If all events have ids, none is checked singly: that would cost as much as reading them.
-    if {*map(type, ids)} <= {str, int} and _NO_IDS.isdisjoint(ids):
+    if {*map(type, ids)} <= {str, int} and NO_IDS.isdisjoint(ids):
         return ids
     return [value if is_id(value) else None for value in ids]
 

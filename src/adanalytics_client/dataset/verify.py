@@ -24,8 +24,9 @@ from adanalytics_client.dataset.hours.compare import (
     merge,
     uncompared,
 )
-from adanalytics_client.dataset.hours.events import EventTables, Ids, Table, is_of_hour
+from adanalytics_client.dataset.hours.events import EventTables, Table, is_of_hour
 from adanalytics_client.dataset.hours.files import checksum, read_part
+from adanalytics_client.dataset.hours.ids import Ids
 from adanalytics_client.dataset.hours.sort import HourPartition, Partition, split_by_id
 from adanalytics_client.dataset.hours.sums import totals_of
 from adanalytics_client.dataset.hours.totals import Totals
@@ -146,19 +147,21 @@ class Verification:
 
     def _check_events(self, hour: Hour, record: HourRecord) -> Iterator[str]:
         rows, totals, strange = 0, self._totals[hour.day], 0
-        with closing(Ids()) as ids:
+        tables = EventTables(self._names, self._types)
+        with closing(Ids(self._names)) as ids:
             try:
-                for table in self._held(hour, record, EventTables(self._names, self._types)):
+                for table in self._held(hour, record, tables):
                     ids.add(table)
                     rows += table.num_rows
                     zone = self.contents.identity.zone
                     strange += not is_of_hour(table, hour, self._names, zone)
                     totals = Totals.sum([totals, totals_of(table, self._names)])
+                repeated = ids.repeated(lambda: self._held(hour, record, tables))
             except (ProtocolError, OSError, ValueError) as error:
                 self._totals[hour.day] = None
                 yield f"its file cannot be read: {error}"
                 return
-            repeated = ids.repeated()
+            self._without_id += ids.without
         self._totals[hour.day] = totals
         if rows != record.rows:
             yield f"its file has {counted(rows, 'event')}, but {record.rows:,} were written"

@@ -10,8 +10,7 @@ import pytest
 
 from adanalytics_client import Client
 from adanalytics_client.dataset import Dataset, Hour, verify
-from adanalytics_client.dataset.hours import events as tables
-from adanalytics_client.dataset.hours import files, sort
+from adanalytics_client.dataset.hours import files, ids, sort
 from adanalytics_client.dataset.records.layout import PartFormat
 from adanalytics_client.tables import jsonl_batch
 from adanalytics_server.local import LocalServer, Sample
@@ -49,8 +48,8 @@ def peak_of(write: Callable[[int], None], count: int) -> int:
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let 1,000 events be as much as a million."""
-    monkeypatch.setattr(tables, "IDS_HELD", 1_000)
-    monkeypatch.setattr(tables, "_HASHES_READ", 100)
+    monkeypatch.setattr(ids, "IDS_HELD", 1_000)
+    monkeypatch.setattr(ids, "_HASHES_READ", 100)
     monkeypatch.setattr(files, "ROWS_PER_GROUP", 1_000)
     monkeypatch.setattr(sort, "BYTES_HELD", 100_000)
 

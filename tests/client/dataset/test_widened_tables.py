@@ -106,7 +106,10 @@ def test_the_schema_of_a_dataset_widens(service: ServiceOfRows, tmp_path: Path) 
     before = {field.name: str(field.type) for field in dataset.schema}
     assert before == {
         "ymdh": "timestamp[ms, tz=UTC]",
-        **{"n": "int64", "x": "int64", "m": "string", "flag": "bool"},
+        "n": "int64",
+        "x": "int64",
+        "m": "string",
+        "flag": "bool",
     }
     sync_both_days(service, dataset)
     after = {field.name: str(field.type) for field in dataset.schema}

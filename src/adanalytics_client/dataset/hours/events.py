@@ -8,7 +8,6 @@ from gzip import GzipFile
 from io import BufferedIOBase
 from itertools import chain
 from pathlib import Path
-from tempfile import SpooledTemporaryFile
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -35,13 +34,8 @@ TEXT = "\0text"
 CSV_BLOCK = 1024 * 1024
 """Bytes of a CSV file that are read at a time, which limits the length of a row."""
 
-IDS_HELD = 250_000
-"""The most ids of an hour that are held in memory to find repeated ones."""
-
 # Rows of a parquet file.
 _ROWS_READ = 16_384
-_HASH_BYTES = 8
-_HASHES_READ = 65_536
 
 
 class EventTables:
@@ -224,43 +218,6 @@ def int32s(values: Iterable[int]) -> "pa.Array":
     """Make an array of 32-bit integers without `pyarrow.array`, which would import pandas."""
     numbers = array("i", values)
     return pa.Array.from_buffers(pa.int32(), len(numbers), [None, pa.py_buffer(numbers)])
-
-
-class Ids:
-    """Counts the repeated event ids of one hour; at most `IDS_HELD` ids are held in memory."""
-
-    def __init__(self) -> None:
-        self._count = 0
-        # The hash stands for its id, as while pages are pulled: two of 3 million ids share one in
-        # 1 of 4 million hours.
-        self._hashes = SpooledTemporaryFile(IDS_HELD * _HASH_BYTES)  # noqa: SIM115  # see `close`
-
-    def close(self) -> None:
-        self._hashes.close()
-
-    def add(self, table: Table) -> None:
-        if "event_id" not in table.column_names:
-            return
-        ids = table["event_id"].drop_null().to_pylist()
-        self._count += len(ids)
-        self._hashes.write(array("q", map(hash, ids)).tobytes())
-
-    def repeated(self) -> int:
-        """Count events that repeat the id of an earlier event; ignore events without an id."""
-        # Equal hashes have equal last bits, so each group can be counted on its own.
-        groups = 1 << (self._count // IDS_HELD).bit_length()
-        return self._count - sum(self._distinct(group, groups) for group in range(groups))
-
-    def _distinct(self, group: int, groups: int) -> int:
-        """Count the distinct hashes whose last bits are `group`."""
-        chunks = []
-        self._hashes.seek(0)
-        while block := self._hashes.read(_HASHES_READ * _HASH_BYTES):
-            size = len(block) // _HASH_BYTES
-            hashes = pa.Array.from_buffers(pa.int64(), size, [None, pa.py_buffer(block)])
-            last_bits = pc.bit_wise_and(hashes, int32s([groups - 1])[0])
-            chunks.append(hashes.filter(pc.equal(last_bits, int32s([group])[0])))
-        return int(pc.count_distinct(pa.chunked_array(chunks, pa.int64())).as_py())
 
 
 def to_jsonl(table: Table, names: FieldNames) -> Iterator[bytes]:

@@ -4,7 +4,8 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from datetime import datetime
-from functools import reduce
+from functools import partial, reduce
+from io import BufferedIOBase
 from itertools import chain, islice
 from pathlib import Path
 from secrets import token_hex
@@ -15,7 +16,8 @@ import pyarrow.parquet as pq
 
 from adanalytics_client._json.fields import FieldNames
 from adanalytics_client._json.types import join_columns
-from adanalytics_client.dataset.hours.events import TEXT, EventTables, Ids, Table, to_jsonl
+from adanalytics_client.dataset.hours.events import TEXT, EventTables, Table, to_jsonl
+from adanalytics_client.dataset.hours.ids import Ids
 from adanalytics_client.dataset.hours.sort import HourPartition, HourUnknown
 from adanalytics_client.dataset.hours.sums import totals_of
 from adanalytics_client.dataset.hours.totals import Totals
@@ -47,7 +49,7 @@ def write_hour(
     """Write the file of an hour, whose tables `tables` made; memory holds one row group and ids."""
     rows = 0
     totals: Totals | None = Totals()
-    with closing(Ids()) as ids:
+    with closing(Ids(tables.names)) as ids:
 
         def counted(events: Iterable[Table]) -> Iterator[Table]:
             nonlocal rows, totals
@@ -72,7 +74,9 @@ def write_hour(
             sha256 = hashlib.file_digest(file, "sha256").hexdigest()
         size = path.stat().st_size
         record = HourRecord(rows, size, sha256, asked_at, UNCONFIRMED, totals)
-        return FinishedHour(hour, record, str(path), ids.repeated(), {**tables.types})
+        again = EventTables(tables.names, tables.types)
+        repeated = ids.repeated(partial(_read_again, path, form, again))
+        return FinishedHour(hour, record, str(path), repeated, {**tables.types})
 
 
 def write_hours(
@@ -130,14 +134,23 @@ def read_part(store: Store, name: str, form: PartFormat, tables: EventTables) ->
     Raises FileNotFoundError, or whatever pyarrow or the client raises for a damaged file.
     """
     with store.open(name) as file:
-        if form == "parquet":
-            # Not by iter_batches, which keeps much of the groups that it has read.
-            groups = pq.ParquetFile(file)
-            for number in range(groups.num_row_groups):
-                yield tables.widened(groups.read_row_group(number, use_threads=False))
-        else:
-            while lines := list(islice(file, ROWS_PER_GROUP)):
-                yield tables.from_jsonl(b"".join(lines))
+        yield from _read(file, form, tables)
+
+
+def _read_again(path: Path, form: PartFormat, tables: EventTables) -> Iterator[Table]:
+    with path.open("rb") as file:
+        yield from _read(file, form, tables)
+
+
+def _read(file: BufferedIOBase, form: PartFormat, tables: EventTables) -> Iterator[Table]:
+    if form == "parquet":
+        # Not by iter_batches, which keeps much of the groups that it has read.
+        groups = pq.ParquetFile(file)
+        for number in range(groups.num_row_groups):
+            yield tables.widened(groups.read_row_group(number, use_threads=False))
+    else:
+        while lines := list(islice(file, ROWS_PER_GROUP)):
+            yield tables.from_jsonl(b"".join(lines))
 
 
 def checksum(store: Store, name: str) -> str | None:

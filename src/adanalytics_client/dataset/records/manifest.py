@@ -161,7 +161,7 @@ class FinishedHour:
         record: its record, not yet compared with the summary.
         file: the path of the file on this machine, or the file's name in the store; None for an
             hour without events.
-        repeated: the number of events that have the id of an earlier event.
+        repeated: the number of events with the id and the content of an earlier one.
         types: the types of its file's columns.
     """
 
