@@ -45,6 +45,27 @@ def _chosen(given: Choice | None, name: str, choices: tuple[Choice, ...]) -> Cho
     raise invalid(name, value, f"Set it to {' or '.join(map(str, choices))}.")
 
 
+def connect(
+    driver: type[Driving],
+    config: Config,
+    *,
+    quota_log: QuotaLog = "memory",
+    observer: Observer | None = None,
+    http: AnyHttpClient | None = None,
+    clock: Clock | None = None,
+) -> Connection[Driving]:
+    """Return the connection of a new client; nothing is sent yet."""
+    session = Session.open(
+        config,
+        store=open_store(quota_log, config.quota_name, os.environ),
+        observer=observer or Observer(),
+        clock=clock or SystemClock(),
+        others=Proxies.of_environment().secrets(),
+    )
+    redact = session.credentials.redact
+    return Connection(session, driver(http, config.base, clock=session.clock, redact=redact))
+
+
 class ClientBase(Generic[Http, Driving]):
     """Checks the arguments of both clients, and has the methods that need no request."""
 
@@ -91,17 +112,10 @@ class ClientBase(Generic[Http, Driving]):
         )
         check_observer(observer)
         log = _chosen(quota_log, "ADANALYTICS_QUOTA_LOG", _QUOTA_LOG)
-        session = Session.open(
-            config,
-            store=open_store(log, config.quota_name, os.environ),
-            observer=observer or Observer(),
-            clock=clock or SystemClock(),
-            others=Proxies.of_environment().secrets(),
-        )
         # For the objects that stand on this client, not for its users.
-        redact = session.credentials.redact
-        driver = self._driver(http, config.base, clock=session.clock, redact=redact)
-        self.connection = Connection(session, driver)
+        self.connection = connect(
+            self._driver, config, quota_log=log, observer=observer, http=http, clock=clock
+        )
         self._shares = False
 
     @classmethod

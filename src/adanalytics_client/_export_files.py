@@ -1,0 +1,89 @@
+"""The files of a finished export, one by one, with or without a client."""
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import BinaryIO
+
+from adanalytics_client._base.urls import BaseUrl
+from adanalytics_client._call.config import Config
+from adanalytics_client._call.session import Connection
+from adanalytics_client._client_base import connect
+from adanalytics_client._exports.download import Delivery
+from adanalytics_client._exports.saved import SavedExport, read_saved
+from adanalytics_client._exports.status import ONE_HOUR
+from adanalytics_client._exports.transfer import FileRange, StoredFile
+from adanalytics_client._io.sync_driver import SyncDriver
+from adanalytics_client.client import Client
+from adanalytics_client.jobs import ExportJob
+
+__all__ = ["ExportedFile", "StoredFile", "files_of", "open_signed"]
+
+
+def files_of(job: ExportJob) -> list[str]:
+    """Return one saved export for each file of an export, as text: see `ExportJob.to_json`."""
+    saved = read_saved(job.to_json())
+    if len(files := saved.status.files) == 1:
+        return [saved.to_json()]
+    # The rows of one file among several are not stated.
+    status = replace(saved.status, row_count=None)
+    return [replace(saved, status=replace(status, files=(each,))).to_json() for each in files]
+
+
+@contextmanager
+def open_signed(text: str) -> Iterator["ExportedFile"]:
+    """Open one of `files_of`, whose address is signed, without a credential.
+
+    Nothing renews the address; one that needs a credential is a ConfigurationError.
+    """
+    saved = read_saved(text)
+    # Where the status was polled, that address has answered before, and not the file's.
+    exists = saved.status.address_exists and saved.status.poll_url is None
+    status = replace(saved.status, address_exists=exists, poll_url=None)
+    config = Config(BaseUrl.parse(saved.base_url), credential=None, partner=saved.partner)
+    connection = connect(SyncDriver, config)
+    with closing(connection.driver):
+        yield ExportedFile(replace(saved, status=status), connection)
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedFile:
+    """A file of a finished export, and the connection to download it."""
+
+    saved: SavedExport
+    connection: Connection[SyncDriver]
+
+    @classmethod
+    def of_client(cls, client: Client, text: str) -> "ExportedFile":
+        """Return one of `files_of`, to be downloaded by a client, which can renew its address."""
+        return cls(read_saved(text), client.connection)
+
+    @property
+    def size(self) -> int | None:
+        """Return the announced size in bytes."""
+        return self.saved.status.files[0].size_bytes
+
+    def download(self, path: Path) -> Path:
+        """Download the complete file, csv or parquet, whichever the service sends."""
+        return self.connection.driver.run(self._delivery().run(path, timeout=ONE_HOUR))
+
+    def receive(
+        self, into: BinaryIO, wanted: range, known: StoredFile | None = None
+    ) -> StoredFile | None:
+        """Write a range of the file's bytes into the same place of another file.
+
+        Returns:
+            The version that the bytes are of; None if the service names none.
+
+        Raises:
+            DownloadError: when the service sends anything but the range of the `known` version.
+        """
+        sink = FileRange(into, wanted, known)
+        self.connection.driver.run(self._delivery().fetch_range(sink))
+        return sink.known
+
+    def _delivery(self) -> Delivery:
+        session, saved = self.connection.session, self.saved
+        # Whoever takes single files compares their events by themselves.
+        return Delivery(session, saved.order, saved.status, check="none", any_format=True)

@@ -1,0 +1,41 @@
+"""The client as datasets and Spark see it: on the caller's connections, with an end of its own."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import date, datetime
+
+from adanalytics_client._base.observer import Observer
+from adanalytics_client._base.service import ServiceProfile
+from adanalytics_client._events.check import compare_days
+from adanalytics_client.client import Client
+
+
+class View(Client):
+    """A client on the connections of another; closing it ends only its own requests."""
+
+    def __init__(self, client: Client) -> None:
+        connection = client.connection
+        self.connection = replace(connection, driver=connection.driver.branch())
+        self._shares = True
+
+    def close(self) -> None:
+        self.connection.driver.close()
+
+    @property
+    def service(self) -> ServiceProfile:
+        return self.connection.session.config.service
+
+    @property
+    def observer(self) -> Observer:
+        return self.connection.session.observer
+
+    def now(self) -> datetime:
+        """Return the client's time, in the time zone of the service."""
+        return self.service.now(self.connection.session.clock.time())
+
+    def compare_days(self, days: Mapping[date, int]) -> dict[date, str]:
+        """Compare the numbers of events of some days with the service's own count.
+
+        No other day between them has events. Each day that differs is returned, with words for it.
+        """
+        return self.connection.driver.run(compare_days(self.connection.session, days))
