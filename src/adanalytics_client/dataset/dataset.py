@@ -410,9 +410,9 @@ class Dataset:
         """Run one SELECT on the `events` view with DuckDB; nothing is sent or written.
 
         The `events` view has the columns of `schema`, plus `date` and `hour`, which get an
-        underscore in front where a field has their name. A filter on `date` or `hour` limits which files are read. The `events` view contains the hours
-        that the dataset's manifest lists when the query starts. Times are in UTC, sums of money are
-        exact, and a division gives a float.
+        underscore in front where a field has their name. A filter on `date` or `hour` limits which
+        files are read. The view contains the hours that the dataset's manifest lists when the query
+        starts. Times are in UTC, sums of money are exact, and a division gives a float.
 
         The query is read-only: it cannot access other files, load extensions, change settings or
         use the network. This protects only against mistakes: isolate the process for untrusted SQL.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 import pyarrow as pa
 
 from adanalytics_client._base.validation import import_extra
-from adanalytics_client._json.fields import EVENT_KINDS
+from adanalytics_client._json.fields import EVENT_KINDS, Kind
 from adanalytics_client._json.types import (
     DEFAULTS,
     NULL,
@@ -52,6 +52,11 @@ _TYPES: Mapping[Base, str] = {
     "pairs": "MAP(VARCHAR, VARCHAR)",
     "text": "VARCHAR",
 }
+# The first version that reads decimals of JSON exactly; tried with 1.2.2, 1.5.0, 2.0.0 and 2.0.1.
+_EXACT_SINCE = (2, 0, 1)
+_NUMBERS = re.compile(r"\d+")
+# Decimal digits that every double keeps.
+_FLOAT_DIGITS = 15
 _JSON_LINES = "format = 'newline_delimited'"
 # DuckDB's own partitions would take a column from any folder above the dataset that is named like
 # `country=DE`. A filter on a part of the file name leaves out files just as well.
@@ -170,8 +175,12 @@ class CommittedFiles:
         places = ", ".join(f"c{at}" for at in range(len(own)))
         if self.identity.form == "parquet":
             return f"read_parquet({_texts(paths)}, {_FILES_ONLY}) AS t({places}, filename)"
+        kind_of = self.identity.names.kind
         if len({name.lower() for name in own}) == len(own):
-            types = ", ".join(f"{_text(name)}: {_text(_read_as(columns[name]))}" for name in own)
+            types = ", ".join(
+                f"{_text(name)}: {_text(_read_as(name, columns[name], kind_of(name)))}"
+                for name in own
+            )
             reader = (
                 f"read_json({_texts(paths)}, columns = {{{types}}}, {_JSON_LINES}, {_FILES_ONLY})"
             )
@@ -218,8 +227,22 @@ def _sql_type(type_: ColumnType) -> str:
     return _TYPES[type_.base]
 
 
-def _read_as(type_: ColumnType) -> str:
-    """Return the type by which a value of JSON lines is read exactly, before it is cast."""
+def _read_as(name: str, type_: ColumnType, kind: Kind | None) -> str:
+    """Return the type by which a value of JSON lines is read exactly, before it is cast.
+
+    Raises:
+        ConfigurationError: where DuckDB reads numbers with a fraction through floats.
+    """
+    if type_.base == "number" and type_.scale:
+        version = import_extra("duckdb", extra="sql").__version__
+        if tuple(map(int, _NUMBERS.findall(version)[:3])) < _EXACT_SINCE:
+            # As text it keeps the digits of amounts that are text, and of numbers with a few.
+            if kind is not Kind.AMOUNT and type_.precision > _FLOAT_DIGITS:
+                raise ConfigurationError(
+                    f"DuckDB {version} cannot read all digits of {name} from JSON lines.",
+                    remedy="Install duckdb 2.0.1 or later, or make a dataset of parquet files.",
+                )
+            return "VARCHAR"
     return "VARCHAR" if type_.base in {"bit", "time", "epoch", "null"} else _sql_type(type_)
 
 
