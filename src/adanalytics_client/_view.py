@@ -5,9 +5,11 @@ from dataclasses import replace
 from datetime import date, datetime
 
 from adanalytics_client._base.observer import Observer
-from adanalytics_client._base.service import ServiceProfile
-from adanalytics_client._events.check import compare_days
+from adanalytics_client._events.check import CountedDays, compare_days
+from adanalytics_client._shapes.service import ServiceProfile
 from adanalytics_client.client import Client
+
+__all__ = ["CountedDays", "View"]
 
 
 class View(Client):
@@ -33,9 +35,9 @@ class View(Client):
         """Return the client's time, in the time zone of the service."""
         return self.service.now(self.connection.session.clock.time())
 
-    def compare_days(self, days: Mapping[date, int]) -> dict[date, str]:
+    def compare_days(self, days: Mapping[date, int]) -> CountedDays:
         """Compare the numbers of events of some days with the service's own count.
 
-        No other day between them has events. Each day that differs is returned, with words for it.
+        No other day between them has events.
         """
         return self.connection.driver.run(compare_days(self.connection.session, days))

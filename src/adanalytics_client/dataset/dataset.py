@@ -1,35 +1,34 @@
 """A dataset and its two operations."""
 
 import os
+import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, get_args
 
-from adanalytics_client import ServiceProfile
-from adanalytics_client._base.clock import SystemClock
-from adanalytics_client._base.dates import Day, Period, to_range
-from adanalytics_client._base.observer import Observer
+from adanalytics_client import Check, Day, Observer, Period, ServiceProfile
+from adanalytics_client._base.dates import to_range
 from adanalytics_client._base.urls import BaseUrl
 from adanalytics_client._base.validation import check_choice, import_extra, invalid, is_whole
-from adanalytics_client._events.check import Check
 from adanalytics_client._json.fields import EVENT_KINDS
 from adanalytics_client._json.types import NULL
 from adanalytics_client.dataset.planning import Via
 from adanalytics_client.dataset.records.layout import DATA, OURS, PartFormat, TableFormat
 from adanalytics_client.dataset.records.manifest import Identity, Manifest
 from adanalytics_client.dataset.report import SyncPlan, SyncReport, VerifyReport
-from adanalytics_client.dataset.storage.local import Store, open_store, without_writing
+from adanalytics_client.dataset.storage.local import Store, open_store
 from adanalytics_client.errors import ConfigurationError, DatasetError, UnsuitablePlace
 
 if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
-    from adanalytics_client.client import Client
-    from adanalytics_client.dataset.sync import Sync
+    from adanalytics_client import Client
+    from adanalytics_client._view import View
     from adanalytics_client.dataset.tasks.task import Part, Task
+    from adanalytics_client.dataset.update import Update
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,9 +161,13 @@ class Dataset:
         if not is_whole(workers, 1):
             raise invalid("workers", workers, "Pass a number of processes, 1 or more.")
         check_choice("check", check, get_args(Check))
-        with self._open_sync(client, start, end, via, repull, moved_from) as run:
-            replace(run, workers=workers, check=check).run()
-            return run.report
+        _check_pull(via, repull)
+        import_extra("pyarrow", extra="arrow")
+        from adanalytics_client.dataset.sync import sync
+
+        with self._open_update(client, start, end, moved_from) as update:
+            sync(update, via=via, repull=repull, workers=workers, check=check)
+            return update.report
 
     def tasks(
         self, client: "Client", start: Day | None = None, end: Day | None = None
@@ -193,8 +196,11 @@ class Dataset:
             >>> [str(task.start.query) for task in tasks]
             ['2026-01-15', '2026-01-16']
         """
-        with self._open_sync(client, start, end, "export") as run:
-            return run.tasks()
+        import_extra("pyarrow", extra="arrow")
+        from adanalytics_client.dataset.tasks.plan import plan_tasks
+
+        with self._open_update(client, start, end) as update:
+            return plan_tasks(update)
 
     def commit(self, client: "Client", parts: "Iterable[Part]") -> SyncReport:
         """Make the tasks' hours visible; existing events are replaced only if a day's totals match.
@@ -218,9 +224,12 @@ class Dataset:
             >>> dataset.commit(client, parts).left
             0
         """
-        with self._open_sync(client, None, None, "export") as run:
-            run.run([*parts])
-            return run.report
+        import_extra("pyarrow", extra="arrow")
+        from adanalytics_client.dataset.commit import commit
+
+        with self._open_update(client) as update:
+            commit(update, [*parts])
+            return update.report
 
     def plan(
         self,
@@ -250,45 +259,48 @@ class Dataset:
             >>> len(plan.hours), plan.events, plan.requests
             (24, 290, 1)
         """
-        with self._open_sync(client, start, end, via, repull, moved_from, dry=True) as run:
-            return run.plan()
+        _check_pull(via, repull)
+        import_extra("pyarrow", extra="arrow")
+        from adanalytics_client.dataset.sync import plan
+
+        with self._open_update(client, start, end, moved_from, dry=True) as update:
+            return plan(update, via=via, repull=repull)
 
     @contextmanager
-    def _open_sync(
+    def _open_update(
         self,
         client: "Client",
-        start: Day | None,
-        end: Day | None,
-        via: Via,
-        repull: int = 0,
+        start: Day | None = None,
+        end: Day | None = None,
         moved_from: str | None = None,
         *,
         dry: bool = False,
-    ) -> Iterator["Sync"]:
-        """Check the arguments of a sync, then the place, and lock the dataset."""
-        import_extra("pyarrow", extra="arrow")
-        from adanalytics_client.dataset.records.contents import Contents
-        from adanalytics_client.dataset.sync import Sync
+    ) -> Iterator["Update"]:
+        """Check the days, then the place, lock the dataset and read its records.
 
-        check_choice("via", via, get_args(Via))
-        if not is_whole(repull, 0):
-            raise invalid("repull", repull, "Pass a number of days, 0 or more.")
+        With `dry`, nothing is written but the lock of an existing dataset.
+        """
+        from adanalytics_client._view import View
+        from adanalytics_client.dataset.records.contents import Contents
+        from adanalytics_client.dataset.records.recover import recover
+        from adanalytics_client.dataset.update import Update
+
         if start is None and end is not None:
             raise ConfigurationError("end is given without start.", remedy="Pass start, too.")
-        now, span = self._now_of(client), None
+        view = View(client)
+        now, span = self._clock_of(view.service, view.now), None
         if start is not None:
             span = Period(*to_range(start, end, today=now().date()))
         report = SyncReport(now().astimezone(UTC))
         if not dry:
             self.report = report
-        opened, connection = open_store(self.place), client.connection
-        _check_place(opened)
-        store = without_writing(opened) if dry else opened
-        # A separate view, so that the end of this sync leaves the caller's client open.
-        branch = replace(connection, driver=connection.driver.branch())
-        with store.lock():
-            contents = Contents(store, self._identity(client, store, moved_from))
-            yield Sync(branch, contents, span, via, repull, now, report)
+        store = open_store(self.place)
+        _check_place(store)
+        with nullcontext() if dry and Identity.read(store) is None else store.lock():
+            contents = Contents.open(store, self._identity(view, store, moved_from))
+            if not dry:
+                recover(contents)
+            yield Update(view, contents, span, now, report)
 
     def verify(
         self,
@@ -335,7 +347,9 @@ class Dataset:
             (True, True)
         """
         import_extra("pyarrow", extra="arrow")
+        from adanalytics_client._view import View
         from adanalytics_client.dataset.records.contents import Contents
+        from adanalytics_client.dataset.records.recover import recover
         from adanalytics_client.dataset.verify import Verification
 
         if deep and client is None:
@@ -344,13 +358,15 @@ class Dataset:
         known = Identity.read(store)
         if known is None:
             raise _no_dataset(self.place)
-        now = self._now_of(client, known.zone)
+        view = View(client) if client else None
+        service = view.service if view else ServiceProfile(zone=known.zone)
+        now = self._clock_of(service, view.now if view else lambda: service.now(time.time()))
         last = Period.parse(until, now().date()).last if until is not None else None
         with store.lock():
-            identity = self._identity(client, store) if client else known
-            contents = Contents(store, identity)
-            observer = observer or (client.connection.session.observer if client else Observer())
-            return Verification(contents, now, last, observer).run(client, deep=deep)
+            contents = Contents.open(store, self._identity(view, store) if view else known)
+            recover(contents)
+            observer = observer or (view.observer if view else Observer())
+            return Verification(contents, now, last, observer).run(view, deep=deep)
 
     def holdings(self) -> Holdings | None:
         """Return the contents of the dataset, or None if there is no dataset; no request is sent.
@@ -472,27 +488,26 @@ class Dataset:
         files.mount(connection)
         return connection.sql(files.select(files.columns))
 
-    def _now_of(self, client: "Client | None", zone: str = "UTC") -> Callable[[], datetime]:
-        """Return the clock, in the time zone of the service."""
-        clock = client.connection.session.clock if client else SystemClock()
-        service = client.connection.session.config.service if client else ServiceProfile(zone=zone)
-        if (given := self._clock) is not None:
-            return lambda: given().astimezone(service.tzinfo())
-        return lambda: service.now(clock.time())
+    def _clock_of(
+        self, service: ServiceProfile, now: Callable[[], datetime]
+    ) -> Callable[[], datetime]:
+        """Return the dataset's own clock in the time zone of the service, or else `now`."""
+        clock = self._clock
+        return now if clock is None else lambda: clock().astimezone(service.tzinfo())
 
-    def _identity(self, client: "Client", store: Store, moved_from: str | None = None) -> Identity:
+    def _identity(self, client: "View", store: Store, moved_from: str | None = None) -> Identity:
         """Return the identity of the dataset, which must be that of the client.
 
         A dataset that holds nothing yet may become that of another client.
         """
         former = BaseUrl.parse(moved_from) if moved_from is not None else None
-        known, config = Identity.read(store), client.connection.session.config
+        known, base = Identity.read(store), BaseUrl.parse(client.base_url)
         form = self._format or (known.form if known and not self._table else "parquet")
         table = self._table or (known.table if known and form == known.form else None)
-        service, origin = config.service, config.base.text
+        service, partner = client.service, client.partner
         ours = Identity(
-            config.partner or "",
-            origin,
+            partner or "",
+            base.text,
             form,
             table=table,
             zone=service.zone,
@@ -502,12 +517,12 @@ class Dataset:
         if known is None or not (Manifest(store).days() or store.sizes(DATA)):
             return ours
         has_moved = former is not None and former.is_at(known.origin)
-        same_service = has_moved or config.base.is_at(known.origin)
+        same_service = has_moved or base.is_at(known.origin)
         moved = " If the service moved here, give its former address as moved_from."
         forms = ours.format_text(), known.format_text()
         for what, mine, theirs, same, more in (
-            ("partner", config.partner, known.partner, config.partner == known.partner, ""),
-            ("service", config.base.text, known.origin, same_service, moved),
+            ("partner", partner, known.partner, partner == known.partner, ""),
+            ("service", base.text, known.origin, same_service, moved),
             ("format", *forms, len({*forms}) == 1, ""),
             ("zone", ours.zone, known.zone, ours.zone == known.zone, ""),
             ("field names", ours.names, known.names, ours.names == known.names, ""),
@@ -522,6 +537,12 @@ class Dataset:
 
 def _no_dataset(place: str) -> DatasetError:
     return DatasetError(f"There is no dataset at {place}.", remedy="Make one with a sync.")
+
+
+def _check_pull(via: Via, repull: int) -> None:
+    check_choice("via", via, get_args(Via))
+    if not is_whole(repull, 0):
+        raise invalid("repull", repull, "Pass a number of days, 0 or more.")
 
 
 def _check_place(store: Store) -> None:

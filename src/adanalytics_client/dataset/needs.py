@@ -1,6 +1,7 @@
 """Which hours a sync pulls: what the dataset holds, compared with what the service says."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from enum import Enum
@@ -81,16 +82,27 @@ def _difference(record: DayRecord, state: DayState, now: datetime) -> DayNeed:
 
 
 @dataclass(frozen=True, slots=True)
+class Repull:
+    """Days that are pulled again although they have not changed."""
+
+    first: date
+    last: date
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Needs:
     """What a sync needs to do for each day of a dataset.
 
     Attributes:
-        repull_began: when the current repull began; None if there is none.
+        repull: the repull that begins or goes on, if there is one.
+        damaged: descriptions of damaged files; their hours do not count as held.
     """
 
     service: ServiceDays
     days: Mapping[date, DayNeed] = field(default_factory=dict)
-    repull_began: datetime | None = None
+    repull: Repull | None = None
+    damaged: Sequence[str] = ()
 
     @property
     def asked(self) -> dict[Hour, Reason]:
@@ -98,16 +110,11 @@ class Needs:
 
 
 def find_needs(
-    contents: Contents,
-    ask: Callable[[], ServiceDays],
-    repull: int,
-    now: datetime,
-    damaged: list[str],
+    contents: Contents, ask: Callable[[], ServiceDays], repull: int, now: datetime
 ) -> Needs:
     """Compare each day with the service; if a response is surprising, request it once more.
 
-    Damaged hours no longer count as held; `damaged` receives their descriptions. The last `repull`
-    days are pulled regardless.
+    The last `repull` days are pulled regardless.
     """
     service = ask()
     if service.lists_nothing and not contents.manifest.days():
@@ -115,15 +122,15 @@ def find_needs(
     if service.span is None:
         return Needs(service)
     days = [*days_between(service.span.first, service.span.last)]
-    damaged += contents.find_damage(days)
-    began, forced = None, set[Hour]()
+    damaged = contents.find_damage(days)
+    again, forced = None, set[Hour]()
     if repull:
-        began, forced = _begin_repull(contents, service, days[-repull:], now)
+        again, forced = _find_repull(contents, service, days[-repull:], now)
     held = contents.manifest.day
 
     def compare(service: ServiceDays) -> Needs:
         found = {day: find_need(held(day), service.state(day), now, force=forced) for day in days}
-        return Needs(service, found, began)
+        return Needs(service, found, again, damaged)
 
     needs = compare(service)
     if any(need.asked and _is_silent(service, held(day)) for day, need in needs.days.items()):
@@ -131,9 +138,15 @@ def find_needs(
     return needs
 
 
+def begin_repull(contents: Contents, needs: Needs) -> None:
+    """Record the repull, if there is one, so that it goes on after a stop."""
+    if needs.repull is not None:
+        contents.store.write(REPULL, seal(needs.repull))
+
+
 def end_repull(contents: Contents, needs: Needs) -> None:
     """Record that the repull, if there is one, is done."""
-    if needs.repull_began is not None:
+    if needs.repull is not None:
         contents.store.remove(REPULL)
 
 
@@ -143,28 +156,18 @@ def _is_silent(service: ServiceDays, record: DayRecord) -> bool:
     return bool(record.rows) and not (state.has_data and state.figures)
 
 
-@dataclass(frozen=True, slots=True)
-class _Repull:
-    first: date
-    last: date
-    since: datetime
-
-
-def _begin_repull(
+def _find_repull(
     contents: Contents, service: ServiceDays, days: list[date], now: datetime
-) -> tuple[datetime, set[Hour]]:
-    """Record a repull, and return its begin and its hours.
+) -> tuple[Repull, set[Hour]]:
+    """Return the repull of these days and its hours.
 
     One that was stopped goes on without the hours that it completed.
     """
     hours = {hour for day in days for hour in started_hours(service.state(day), now)}
-    try:
-        earlier = unseal(contents.store.read(REPULL), _Repull)
-    except Damaged:
-        earlier = None
-    repull = _Repull(days[0], days[-1], now)
-    if earlier and replace(earlier, since=now) == repull and now - earlier.since < REPULL_LASTS:
-        began, held = earlier.since, contents.manifest.record
-        return began, {h for h in hours if (of := held(h)) is None or of.asked_at < began}
-    contents.store.write(REPULL, seal(repull))
-    return now, hours
+    repull, held = Repull(days[0], days[-1], now), contents.manifest.record
+    with suppress(Damaged):
+        earlier = unseal(contents.store.read(REPULL), Repull)
+        if replace(earlier, since=now) == repull and now - earlier.since < REPULL_LASTS:
+            since = earlier.since
+            return earlier, {h for h in hours if (of := held(h)) is None or of.asked_at < since}
+    return repull, hours

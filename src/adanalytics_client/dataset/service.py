@@ -1,17 +1,16 @@
 """What the service says about days; two requests per range."""
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from adanalytics_client._base.dates import Period, days_between
-from adanalytics_client._call import lists
-from adanalytics_client._call.session import Connection
-from adanalytics_client._events.check import CountedDays, compare_days
-from adanalytics_client._io.sync_driver import SyncDriver
+from adanalytics_client import Client, Period
+from adanalytics_client._base.dates import days_between
+from adanalytics_client._call.lists import DAY_NAMES
+from adanalytics_client._view import CountedDays, View
 from adanalytics_client.dataset.hours.totals import NOTHING, Figures, events_in, stated_figures
 from adanalytics_client.dataset.records.layout import Hour, hours_of
 
@@ -58,40 +57,25 @@ def count_started(state: DayState, now: datetime) -> int:
     return 24 if state.day < today or state.has_data else 0
 
 
+@dataclass(frozen=True, slots=True)
 class ServiceDays:
     """The days that have data, and what the summary says about each.
 
-    Args:
-        connection: requests `dates` and, if there are any, one summary by day.
-        wanted: the range of interest, or None for everything that the service lists.
-        held: days in the dataset; the service may no longer have their data.
-
     Attributes:
-        span: the range `wanted`, or by default the range from the first to the last day that is
-            listed or held; None if there is no such day.
+        span: the range that was requested, or by default the range from the first to the last day
+            that is listed or in the dataset; None if there is no such day.
         days: the days with data.
-        counts: the rough number of events of each day with data; 0 if it is unknown.
         lists_nothing: whether the service lists no day at all.
     """
 
-    def __init__(
-        self, connection: Connection[SyncDriver], wanted: Period | None, held: Iterable[date]
-    ) -> None:
-        listed = connection.driver.run(lists.dates(connection.session))
-        self.lists_nothing = not listed
-        known = {*listed, *held}
-        self.span = wanted or (Period(min(known), max(known)) if known else None)
-        span = self.span
-        days = sorted(day for day in listed if span and span.first <= day <= span.last)
-        rows = {}
-        if days:
-            asked = lists.summary(connection.session, days[0], days[-1], group_by="day")
-            found = connection.driver.run(asked).rows
-            rows = {day: row for row in found if (day := _day_of(row)) is not None}
-        # If the summary has rows, a day without one has only events that the summary leaves out.
-        without = NOTHING if rows else {}
-        self.days = {day: _state(day, rows.get(day), without) for day in days}
-        self.counts = {day: events_in(state.figures) for day, state in self.days.items()}
+    span: Period | None
+    days: Mapping[date, DayState]
+    lists_nothing: bool = False
+
+    @property
+    def counts(self) -> dict[date, int]:
+        """The rough number of events of each day with data; 0 if it is unknown."""
+        return {day: events_in(state.figures) for day, state in self.days.items()}
 
     def state(self, day: date) -> DayState:
         return self.days.get(day) or DayState(day, NO_DATA, NOTHING)
@@ -101,9 +85,29 @@ class ServiceDays:
         return hashlib.sha256(texts.encode()).hexdigest()
 
 
-def count_days(
-    connection: Connection[SyncDriver], service: ServiceDays, events: Mapping[date, int]
-) -> CountedDays:
+def fetch_service_days(
+    client: Client, span: Period | None, days_held: Collection[date]
+) -> ServiceDays:
+    """Request the days with data and, if there are any, one summary by day.
+
+    Args:
+        span: the range of interest, or None for everything that the service lists.
+        days_held: days in the dataset; the service may no longer have their data.
+    """
+    listed = client.dates()
+    if span is None and (every := {*listed, *days_held}):
+        span = Period(min(every), max(every))
+    days = sorted(day for day in listed if span and span.first <= day <= span.last)
+    rows = {}
+    if days:
+        summary = client.summary(days[0], days[-1], group_by="day")
+        rows = {day: row for row in summary.rows if (day := _day_of(row)) is not None}
+    # If the summary has rows, a day without one has only events that the summary leaves out.
+    without = NOTHING if rows else {}
+    return ServiceDays(span, {day: _state(day, rows.get(day), without) for day in days}, not listed)
+
+
+def count_days(client: View, service: ServiceDays, events: Mapping[date, int]) -> CountedDays:
     """Compare days, each with its number of events, with the service's own count.
 
     One request is sent for each run of days between which no other day has data, if they agree.
@@ -111,10 +115,9 @@ def count_days(
     differing, uncounted = dict[date, str](), dict[date, str]()
     for is_due, run in groupby(sorted({*events, *service.days}), events.__contains__):
         if is_due:
-            operation = compare_days(connection.session, {day: events[day] for day in run})
-            found = connection.driver.run(operation)
-            differing |= found.differing
-            uncounted |= found.uncounted
+            counts = client.compare_days({day: events[day] for day in run})
+            differing |= counts.differing
+            uncounted |= counts.uncounted
     return CountedDays(differing, uncounted)
 
 
@@ -126,7 +129,7 @@ def _state(day: date, row: "SummaryRow | None", without: Figures) -> DayState:
 
 def _day_of(row: "SummaryRow") -> date | None:
     fields = row.model_dump()
-    for name in lists.DAY_NAMES:
+    for name in DAY_NAMES:
         try:
             return date.fromisoformat(str(fields.get(name)))
         except ValueError:

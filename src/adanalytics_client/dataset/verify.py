@@ -36,11 +36,11 @@ from adanalytics_client.dataset.records.contents import Contents
 from adanalytics_client.dataset.records.layout import DATA, Hour, hours_of
 from adanalytics_client.dataset.records.manifest import DayRecord, HourRecord, Identity
 from adanalytics_client.dataset.report import Problem, Remedy, VerifyReport, runs_of_days
-from adanalytics_client.dataset.service import ServiceDays, count_days
+from adanalytics_client.dataset.service import ServiceDays, count_days, fetch_service_days
 from adanalytics_client.errors import ProtocolError
 
 if TYPE_CHECKING:
-    from adanalytics_client.client import Client
+    from adanalytics_client._view import View
 
 
 EVENTS_COMPARED = 65_536
@@ -73,7 +73,7 @@ class Verification:
         self._events = 0
         self._without_id = 0
 
-    def run(self, client: "Client | None", *, deep: bool) -> VerifyReport:
+    def run(self, client: "View | None", *, deep: bool) -> VerifyReport:
         """Check the files, then days and totals with three requests and, if `deep`, every event.
 
         Without a client, check only the files, and the hours against the records of the dataset.
@@ -82,7 +82,7 @@ class Verification:
         if client is None:
             problems += self._find_gaps()
         else:
-            service = ServiceDays(client.connection, None, self._manifest.days())
+            service = fetch_service_days(client, None, self._manifest.days())
             problems += self._compare(service)
             problems += self._count(client, service, {problem.day for problem in problems})
         if client and deep:
@@ -181,9 +181,7 @@ class Verification:
     def _compare(self, service: ServiceDays) -> Iterator[Problem]:
         """Describe days and hours that are missing, and totals that differ from the summary."""
         begun = {
-            hour.day
-            for start in list_started(self.contents.store, lambda _start: True)
-            for hour in start.query.wanted
+            hour.day for start in list_started(self.contents.store) for hour in start.query.wanted
         }
         first = min(begun.union(self._manifest.days()), default=date.min)
         for day, state in service.days.items():
@@ -201,14 +199,14 @@ class Verification:
                 yield Problem(day, what, remedy="repull" if agreed else "sync")
 
     def _count(
-        self, client: "Client", service: ServiceDays, broken: Collection[date | None]
+        self, client: "View", service: ServiceDays, broken: Collection[date | None]
     ) -> Iterator[Problem]:
         """Describe days with another number of events than the service counts.
 
         Days in `broken` are left out: what they lack is known already.
         """
         days = {day: self._manifest.day(day).rows for day in self._comparisons if day not in broken}
-        counted_days = count_days(client.connection, service, days)
+        counted_days = count_days(client, service, days)
         for day, what in counted_days.differing.items():
             # A sync compares a day that seems unchanged only with the summary.
             yield Problem(day, what, remedy="repull")
@@ -240,7 +238,7 @@ class Verification:
             yield Problem(record.day, what, remedy="sync", missing=True)
 
     def _compare_with_exports(
-        self, client: "Client", broken: Iterable[date | None]
+        self, client: "View", broken: Iterable[date | None]
     ) -> Iterator[Problem]:
         """Compare days that were over when they were pulled with a bulk export, event by event.
 

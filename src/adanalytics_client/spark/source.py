@@ -1,7 +1,6 @@
 """The data source that Spark registers: the driver orders exports, and tasks read their files."""
 
 from collections.abc import Iterator, Mapping, MutableMapping
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,10 +11,9 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from adanalytics_client._base.quantities import counted
-from adanalytics_client._exports.saved import SavedExport
+from adanalytics_client._export_files import files_of, open_signed
 from adanalytics_client.client import Client
 from adanalytics_client.dataset.hours.events import EventTables
-from adanalytics_client.dataset.pull.exports import bare_connection, download, files_of
 from adanalytics_client.errors import AdAnalyticsError, ConfigurationError, ProtocolError
 from adanalytics_client.tables import event_schema
 
@@ -110,22 +108,21 @@ class ExportReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Download a file to disk and yield its events, holding only a few blocks in memory."""
-        export, rows = partition.value, 0
+        text, rows = partition.value, 0
         # Spark makes an empty partition when there are none.
-        if not isinstance(export, SavedExport):
+        if not isinstance(text, str):
             return
         fields = map(event_schema().field, self.columns)
         is_time = pa.types.is_timestamp
         schema = pa.schema(each.with_type(_TIME) if is_time(each.type) else each for each in fields)
-        try:
-            bare = bare_connection(export)
-            with TemporaryDirectory() as folder, closing(bare.driver):
-                file = download(export, bare, Path(folder, "export"))
-                for table in EventTables().from_file(file):
+        with open_signed(text) as export, TemporaryDirectory() as folder:
+            try:
+                for table in EventTables().from_file(export.download(Path(folder, "export"))):
                     rows += table.num_rows
                     yield from table.select(self.columns).cast(schema).to_batches()
-            if (stated := export.status.row_count) not in (None, rows):
-                raise ProtocolError(f"The export has {counted(rows, 'event')}, not {stated:,}.")
-        except AdAnalyticsError as error:
-            error.add_note(f"The task was reading {export.order.start}; load() orders it anew.")
-            raise
+                if (stated := export.saved.status.row_count) not in (None, rows):
+                    raise ProtocolError(f"The export has {counted(rows, 'event')}, not {stated:,}.")
+            except AdAnalyticsError as error:
+                day = export.saved.order.start
+                error.add_note(f"The task was reading {day}; load() orders it anew.")
+                raise

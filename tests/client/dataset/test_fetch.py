@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,13 +10,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from adanalytics_client import AuthenticationError
+from adanalytics_client._view import View
 from adanalytics_client.dataset.planning import Query
 from adanalytics_client.dataset.pull import fetch
 from adanalytics_client.dataset.pull.fetch import Fetcher, Pulled, forecast
 from adanalytics_client.dataset.records.layout import hours_of
 from adanalytics_client.dataset.records.manifest import Identity
 from adanalytics_client.dataset.report import FailedQuery
-from adanalytics_client.dataset.service import ServiceDays
+from adanalytics_client.dataset.service import fetch_service_days
 from adanalytics_client.dataset.storage.local import open_store
 from adanalytics_server.faults import Fault
 
@@ -35,12 +35,11 @@ class Bench:
     """A fetcher over the connection of a client, which stays open."""
 
     def __init__(self, client: Client, folder: Path) -> None:
-        connection = client.connection
-        connection = replace(connection, driver=connection.driver.branch())
-        self.service = ServiceDays(connection, None, ())
+        view = View(client)
+        self.service = fetch_service_days(view, None, ())
         self.store = open_store(str(folder / "dataset"))
         (folder / "scratch").mkdir()
-        self.fetcher = Fetcher(connection, self.store, IDENTITY, folder / "scratch", lambda: NOW)
+        self.fetcher = Fetcher(view, self.store, IDENTITY, {}, folder / "scratch", lambda: NOW)
 
     def pulled(self, *queries: Query) -> list[Pulled | FailedQuery]:
         with closing(self.fetcher.pulled(queries, self.service)) as results:

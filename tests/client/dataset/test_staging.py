@@ -54,13 +54,13 @@ class Bench:
 
     def __init__(self, folder: Path) -> None:
         self.store = open_store(str(folder / "dataset"))
-        self.contents = Contents(self.store, Identity("acme", "http://localhost", "jsonl"))
+        self.contents = Contents.open(self.store, Identity("acme", "http://localhost", "jsonl"))
         self._folder = folder
 
     def pulled(self, clicks: int, *hours: Hour) -> Pulled:
         """Make the result of a query whose hours have this many clicks each."""
         query = Query("pages", DAY, DAY, None, hours)
-        spool = Spool(self.store, query, "basis")
+        spool = Spool.open(self.store, query, "basis")
         spool.begin(NOW)
         finished = []
         for hour in hours:
@@ -108,12 +108,12 @@ def test_hours_that_replace_events_wait_for_their_day(bench: Bench) -> None:
     staging.add(bench.pulled(3, *HOURS[:23]))
     assert (bench.held(), committed) == ({2}, {})
     # What is kept of a query stays until its hours are in place.
-    assert len(list_started(bench.store, lambda _start: True)) == 1
+    assert len(list_started(bench.store)) == 1
     staging.add(bench.pulled(3, HOURS[23]))
     assert (bench.held(), staging.uncounted) == ({2}, {DAY: 72})
     staging.take_counts({})
     assert (bench.held(), len(committed), staging.differing) == ({3}, 24, {})
-    assert not list_started(bench.store, lambda _start: True)
+    assert not list_started(bench.store)
 
 
 def test_a_day_that_never_adds_up_is_rejected(bench: Bench) -> None:
@@ -139,7 +139,7 @@ def test_a_stop_before_the_rename_keeps_the_record_of_the_file_in_place(bench: B
     assert held is not None
     prepared = seal({"prepared": replace(held, rows=9, sha256="of the new file")})
     bench.store.write(f"{JOURNAL}/{HOURS[3]}.json", prepared)
-    assert Contents(bench.store, bench.contents.identity).manifest.record(HOURS[3]) == held
+    assert Contents.open(bench.store, bench.contents.identity).manifest.record(HOURS[3]) == held
 
 
 def test_a_new_summary_may_explain_a_difference(bench: Bench) -> None:
@@ -164,7 +164,7 @@ def test_a_day_that_differs_from_its_count_keeps_its_earlier_events(bench: Bench
     (failed,) = staging.reject()
     assert "the service counts 73" in failed.message
     assert (bench.held(), committed, bench.contents.manifest.unsaved) == ({2}, {}, {DAY})
-    assert not list_started(bench.store, lambda _start: True)
+    assert not list_started(bench.store)
 
 
 def test_a_new_day_that_differs_from_its_count_is_removed(tmp_path: Path) -> None:

@@ -11,14 +11,9 @@ from contextlib import closing
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
-from typing import Any
 
-from adanalytics_client import errors
-from adanalytics_client._base.observer import PullPlanned
+from adanalytics_client import Client, PullPlanned, errors
 from adanalytics_client._base.quantities import counted
-from adanalytics_client._call.session import Connection
-from adanalytics_client._events.query import EventRequest, plan_pull
-from adanalytics_client._io.sync_driver import SyncDriver
 from adanalytics_client._json.types import Types
 from adanalytics_client.dataset.hours.events import EventTables, Table
 from adanalytics_client.dataset.hours.files import write_hours
@@ -31,7 +26,6 @@ from adanalytics_client.dataset.records.manifest import FinishedHour, Identity
 from adanalytics_client.dataset.report import FailedQuery
 from adanalytics_client.dataset.service import ServiceDays
 from adanalytics_client.dataset.storage.local import Store
-from adanalytics_client.events import EventQuery
 
 EVENTS_PER_PAGE = 10_000
 """The most that the service sends at a time, for the fewest requests."""
@@ -70,12 +64,12 @@ class Pulled:
 class Fetcher:
     """Pulls queries, two at a time.
 
-    Unfinished files are in `folder`. An interruption closes the driver of the connection. Large
+    Unfinished files are in `folder`. An interruption closes the client. Large
     export files are sorted into hours by up to `workers` processes. `types` are the columns that
     the dataset has so far.
     """
 
-    connection: Connection[SyncDriver]
+    client: Client
     store: Store
     identity: Identity
     types: Types
@@ -88,13 +82,7 @@ class Fetcher:
         self._reading = threading.Lock()
         self._pool = WorkerPool(self.workers)
         self.exports = ExportFetcher(
-            self.connection,
-            self.store,
-            self.identity,
-            self.types,
-            self.folder,
-            self.now,
-            self._pool,
+            self.client, self.store, self.identity, self.types, self.folder, self.now, self._pool
         )
 
     def close(self) -> None:
@@ -142,7 +130,7 @@ class Fetcher:
                         waiting.clear()
             except BaseException:
                 self._pool.close()
-                self.connection.driver.close()
+                self.client.close()
                 raise
         if stopped:
             raise stopped
@@ -177,9 +165,9 @@ class Fetcher:
                 return
             token = page.token
         query = spool.query
-        request: EventRequest[Any] = EventRequest(
-            start=query.first,
-            end=query.last,
+        events = self.client.events(
+            query.first,
+            query.last,
             hour=query.hour,
             split="none",
             per_page=EVENTS_PER_PAGE,
@@ -188,8 +176,7 @@ class Fetcher:
             # Not left to the client: `_pull` also discards the kept pages and starts again.
             on_drift="warn",
         )
-        asked = plan_pull(request, self.connection.session.config.partner)
-        with closing(EventQuery(asked, self.connection).text_pages()) as fresh:
+        with closing(events.text_pages()) as fresh:
             try:
                 for each in fresh:
                     if doubt := each.drift or each.partial:
@@ -244,4 +231,4 @@ def forecast(queries: Collection[Query], service: ServiceDays, store: Store) -> 
 
 
 def _spool_of(query: Query, service: ServiceDays, store: Store) -> Spool:
-    return Spool(store, query, service.basis(query.first, query.last))
+    return Spool.open(store, query, service.basis(query.first, query.last))

@@ -6,10 +6,11 @@ began, and to the summary of its days at that time.
 
 import json
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import count
+from typing import Self
 
 from adanalytics_client.dataset.planning import Query
 from adanalytics_client.dataset.records.layout import EXPORTS, SPOOL
@@ -60,13 +61,18 @@ class Spool:
     used.
     """
 
-    def __init__(self, store: Store, query: Query, basis: str) -> None:
+    def __init__(self, store: Store, query: Query, basis: str, start: Start | None) -> None:
         self._store = store
         self.query = query
         self._basis = basis
         self._name = folder_of(query)
-        start = read_start(store, self._name)
-        self.start = start if start and start.basis == basis else None
+        self.start = start
+
+    @classmethod
+    def open(cls, store: Store, query: Query, basis: str) -> Self:
+        """Read what an earlier run kept of a query."""
+        start = read_start(store, folder_of(query))
+        return cls(store, query, basis, start if start and start.basis == basis else None)
 
     def begin(self, now: datetime, job: str = "") -> Start:
         self.clear()
@@ -115,18 +121,24 @@ class Spool:
         return f"{self._name}/page-{number:06}.jsonl"
 
 
-def list_started(store: Store, is_usable: Callable[[Start], bool]) -> list[Start]:
-    """List the `Start` of each query that an earlier run began; remove unusable ones."""
-    found = []
+def list_started(store: Store) -> list[Start]:
+    """List the `Start` of each query that an earlier run began."""
+    return [start for _, start in _folders(store) if start is not None]
+
+
+def keep_started(store: Store, starts: Collection[Start] = ()) -> None:
+    """Remove everything that earlier runs kept, except for some queries."""
+    for folder, start in _folders(store):
+        if start not in starts:
+            _clear(store, folder)
+
+
+def _folders(store: Store) -> Iterator[tuple[str, Start | None]]:
+    """Yield the folder of each query, with its `Start` if that can be read."""
     for place in (SPOOL, EXPORTS):
         # Below the folder of a query there may be those of its tasks.
         for folder in sorted({"/".join(name.split("/")[:3]) for name in store.sizes(place)}):
-            start = read_start(store, folder)
-            if start is not None and is_usable(start):
-                found.append(start)
-            else:
-                _clear(store, folder)
-    return found
+            yield folder, read_start(store, folder)
 
 
 def folder_of(query: Query) -> str:

@@ -2,18 +2,18 @@
 
 A journal entry with the checksum of the new file is written first, then the file is renamed into
 place, then the manifest is updated, once for each day, and then the table, if there is one. A
-process may be killed between any two of these steps: the next run reads the journal, checks which
-file is there, and corrects the manifest and the table.
+process may be killed between any two of these steps: see `recover`.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import date, datetime
 from itertools import chain
+from typing import Self
 
 from msgspec.structs import replace
 
 from adanalytics_client.dataset.hours.events import EventTables
-from adanalytics_client.dataset.hours.files import checksum, read_part, write_hour
+from adanalytics_client.dataset.hours.files import read_part, write_hour
 from adanalytics_client.dataset.records.layout import DATA, JOURNAL, Hour
 from adanalytics_client.dataset.records.manifest import (
     FinishedHour,
@@ -21,25 +21,47 @@ from adanalytics_client.dataset.records.manifest import (
     Identity,
     Manifest,
     seal,
-    unseal,
 )
+from adanalytics_client.dataset.records.recover import replaced_hours
 from adanalytics_client.dataset.schema import Schema
 from adanalytics_client.dataset.storage.local import Store
 from adanalytics_client.dataset.tables import FileTable
 
 
 class Contents:
-    """The files and the manifest of a dataset whose lock is held; use it in one thread only."""
+    """The files and the manifest of a dataset whose lock is held; use it in one thread only.
 
-    def __init__(self, store: Store, identity: Identity) -> None:
+    Attributes:
+        replaced: the records of hours that were replaced just before a stop.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        identity: Identity,
+        schema: Schema,
+        sizes: Mapping[str, int],
+        replaced: Mapping[Hour, HourRecord],
+    ) -> None:
         self.store = store
         self.identity = identity
         self.manifest = Manifest(store)
-        self.schema = Schema.read(store)
+        self.schema = schema
         self.table = FileTable(store, identity) if identity.table else None
+        self.replaced = replaced
         self._noted: set[Hour] = set()
-        self._recover()
-        self._sizes = {**store.sizes(DATA)}
+        self._sizes = {**sizes}
+
+    @classmethod
+    def open(cls, store: Store, identity: Identity) -> Self:
+        """Read what a dataset holds; `recover` then writes what a stop left unwritten."""
+        replaced, sizes = replaced_hours(store, identity), {**store.sizes(DATA)}
+        for hour, record in replaced.items():
+            if not record.size:
+                sizes.pop(identity.part_name(hour, record), None)
+        contents = cls(store, identity, Schema.read(store), sizes, replaced)
+        contents.manifest.put(replaced)
+        return contents
 
     def find_damage(self, days: Iterable[date]) -> list[str]:
         """Describe hours whose file is missing, has the wrong length, or should not be there.
@@ -138,23 +160,3 @@ class Contents:
                         )
                         self.commit(made, record.fingerprint)
                     yield day
-
-    def _recover(self) -> None:
-        """Correct the manifest for files that were replaced just before a stop."""
-        notes = sorted(self.store.sizes(JOURNAL))
-        for name in notes:
-            try:
-                hour = Hour.read(name.rpartition("/")[2].removesuffix(".json"))
-                record = unseal(self.store.read(name), dict[str, HourRecord])["prepared"]
-            except (KeyError, ValueError):
-                continue
-            part = self.identity.part_name(hour, record)
-            if not record.size:
-                self.store.remove(part)
-            elif checksum(self.store, part) != record.sha256:
-                # The file is still the earlier part, and its record is still right.
-                continue
-            self.manifest.put({hour: record})
-        self.manifest.save(self.manifest.unsaved)
-        for name in notes:
-            self.store.remove(name)

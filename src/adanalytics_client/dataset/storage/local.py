@@ -4,8 +4,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from copy import copy
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from io import BufferedIOBase
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from adanalytics_client._base.files import make_folder, put_in_place, rename, sync_folder
 from adanalytics_client._base.locks import lock
-from adanalytics_client.dataset.records.layout import IDENTITY, LOCK, OURS, SCRATCH
+from adanalytics_client.dataset.records.layout import LOCK, OURS, SCRATCH
 from adanalytics_client.errors import DatasetError, DatasetInUse, UnsuitablePlace
 
 if TYPE_CHECKING:
@@ -164,14 +163,6 @@ class LocalStore:
 
     def _path(self, name: str) -> Path:
         return self._root / name
-
-
-def without_writing(store: Store) -> Store:
-    """Return a view of a store, for planning, that discards everything written to it."""
-    view = copy(store)
-    for name in ("write", "flush", "remove", "lock")[: 3 if store.read(IDENTITY) else 4]:
-        setattr(view, name, lambda *_given, **_named: nullcontext())
-    return view
 
 
 def open_store(place: str) -> Store:

@@ -1,30 +1,38 @@
 """Plan the tasks of a sync: order exports, wait for them, and divide their files."""
 
-from collections.abc import Iterable
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import replace
+from itertools import groupby
+from pathlib import Path
 from tempfile import TemporaryFile
 
+from adanalytics_client import AdAnalyticsError, ExportJob
 from adanalytics_client._base.compression import GZIP_MAGIC
-from adanalytics_client._exports.saved import read_saved
+from adanalytics_client._export_files import files_of, open_signed
 from adanalytics_client.dataset.hours.sections import Section
-from adanalytics_client.dataset.pull.exports import (
-    ExportFetcher,
-    bare_connection,
-    files_of,
-    receive,
-)
-from adanalytics_client.dataset.pull.spool import Spool, Start
+from adanalytics_client.dataset.planning import Query
+from adanalytics_client.dataset.pull.exports import ExportFetcher
+from adanalytics_client.dataset.pull.spool import Spool, Start, keep_started, list_started
+from adanalytics_client.dataset.staging import Staging
 from adanalytics_client.dataset.tasks.task import Task
-from adanalytics_client.errors import AdAnalyticsError
-from adanalytics_client.jobs import ExportJob
+from adanalytics_client.dataset.update import Update, doubtful_hours
 
 TASK_BYTES = 64 * 1024 * 1024
 """The least bytes of a file that are worth a task of their own."""
 
 
-def plan_tasks(exports: ExportFetcher, spools: Iterable[Spool]) -> list[Task]:
-    """Order an export for each spool, wait for all of them, and return their tasks."""
+def plan_tasks(update: Update) -> list[Task]:
+    """Order an export of each day with needed hours, wait for all, and return their tasks."""
+    needs, contents = update.find_needs(), update.contents
+    update.begin()
+    doubtful = doubtful_hours(needs, Staging(contents, needs.service, {}))
+    # An earlier plan ends here.
+    store = contents.store
+    keep_started(store, [each for each in list_started(store) if each.query.way == "pages"])
+    by_day = groupby(sorted({*needs.asked, *doubtful}), lambda hour: hour.day)
+    queries = [Query("export", day, day, None, tuple(hours)) for day, hours in by_day]
+    basis, exports = needs.service.basis, update.fetcher(Path()).exports
+    spools = [Spool.open(store, each, basis(each.first, each.last)) for each in queries]
     # All before waiting for the first: the service prepares them together.
     orders = [exports.order(spool) for spool in spools]
     return [task for start, job in orders for task in _tasks_of(exports, start, job)]
@@ -36,8 +44,8 @@ def _tasks_of(exports: ExportFetcher, start: Start, job: ExportJob) -> list[Task
     place = str(store.local("") or store.place)
     start = replace(start, job="")
     tasks = [
-        Task(start, 0, len(files), total, place, exports.identity, each.to_json(), exports.types)
-        for each in files
+        Task(start, 0, len(files), total, place, exports.identity, text, exports.types)
+        for text in files
     ]
     pieces = [piece for task in tasks for piece in _sections_of(task)]
     return [replace(piece, number=number, of=len(pieces)) for number, piece in enumerate(pieces)]
@@ -47,15 +55,13 @@ def _sections_of(task: Task) -> list[Task]:
     """Divide a large file into several tasks, if the service can send ranges of it."""
     # Without a stated number of events nothing tells that all sections arrived: a checksum is that
     # of the complete file. And gzip can be read from its beginning only.
-    export = read_saved(task.export)
-    size = export.status.files[0].size_bytes
-    if task.stated is None or (size is not None and size < 2 * TASK_BYTES):
+    if task.stated is None:
         return [task]
     # A problem with the file is for the task to report.
-    with suppress(AdAnalyticsError), TemporaryFile() as file:
-        bare = bare_connection(export)
-        with closing(bare.driver):
-            stored = receive(file, range(4), export, bare)
+    with suppress(AdAnalyticsError), open_signed(task.export) as export, TemporaryFile() as file:
+        if export.size is not None and export.size < 2 * TASK_BYTES:
+            return [task]
+        stored = export.receive(file, range(4))
         file.seek(0)
         if stored and not file.read().startswith(GZIP_MAGIC):
             sections = Section.of_size(stored.size, stored.size // TASK_BYTES)

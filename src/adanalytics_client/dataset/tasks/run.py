@@ -1,16 +1,15 @@
 """Run a task: download its file, check it, and sort its events into hours that no reader sees."""
 
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from secrets import token_hex
 from tempfile import TemporaryDirectory
 from typing import BinaryIO
 
-from adanalytics_client._exports.saved import read_saved
-from adanalytics_client._version import __version__
+from adanalytics_client import __version__
+from adanalytics_client._export_files import open_signed
 from adanalytics_client.dataset.hours.sort import HourUnknown
-from adanalytics_client.dataset.pull.exports import bare_connection, download, receive, sort
+from adanalytics_client.dataset.pull.exports import sort
 from adanalytics_client.dataset.pull.spool import folder_of, read_start
 from adanalytics_client.dataset.records.manifest import FinishedHour
 from adanalytics_client.dataset.storage.local import open_store
@@ -32,22 +31,21 @@ def run_task(task: Task) -> Part:
             remedy="Give every machine the same storage under this name. If it has: another "
             "sync ended the plan, so plan again.",
         )
-    name, export = f"{kept}/{token_hex(8)}", read_saved(task.export)
+    name = f"{kept}/{token_hex(8)}"
     # It fails without the right to write, before anything is downloaded.
     store.write(f"{name}/begun", b"\n", lasting=False)
-    bare = bare_connection(export)
-    with TemporaryDirectory(prefix="adanalytics-") as scratch, closing(bare.driver):
+    with TemporaryDirectory(prefix="adanalytics-") as scratch, open_signed(task.export) as export:
         # With the plan, what a killed task left is removed, too.
         folder = store.local(name) or Path(scratch)
         file = folder / "export"
         if (stored := task.stored) and task.section:
 
             def fetch(into: BinaryIO, wanted: range) -> None:
-                receive(into, wanted, export, bare, stored)
+                export.receive(into, wanted, stored)
 
             task.section.collect(file, stored.size, fetch)
         else:
-            download(export, bare, file)
+            export.download(file)
         try:
             finished, rows = sort(task.start, task.identity, task.types, file, folder, task.section)
         except ProtocolError as error:

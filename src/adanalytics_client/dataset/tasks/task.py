@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 from typing import Self
 
-from adanalytics_client._exports.transfer import StoredFile
+from adanalytics_client import __version__
+from adanalytics_client._export_files import StoredFile
 from adanalytics_client._json.types import Types
-from adanalytics_client._version import __version__
 from adanalytics_client.dataset.hours.sections import Section
 from adanalytics_client.dataset.pull.spool import Start
 from adanalytics_client.dataset.records.manifest import FinishedHour, Identity, seal, unseal

@@ -1,0 +1,111 @@
+"""An update of a dataset: what syncs, plans, tasks and commits of parts have in common.
+
+1. Needs: two requests show which hours are missing, were open when they were pulled, or belong to a
+   day that was restated (`needs`).
+2. Fetch: queries are pulled, two at a time, and their events sorted into hours (`fetch`).
+3. Staging: hours are committed, those that replace events only with a day that adds up (`staging`):
+   to the summary and, if it is over, to the service's own count.
+"""
+
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from adanalytics_client import Period
+from adanalytics_client._view import View
+from adanalytics_client.dataset.needs import Needs, find_needs
+from adanalytics_client.dataset.pull.fetch import Fetcher, Pulled
+from adanalytics_client.dataset.pull.spool import keep_started
+from adanalytics_client.dataset.records.contents import Contents
+from adanalytics_client.dataset.records.layout import IDENTITY, Hour
+from adanalytics_client.dataset.records.manifest import Identity, seal
+from adanalytics_client.dataset.report import FailedQuery, SyncReport, write_report
+from adanalytics_client.dataset.service import ServiceDays, count_days, fetch_service_days
+from adanalytics_client.dataset.staging import Staging
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """A dataset whose lock the caller holds, the service, and the report of the work.
+
+    If the work is interrupted, the client is closed. The report is filled meanwhile, so that it is
+    available even when the work is stopped.
+
+    Attributes:
+        span: the days, or None for all that the service lists.
+        now: returns the time, in the time zone of the service.
+    """
+
+    client: View
+    contents: Contents
+    span: Period | None
+    now: Callable[[], datetime]
+    report: SyncReport
+
+    def fetch_days(self) -> ServiceDays:
+        return fetch_service_days(self.client, self.span, self.contents.manifest.days())
+
+    def find_needs(self, repull: int = 0) -> Needs:
+        needs = find_needs(self.contents, self.fetch_days, repull, self.now())
+        self.report.damaged += needs.damaged
+        return needs
+
+    def begin(self) -> None:
+        """Record whose dataset this is.
+
+        Call it after a good answer of the service: before, the partner or the address may be a
+        mistake.
+        """
+        store, identity = self.contents.store, self.contents.identity
+        if Identity.read(store) != identity:
+            # Pages of another service or partner.
+            keep_started(store)
+            store.write(IDENTITY, seal(identity))
+
+    def fetcher(self, folder: Path, workers: int = 1) -> Fetcher:
+        contents = self.contents
+        store, identity, types = contents.store, contents.identity, contents.schema.union
+        return Fetcher(self.client, store, identity, types, folder, self.now, workers)
+
+    @contextmanager
+    def staging(self, needs: Needs, workers: int = 1) -> Iterator[tuple[Staging, Fetcher]]:
+        """Note hours without events, and prepare to fetch and stage the others.
+
+        At the end the records of the dataset are saved and the report is written.
+        """
+        contents, report, now = self.contents, self.report, self.now()
+        with contents.store.scratch() as folder, closing(self.fetcher(folder, workers)) as fetcher:
+            try:
+                for day, need in needs.days.items():
+                    contents.note_empty(need.empty, now, needs.service.state(day).fingerprint)
+                yield Staging(contents, needs.service, report.hours), fetcher
+                records = map(contents.manifest.record, report.hours)
+                report.size = sum(record.size for record in records if record)
+                write_report(report, contents.store)
+            finally:
+                contents.save(contents.manifest.unsaved)
+
+    def stage(self, results: Generator[Pulled | FailedQuery], staging: Staging) -> None:
+        """Commit or stage what queries brought, and report those that failed."""
+        with closing(results):
+            for result in results:
+                if isinstance(result, FailedQuery):
+                    self.report.failed.append(result)
+                else:
+                    staging.add(result)
+
+    def take_counts(self, staging: Staging, service: ServiceDays, *, check: bool = True) -> None:
+        """Compare waiting days with the service's own count."""
+        days = staging.uncounted if check else {}
+        staging.take_counts(count_days(self.client, service, days).differing)
+
+
+def doubtful_hours(needs: Needs, staging: Staging) -> list[Hour]:
+    """List the hours that had seemed unchanged, of days that changed nevertheless."""
+    for day, need in needs.days.items():
+        if need.doubtful and not need.asked:
+            staging.compare(day)
+    known = sorted(staging.differing.keys() & needs.days.keys())
+    return [hour for day in known for hour in needs.days[day].doubtful]
