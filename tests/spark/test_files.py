@@ -9,7 +9,7 @@ from pyspark.sql.types import StructType
 from pytest_httpserver import HTTPServer
 from tests.spark.in_process import FIRST, as_spark_passes, table_of
 
-from adanalytics_client import DownloadError, ProtocolError
+from adanalytics_client import AdAnalyticsError, DownloadError, ProtocolError
 from adanalytics_client.spark import AdAnalyticsDataSource
 
 HEADER = "event_id,event_date,event_hour,os,revenue,key_values\n"
@@ -57,11 +57,17 @@ def test_a_file_may_be_compressed_unasked(content: bytes, read: Read) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", ["eventId,eventDate\na,2026-01-15\n", "event_id;os\na;ios\n", ROWS[0] * 2]
+    ("content", "kind", "words"),
+    [
+        ("eventId,eventDate\na,2026-01-15\n", ProtocolError, "none of the documented columns"),
+        ("event_id;os\na;ios\n", ProtocolError, "none of the documented columns"),
+        (ROWS[0] * 2, DownloadError, "its first line is not a header row"),
+    ],
 )
-def test_a_file_without_a_known_column_is_refused(content: str, read: Read) -> None:
-    words = "none of the documented columns|its first line is not a header row"
-    with pytest.raises((ProtocolError, DownloadError), match=words):
+def test_a_file_without_a_known_column_is_refused(
+    content: str, kind: type[AdAnalyticsError], words: str, read: Read
+) -> None:
+    with pytest.raises(kind, match=words):
         read(content.encode())
 
 

@@ -13,7 +13,6 @@ from tests.spark.in_process import FIRST, SECOND, as_spark_passes, asked, rows_o
 
 from adanalytics_client import (
     AdAnalyticsError,
-    AuthenticationError,
     Client,
     ConfigurationError,
     ExportError,
@@ -178,7 +177,7 @@ def test_an_address_that_needs_a_credential_is_refused(server: LocalServer) -> N
     reader = reader_of(start=FIRST)
     (part,) = reader.partitions()
     server.faults.add("401 on download")
-    with pytest.raises(AuthenticationError, match="The credential was refused"):
+    with pytest.raises(ConfigurationError, match="needs a credential"):
         list(reader.read(part))
 
 

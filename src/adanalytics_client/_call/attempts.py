@@ -296,8 +296,11 @@ def _may_need_credential(session: Session, url: str, exchanged: Exchange) -> boo
     Some services hide a file from strangers (404), or redirect them to the page of a login.
     """
     outcome = exchanged.outcome
-    if session.config.credential is None or not isinstance(outcome, effects.Reply):
+    if not isinstance(outcome, effects.Reply):
         return False
+    if session.config.credential is None:
+        # Which the next attempt then misses; any other refusal is that of a signature.
+        return outcome.status == 401
     is_page = exchanged.url != url and outcome.head.media_type == "text/html"
     limited = outcome.head.get("retry-after") is not None
     return is_page or (outcome.status in {302, 401, 403, 404} and not limited)

@@ -205,6 +205,15 @@ def test_a_worker_that_cannot_deliver_says_so_before_it_downloads(
     assert asked(server) == []
 
 
+def test_an_address_that_needs_a_credential_is_refused(
+    server: LocalServer, client: Client, dataset: Dataset
+) -> None:
+    (task,) = dataset.tasks(client, FIRST)
+    server.faults.add("401 always on download")
+    with pytest.raises(ConfigurationError, match="needs a credential"):
+        task.run()
+
+
 def test_an_expired_address_is_ordered_again_after_the_commit(
     server: LocalServer, client: Client, dataset: Dataset
 ) -> None:
