@@ -15,25 +15,24 @@ from adanalytics_client._exports.saved import SavedExport, read_saved
 from adanalytics_client._exports.status import ONE_HOUR
 from adanalytics_client._exports.transfer import FileRange, StoredFile
 from adanalytics_client._io.sync_driver import SyncDriver
-from adanalytics_client.client import Client
 from adanalytics_client.jobs import ExportJob
 
 __all__ = ["ExportedFile", "StoredFile", "files_of", "open_signed"]
 
 
-def files_of(job: ExportJob) -> list[str]:
-    """Return one saved export for each file of an export, as text: see `ExportJob.to_json`."""
+def files_of(job: ExportJob) -> list[SavedExport]:
+    """Split an export of several files into one saved export per file."""
     saved = read_saved(job.to_json())
     if len(files := saved.status.files) == 1:
-        return [saved.to_json()]
+        return [saved]
     # The rows of one file among several are not stated.
     status = replace(saved.status, row_count=None)
-    return [replace(saved, status=replace(status, files=(each,))).to_json() for each in files]
+    return [replace(saved, status=replace(status, files=(each,))) for each in files]
 
 
 @contextmanager
 def open_signed(text: str) -> Iterator["ExportedFile"]:
-    """Open one of `files_of`, whose address is signed, without a credential.
+    """Open the text of one of `files_of`, whose address is signed, without a credential.
 
     Nothing renews the address; one that needs a credential is a ConfigurationError.
     """
@@ -53,11 +52,6 @@ class ExportedFile:
 
     saved: SavedExport
     connection: Connection[SyncDriver]
-
-    @classmethod
-    def of_client(cls, client: Client, text: str) -> "ExportedFile":
-        """Return one of `files_of`, to be downloaded by a client, which can renew its address."""
-        return cls(read_saved(text), client.connection)
 
     @property
     def size(self) -> int | None:

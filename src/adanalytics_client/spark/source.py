@@ -108,21 +108,20 @@ class ExportReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Download a file to disk and yield its events, holding only a few blocks in memory."""
-        text, rows = partition.value, 0
+        saved, rows = partition.value, 0
         # Spark makes an empty partition when there are none.
-        if not isinstance(text, str):
+        if saved is None:
             return
         fields = map(event_schema().field, self.columns)
         is_time = pa.types.is_timestamp
         schema = pa.schema(each.with_type(_TIME) if is_time(each.type) else each for each in fields)
-        with open_signed(text) as export, TemporaryDirectory() as folder:
+        with open_signed(saved.to_json()) as export, TemporaryDirectory() as folder:
             try:
                 for table in EventTables().from_file(export.download(Path(folder, "export"))):
                     rows += table.num_rows
                     yield from table.select(self.columns).cast(schema).to_batches()
-                if (stated := export.saved.status.row_count) not in (None, rows):
+                if (stated := saved.status.row_count) not in (None, rows):
                     raise ProtocolError(f"The export has {counted(rows, 'event')}, not {stated:,}.")
             except AdAnalyticsError as error:
-                day = export.saved.order.start
-                error.add_note(f"The task was reading {day}; load() orders it anew.")
+                error.add_note(f"The task was reading {saved.order.start}; load() orders it anew.")
                 raise

@@ -91,9 +91,9 @@ class ExportFetcher:
         query, parts = start.query, list[Sorted]()
         total, files = job.wait().row_count, files_of(job)
         folder = self.store.local(folder_of(query)) or self.folder
-        for number, text in enumerate(files):
+        for number, saved in enumerate(files):
             path = folder / f"{query}-{number}.{job.order.format}"
-            ExportedFile.of_client(self.client, text).download(path)
+            ExportedFile(saved, self.client.connection).download(path)
             parts += self._sort(start, path, total if len(files) == 1 else None)
         return join_parts(query, total, parts, self.store, self.folder, self.identity)
 

@@ -40,14 +40,12 @@ def plan_tasks(update: Update) -> list[Task]:
 
 def _tasks_of(exports: ExportFetcher, start: Start, job: ExportJob) -> list[Task]:
     """Wait for an export, and divide it into tasks of one file, or of one section of a file."""
-    total, files, store = job.wait().row_count, files_of(job), exports.store
-    place = str(store.local("") or store.place)
-    start = replace(start, job="")
-    tasks = [
-        Task(start, 0, len(files), total, place, exports.identity, text, exports.types)
-        for text in files
-    ]
-    pieces = [piece for task in tasks for piece in _sections_of(task)]
+    total, store, pieces = job.wait().row_count, exports.store, list[Task]()
+    place, start = str(store.local("") or store.place), replace(start, job="")
+    files, identity, types = files_of(job), exports.identity, exports.types
+    for saved in files:
+        text = saved.to_json()
+        pieces += _sections_of(Task(start, 0, len(files), total, place, identity, text, types))
     return [replace(piece, number=number, of=len(pieces)) for number, piece in enumerate(pieces)]
 
 
