@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pyarrow as pa
 import pytest
-from pyspark.sql.types import StructType
+from pyspark.sql.types import LongType, StringType, StructField, StructType
 from pytest_httpserver import HTTPServer
 from tests.spark.in_process import FIRST, as_spark_passes, table_of
 
@@ -59,8 +59,8 @@ def test_a_file_may_be_compressed_unasked(content: bytes, read: Read) -> None:
 @pytest.mark.parametrize(
     ("content", "kind", "words"),
     [
-        ("eventId,eventDate\na,2026-01-15\n", ProtocolError, "none of the documented columns"),
-        ("event_id;os\na;ios\n", ProtocolError, "none of the documented columns"),
+        ("eventId,eventDate\na,2026-01-15\n", ProtocolError, "none of the columns event_id"),
+        ("event_id;os\na;ios\n", ProtocolError, "none of the columns event_id"),
         (ROWS[0] * 2, DownloadError, "its first line is not a header row"),
     ],
 )
@@ -69,6 +69,15 @@ def test_a_file_without_a_known_column_is_refused(
 ) -> None:
     with pytest.raises(kind, match=words):
         read(content.encode())
+
+
+def test_a_schema_names_columns_that_nobody_documented(read: Read) -> None:
+    content = b"ymdh,usable_requests,note\n2026-01-15 03:00:00,7200,a\n"
+    columns = [("usable_requests", LongType()), ("note", StringType())]
+    table = read(content, StructType([StructField(*column) for column in columns]))
+    assert table.to_pylist() == [{"usable_requests": 7200, "note": "a"}]
+    with pytest.raises(ProtocolError, match="note is string in the file of events, not int64"):
+        read(content, StructType([StructField("note", LongType())]))
 
 
 def test_a_file_that_is_not_there_yet_is_awaited(read: Read, httpserver: HTTPServer) -> None:

@@ -73,18 +73,10 @@ def test_a_schema_chooses_columns(server: LocalServer) -> None:
     assert found.num_rows == 600
 
 
-@pytest.mark.parametrize(
-    ("field", "problem"),
-    [
-        (StructField("event_hour", StringType()), "no column event_hour:string"),
-        (StructField("revnue", StringType()), "no column revnue:string"),
-    ],
-    ids=["type", "unknown"],
-)
-def test_a_schema_that_events_do_not_have_is_refused(field: StructField, problem: str) -> None:
-    with pytest.raises(ConfigurationError) as caught:
+def test_a_documented_column_of_another_type_is_refused() -> None:
+    field = StructField("event_hour", StringType())
+    with pytest.raises(ConfigurationError, match="no column event_hour:string"):
         source_of(start=FIRST).reader(StructType([field]))
-    assert problem in str(caught.value)
 
 
 @pytest.mark.parametrize(

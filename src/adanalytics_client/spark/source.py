@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
-from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
 from adanalytics_client._base.quantities import counted
@@ -16,10 +16,6 @@ from adanalytics_client.client import Client
 from adanalytics_client.dataset.hours.events import EventTables
 from adanalytics_client.errors import AdAnalyticsError, ConfigurationError, ProtocolError
 from adanalytics_client.tables import event_schema
-
-# Spark's timestamps count microseconds:
-# https://spark.apache.org/docs/latest/api/python/tutorial/sql/arrow_pandas.html
-_TIME = pa.timestamp("us", tz="UTC")
 
 EVENT_SCHEMA = from_arrow_schema(event_schema())
 """The documented columns, with the types of a dataset's files."""
@@ -72,15 +68,15 @@ class AdAnalyticsDataSource(DataSource):
         return "adanalytics"
 
     def schema(self) -> StructType:
-        """Return the documented columns; a schema passed by the user may select some of them."""
+        """Return the documented columns; a schema passed by the user may select other ones."""
         return EVENT_SCHEMA
 
     def reader(self, schema: StructType) -> "ExportReader":
         """Return a reader for the days that the options `start` and `end` select."""
-        for each in schema.fields:
-            if each not in EVENT_SCHEMA.fields:
-                raise ConfigurationError(f"Events have no column {each.simpleString()}.")
-        return ExportReader({**self.options}, schema.names)
+        for field in schema.fields:
+            if field.name in EVENT_SCHEMA.names and field not in EVENT_SCHEMA.fields:
+                raise ConfigurationError(f"Events have no column {field.simpleString()}.")
+        return ExportReader({**self.options}, to_arrow_schema(schema, timezone="UTC"))
 
 
 @dataclass(frozen=True)
@@ -92,7 +88,7 @@ class ExportReader(DataSourceReader):
     """
 
     options: Mapping[str, str]
-    columns: list[str]
+    schema: pa.Schema
 
     def partitions(self) -> list[InputPartition]:
         """Order an export of each day that has data, wait for all exports, and list their files."""
@@ -112,16 +108,33 @@ class ExportReader(DataSourceReader):
         # Spark makes an empty partition when there are none.
         if saved is None:
             return
-        fields = map(event_schema().field, self.columns)
-        is_time = pa.types.is_timestamp
-        schema = pa.schema(each.with_type(_TIME) if is_time(each.type) else each for each in fields)
         with open_signed(saved.to_json()) as export, TemporaryDirectory() as folder:
             try:
                 for table in EventTables().from_file(export.download(Path(folder, "export"))):
                     rows += table.num_rows
-                    yield from table.select(self.columns).cast(schema).to_batches()
+                    yield from self._fitted(table).to_batches()
                 if (stated := saved.status.row_count) not in (None, rows):
                     raise ProtocolError(f"The export has {counted(rows, 'event')}, not {stated:,}.")
             except AdAnalyticsError as error:
                 error.add_note(f"The task was reading {saved.order.start}; load() orders it anew.")
                 raise
+
+    def _fitted(self, table: pa.Table) -> pa.Table:
+        """Return the columns that Spark expects; one that the file lacks is null."""
+        columns, names = [], {*table.column_names}
+        if names.isdisjoint(self.schema.names):
+            raise ProtocolError(
+                f"The file of events has none of the columns {', '.join(self.schema.names[:3])}.",
+                remedy=f"Pass a schema with columns such as {', '.join(table.column_names[:3])}.",
+            )
+        for field in self.schema:
+            column = table[field.name] if field.name in names else pa.nulls(len(table))
+            try:
+                columns.append(column.cast(field.type))
+            except pa.ArrowException as error:
+                raise ProtocolError(
+                    f"{field.name} is {column.type} in the file of events, not {field.type}: "
+                    f"{error}.",
+                    remedy="Pass a schema with another type for it.",
+                ) from None
+        return pa.table(columns, self.schema)
