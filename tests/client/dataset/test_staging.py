@@ -177,3 +177,12 @@ def test_a_new_day_that_differs_from_its_count_is_removed(tmp_path: Path) -> Non
     (failed,) = staging.reject()
     assert (len(failed.hours), committed, bench.held()) == (24, {}, set())
     assert not bench.store.sizes("data")
+
+
+def test_a_folder_for_files_leaves_those_of_another_alone(bench: Bench) -> None:
+    with bench.store.scratch() as outer:
+        (outer / "hour").write_text("staged")
+        with bench.store.scratch() as inner:
+            (inner / "hour").write_text("anew")
+        assert (outer / "hour").read_text() == "staged"
+    assert not bench.store.sizes("_adanalytics/scratch")

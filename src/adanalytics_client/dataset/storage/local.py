@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from io import BufferedIOBase
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, TypeAlias
 
 from adanalytics_client._base.files import make_folder, put_in_place, rename, sync_folder
@@ -44,6 +45,7 @@ class LocalStore:
         self.place = place
         # Folders with new names that a loss of power could still lose.
         self._unsynced: set[Path] = set()
+        self._is_swept = False
 
     def read(self, name: str) -> bytes | None:
         """Read a small file; None when it does not exist."""
@@ -127,15 +129,17 @@ class LocalStore:
 
     @contextmanager
     def scratch(self) -> Iterator[Path]:
-        """Make a folder for files to `move_in`, after removing what a killed process left there."""
+        """Make a folder for files to `move_in`; the first removes what a killed process left."""
         folder = self._path(SCRATCH)
-        shutil.rmtree(folder, ignore_errors=True)
+        if not self._is_swept:
+            shutil.rmtree(folder, ignore_errors=True)
+            self._is_swept = True
         with write_errors(self.place):
             make_folder(folder)
-        try:
-            yield folder
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+        with TemporaryDirectory(dir=folder, ignore_cleanup_errors=True) as name:
+            yield Path(name)
+        with suppress(OSError):
+            folder.rmdir()
 
     def local(self, name: str) -> Path:
         return self._path(name)
