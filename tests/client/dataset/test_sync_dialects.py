@@ -19,10 +19,6 @@ if TYPE_CHECKING:
 DIALECTS = {**ROWS, **ENDS}
 # A client can get all of their rows; a dataset cannot hold them yet, or cannot tell that it does.
 REFUSED = {
-    "fields-counters",
-    "ids-auction",
-    "ids-empty",
-    "ids-nil",
     "times-epoch",
     "times-local",
     "times-nanoseconds",
