@@ -105,6 +105,7 @@ def _record(plan: "SyncPlan", quota: QuotaState, spent: int, command: str) -> Re
         "events": plan.events,
         "requests": plan.requests,
         "exports": plan.exports,
+        "by_hour": plan.by_hour,
         "asked": [
             {"start": str(run[0].day), "end": str(run[-1].day), "hours": len(run), "why": why}
             for why, run in runs
@@ -133,8 +134,14 @@ def _write_table(record: Record, invocation: Invocation) -> None:
     write_rows(record["asked"], "table", None, columns=columns, invocation=invocation)
     what = f"{counted(record['hours'], 'hour')}, about {counted(record['events'], 'event')}"
     ordered = f", {counted(record['exports'], 'bulk export')}" if record["exports"] else ""
+    by_hour = (
+        "Each hour is a query: no field of the events is known to hold their time. Name it with "
+        "--time-field.\n"
+        if record["by_hour"]
+        else ""
+    )
     lines = (
-        f"\nWould pull {what}: {counted(record['requests'], 'request')} or more{ordered}.\n"
+        f"\nWould pull {what}: {counted(record['requests'], 'request')} or more{ordered}.\n{by_hour}"
         f"{quota_line(record)}\nNothing was pulled or written. To pull:\n"
         f"  {visible(record['command'])}"
     )

@@ -62,9 +62,19 @@ class ExpectedCounts:
 
 
 def plan_queries(
-    asked: Iterable[Hour], expected: ExpectedCounts, *, via: Via, quota: QuotaState
+    asked: Iterable[Hour],
+    expected: ExpectedCounts,
+    *,
+    via: Via,
+    quota: QuotaState,
+    by_hour: bool = False,
 ) -> list[Query]:
-    """Return the queries for all needed hours, in the order of their days."""
+    """Return the queries for all needed hours, in the order of their days.
+
+    With `by_hour`, each hour gets its own, because the events do not tell their hours.
+    """
+    if by_hour:
+        return [*map(Query.of_hour, sorted(asked))]
     by_day = {day: tuple(hours) for day, hours in groupby(sorted(asked), lambda hour: hour.day)}
     runs = list(_runs([day for day in by_day if day in expected.whole], expected.counts))
     if via == "auto":

@@ -54,6 +54,8 @@ class SyncPlan:
         requests: the minimum number of requests for the sync, not counting the two for planning.
         exports: how many bulk exports the sync would use.
         damaged: descriptions of damaged files; the sync would pull their hours again.
+        by_hour: whether each hour needs a query of its own, because the events do not tell their
+            hours: they have no field that is known to hold a time.
     """
 
     hours: Mapping[Hour, str]
@@ -61,6 +63,7 @@ class SyncPlan:
     requests: int
     exports: int
     damaged: Sequence[str]
+    by_hour: bool = False
 
 
 @dataclass(slots=True)

@@ -9,11 +9,23 @@ from typing import Self
 
 import msgspec
 
+from adanalytics_client._json.fields import FieldNames
 from adanalytics_client._json.types import ColumnType, Types, join_columns
 from adanalytics_client.dataset.records.layout import SCHEMA
 from adanalytics_client.dataset.records.manifest import Damaged, seal, unseal
 from adanalytics_client.dataset.storage.local import Store
 from adanalytics_client.errors import DatasetDamaged
+
+
+def tell_hours(types: Types, names: FieldNames) -> bool:
+    """Return whether events of these columns tell the hour that they belong to."""
+
+    def base_of(part: str) -> str:
+        name = names.sent(part, types)
+        return types[name].base if name else ""
+
+    is_timed = base_of("event_time") in {"time", "epoch"}
+    return is_timed or (base_of("event_date"), base_of("event_hour")) == ("date", "number")
 
 
 class Schema(msgspec.Struct, frozen=True):

@@ -7,15 +7,19 @@ sync begins with it.
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from datetime import date
 
 from adanalytics_client import Check
 from adanalytics_client._base.observer import notify
+from adanalytics_client._json.types import Types
+from adanalytics_client._outputs.arrow.values import type_of
 from adanalytics_client.dataset.needs import DayNeed, Needs, Reason, begin_repull, end_repull
 from adanalytics_client.dataset.planning import Query, Via, plan_queries
 from adanalytics_client.dataset.pull.fetch import expected_counts, forecast
 from adanalytics_client.dataset.pull.spool import Start, keep_started, list_started
 from adanalytics_client.dataset.records.layout import Hour
 from adanalytics_client.dataset.report import SyncPlan
+from adanalytics_client.dataset.schema import tell_hours
 from adanalytics_client.dataset.service import ServiceDays, count_started
 from adanalytics_client.dataset.update import Update, doubtful_hours
 
@@ -54,7 +58,8 @@ def sync(
                 report.wanted = staging.expect(asked)
                 started = _usable(list_started(contents.store), asked, service, needs)
                 keep_started(contents.store, started)
-                queries = _list_queries(update, started, asked, service, via)
+                types = contents.schema.union
+                queries = _list_queries(update, started, asked, service, via, types)
                 notify(update.client.observer.plan, forecast(queries, service, contents.store))
                 update.stage(fetcher.pulled(queries, service), staging)
 
@@ -79,14 +84,32 @@ def plan(update: Update, *, via: Via, repull: int = 0) -> SyncPlan:
     needs, store = update.find_needs(repull), update.contents.store
     asked, service = needs.asked, needs.service
     started = _usable(list_started(store), asked, service, needs)
-    queries = _list_queries(update, started, asked, service, via)
+    types = update.contents.schema.union
+    queries = _list_queries(update, started, asked, service, via, types)
+    if not types and (days := [query.first for query in queries if query.hour is None]):
+        # A sync learns it from its first page, and then goes on by the hour.
+        types = _first_types(update, days[0])
+        queries = _list_queries(update, started, asked, service, via, types)
     return SyncPlan(
         {hour: why.value for hour, why in asked.items()},
         sum(service.counts.get(hour.day, 0) for hour in asked) // 24,
         forecast(queries, service, store).requests,
         sum(query.way == "export" for query in queries),
         needs.damaged,
+        _is_by_hour(update, types),
     )
+
+
+def _first_types(update: Update, day: date) -> Types:
+    """Request one event of a day, and return the types of its fields."""
+    kind_of = update.contents.identity.names.kind
+    query = update.client.events(day, split="none", per_page=1, max_events=1, check="none")
+    rows = [*query.rows()]
+    return {name: type_of(kind_of(name), value) for row in rows for name, value in row.items()}
+
+
+def _is_by_hour(update: Update, types: Types) -> bool:
+    return bool(types) and not tell_hours(types, update.contents.identity.names)
 
 
 def _usable(
@@ -109,8 +132,12 @@ def _list_queries(
     asked: Mapping[Hour, Reason],
     service: ServiceDays,
     via: Via,
+    types: Types,
 ) -> list[Query]:
-    """List the queries that an earlier run began, and new ones for the other hours."""
+    """List the queries that an earlier run began, and new ones for the other hours.
+
+    `types` are the columns of the events, if they are known.
+    """
     queries, rest = [], dict(asked)
     for start in started:
         if wanted := tuple(hour for hour in start.query.wanted if hour in rest):
@@ -124,4 +151,5 @@ def _list_queries(
         if number == count_started(service.state(day), now)
     }
     expected = expected_counts(service, whole)
-    return queries + plan_queries(rest, expected, via=via, quota=update.client.quota)
+    quota, by_hour = update.client.quota, _is_by_hour(update, types)
+    return queries + plan_queries(rest, expected, via=via, quota=quota, by_hour=by_hour)

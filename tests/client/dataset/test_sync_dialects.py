@@ -18,12 +18,7 @@ if TYPE_CHECKING:
 
 DIALECTS = {**ROWS, **ENDS}
 # A client can get all of their rows; a dataset cannot hold them yet, or cannot tell that it does.
-REFUSED = {
-    "times-epoch",
-    "times-local",
-    "times-nanoseconds",
-    "total-capped",
-}
+REFUSED = {"times-epoch", "times-local", "times-nanoseconds", "total-capped"}
 
 
 # Every third, but for `make test-dialects`.

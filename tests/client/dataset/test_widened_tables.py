@@ -116,3 +116,36 @@ def test_the_schema_of_a_dataset_widens(service: ServiceOfRows, tmp_path: Path) 
     assert after == before | {"n": "decimal128(38, 9)", "x": "string", "flag": "string"} | {
         "new": "decimal128(38, 17)"
     }
+
+
+def test_without_a_time_a_sync_pulls_by_the_hour_and_its_plan_says_so(
+    service: ServiceOfRows, tmp_path: Path
+) -> None:
+    """The summary states a small day, which would be one request if the events told their hours."""
+    service.rows = {("2026-01-15", hour): [f'{{"at":"{hour}h","n":{hour}}}'] for hour in (3, 4)}
+    service.summary = {"2026-01-15": {"impressions": 2}}
+    dataset = Dataset(tmp_path)
+    with service.client() as client:
+        plan = dataset.plan(client, "2026-01-15")
+        assert (plan.by_hour, plan.requests >= 24) == (True, True)
+        service.asked.clear()
+        assert dataset.sync(client, "2026-01-15").failed == []
+        assert len(service.asked) <= plan.requests + 2 + 2
+        assert dataset.plan(client, "2026-01-15").by_hour
+    hours = dataset.query("SELECT hour, n FROM events ORDER BY n").to_pylist()
+    assert hours == [{"hour": 3, "n": 3}, {"hour": 4, "n": 4}]
+
+
+def test_a_time_field_makes_one_request_of_a_small_day(
+    service: ServiceOfRows, tmp_path: Path
+) -> None:
+    service.rows = {("2026-01-15", 3): ['{"at":"2026-01-15 03:04:05"}']}
+    service.summary = {"2026-01-15": {"impressions": 1}}
+    dataset = Dataset(tmp_path)
+    with service.client(time_field="at") as client:
+        plan = dataset.plan(client, "2026-01-15")
+        assert (plan.by_hour, plan.requests <= 2) == (False, True)
+        assert dataset.sync(client, "2026-01-15").hours
+    with service.client(fields={"revenue": "at"}) as client, pytest.raises(DatasetError) as caught:
+        dataset.sync(client)
+    assert "is a dataset of field names event_time=at, not revenue=at" in str(caught.value)
