@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 
-from adanalytics_client._json.fields import FieldNames
+from adanalytics_client.dataset.changes import DayChange, changes_of
 from adanalytics_client.dataset.hours.compare import DayComparison, compare_day
 from adanalytics_client.dataset.pull.fetch import Pulled
 from adanalytics_client.dataset.pull.spool import Spool
@@ -25,30 +25,26 @@ from adanalytics_client.errors import ProtocolError
 class Staging:
     """Takes the results of queries, and commits their hours.
 
-    `committed` receives each committed hour and its number of events. `names` are the names by
-    which the service sends the documented fields.
+    `committed` receives each committed hour and its number of events.
 
     Attributes:
         wanted: the hours that were expected so far.
         uncounted: days that agree with the summary and wait for the service's own count, each with
             its number of events.
         differing: complete days that do not agree with the service, each with its difference.
+        restated: how days have changed since they last agreed with the service.
     """
 
     def __init__(
-        self,
-        contents: Contents,
-        service: ServiceDays,
-        committed: dict[Hour, int],
-        names: FieldNames | None = None,
+        self, contents: Contents, service: ServiceDays, committed: dict[Hour, int]
     ) -> None:
         self.wanted: set[Hour] = set()
         self.uncounted: dict[date, int] = {}
         self.differing: dict[date, str] = {}
+        self.restated: list[DayChange] = []
         self._contents = contents
         self._service = service
         self._committed = committed
-        self._names = names
         # The number of expected hours of each day that have not arrived.
         self._outstanding: Counter[date] = Counter()
         # Hours that wait for the rest of their day, because they replace held events.
@@ -75,7 +71,9 @@ class Staging:
             hour = finished.hour
             self._outstanding[hour.day] -= 1
             held = self._contents.manifest.record(hour)
-            if held is not None and held.rows:
+            of_day = self._contents.manifest.day(hour.day)
+            # An agreed day is replaced as a whole, because its totals are to be kept.
+            if held is not None and (held.rows or of_day.is_agreed):
                 self._staged[hour] = finished
             else:
                 self._contents.commit(finished, UNCONFIRMED)
@@ -141,6 +139,12 @@ class Staging:
     def _confirm(self, day: date) -> None:
         """Commit the staged hours of a day, and record that it agrees with the service."""
         record, fingerprint = self._complete_record(day), self._service.state(day).fingerprint
+        held = self._contents.manifest.day(day)
+        if (held.rows, held.totals) != (record.rows, record.totals):
+            self._keep_totals(day)
+            # First, so that a stop amid the hours neither loses the totals nor takes others for
+            # them.
+            self._contents.save([day])
         confirmed = [
             hour
             for hour, of in record.by_hour.items()
@@ -152,6 +156,19 @@ class Staging:
             self._committed[hour] = finished.record.rows
         self._contents.mark(confirmed, fingerprint)
         self._contents.save([day])
+        changes = changes_of(self._contents.manifest.day(day))[-1:]
+        if held.is_settled and changes != changes_of(held)[-1:]:
+            self.restated += changes
+
+    def _keep_totals(self, day: date) -> None:
+        """Keep the totals of a day that agreed with the service and was restated since.
+
+        Its hours are marked, because until it agrees again, its totals are not worth keeping.
+        """
+        staged = [of.record.asked_at for hour, of in self._staged.items() if hour.day == day]
+        if staged and self._contents.manifest.day(day).is_agreed:
+            self._contents.manifest.keep_totals(day, min(staged))
+            self._contents.mark(hours_of(day), UNCONFIRMED)
 
     def compare_again(self, service: ServiceDays, asked_twice: set[date]) -> list[Hour]:
         """Compare differing days with a new summary; list the hours to pull once more.
@@ -178,7 +195,8 @@ class Staging:
         return empty if self._comparison(record).lacks_events else []
 
     def _comparison(self, record: DayRecord) -> DayComparison:
-        return compare_day(record.totals, self._service.state(record.day).figures, self._names)
+        figures = self._service.state(record.day).figures
+        return compare_day(record.totals, figures, self._contents.identity.names)
 
     def _complete_record(self, day: date) -> DayRecord:
         """Return the record that a day would have with its staged hours committed."""
@@ -192,6 +210,7 @@ class Staging:
         only from its count, so the hours that replaced nothing are removed.
         """
         for day, difference in sorted(self.differing.items()):
+            self._keep_totals(day)
             rejected = sorted(hour for hour in self.wanted if hour.day == day)
             for hour in rejected:
                 self._staged.pop(hour, None)

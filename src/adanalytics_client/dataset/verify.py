@@ -192,7 +192,7 @@ class Verification:
                 yield from self._missing(record)
             if not record.is_settled:
                 continue
-            self._comparisons[day] = compare_day(totals, state.figures)
+            self._comparisons[day] = compare_day(totals, state.figures, self._names)
             if wrong := self._comparisons[day].difference:
                 what = f"its totals differ from the summary: {wrong}"
                 agreed = all(of.fingerprint == state.fingerprint for of in record.hours.values())

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
+from unittest.mock import DEFAULT, MagicMock
 
 import pytest
 from msgspec.structs import replace
 
+from adanalytics_client.dataset.changes import changes_of
 from adanalytics_client.dataset.hours.totals import Totals
 from adanalytics_client.dataset.planning import Query
 from adanalytics_client.dataset.pull.fetch import Pulled
@@ -15,10 +17,12 @@ from adanalytics_client.dataset.pull.spool import Spool, list_started
 from adanalytics_client.dataset.records.contents import Contents
 from adanalytics_client.dataset.records.layout import JOURNAL, Hour, hours_of
 from adanalytics_client.dataset.records.manifest import (
+    FORMER_KEPT,
     UNCONFIRMED,
     FinishedHour,
     HourRecord,
     Identity,
+    Manifest,
     seal,
 )
 from adanalytics_client.dataset.service import DayState
@@ -163,7 +167,10 @@ def test_a_day_that_differs_from_its_count_keeps_its_earlier_events(bench: Bench
         assert staging.compare_again(says(72), set()) == HOURS
     (failed,) = staging.reject()
     assert "the service counts 73" in failed.message
-    assert (bench.held(), committed, bench.contents.manifest.unsaved) == ({2}, {}, {DAY})
+    assert (bench.held(), committed) == ({2}, {})
+    bench.contents.save([DAY])
+    records = Manifest(bench.store).day(DAY).hours.values()
+    assert {record.fingerprint for record in records} == {UNCONFIRMED}
     assert not list_started(bench.store)
 
 
@@ -186,3 +193,69 @@ def test_a_folder_for_files_leaves_those_of_another_alone(bench: Bench) -> None:
             (inner / "hour").write_text("anew")
         assert (outer / "hour").read_text() == "staged"
     assert not bench.store.sizes("_adanalytics/scratch")
+
+
+def test_a_restated_day_keeps_its_former_totals(bench: Bench) -> None:
+    staging = Staging(bench.contents, says(72), {})
+    staging.expect(HOURS)
+    staging.add(bench.pulled(3, *HOURS))
+    assert staging.restated == []
+    staging.take_counts({})
+    (change,) = staging.restated
+    assert str(change) == "2026-01-15 restated: 72 events instead of 48, clicks 72 instead of 48"
+    assert changes_of(Manifest(bench.store).day(DAY)) == [change]
+    assert change.noticed_at == NOW
+
+
+def test_an_empty_hour_that_gets_events_waits_for_its_day(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    for clicks in (2, 4):
+        staging = Staging(bench.contents, says(2 * clicks), {})
+        staging.expect(HOURS)
+        staging.add(bench.pulled(0, *HOURS[clicks:], *HOURS[: clicks - 2]))
+        staging.add(bench.pulled(clicks, *HOURS[clicks - 2 : clicks]))
+        staging.take_counts({})
+    (change,) = staging.restated
+    assert (change.before["events"], change.after["events"]) == (4, 8)
+
+
+def test_a_restatement_is_noticed_when_it_is_first_rejected(bench: Bench) -> None:
+    first = Staging(bench.contents, says(73), {})
+    first.expect(HOURS)
+    first.add(bench.pulled(3, *HOURS))
+    assert [*first.reject()]
+    assert (first.restated, changes_of(bench.contents.manifest.day(DAY))) == ([], [])
+    later = Staging(bench.contents, says(72), {})
+    later.expect(HOURS)
+    later.add(bench.pulled(3, *HOURS))
+    later.take_counts({})
+    (change,) = later.restated
+    assert (change.before["clicks"], change.after["clicks"]) == (48, 72)
+    assert len(bench.contents.manifest.day(DAY).former) == 1
+
+
+def test_a_stop_while_hours_are_replaced_does_not_lose_the_former_totals(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    staging = Staging(bench.contents, says(72), {})
+    staging.expect(HOURS)
+    staging.add(bench.pulled(3, *HOURS))
+    moves = MagicMock(wraps=bench.store.move_in, side_effect=[DEFAULT, DEFAULT, MemoryError])
+    with monkeypatch.context() as patched:
+        patched.setattr(bench.store, "move_in", moves)
+        with pytest.raises(MemoryError):
+            staging.take_counts({})
+    bench.contents = Contents.open(bench.store, bench.contents.identity)
+    again = Staging(bench.contents, says(72), {})
+    again.expect(HOURS)
+    again.add(bench.pulled(3, *HOURS))
+    again.take_counts({})
+    (change,) = changes_of(bench.contents.manifest.day(DAY))
+    assert (change.before["clicks"], change.after["clicks"]) == (48, 72)
+
+
+def test_a_day_keeps_a_bounded_number_of_former_totals(tmp_path: Path) -> None:
+    manifest = Manifest(open_store(str(tmp_path)))
+    for _ in range(FORMER_KEPT + 2):
+        manifest.keep_totals(DAY, NOW)
+    assert len(manifest.day(DAY).former) == FORMER_KEPT

@@ -172,12 +172,36 @@ class FinishedHour:
     types: Types = field(default_factory=dict)
 
 
+FORMER_KEPT = 20
+"""The most former totals that the record of a day keeps; the oldest go first."""
+
+
+@dataclass(frozen=True, slots=True)
+class FormerTotals:
+    """The totals of a day before the service restated it.
+
+    Attributes:
+        rows: the number of events.
+        noticed_at: the moment before the first request of the pull that showed the change, in the
+            time zone of the service.
+    """
+
+    rows: int
+    totals: Totals | None
+    noticed_at: datetime
+
+
 @dataclass(frozen=True, slots=True)
 class DayRecord:
-    """The committed hours of a day, by hour."""
+    """The committed hours of a day, by hour.
+
+    Attributes:
+        former: its totals before each restatement, in the order of time.
+    """
 
     day: date
     hours: Mapping[int, HourRecord] = field(default_factory=dict)
+    former: tuple[FormerTotals, ...] = ()
 
     def updated(self, fresh: Mapping[Hour, HourRecord]) -> "DayRecord":
         of_day = {hour.hour: record for hour, record in fresh.items() if hour.day == self.day}
@@ -201,6 +225,12 @@ class DayRecord:
         """Whether every hour of the day was requested after it was over."""
         return all(map(self._is_final, hours_of(self.day)))
 
+    @property
+    def is_agreed(self) -> bool:
+        """Whether the day is settled, and all of it has agreed with the service."""
+        fingerprints = {record.fingerprint for record in self.hours.values()}
+        return UNCONFIRMED not in fingerprints and self.is_settled
+
     def due(self, now: datetime) -> list[Hour]:
         """List hours that are over at a given moment in UTC but not requested since they ended."""
         hours = hours_of(self.day)
@@ -223,13 +253,13 @@ class Manifest:
     def day(self, day: date) -> DayRecord:
         """Return the record of a day; a damaged file is noted and counts as no record."""
         if day not in self._days:
-            hours: Mapping[int, HourRecord] = {}
+            record = DayRecord(day)
             try:
                 if (content := self._store.read(f"{MANIFEST}/{day}.json")) is not None:
-                    hours = unseal(content, DayRecord).hours
+                    record = unseal(content, DayRecord)
             except Damaged as error:
                 self.damaged[day] = str(error)
-            self._days[day] = DayRecord(day, dict(sorted(hours.items())))
+            self._days[day] = replace(record, hours=dict(sorted(record.hours.items())))
         return self._days[day]
 
     def record(self, hour: Hour) -> HourRecord | None:
@@ -242,6 +272,14 @@ class Manifest:
             if changed != self.day(day):
                 self._days[day] = changed
                 self.unsaved.add(day)
+
+    def keep_totals(self, day: date, noticed_at: datetime) -> None:
+        """Note in memory that the service restated a day; its totals become former ones."""
+        record = self.day(day)
+        former = FormerTotals(record.rows, record.totals, noticed_at)
+        kept = (*record.former, former)[-FORMER_KEPT:]
+        self._days[day] = replace(record, former=kept)
+        self.unsaved.add(day)
 
     def forget(self, hours: Iterable[Hour]) -> None:
         """Drop the records of hours in memory; the file keeps them until the day is saved."""

@@ -1,0 +1,82 @@
+"""How the totals of a day changed when it was restated."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from itertools import pairwise
+
+from adanalytics_client._json.fields import COLUMN_OF_TYPE
+from adanalytics_client.dataset.hours.totals import OTHER, Figure, Totals, figure_text
+from adanalytics_client.dataset.records.manifest import DayRecord, FormerTotals
+
+EVENTS = "events"
+"""The number of all events of a day, filtered ones included, among its figures."""
+
+_MONEY = ("revenue", "cost")
+# Figures on a line for people.
+_SHOWN = 2
+
+
+@dataclass(frozen=True, slots=True)
+class DayChange:
+    """A day whose events the service restated after they had been pulled.
+
+    Attributes:
+        day: the day.
+        noticed_at: the moment of the first request of the sync that noticed it, in UTC.
+        before: the former figures that changed: `events`, the events of each type by the name of
+            their column in a summary, and the sums of fields by the name of the field.
+        after: the figures that replaced them, by the same names.
+
+    Examples:
+        >>> at = datetime(2026, 1, 20, 12, tzinfo=UTC)
+        >>> print(DayChange(date(2026, 1, 12), at, {"events": 12000}, {"events": 11940}))
+        2026-01-12 restated: 11,940 events instead of 12,000
+    """
+
+    day: date
+    noticed_at: datetime
+    before: Mapping[str, Figure]
+    after: Mapping[str, Figure]
+
+    def __str__(self) -> str:
+        texts = []
+        for name, before in self.before.items():
+            after = figure_text(self.after[name])
+            what = f"{after} events" if name == EVENTS else f"{name} {after}"
+            texts.append(f"{what} instead of {figure_text(before)}")
+        more = f", and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
+        return f"{self.day} restated: {', '.join(texts[:_SHOWN])}{more}"
+
+
+def changes_of(record: DayRecord) -> list[DayChange]:
+    """List the changes of a day in the order in which they were noticed."""
+    states = [*record.former]
+    if record.is_settled:
+        states.append(FormerTotals(record.rows, record.totals, datetime.max.replace(tzinfo=UTC)))
+    changes = []
+    for earlier, later in pairwise(states):
+        before, after = _figures(earlier), _figures(later)
+        names = [name for name in before if name in after and before[name] != after[name]]
+        if names:
+            changes.append(
+                DayChange(
+                    record.day,
+                    earlier.noticed_at.astimezone(UTC),
+                    {name: before[name] for name in names},
+                    {name: after[name] for name in names},
+                )
+            )
+    return changes
+
+
+def _figures(state: FormerTotals) -> dict[str, Figure]:
+    """Return the figures of a day, those that people look at first in front."""
+    totals = state.totals or Totals()
+    sums = {name: value for name, value in totals.sums.items() if value is not None}
+    counts = dict.fromkeys((*COLUMN_OF_TYPE.values(), OTHER), 0) | {**totals.counts}
+    money = {name: sums[name] for name in _MONEY if name in sums}
+    figures = {EVENTS: state.rows, **money, **sums, **counts}
+    # A field may have this name, too.
+    figures[EVENTS] = state.rows
+    return figures
