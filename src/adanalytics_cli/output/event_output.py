@@ -1,6 +1,7 @@
 """Events as output: as the service sent them, with chosen columns, or as a table."""
 
 import codecs
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date, datetime
@@ -12,11 +13,13 @@ from typing import TYPE_CHECKING, Literal, cast
 from adanalytics_cli.console.table_view import Column, plain
 from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.core.invocation import Invocation
+from adanalytics_cli.core.settings import find_settings
 from adanalytics_cli.output.formats import SHEET_ROWS, Format
 from adanalytics_cli.output.output_file import open_output
 from adanalytics_cli.output.row_output import Row, write_rows
 from adanalytics_client import Observer, PullPlanned
 from adanalytics_client._json.columns import EVENT_COLUMNS, Columns
+from adanalytics_client._json.fields import FieldNames, Kind
 
 if TYPE_CHECKING:
     from adanalytics_client import EventQuery
@@ -34,10 +37,10 @@ TABLE_COLUMNS = (
     "demand_tag_id",
     "event_id",
 )
-_KINDS: dict[str, Callable[[str], object]] = {
-    **dict.fromkeys(("event_time", "received_at"), datetime.fromisoformat),
-    "event_date": date.fromisoformat,
-    **dict.fromkeys(("revenue", "cost"), Decimal),
+_READERS: dict[Kind | None, Callable[[str], object]] = {
+    Kind.TIME: datetime.fromisoformat,
+    Kind.DATE: date.fromisoformat,
+    Kind.AMOUNT: Decimal,
 }
 # The columns of a sheet are those of so many first events, which is the largest page.
 _FIRST_ROWS = 10_000
@@ -76,13 +79,16 @@ def write_events(
     `about` its events.
     """
     if form in {"json", "xlsx"}:
-        rows, names = _select(query.rows(), columns), columns
+        sent = _names_of_service(invocation)
+        rows, names = _select(query.rows(), columns, sent), columns
         if form == "xlsx":
             first = list(islice(rows, _FIRST_ROWS))
-            names = columns or list(dict.fromkeys(name for row in first for name in row))
-            currencies = dict.fromkeys(str(row["currency"]) for row in first if row.get("currency"))
+            names = list(dict.fromkeys(name for row in first for name in row))
+            currency = sent.sent("currency", names) or "currency"
+            currencies = dict.fromkeys(str(row[currency]) for row in first if row.get(currency))
             about = {**about, "currency": ", ".join(currencies) or None}
-            rows, names = _cells(chain(first, rows), names), names or list(EVENT_COLUMNS)
+            rows = _cells(chain(first, rows), names, sent)
+            names = names or columns or list(EVENT_COLUMNS)
         return write_rows(
             rows, form, path, invocation=invocation, names=names, title="events", about=about
         )
@@ -94,24 +100,30 @@ def write_events(
         return query.write(stream, format=cast("FileFormat", form), columns=columns or None)
 
 
-def _cells(rows: Iterable[Row], names: Sequence[str]) -> Iterator[Row]:
+def _names_of_service(invocation: Invocation) -> FieldNames:
+    service = find_settings(invocation, os.environ).service
+    return FieldNames(service.fields, service.time_field)
+
+
+def _cells(rows: Iterable[Row], names: Sequence[str], sent: FieldNames) -> Iterator[Row]:
     """Yield the rows of a sheet; raises CommandError for a column that is not in `names`."""
+    kinds = {name: sent.kind(name) for name in names}
     for row in rows:
         if late := row.keys() - set(names):
             raise CommandError(
                 f"Column {', '.join(sorted(late))} first appears after the heading was written.",
                 remedy="Name the columns with --columns, or write csv or parquet.",
             )
-        yield {name: _cell(name, value) for name, value in row.items()}
+        yield {name: _cell(kinds[name], value) for name, value in row.items()}
 
 
-def _cell(name: str, value: object) -> object:
+def _cell(kind: Kind | None, value: object) -> object:
     """Return times, days and money, which the service sends as text, as values of their type."""
-    kind = _KINDS.get(name)
-    if kind is None or not isinstance(value, str) or len(value) > _LONGEST_VALUE:
+    read = _READERS.get(kind)
+    if read is None or not isinstance(value, str) or len(value) > _LONGEST_VALUE:
         return value
     try:
-        return kind(value)
+        return read(value)
     except (ValueError, InvalidOperation):
         return value
 
@@ -127,19 +139,26 @@ def write_event_table(
 ) -> int:
     """Write all events of `query`, whose own limit keeps them few, as a table; return how many.
 
-    Without `columns` it has those of `TABLE_COLUMNS`, and as many others with a value as a terminal
-    has room for. A note names what it leaves out, and tells when it ends at the default limit
-    `cut_at`.
+    Without `columns` it has the fields of `TABLE_COLUMNS`, or else the first ones, and as many
+    others with a value as a terminal has room for. A note names what it leaves out, and tells when
+    it ends at the default limit `cut_at`.
     """
-    rows = list(_select(query.rows(), columns))
+    sent = _names_of_service(invocation)
+    rows = list(_select(query.rows(), columns, sent))
     progress.finish()
-    filled = dict.fromkeys(name for row in rows for name in row if row[name] is not None)
-    others = [] if columns else [name for name in filled if name not in TABLE_COLUMNS]
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    filled = [name for name in names if any(row.get(name) is not None for row in rows)]
+    usual = [name for part in TABLE_COLUMNS if (name := sent.sent(part, names))]
+    usual = usual or filled[: len(TABLE_COLUMNS)] or list(TABLE_COLUMNS)
+    others = [] if columns else [name for name in filled if name not in usual]
     fits = path is None and sys.stdout.isatty()
-    names = [*(columns or TABLE_COLUMNS), *(others if fits else ())]
+    if not columns:
+        names = [*usual, *(others if fits else ())]
+    names = names or [*columns]
     # From a narrow terminal the last ones leave first, and money stays.
-    ranks = {name: 0 if name in _MONEY else index for index, name in enumerate(names)}
-    shown = [Column(name, name, plain, name in _RIGHT, rank) for name, rank in ranks.items()]
+    parts = {name: sent.documented(name) for name in names}
+    ranks = {name: 0 if parts[name] in _MONEY else index for index, name in enumerate(names)}
+    shown = [Column(name, name, plain, parts[name] in _RIGHT, rank) for name, rank in ranks.items()]
     note = f"The first {cut_at} events. Get all with -f jsonl or -o FILE."
     note = note if len(rows) == cut_at else ""
     if others and not fits:
@@ -148,7 +167,7 @@ def write_event_table(
     return len(rows)
 
 
-def _select(rows: Iterator[Row], columns: Sequence[str]) -> Iterator[Row]:
+def _select(rows: Iterator[Row], columns: Sequence[str], sent: FieldNames) -> Iterator[Row]:
     """Yield rows with `columns` only, or all of a row where none are named.
 
     Raises ConfigurationError for a column that is neither documented nor in any event.
@@ -157,6 +176,7 @@ def _select(rows: Iterator[Row], columns: Sequence[str]) -> Iterator[Row]:
         yield from rows
         return
     chosen, first = Columns(columns), list(islice(rows, 1))
+    chosen.sent = sent
     # Before the first row is written, so that most mistakes leave nothing behind.
     chosen.choose(first)
     for row in chain(first, rows):

@@ -76,7 +76,7 @@ def _file_format(
 
 
 def columns_option(known: Sequence[str]) -> click.Option:
-    """Make `--columns`; each name once, the `known` ones in any case. The shell offers those."""
+    """Make `--columns`; each name once. The shell offers the `known` ones."""
 
     def split(
         _context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]
@@ -86,8 +86,7 @@ def columns_option(known: Sequence[str]) -> click.Option:
             raise click.BadParameter(
                 "No field is named. Name at least one, or leave out --columns."
             )
-        documented = (name.lower() if name.lower() in known else name for name in names)
-        return tuple(dict.fromkeys(documented))
+        return tuple(dict.fromkeys(names))
 
     return click.Option(
         ["--columns"],

@@ -1,12 +1,18 @@
 """The columns of an output: the chosen ones, or all known ones and any others that appear."""
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from adanalytics_client._base.validation import invalid
 from adanalytics_client._json.exact import Json
-from adanalytics_client._json.fields import COLUMN_OF_TYPE, EVENT_KINDS, GROUP_KINDS, SUMMARY_KINDS
+from adanalytics_client._json.fields import (
+    COLUMN_OF_TYPE,
+    DOCUMENTED,
+    EVENT_KINDS,
+    GROUP_KINDS,
+    SUMMARY_KINDS,
+)
 from adanalytics_client.errors import ConfigurationError
 
 EVENT_COLUMNS = tuple(EVENT_KINDS)
@@ -31,12 +37,18 @@ _NEAR = 0.8
 class Columns:
     """Chosen columns, checked against the events: a name that no event has is an error.
 
-    A name close to that of another column is an error right after the first events, before the rest
-    of the pull costs any requests. Any other name may still appear, so it is checked at the end.
+    A name close to that of another column, or a documented name in place of the service's own, is
+    an error right after the first events, before the rest of the pull costs any requests. Any other
+    name may still appear, so it is checked at the end.
 
     Args:
-        chosen: the names, in the order of the output.
+        chosen: the names, in the order of the output. A documented one may be in any case, unless
+            an event has a field of that very name.
         known: names that need not be in any event.
+
+    Attributes:
+        names: the names; after the first rows, as they stand there.
+        sent: the names by which the service sends documented fields.
 
     Raises:
         ConfigurationError: for anything but names, or no names.
@@ -44,23 +56,26 @@ class Columns:
 
     def __init__(self, chosen: Iterable[str], known: Iterable[str] = EVENT_COLUMNS) -> None:
         self.names: tuple[str, ...] = tuple(dict.fromkeys(_names(chosen)))
+        self.sent = DOCUMENTED
         self._known = tuple(known)
-        self._missing = set(self.names).difference(self._known)
+        self._missing: set[str] = set()
         self._first: dict[str, None] = {}
 
     def choose(self, rows: Sequence[Mapping[str, Json]]) -> tuple[str, ...]:
         """Return the chosen names, unless one is a near miss of a name in the first rows.
 
         Raises:
-            ConfigurationError: for a name that is neither documented nor in the first rows, but is
-                almost one that is.
+            ConfigurationError: for a name that is not in the first rows, but is almost one that is,
+                or is the documented one of a field there.
         """
-        if self._missing and rows:
-            found = dict.fromkeys(name for row in rows for name in row)
-            self._missing.difference_update(found)
-            if not self._first:
-                self._first = dict.fromkeys((*self._known, *found))
-                self._refuse_typos()
+        if rows and not self._first:
+            fields = dict.fromkeys(name for row in rows for name in row)
+            self._first = dict.fromkeys((*self._known, *fields))
+            self.names = tuple(dict.fromkeys(map(self._in_case, self.names)))
+            self._missing = set(self.names).difference(self._first)
+            self._refuse_others(fields)
+        elif self._missing:
+            self._missing.difference_update(name for row in rows for name in row)
         return self.names
 
     def check(self) -> None:
@@ -70,19 +85,26 @@ class Columns:
             ConfigurationError: for a name that was in no row.
         """
         for name in self.names:
-            if self._first and name in self._missing:
+            if name in self._missing:
                 known = ", ".join(self._first)
                 raise ConfigurationError(
                     f"columns: no event of this pull has '{name}'.", remedy=f"Choose from {known}."
                 )
 
-    def _refuse_typos(self) -> None:
+    def _in_case(self, name: str) -> str:
+        low = name.lower()
+        return low if low in self._known and name not in self._first else name
+
+    def _refuse_others(self, fields: Collection[str]) -> None:
         for name in self.names:
-            near = difflib.get_close_matches(name, self._first, n=1, cutoff=_NEAR)
-            if name in self._missing and near:
+            other = None if name in fields else self.sent.sent(name, fields)
+            if name in self._missing and not other:
+                near = difflib.get_close_matches(name, self._first, n=1, cutoff=_NEAR)
+                other = near[0] if near else None
+            if other:
                 raise ConfigurationError(
                     f"columns: no event so far has '{name}'.",
-                    remedy=f"Did you mean '{near[0]}'? If it may appear later, leave columns "
+                    remedy=f"Did you mean '{other}'? If it may appear later, leave columns "
                     "out to get all columns.",
                 )
 

@@ -37,7 +37,11 @@ class CsvOutput:
         if not events:
             return 0
         rows = events.rows()
-        self._learn(rows)
+        if self._chosen is None:
+            self._learn(rows)
+        else:
+            self._chosen.sent = events.names
+            self._columns = dict.fromkeys(self._chosen.choose(rows))
         if not self._in_header:
             self._write_header()
         cells = (csv_cells(map(row.get, self._columns)) for row in rows)
@@ -64,9 +68,6 @@ class CsvOutput:
         self.target.file.write(_records([self._columns]))
 
     def _learn(self, rows: list[dict[str, Json]]) -> None:
-        if self._chosen is not None:
-            self._chosen.choose(rows)
-            return
         before = len(self._columns)
         for row in rows:
             if not row.keys() <= self._columns.keys():

@@ -22,6 +22,7 @@ class JsonlOutput:
                 self.target.file.write(part.jsonl())
             return len(events)
         rows = events.rows()
+        self._columns.sent = events.names
         names = [(name, json_text(name)) for name in self._columns.choose(rows)]
         members = (
             ",".join(f"{key}:{json_text(row.get(name), sort_keys=True)}" for name, key in names)

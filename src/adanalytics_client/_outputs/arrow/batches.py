@@ -56,15 +56,13 @@ class ArrowRows:
         self._wide = wide
         # Columns of decimals that the service sends as JSON numbers.
         self._numbers: set[str] = set()
-        self.types: dict[str, ColumnType] = dict.fromkeys(
-            self._chosen.names if self._chosen else (), NULL
-        )
-        self.types |= types or {}
+        self.types: dict[str, ColumnType] = {**(types or {})}
 
     @property
     def schema(self) -> pa.Schema:
         """The Arrow schema of the columns so far."""
-        types = self.types or dict.fromkeys(self._documented, NULL)
+        names = self._chosen.names if self._chosen else self._documented
+        types = self.types or dict.fromkeys(names, NULL)
         return arrow_schema(types, self._kind_of, wide=self._wide)
 
     def page(self, events: RawRows) -> pa.RecordBatch:
@@ -74,6 +72,8 @@ class ArrowRows:
             ConfigurationError: for a chosen column with almost the name of another one.
         """
         self._kind_of = events.names.kind
+        if self._chosen is not None:
+            self._chosen.sent = events.names
         read = self._read_lines(events.jsonl(), events.first(_FIRST_EVENTS).rows())
         return self.batch(events.rows()) if read is None else read
 
