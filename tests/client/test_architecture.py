@@ -23,6 +23,37 @@ ARROWS: dict[str, set[str]] = {
 }
 # Programs on top of the client: nothing of the client imports them.
 ON_TOP: dict[str, set[str]] = {"dataset": set(ARROWS), "spark": {"dataset", *ARROWS}}
+# What a dataset and Spark share with the client and users of the library do not need.
+INTERNALS = (
+    "_base.compression",
+    "_base.dates",
+    "_base.files",
+    "_base.locks",
+    "_base.observer",
+    "_base.quantities",
+    "_base.spelling",
+    "_base.urls",
+    "_base.validation",
+    "_call.lists",
+    "_events.auto",
+    "_export_files",
+    "_json.columns",
+    "_json.encoding",
+    "_json.fields",
+    "_json.types",
+    "_outputs.arrow",
+    "_view",
+)
+# The floors of a dataset, from the lowest: a module imports no module of a higher floor.
+FLOORS = (
+    ("storage", "records.layout"),
+    ("hours", "records", "schema", "planning", "tables"),
+    ("pull", "report", "service", "needs"),
+    ("staging", "update", "sync", "verify", "query"),
+    ("tasks",),
+    ("commit",),
+    ("dataset",),
+)
 
 
 def arrows_between_folders() -> set[tuple[str, str]]:
@@ -64,3 +95,35 @@ def test_only_one_folder_imports_the_http_library() -> None:
 
 def test_modules_import_each_other_in_one_direction() -> None:
     check_one_direction(imports_of(PACKAGE))
+
+
+def test_only_these_internals_are_known_on_top() -> None:
+    private = {
+        each.name.removeprefix(f"{PACKAGE}.")
+        for each in imports_of(PACKAGE)
+        if home(each.module) in ON_TOP and each.name.startswith(f"{PACKAGE}._")
+    } - {"__version__"}
+    assert not {name for name in private if not name.startswith(INTERNALS)}
+    for internal in INTERNALS:
+        assert any(name.startswith(internal) for name in private), internal
+
+
+def test_the_floors_of_a_dataset_import_only_what_is_below_them() -> None:
+    arrows = {
+        (module, name)
+        for module, name, late in imports_of(PACKAGE)
+        if not late and home(module) == home(name) == "dataset" and module.count(".") > 1
+    }
+    below = f"{PACKAGE}.dataset."
+    assert len(arrows) > 100
+    assert not {
+        (module, name)
+        for module, name in arrows
+        if _floor(module.removeprefix(below)) < _floor(name.removeprefix(below))
+    }
+
+
+def _floor(name: str) -> int:
+    """The number of the floor whose longest entry begins the name."""
+    entries = {each: number for number, floor in enumerate(FLOORS) for each in floor}
+    return entries[max((each for each in entries if f"{name}.".startswith(f"{each}.")), key=len)]

@@ -2,7 +2,7 @@
 
 import calendar
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -210,6 +210,18 @@ def days_between(first: date, last: date) -> Iterator[date]:
     """Yield every day from `first` to `last`, both included."""
     for offset in range((last - first).days + 1):
         yield first + timedelta(days=offset)
+
+
+def runs_of(days: Iterable[date]) -> Iterator[list[date]]:
+    """Group ordered days into runs without gaps."""
+    run: list[date] = []
+    for day in days:
+        if run and (day - run[-1]).days > 1:
+            yield run
+            run = []
+        run.append(day)
+    if run:
+        yield run
 
 
 def read_http_date(text: str | None) -> float | None:

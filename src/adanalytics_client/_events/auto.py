@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
-from adanalytics_client._base.dates import days_between
+from adanalytics_client._base.dates import days_between, runs_of
 from adanalytics_client._base.effects import Operation
 from adanalytics_client._base.observer import PullPlanned
 from adanalytics_client._call.lists import dates
@@ -13,7 +13,7 @@ from adanalytics_client._call.session import Session
 from adanalytics_client._events.counts import DayCounts, optional, request_counts
 from adanalytics_client._events.page import FetchedPage
 from adanalytics_client._events.paging import Cursor, contradiction, page_count
-from adanalytics_client._events.plan import DateRange, Plan, begun, check_slices, runs_of, slices_of
+from adanalytics_client._events.plan import DateRange, Plan, begun, check_slices, slices_of
 from adanalytics_client._events.reader import PageReader
 from adanalytics_client._events.resume import Position
 

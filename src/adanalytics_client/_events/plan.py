@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import Literal, Self, get_args
 
-from adanalytics_client._base.dates import Day, days_between, to_day
+from adanalytics_client._base.dates import Day, days_between, runs_of, to_day
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._base.validation import invalid, is_whole
 from adanalytics_client.errors import ConfigurationError
@@ -100,18 +100,6 @@ def check_slices(ranges: Sequence[DateRange], hour: int | None) -> None:
             f"{MOST_SLICES}.",
             remedy="Check the days, pull a shorter range, or choose split='none'.",
         )
-
-
-def runs_of(days: Iterable[date]) -> Iterator[list[date]]:
-    """Group ordered days into runs without gaps."""
-    run: list[date] = []
-    for day in days:
-        if run and (day - run[-1]).days > 1:
-            yield run
-            run = []
-        run.append(day)
-    if run:
-        yield run
 
 
 Split = Literal["hourly", "daily", "none", "auto"]

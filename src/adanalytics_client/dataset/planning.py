@@ -7,9 +7,9 @@ from datetime import date
 from itertools import groupby
 from typing import Literal, Self
 
+from adanalytics_client import QuotaState
 from adanalytics_client._base.dates import days_between
 from adanalytics_client._events.auto import MOST_FULL_PAGES, lay_out
-from adanalytics_client._quota.window import QuotaState
 from adanalytics_client.dataset.records.layout import Hour
 from adanalytics_client.pricing import Estimate, choose, prices
 

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import date, datetime
 from typing import Any, Literal
 
-from adanalytics_client._events.plan import runs_of
+from adanalytics_client._base.dates import runs_of
 from adanalytics_client.dataset.hours.compare import ComparedFigure, UncomparedFigure
 from adanalytics_client.dataset.records.layout import REPORTS, Hour
 from adanalytics_client.dataset.storage.local import Store

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from adanalytics_client import HoursVerified, Observer
 from adanalytics_client._base.dates import days_between
-from adanalytics_client._base.observer import HoursVerified, Observer, notify
+from adanalytics_client._base.observer import notify
 from adanalytics_client._base.quantities import counted
 from adanalytics_client.dataset.hours.compare import (
     TOTAL,
