@@ -141,8 +141,8 @@ def _write_table(record: Record, invocation: Invocation) -> None:
         else ""
     )
     lines = (
-        f"\nWould pull {what}: {counted(record['requests'], 'request')} or more{ordered}.\n{by_hour}"
-        f"{quota_line(record)}\nNothing was pulled or written. To pull:\n"
+        f"\nWould pull {what}: {counted(record['requests'], 'request')} or more{ordered}.\n"
+        f"{by_hour}{quota_line(record)}\nNothing was pulled or written. To pull:\n"
         f"  {visible(record['command'])}"
     )
     click.echo(fitted(lines, sys.stdout))
