@@ -138,24 +138,29 @@ _DAY_TEXT = core_schema.chain_schema(
         core_schema.date_schema(),
     ]
 )
-_TEXT = _OrAsSent(core_schema.str_schema(strict=True))
-_WHOLE = _OrAsSent(core_schema.int_schema(strict=True))
-_FLAG = _OrAsSent(core_schema.bool_schema(strict=True))
-_MONEY = _OrAsSent(
-    core_schema.json_or_python_schema(
-        json_schema=core_schema.chain_schema([_TEXT_OR_WHOLE, _AMOUNT]), python_schema=_AMOUNT
-    )
-)
-_DAY = _OrAsSent(
-    core_schema.json_or_python_schema(
-        json_schema=_DAY_TEXT,
-        python_schema=core_schema.union_schema(
-            [_DAY_TEXT, core_schema.date_schema(strict=True)], mode="left_to_right"
-        ),
-    )
-)
-# A field of a summary row is named `date`.
-_Date = date
+Text = Annotated[str | None, _OrAsSent(core_schema.str_schema(strict=True))]
+Whole = Annotated[int | None, _OrAsSent(core_schema.int_schema(strict=True))]
+Flag = Annotated[bool | None, _OrAsSent(core_schema.bool_schema(strict=True))]
+Amount = Annotated[
+    Decimal | None,
+    _OrAsSent(
+        core_schema.json_or_python_schema(
+            json_schema=core_schema.chain_schema([_TEXT_OR_WHOLE, _AMOUNT]), python_schema=_AMOUNT
+        )
+    ),
+]
+Day = Annotated[
+    date | None,
+    _OrAsSent(
+        core_schema.json_or_python_schema(
+            json_schema=_DAY_TEXT,
+            python_schema=core_schema.union_schema(
+                [_DAY_TEXT, core_schema.date_schema(strict=True)], mode="left_to_right"
+            ),
+        )
+    ),
+]
+Pairs = Annotated[dict[str, str] | None, _OrAsSent()]
 
 _EXTRA = attrgetter("__pydantic_extra__")
 _OF_EVERY_MODEL = frozenset(dir(BaseModel))
@@ -306,62 +311,62 @@ class Event(OpenModel):
 
     _first: ClassVar[tuple[str, ...]] = ("event_id", "event_time", "event_type", "revenue")
 
-    event_id: Annotated[str | None, _TEXT] = None
+    event_id: Text = None
     """UUID, unique per partner, such as `77308bcb-b00d-47d0-8f20-40b7c0bff5a3`. Use this id to
     remove duplicates."""
-    event_time: Annotated[str | None, _TEXT] = None
+    event_time: Text = None
     """Time of the event, as sent: RFC 3339 in UTC, such as `2026-01-15T13:05:09.250Z`. The property
     `time` returns it as a `datetime`."""
-    event_date: Annotated[_Date | None, _DAY] = None
+    event_date: Day = None
     """The UTC day of `event_time`, such as `2026-01-15`."""
-    event_hour: Annotated[int | None, _WHOLE] = None
+    event_hour: Whole = None
     """The UTC hour of `event_time`, 0 to 23, such as `13`."""
-    received_at: Annotated[str | None, _TEXT] = None
+    received_at: Text = None
     """Time when the service received the event, as sent, such as `2026-01-15T13:05:10.100Z`."""
-    event_type: Annotated[str | None, _TEXT] = None
+    event_type: Text = None
     """`ad_request`, `impression`, `start`, `first_quartile`, `midpoint`, `third_quartile`,
     `complete`, `click`, `skip` or `error`."""
-    auction_id: Annotated[str | None, _TEXT] = None
+    auction_id: Text = None
     """UUID that all events of an auction share, such as `174df19e-5ba3-48ad-ad27-426065eb3641`."""
-    partner_id: Annotated[str | None, _TEXT] = None
+    partner_id: Text = None
     """Id of the partner whose data were requested, such as `acme`."""
-    supply_tag_id: Annotated[int | None, _WHOLE] = None
+    supply_tag_id: Whole = None
     """Id of the placement in which the ad was shown, such as `21`."""
-    demand_tag_id: Annotated[int | None, _WHOLE] = None
+    demand_tag_id: Whole = None
     """Id of the tag that the ad was bought through, such as `503`. None when no ad was bought."""
-    campaign_id: Annotated[int | None, _WHOLE] = None
+    campaign_id: Whole = None
     """Id of the campaign, such as `1003`. None for an ad without a campaign."""
-    creative_id: Annotated[str | None, _TEXT] = None
+    creative_id: Text = None
     """Id of the ad itself, such as `v-15a`. None when no ad was chosen."""
-    deal_id: Annotated[str | None, _TEXT] = None
+    deal_id: Text = None
     """Id of the deal under which the ad was bought, such as `deal-run-2`. None without a deal."""
-    media_type: Annotated[str | None, _TEXT] = None
+    media_type: Text = None
     """`video`, `display`, `audio` or `native`."""
-    device_type: Annotated[str | None, _TEXT] = None
+    device_type: Text = None
     """`desktop`, `mobile`, `tablet`, `ctv`, `set_top_box`, `other` or `unknown`."""
-    country: Annotated[str | None, _TEXT] = None
+    country: Text = None
     """The country, an ISO 3166-1 alpha-2 code such as `DE`. None when it is unknown."""
-    os: Annotated[str | None, _TEXT] = None
+    os: Text = None
     """The operating system, in lower case, such as `android`. None when it is unknown."""
-    currency: Annotated[str | None, _TEXT] = None
+    currency: Text = None
     """ISO 4217 code, the same for all events of a partner, such as `USD`."""
-    revenue: Annotated[Decimal | None, _MONEY] = None
+    revenue: Amount = None
     """Revenue of this event, in units of `currency`, such as `0.021867275`; may be negative."""
-    cost: Annotated[Decimal | None, _MONEY] = None
+    cost: Amount = None
     """Cost of this event, in units of `currency`, such as `0.013995056`. None when the partner is
     not allowed to see it."""
-    payment_type: Annotated[str | None, _TEXT] = None
+    payment_type: Text = None
     """How the ad is paid for: `cpm` (by impressions), `cpc` (by clicks), `cpcv` (by completed
     views), `cpa` (by actions), `flat` or `none`."""
-    domain: Annotated[str | None, _TEXT] = None
+    domain: Text = None
     """The site that showed the ad, such as `news.example`. None outside sites."""
-    app_bundle: Annotated[str | None, _TEXT] = None
+    app_bundle: Text = None
     """Id of the app that showed the ad, such as `com.example.player`. None outside apps."""
-    error_code: Annotated[int | None, _WHOLE] = None
+    error_code: Whole = None
     """VAST error code, 100 to 901, such as `303`. None for any `event_type` except error."""
-    is_filtered: Annotated[bool | None, _FLAG] = None
+    is_filtered: Flag = None
     """`true` for invalid traffic, which summaries leave out; otherwise `false`."""
-    key_values: Annotated[dict[str, str] | None, _OrAsSent()] = None
+    key_values: Pairs = None
     """Names and values sent with the ad request, such as `{"section": "sports"}`; `{}` if there are
     none."""
 
@@ -471,68 +476,68 @@ class SummaryRow(OpenModel):
         *("cost", "ecpm", "ctr", "vcr"),
     )
 
-    date: Annotated[_Date | None, _DAY] = None
+    date: Day = None
     """The UTC day, such as `2026-01-15`. None when not grouped by day."""
-    campaign_id: Annotated[int | None, _WHOLE] = None
+    campaign_id: Whole = None
     """Id of the campaign, such as `1001`. None for events without a campaign, or when not grouped
     by campaign."""
-    campaign_name: Annotated[str | None, _TEXT] = None
+    campaign_name: Text = None
     """Name of the campaign, such as `Spring Sale`. None when the name is unknown, or when not
     grouped by campaign."""
-    demand_tag_id: Annotated[int | None, _WHOLE] = None
+    demand_tag_id: Whole = None
     """Id of the demand tag, such as `501`. None for events without a demand tag, or when not
     grouped by demand tag."""
-    demand_tag_name: Annotated[str | None, _TEXT] = None
+    demand_tag_name: Text = None
     """Name of the demand tag, such as `Open Auction Video`. None when the name is unknown, or when
     not grouped by demand tag."""
-    requests: Annotated[int | None, _WHOLE] = None
+    requests: Whole = None
     """Number of events of type ad_request, such as `1204`."""
-    impressions: Annotated[int | None, _WHOLE] = None
+    impressions: Whole = None
     """Number of events of type impression, such as `902`."""
-    starts: Annotated[int | None, _WHOLE] = None
+    starts: Whole = None
     """Number of events of type start, such as `420`."""
-    first_quartiles: Annotated[int | None, _WHOLE] = None
+    first_quartiles: Whole = None
     """Number of events of type first_quartile, such as `376`."""
-    midpoints: Annotated[int | None, _WHOLE] = None
+    midpoints: Whole = None
     """Number of events of type midpoint, such as `338`."""
-    third_quartiles: Annotated[int | None, _WHOLE] = None
+    third_quartiles: Whole = None
     """Number of events of type third_quartile, such as `292`."""
-    completions: Annotated[int | None, _WHOLE] = None
+    completions: Whole = None
     """Number of events of type complete, such as `256`."""
-    clicks: Annotated[int | None, _WHOLE] = None
+    clicks: Whole = None
     """Number of events of type click, such as `9`."""
-    skips: Annotated[int | None, _WHOLE] = None
+    skips: Whole = None
     """Number of events of type skip, such as `66`."""
-    errors: Annotated[int | None, _WHOLE] = None
+    errors: Whole = None
     """Number of events of type error, such as `44`."""
-    revenue: Annotated[Decimal | None, _MONEY] = None
+    revenue: Amount = None
     """Sum of the events' revenue, in units of the summary's currency, such as `5.149394377`."""
-    cost: Annotated[Decimal | None, _MONEY] = None
+    cost: Amount = None
     """Sum of the events' cost, in units of the currency, such as `3.594273253`; an event without a
     cost counts as 0."""
-    profit: Annotated[Decimal | None, _MONEY] = None
+    profit: Amount = None
     """`revenue - cost`, in units of the currency, such as `1.555121124`."""
-    fill_rate: Annotated[Decimal | None, _MONEY] = None
+    fill_rate: Amount = None
     """`impressions / requests`, a fraction such as `0.749169`. None if `requests` is 0."""
-    ctr: Annotated[Decimal | None, _MONEY] = None
+    ctr: Amount = None
     """Click-through rate, `clicks / impressions`, a fraction such as `0.009978`. None if
     `impressions` is 0."""
-    vcr: Annotated[Decimal | None, _MONEY] = None
+    vcr: Amount = None
     """Video completion rate, `completions / impressions`, a fraction such as `0.283814`. None
     without impressions."""
-    completion_rate_started: Annotated[Decimal | None, _MONEY] = None
+    completion_rate_started: Amount = None
     """`completions / starts`, a fraction such as `0.609524`. None if `starts` is 0."""
-    error_rate: Annotated[Decimal | None, _MONEY] = None
+    error_rate: Amount = None
     """`errors / requests`, a fraction such as `0.036545`. None if `requests` is 0."""
-    margin: Annotated[Decimal | None, _MONEY] = None
+    margin: Amount = None
     """`profit / revenue`, a fraction such as `0.302001`. None if `revenue` is 0."""
-    ecpm: Annotated[Decimal | None, _MONEY] = None
+    ecpm: Amount = None
     """Revenue per thousand impressions, `revenue * 1000 / impressions`, such as `5.708863`. None
     without impressions."""
-    rpm: Annotated[Decimal | None, _MONEY] = None
+    rpm: Amount = None
     """Revenue per thousand ad requests, `revenue * 1000 / requests`, such as `4.276906`. None
     without ad requests."""
-    cpm_cost: Annotated[Decimal | None, _MONEY] = None
+    cpm_cost: Amount = None
     """Cost per thousand impressions, `cost * 1000 / impressions`, such as `3.984782`. None if
     `impressions` is 0."""
 
@@ -553,15 +558,15 @@ class Summary(OpenModel):
     """One row per group; a single row without grouping."""
     totals: Annotated[SummaryRow | None, _OrAsSent()] = None
     """The metrics of all groups together."""
-    group_by: Annotated[str | None, _TEXT] = None
+    group_by: Text = None
     """`day`, `campaign` or `demand_tag`. None when not grouped."""
-    start_date: Annotated[_Date | None, _DAY] = None
+    start_date: Day = None
     """The first UTC day (inclusive), such as `2026-01-15`."""
-    end_date: Annotated[_Date | None, _DAY] = None
+    end_date: Day = None
     """The last UTC day (inclusive), such as `2026-01-16`."""
-    currency: Annotated[str | None, _TEXT] = None
+    currency: Text = None
     """ISO 4217 currency code of all amounts, such as `USD`."""
-    timezone: Annotated[str | None, _TEXT] = None
+    timezone: Text = None
     """The time zone of the days: `UTC`."""
 
     @property

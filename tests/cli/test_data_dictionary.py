@@ -21,7 +21,7 @@ from click.testing import Result
 from pydantic import BaseModel, ValidationError
 
 from adanalytics_client import Event, Summary, SummaryRow
-from adanalytics_client._outputs.arrow.schema import EVENT_KINDS, SUMMARY_KINDS, Kind
+from adanalytics_client._json.fields import EVENT_KINDS, SUMMARY_KINDS, Kind
 from adanalytics_server.api.models import EventBody, SummaryMeta
 from adanalytics_server.api.models import SummaryRow as ServerRow
 from adanalytics_server.local import LocalServer
@@ -39,9 +39,10 @@ MODELS: list[tuple[str, type[BaseModel], Any]] = [
 ]
 KINDS = {
     Kind.TEXT: "text",
+    Kind.ID: "whole number",
     Kind.WHOLE: "whole number",
     Kind.FLAG: "flag",
-    Kind.MONEY: "money",
+    Kind.AMOUNT: "money",
     Kind.TIME: "time",
     Kind.DATE: "day",
     Kind.PAIRS: "pairs",
@@ -81,9 +82,14 @@ def fields(title: str, model: type[BaseModel]) -> Iterator[str]:
 
 def kind_of(model: type[BaseModel], name: str) -> str:
     kind = (EVENT_KINDS if model is Event else SUMMARY_KINDS)[name]
-    if kind is Kind.RATIO:
+    if is_quotient(name):
         return "price" if "per thousand" in TEXTS[model, name] else "fraction"
     return KINDS[kind]
+
+
+def is_quotient(name: str) -> bool:
+    is_amount = SUMMARY_KINDS.get(name) is Kind.AMOUNT
+    return is_amount and " / " in TEXTS[SummaryRow, name]
 
 
 def columns(run: Run, folder: Path, *words: str) -> list[dict[str, tuple[str, ...]]]:
@@ -191,7 +197,7 @@ def test_a_formula_gives_its_example() -> None:
     values = {
         name: Decimal(text) for (_, name), text in EXAMPLES.items() if re.fullmatch(r"[\d.]+", text)
     }
-    for name, kind in SUMMARY_KINDS.items():
-        if kind is Kind.RATIO:
+    for name in SUMMARY_KINDS:
+        if is_quotient(name):
             (formula,) = re.findall("`([^`]+ / [^`]+)`", TEXTS[SummaryRow, name])
             assert f"{eval(formula, {}, values):.6f}" == EXAMPLES[SummaryRow, name]

@@ -27,8 +27,9 @@ from adanalytics_client import (
     RetryPolicy,
     Summary,
     SummaryRow,
+    models,
 )
-from adanalytics_client._json.columns import EVENT_COLUMNS, SUMMARY_COLUMNS
+from adanalytics_client._json.fields import EVENT_KINDS, SUMMARY_KINDS, Kind
 
 REFERENCE = "".join(
     page.read_text() for page in (Path(__file__).parents[2] / "docs/reference").glob("*.md")
@@ -195,9 +196,27 @@ def test_a_pull_that_makes_no_models_needs_no_pydantic() -> None:
     assert run(code) == "False"
 
 
-def test_the_names_of_columns_are_those_of_the_models() -> None:
-    assert tuple(Event.model_fields) == EVENT_COLUMNS
-    assert tuple(SummaryRow.model_fields) == SUMMARY_COLUMNS
+CHECKS: dict[Kind, Any] = {
+    Kind.TEXT: models.Text,
+    Kind.ID: models.Whole,
+    Kind.WHOLE: models.Whole,
+    Kind.FLAG: models.Flag,
+    Kind.AMOUNT: models.Amount,
+    Kind.TIME: models.Text,
+    Kind.DATE: models.Day,
+    Kind.PAIRS: models.Pairs,
+}
+
+
+@pytest.mark.parametrize(("model", "kinds"), [(Event, EVENT_KINDS), (SummaryRow, SUMMARY_KINDS)])
+def test_the_fields_of_a_model_are_those_of_the_table(
+    model: type[Event | SummaryRow], kinds: Mapping[str, Kind]
+) -> None:
+    """Editors show only what stands in a class; a pull of raw events does without pydantic."""
+    fields = {name: (each.annotation, *each.metadata) for name, each in model.model_fields.items()}
+    checks: dict[str, Any] = {name: CHECKS[kind] for name, kind in kinds.items()}
+    table = {name: (each.__origin__, *each.__metadata__) for name, each in checks.items()}
+    assert [*fields.items()] == [*table.items()]
 
 
 def test_every_public_name_is_there() -> None:
