@@ -36,6 +36,9 @@ INT64_DIGITS = 19
 LEAST_SCALE = 9
 """Fraction digits of a column of amounts, unless one needs more."""
 
+# Whole numbers of up to 19 digits, int64, stay such.
+_STEPS = (9, 18, INT64_DIGITS, 27, 36, MOST_DIGITS)
+
 UNITS: Mapping[str, int] = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 """The units of times, and the decimals of a second that each can hold."""
 
@@ -89,6 +92,18 @@ class ColumnType:
     def precision(self) -> int:
         """The digits that its numbers need together."""
         return self.digits + (max(self.scale, LEAST_SCALE) if self.scale else 0)
+
+    def rounded(self) -> "ColumnType":
+        """Return the type with room for more digits, so that similar columns have equal types.
+
+        Examples:
+            >>> ColumnType("number", 3, 9).rounded().digits
+            9
+        """
+        if self.base != "number":
+            return self
+        roomy = replace(self, digits=next(most for most in _STEPS if most >= self.digits))
+        return roomy if roomy.precision <= MOST_DIGITS else self
 
 
 def _as(base: Base, type_: ColumnType) -> ColumnType:

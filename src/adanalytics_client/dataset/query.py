@@ -223,7 +223,11 @@ def _sql_type(type_: ColumnType) -> str:
         is_whole = pa.types.is_integer(arrow)
         return "BIGINT" if is_whole else f"DECIMAL({arrow.precision}, {arrow.scale})"
     if type_.base in {"time", "epoch"}:
-        return "TIMESTAMPTZ" if type_.decimals <= UNITS["us"] else "TIMESTAMPTZ_NS"
+        if type_.decimals <= UNITS["us"]:
+            return "TIMESTAMPTZ"
+        if _version() < _EXACT_SINCE:
+            raise _inexact("times with nanoseconds")
+        return "TIMESTAMPTZ_NS"
     return _TYPES[type_.base]
 
 
@@ -233,17 +237,24 @@ def _read_as(name: str, type_: ColumnType, kind: Kind | None) -> str:
     Raises:
         ConfigurationError: where DuckDB reads numbers with a fraction through floats.
     """
-    if type_.base == "number" and type_.scale:
-        version = import_extra("duckdb", extra="sql").__version__
-        if tuple(map(int, _NUMBERS.findall(version)[:3])) < _EXACT_SINCE:
-            # As text it keeps the digits of amounts that are text, and of numbers with a few.
-            if kind is not Kind.AMOUNT and type_.precision > _FLOAT_DIGITS:
-                raise ConfigurationError(
-                    f"DuckDB {version} cannot read all digits of {name} from JSON lines.",
-                    remedy="Install duckdb 2.0.1 or later, or make a dataset of parquet files.",
-                )
-            return "VARCHAR"
+    if type_.base == "number" and type_.scale and _version() < _EXACT_SINCE:
+        # As text it keeps the digits of amounts that are text, and of numbers with a few.
+        if kind is not Kind.AMOUNT and type_.precision > _FLOAT_DIGITS:
+            raise _inexact(f"all digits of {name} from JSON lines")
+        return "VARCHAR"
     return "VARCHAR" if type_.base in {"bit", "time", "epoch", "null"} else _sql_type(type_)
+
+
+def _version() -> tuple[int, ...]:
+    version = import_extra("duckdb", extra="sql").__version__
+    return tuple(map(int, _NUMBERS.findall(version)[:3]))
+
+
+def _inexact(what: str) -> ConfigurationError:
+    version = ".".join(map(str, _version()))
+    return ConfigurationError(
+        f"DuckDB {version} cannot read {what}.", remedy="Install duckdb 2.0.1 or later."
+    )
 
 
 def _cast(place: str, own: ColumnType, type_: ColumnType, form: PartFormat) -> str:

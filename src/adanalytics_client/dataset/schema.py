@@ -58,12 +58,12 @@ class Schema(msgspec.Struct, frozen=True):
     def number(self, types: Types) -> int | None:
         """Return the number of a set of types, or None if it is new."""
         # The order of the columns counts, too.
-        wanted = [*types.items()]
+        wanted = [*_rounded(types).items()]
         return next((at for at, each in enumerate(self.sets) if [*each.items()] == wanted), None)
 
     def extended(self, types: Types) -> "Schema":
         """Return a schema with one more set of types."""
-        return Schema((*self.sets, {**types}))
+        return Schema((*self.sets, _rounded(types)))
 
     @property
     def union(self) -> Types:
@@ -73,3 +73,8 @@ class Schema(msgspec.Struct, frozen=True):
     def write(self, store: Store) -> None:
         """Make it the schema of a dataset, before a record names one of its sets."""
         store.write(SCHEMA, seal(self))
+
+
+def _rounded(types: Types) -> dict[str, ColumnType]:
+    """Return types with room, so that not each larger number makes another set."""
+    return {name: type_.rounded() for name, type_ in types.items()}
