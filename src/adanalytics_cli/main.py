@@ -31,6 +31,9 @@ COMMANDS = {
     "verify": Entry(
         "commands.verify", "Check a dataset against its own records and the service.", "Dataset"
     ),
+    "changes": Entry(
+        "commands.changes", "List what a dataset held before days were restated.", "Dataset"
+    ),
     "query": Entry(
         "commands.query", "Answer a question about a dataset in SQL; sends nothing.", "Dataset"
     ),

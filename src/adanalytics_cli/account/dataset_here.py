@@ -8,6 +8,15 @@ from adanalytics_cli.core.settings import ServiceSettings
 if TYPE_CHECKING:
     from adanalytics_client.dataset import Holdings
 
+_DEFAULT = "events"
+
+
+def default_dataset() -> str:
+    """Return the dataset to read by default: the current folder, or else `events` in it."""
+    from adanalytics_client.dataset import Dataset
+
+    return next((each for each in (".", _DEFAULT) if Dataset(each).holdings()), _DEFAULT)
+
 
 def dataset_here(settings: ServiceSettings) -> "Holdings | None":
     """Return what the dataset of the current folder holds; nothing is sent.

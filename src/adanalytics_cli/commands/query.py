@@ -8,6 +8,7 @@ from time import monotonic
 
 import click
 
+from adanalytics_cli.account.dataset_here import default_dataset
 from adanalytics_cli.core.command import command, flag, option
 from adanalytics_cli.core.errors import CommandError, MissingExtra, SettingsError
 from adanalytics_cli.core.invocation import Invocation, remark
@@ -16,7 +17,6 @@ from adanalytics_cli.output.output_file import output_options
 from adanalytics_client._base.quantities import counted
 
 _FORMATS: tuple[Format, ...] = (*FORMATS, "parquet", "xlsx")
-_DEFAULT = "events"
 
 
 @command(
@@ -93,9 +93,7 @@ def _datasets(
     from adanalytics_cli.output.row_output import facts_about
     from adanalytics_client.dataset import Dataset
 
-    if not places:
-        here = next((each for each in (".", _DEFAULT) if Dataset(each).holdings()), None)
-        places = (here or _DEFAULT,)
+    places = places or (default_dataset(),)
     same = {place if "://" in place else os.path.realpath(place) for place in places}
     if len(same) < len(places):
         raise SettingsError("--in names a dataset twice.", remedy="Give each dataset once.")

@@ -163,6 +163,8 @@ def sync(
                 remark(visible(f"Damaged, pulled again: {problem}"), invocation)
             if dataset.report and invocation.as_json:
                 write_sync_report(dataset.report, location, progress)
+        for change in report.restated:
+            remark(visible(str(change)), invocation)
         if report.failed:
             raise _partly_done(report, location, again)
         if days:

@@ -20,7 +20,7 @@ from adanalytics_client._json.encoding import json_text
 
 if TYPE_CHECKING:
     from adanalytics_client._progress.progress import Progress
-    from adanalytics_client.dataset import SyncPlan, SyncReport, VerifyReport
+    from adanalytics_client.dataset import DayChange, SyncPlan, SyncReport, VerifyReport
 
 Record = Mapping[str, Any]
 # The name of the service's own count of events among the figures.
@@ -37,11 +37,26 @@ def write_sync_report(report: "SyncReport", location: str, progress: "Progress")
         "left": report.left,
         "damaged": report.damaged,
         "failed": [each.as_json() for each in report.failed],
+        "restated": [row for each in report.restated for row in change_rows(each)],
         "report": report.file or None,
         "requests": progress.requests,
         "seconds": round(progress.seconds(), 3),
     }
     click.echo(json_text(record))
+
+
+def change_rows(change: "DayChange") -> list[Record]:
+    """Return a row for each figure of a day that changed."""
+    return [
+        {
+            "date": str(change.day),
+            "noticed_at": f"{change.noticed_at:%Y-%m-%dT%H:%M:%SZ}",
+            "figure": name,
+            "before": before,
+            "after": change.after[name],
+        }
+        for name, before in change.before.items()
+    ]
 
 
 def write_verify_report(report: "VerifyReport", location: str, progress: "Progress") -> None:

@@ -7,6 +7,7 @@ Examples:
     (600, 0)
 """
 
+from adanalytics_client.dataset.changes import DayChange
 from adanalytics_client.dataset.dataset import Dataset, Holdings
 from adanalytics_client.dataset.hours.compare import ComparedFigure, UncomparedFigure
 from adanalytics_client.dataset.planning import Via
@@ -24,6 +25,7 @@ from adanalytics_client.dataset.tasks.task import Part, Task
 __all__ = [
     "ComparedFigure",
     "Dataset",
+    "DayChange",
     "FailedQuery",
     "Holdings",
     "Hour",

@@ -76,7 +76,7 @@ def _figures(state: FormerTotals) -> dict[str, Figure]:
     sums = {name: value for name, value in totals.sums.items() if value is not None}
     counts = dict.fromkeys((*COLUMN_OF_TYPE.values(), OTHER), 0) | {**totals.counts}
     money = {name: sums[name] for name in _MONEY if name in sums}
-    figures = {EVENTS: state.rows, **money, **sums, **counts}
+    figures: dict[str, Figure] = {EVENTS: state.rows, **money, **sums, **counts}
     # A field may have this name, too.
     figures[EVENTS] = state.rows
     return figures

@@ -19,7 +19,12 @@ from adanalytics_client.dataset.records.layout import DATA, OURS, PartFormat, Ta
 from adanalytics_client.dataset.records.manifest import Identity, Manifest
 from adanalytics_client.dataset.report import SyncPlan, SyncReport, VerifyReport
 from adanalytics_client.dataset.storage.local import Store, open_store
-from adanalytics_client.errors import ConfigurationError, DatasetError, UnsuitablePlace
+from adanalytics_client.errors import (
+    ConfigurationError,
+    DatasetDamaged,
+    DatasetError,
+    UnsuitablePlace,
+)
 
 if TYPE_CHECKING:
     import duckdb
@@ -27,6 +32,7 @@ if TYPE_CHECKING:
 
     from adanalytics_client import Client
     from adanalytics_client._view import View
+    from adanalytics_client.dataset.changes import DayChange
     from adanalytics_client.dataset.tasks.task import Part, Task
     from adanalytics_client.dataset.update import Update
 
@@ -367,6 +373,50 @@ class Dataset:
             recover(contents)
             observer = observer or (view.observer if view else Observer())
             return Verification(contents, now, last, observer).run(view, deep=deep)
+
+    def changes(self, start: Day | None = None, end: Day | None = None) -> "list[DayChange]":
+        """List how the totals of days changed when the service restated them; nothing is sent.
+
+        A sync keeps the former totals of a day when it replaces events that had agreed with the
+        service, the last 20 of each day.
+
+        Args:
+            start: as for `sync`; the default is every day of the dataset.
+            end: as for `sync`.
+
+        Returns:
+            The changes in the order of their days, and for a day in the order of time.
+
+        Raises:
+            ConfigurationError: for an invalid day.
+            DatasetError: when there is no dataset, or the records of a day cannot be read.
+
+        Examples:
+            >>> Dataset("events").sync(client, "2026-01-15").restated
+            []
+            >>> Dataset("events").changes("2026-01-15")
+            []
+        """
+        from adanalytics_client.dataset.changes import changes_of
+
+        store = open_store(self.place)
+        identity = Identity.read(store)
+        if identity is None:
+            raise _no_dataset(self.place)
+        manifest, service = Manifest(store), ServiceProfile(zone=identity.zone)
+        days = manifest.days()
+        if start is not None:
+            now = self._clock_of(service, lambda: service.now(time.time()))
+            first, last = to_range(start, end, today=now().date())
+            days = [day for day in days if first <= day <= last]
+        elif end is not None:
+            raise ConfigurationError("end is given without start.", remedy="Pass start, too.")
+        found = [change for day in days for change in changes_of(manifest.day(day))]
+        for day, problem in manifest.damaged.items():
+            raise DatasetDamaged(
+                f"The manifest of {day} is damaged: {problem}.", remedy="Repair it with a sync."
+            )
+        return found
 
     def holdings(self) -> Holdings | None:
         """Return the contents of the dataset, or None if there is no dataset; no request is sent.

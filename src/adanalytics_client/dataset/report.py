@@ -7,6 +7,7 @@ from datetime import date, datetime
 from typing import Any, Literal
 
 from adanalytics_client._base.dates import runs_of
+from adanalytics_client.dataset.changes import DayChange
 from adanalytics_client.dataset.hours.compare import ComparedFigure, UncomparedFigure
 from adanalytics_client.dataset.records.layout import REPORTS, Hour
 from adanalytics_client.dataset.storage.local import Store
@@ -77,6 +78,8 @@ class SyncReport:
         size: the size of the committed hours' files, in bytes; 0 until the sync ends.
         damaged: descriptions of damaged files; their hours were pulled again.
         failed: queries that failed; to retry them, run the same sync again.
+        restated: the days whose events were replaced because the service restated them, and how
+            their totals changed.
         file: the path, inside the dataset, of the report on failed queries; empty if none failed.
     """
 
@@ -86,6 +89,7 @@ class SyncReport:
     size: int = 0
     damaged: list[str] = field(default_factory=list)
     failed: list[FailedQuery] = field(default_factory=list)
+    restated: list[DayChange] = field(default_factory=list)
     file: str = ""
 
     @property

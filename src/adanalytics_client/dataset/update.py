@@ -80,7 +80,9 @@ class Update:
             try:
                 for day, need in needs.days.items():
                     contents.note_empty(need.empty, now, needs.service.state(day).fingerprint)
-                yield Staging(contents, needs.service, report.hours), fetcher
+                staging = Staging(contents, needs.service, report.hours)
+                report.restated = staging.restated
+                yield staging, fetcher
                 records = map(contents.manifest.record, report.hours)
                 report.size = sum(record.size for record in records if record)
                 write_report(report, contents.store)

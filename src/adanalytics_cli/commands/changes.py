@@ -1,0 +1,89 @@
+"""`adanalytics changes`: what a dataset held before the service restated days."""
+
+from pathlib import Path
+
+import click
+
+from adanalytics_cli.account.dataset_here import default_dataset
+from adanalytics_cli.core.command import command
+from adanalytics_cli.core.errors import CommandError
+from adanalytics_cli.core.invocation import Invocation
+from adanalytics_cli.core.periods import PERIOD_HELP, period_arguments
+from adanalytics_cli.output.formats import FORMATS, Format, pick_format
+from adanalytics_cli.output.output_file import output_options
+from adanalytics_client import Period
+
+_FORMATS: tuple[Format, ...] = (*FORMATS, "xlsx")
+
+
+@command(
+    "changes",
+    params=[
+        *period_arguments(required=False),
+        click.Option(
+            ["--in", "location"],
+            type=click.Path(),
+            metavar="DIR|URL",
+            help="Dataset to read; by default this folder, or events in it.",
+        ),
+        *output_options(_FORMATS),
+    ],
+    details=(
+        "When a sync replaces the events of a day that the service restated, it keeps the former "
+        "totals, the last 20 of each day. Each row is a figure that changed: the number of events, "
+        "the events of a type under the name of the type's column in a summary, or the sum of a "
+        f"field. Without START it lists all days. {PERIOD_HELP} Nothing is sent."
+    ),
+    examples=[
+        "adanalytics changes",
+        "adanalytics changes 2026-01 --in events",
+        "adanalytics changes -7d --in s3://bucket/events -f json",
+    ],
+)
+def changes(
+    invocation: Invocation,
+    start: Period | None,
+    end: Period | None,
+    location: str | None,
+    chosen_format: str | None,
+    output: Path | None,
+    bom: bool,
+) -> None:
+    form = pick_format(chosen_format, output, piped="csv", known=_FORMATS, bom=bom)
+    from adanalytics_cli.console.table_view import Column
+    from adanalytics_cli.output.row_output import facts_about, write_rows
+    from adanalytics_cli.output.sync_output import change_rows
+    from adanalytics_client.dataset import Dataset
+
+    place = location or default_dataset()
+    dataset = Dataset(place, clock=invocation.clock)
+    held = dataset.holdings()
+    if held is None:
+        sync = invocation.command_line("sync", "--to", place)
+        raise CommandError(f"There is no dataset at {place}.", remedy=f"Make one: {sync}")
+    days = start.through(end) if start else (None, None)
+    rows = [row for change in dataset.changes(*days) for row in change_rows(change)]
+    columns = [
+        Column("date", "date"),
+        Column("noticed_at", "noticed at"),
+        Column("figure", "figure"),
+        Column("before", "before", _figure, to_the_right=True),
+        Column("after", "after", _figure, to_the_right=True),
+    ]
+    write_rows(
+        rows,
+        form,
+        output,
+        columns=columns,
+        invocation=invocation,
+        note="" if rows else "No day was restated.",
+        bom=bom,
+        title="changes",
+        about=facts_about([held.partner], held.hours),
+    )
+
+
+def _figure(value: object) -> str:
+    from adanalytics_cli.console.table_view import count, thousands
+
+    return count(value) if isinstance(value, int) else thousands(value)
