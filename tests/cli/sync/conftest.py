@@ -4,21 +4,17 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
-from decimal import Decimal
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from tests.datasets import READERS, Reader, Row, read_rows
 
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.main import cli
 from adanalytics_client import Client
 from adanalytics_client.dataset.pull import fetch as dataset_fetch
 from adanalytics_server.local import LocalServer, Sample
-
-Row = dict[str, Any]
 
 
 class Shop:
@@ -95,71 +91,12 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def readers() -> dict[str, Callable[[Path], tuple[int, Decimal]]]:
+def readers() -> dict[str, Reader]:
     """Each library and way of opening a dataset: its number of events and their revenue."""
-    return {
-        "pyarrow": _with_pyarrow,
-        "pandas": _with_pandas,
-        "polars, a folder": lambda folder: _with_polars(folder / "data"),
-        "polars, a glob": lambda folder: _with_polars(folder / "data/**/*.parquet"),
-        "duckdb, a glob": lambda folder: _with_duckdb(folder / "data/**/*.parquet"),
-        "duckdb, two stars": lambda folder: _with_duckdb(folder / "data/*/*/*.parquet"),
-    }
-
-
-def _with_pyarrow(folder: Path) -> tuple[int, Decimal]:
-    dataset = import_module("pyarrow.dataset")
-    table = dataset.dataset(folder / "data", format="parquet", partitioning="hive").to_table()
-    assert {"date", "hour"} <= {*table.column_names}
-    return table.num_rows, sum(table["revenue"].to_pylist(), Decimal(0))
-
-
-def _with_pandas(folder: Path) -> tuple[int, Decimal]:
-    frame = import_module("pandas").read_parquet(folder / "data")
-    assert {"date", "hour"} <= {*frame.columns}
-    return len(frame), sum(frame["revenue"], Decimal(0))
-
-
-def _with_polars(path: Path) -> tuple[int, Decimal]:
-    frame = import_module("polars").scan_parquet(path, hive_partitioning=True).collect()
-    assert {"date", "hour"} <= {*frame.columns}
-    assert (frame["hour"] == frame["event_hour"]).all()
-    return len(frame), sum(frame["revenue"], Decimal(0))
-
-
-def _with_duckdb(path: Path) -> tuple[int, Decimal]:
-    (found,) = (
-        import_module("duckdb")
-        .connect()
-        .execute(
-            "SELECT count(*), sum(revenue), bool_and(date = event_date AND hour = event_hour) "
-            "FROM read_parquet(?, hive_partitioning = true)",
-            [str(path)],
-        )
-        .fetchall()
-    )
-    assert found[2] or not found[0]
-    return found[0], found[1] or Decimal(0)
+    return READERS
 
 
 @pytest.fixture
 def held() -> Callable[[Path], list[Row]]:
     """Every event of a parquet dataset as the service would send it, in its order."""
-    return _read_rows
-
-
-def _read_rows(folder: Path) -> list[Row]:
-    dataset = import_module("pyarrow.dataset")
-    table = dataset.dataset(folder / "data", format="parquet", partitioning="hive").to_table()
-    rows = [_as_sent(row) for row in table.to_pylist()]
-    return sorted(rows, key=lambda row: (row["event_date"], row["event_hour"]))
-
-
-def _as_sent(row: Row) -> Row:
-    assert str(row["event_date"]) == row.pop("date")
-    assert row["event_hour"] == row.pop("hour")
-    for name in ("event_time", "received_at"):
-        row[name] = f"{row[name]:%Y-%m-%dT%H:%M:%S}.{row[name].microsecond // 1000:03}Z"
-    for name in ("revenue", "cost"):
-        row[name] = format(row[name], "f") if row[name] is not None else None
-    return {**row, "event_date": str(row["event_date"]), "key_values": dict(row["key_values"])}
+    return read_rows

@@ -4,7 +4,6 @@ import csv
 import json
 import re
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ import pytest
 from adanalytics_client import Client
 from adanalytics_client._base.clock import SystemClock
 from adanalytics_client.dataset.pull import fetch as dataset_fetch
-from adanalytics_client.dataset.records.contents import Contents
 from adanalytics_server.faults import Fault
 
 Shop = Any
@@ -36,176 +34,6 @@ def everything_in(folder: Path) -> dict[str, tuple[int, int]]:
 
 def files_in(folder: Path) -> set[str]:
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-
-
-@BY_HOUR
-def test_every_event_is_held_once_and_exactly(shop: Shop, held: Held, folder: Path) -> None:
-    assert shop.sync("--to", folder).exit_code == 0
-    assert shop.asked() == {**LOOK, "events": shop.price(FIRST) + shop.price(SECOND) + COUNT}
-    assert held(folder) == shop.rows()
-
-
-def test_small_days_are_asked_for_together(
-    shop: Shop, held: Held, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(dataset_fetch, "EVENTS_PER_PAGE", 500)
-    assert shop.sync("--to", folder).exit_code == 0
-    assert shop.asked() == {**LOOK, "events": 3 + COUNT}
-    assert held(folder) == shop.rows()
-
-
-def test_a_kill_between_hours_of_one_query_asks_for_nothing_again(
-    shop: Shop, held: Held, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(dataset_fetch, "EVENTS_PER_PAGE", 500)
-    commit = Contents.commit
-    committed: list[object] = []
-
-    def commit_some(*args: Any) -> None:
-        if len(committed) == 30:
-            raise MemoryError
-        committed.append(args)
-        commit(*args)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(Contents, "commit", commit_some)
-        assert shop.sync("--to", folder).exit_code == 1
-    shop.asked()
-    assert shop.sync("--to", folder).exit_code == 0
-    assert shop.asked() == {**LOOK, "events": COUNT}
-    assert held(folder) == shop.rows()
-
-
-def test_a_bulk_export_is_split_into_the_same_hours(shop: Shop, held: Held, folder: Path) -> None:
-    assert shop.sync("--to", folder, "--via", "export").exit_code == 0
-    asked = shop.asked()
-    assert (asked["events"], asked["bulk-export"]) == (COUNT, 1)
-    assert held(folder) == shop.rows()
-    assert not list((folder / "_adanalytics").glob("exports/*"))
-    shop.sync("--to", folder, "--via", "export")
-    assert shop.asked() == LOOK
-
-
-def test_the_second_time_costs_two_requests_and_writes_nothing(shop: Shop, folder: Path) -> None:
-    shop.sync("--to", folder)
-    before, _ = everything_in(folder), shop.asked()
-    assert shop.sync("--to", folder).exit_code == 0
-    assert shop.asked() == LOOK
-    assert everything_in(folder) == before
-
-
-@BY_HOUR
-def test_only_finished_files_are_under_data(shop: Shop, folder: Path) -> None:
-    """Not even for hours without events, of which the manifest alone knows."""
-    shop.sync("2026-01-14", "2026-01-15", "--to", folder)
-    assert shop.asked()["events"] == shop.price(FIRST) + COUNT
-    names = files_in(folder)
-    parts = {name for name in names if name.startswith("data/")}
-    assert parts == {f"data/date=2026-01-15/hour={hour:02}/part-0.parquet" for hour in range(24)}
-    assert {name.split("/")[1] for name in names - parts} == {"dataset.json", "lock", "manifest"}
-    empty = json.loads((folder / "_adanalytics/manifest/2026-01-14.json").read_text())
-    assert [record["rows"] for record in empty["hours"].values()] == [0] * 24
-
-
-@BY_HOUR
-def test_a_restated_day_is_found_and_pulled_as_a_whole(
-    shop: Shop, held: Held, folder: Path
-) -> None:
-    shop.sync("--to", folder)
-    rows = [row for row in shop.rows() if row["event_date"] == "2026-01-15"]
-    fewer = [row for row in rows if row["event_hour"] == 13 and not row["is_filtered"]][1:]
-    shop.load(fewer, folder.parent, replace=True)
-    assert shop.sync("--to", folder).exit_code == 0
-    assert shop.asked() == {**LOOK, "events": shop.price(FIRST) + COUNT}
-    assert held(folder) == shop.rows()
-    shop.sync("--to", folder)
-    assert shop.asked() == LOOK
-
-
-def test_late_events_are_found(shop: Shop, held: Held, folder: Path) -> None:
-    shop.sync("--to", folder)
-    late = {
-        **shop.rows()[0],
-        "event_id": "00000000-0000-4000-8000-000000000001",
-        "received_at": "2026-01-17T00:00:00.000Z",
-        "is_filtered": False,
-    }
-    shop.load([late], folder.parent)
-    assert shop.sync("--to", folder).exit_code == 0
-    assert held(folder) == shop.rows()
-
-
-@BY_HOUR
-def test_an_open_hour_is_asked_for_again_once_it_is_over(
-    shop: Shop, held: Held, folder: Path
-) -> None:
-    shop.now = datetime(2026, 1, 16, 10, 20, tzinfo=UTC)
-    shop.sync("--to", folder)
-    # Hours that have not begun are not asked for, and a day that is not over is not counted.
-    assert shop.asked()["events"] == shop.price(FIRST) + shop.price(SECOND, range(11)) + COUNT
-    shop.sync("--to", folder)
-    assert shop.asked() == LOOK
-    shop.now += timedelta(hours=2)
-    shop.sync("--to", folder)
-    # 08:00, 09:00 and 10:00 were open before, and 10:00 still is; 11:00 and 12:00 are new.
-    assert shop.asked()["events"] == shop.price(SECOND, (8, 9, 11, 12))
-    shop.now += timedelta(days=1)
-    shop.sync("--to", folder)
-    assert shop.asked()["events"] == shop.price(SECOND, range(10, 24)) + COUNT
-    shop.sync("--to", folder)
-    assert shop.asked() == LOOK
-    assert held(folder) == shop.rows()
-
-
-@BY_HOUR
-def test_a_change_that_the_open_hours_do_not_explain_is_found(
-    shop: Shop, held: Held, folder: Path
-) -> None:
-    """The day was open when it was pulled, and meanwhile an hour that was over got late events."""
-    shop.now = datetime(2026, 1, 16, 10, 20, tzinfo=UTC)
-    shop.sync("--to", folder)
-    early = next(row for row in shop.rows() if row["event_date"] == "2026-01-16")
-    late = {**early, "event_id": "00000000-0000-4000-8000-000000000002", "is_filtered": False}
-    shop.load([late], folder.parent)
-    shop.now += timedelta(days=1)
-    shop.sync("--to", folder)
-    # First what was open or missing, and then, as the sum is not right, the nine others.
-    assert shop.asked() == {**LOOK, "events": shop.price(SECOND) + COUNT}
-    assert held(folder) == shop.rows()
-    shop.sync("--to", folder)
-    assert shop.asked() == LOOK
-
-
-@BY_HOUR
-def test_repull_asks_for_the_last_days_again(shop: Shop, held: Held, folder: Path) -> None:
-    shop.sync("--to", folder)
-    shop.asked()
-    assert shop.sync("--to", folder, "--repull", "1").exit_code == 0
-    assert shop.asked()["events"] == shop.price(SECOND) + COUNT
-    assert held(folder) == shop.rows()
-
-
-@BY_HOUR
-def test_a_repull_that_was_stopped_goes_on_and_a_finished_one_begins_anew(
-    shop: Shop, held: Held, folder: Path
-) -> None:
-    shop.sync("--to", folder)
-    price = shop.price(SECOND)
-    words = ("--to", folder, "--repull", "1")
-    shop.now += timedelta(minutes=5)
-    shop.asked()
-    assert shop.sync(*words, "--max-requests", "14").exit_code == 5
-    assert shop.asked()["events"] == 12
-    shop.now += timedelta(minutes=5)
-    assert shop.sync(*words).exit_code == 0
-    assert shop.asked()["events"] == price - 12 + COUNT
-    assert held(folder) == shop.rows()
-    shop.now += timedelta(minutes=5)
-    assert shop.sync(*words, "--max-requests", "14").exit_code == 5
-    shop.asked()
-    shop.now += timedelta(days=2)
-    assert shop.sync(*words).exit_code == 0
-    assert shop.asked()["events"] >= price - 1
 
 
 @BY_HOUR
@@ -295,6 +123,13 @@ def test_off_a_terminal_one_line_says_what_was_done(
     assert checked.stderr.startswith("OK: 168 hours, 1,200 events; compared with the summary: ")
 
 
+def test_check_none_is_part_of_the_command_that_goes_on(shop: Shop, folder: Path) -> None:
+    words = (FIRST, SECOND, "--to", folder, "--check", "none")
+    stopped = shop.sync(*words, "--max-requests", "2")
+    command = f"Continue with: adanalytics sync {FIRST} {SECOND} --to {folder} --check none\n"
+    assert (stopped.exit_code, command in stopped.stderr) == (5, True)
+
+
 def test_a_deadline_stops_before_the_next_request(shop: Shop, folder: Path) -> None:
     result = shop.sync("--to", folder, "--deadline", "0.000000001")
     assert result.exit_code == 5
@@ -348,16 +183,6 @@ def test_a_refused_credential_ends_it_at_once(shop: Shop, folder: Path) -> None:
     shop.server.faults.add("401 always on events")
     result = shop.sync("--to", folder)
     assert result.exit_code == 4
-
-
-@BY_HOUR
-def test_drift_begins_an_hour_again(
-    shop: Shop, held: Held, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shop.server.faults.add("page drift 2 once on events")
-    result = shop.sync("2026-01-15", "--to", folder)
-    assert result.exit_code == 0, result.stderr
-    assert held(folder) == [row for row in shop.rows() if row["event_date"] == "2026-01-15"]
 
 
 def test_drift_that_goes_on_is_told(

@@ -2,10 +2,13 @@
 
 from collections.abc import Iterator
 from datetime import date
+from pathlib import Path
 
 import pytest
+from tests.client.dataset.shop import Shop
 
 from adanalytics_client import Client
+from adanalytics_client.dataset.pull import fetch
 from adanalytics_server.local import LocalServer, Sample
 
 
@@ -21,3 +24,21 @@ def client(server: LocalServer) -> Iterator[Client]:
     server.reset()
     with Client(server.url, api_key=server.api_key, partner="acme") as opened:
         yield opened
+
+
+@pytest.fixture(scope="session")
+def running() -> Iterator[LocalServer]:
+    with LocalServer(sample=Sample(days=2, events_per_day=600, seed=7), rate_limit=0) as server:
+        yield server
+
+
+@pytest.fixture
+def shop(running: LocalServer, tmp_path: Path) -> Shop:
+    running.reset()
+    return Shop(running, tmp_path / "events")
+
+
+@pytest.fixture
+def hourly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages so small that a day is asked for by the hour, as a large one is."""
+    monkeypatch.setattr(fetch, "EVENTS_PER_PAGE", 25)

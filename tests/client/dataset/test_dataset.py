@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import threading
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.client.dataset.shop import AtMost, Stop
 
 from adanalytics_client import (
     Client,
@@ -19,9 +19,7 @@ from adanalytics_client import (
     HoursVerified,
     Observer,
     PullPlanned,
-    RequestDue,
     UnsuitablePlace,
-    WaitStarted,
 )
 from adanalytics_client.dataset import Dataset, Hour
 from adanalytics_server.faults import Fault
@@ -96,27 +94,6 @@ def test_a_dataset_is_of_one_partner_and_place(
         Dataset(tmp_path / "events").sync(client.for_partner("other"))
     with pytest.raises(UnsuitablePlace, match="holds events"):
         Dataset(tmp_path).sync(client)
-
-
-class Stop(Exception):
-    """What an observer ends a run with."""
-
-
-class AtMost(Observer):
-    """Lets some requests pass; in a wait it interrupts, as Ctrl-C does."""
-
-    def __init__(self, requests: int) -> None:
-        self._left = requests
-        self._lock = threading.Lock()
-
-    def due(self, _info: RequestDue) -> None:
-        with self._lock:
-            self._left -= 1
-            if self._left < 0:
-                raise Stop
-
-    def wait(self, _info: WaitStarted) -> None:
-        raise KeyboardInterrupt
 
 
 def test_an_observer_ends_a_run_and_the_next_goes_on(client: Client, tmp_path: Path) -> None:
