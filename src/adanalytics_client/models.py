@@ -14,7 +14,6 @@ from decimal import Decimal
 from html import escape
 from inspect import Parameter, Signature, cleandoc
 from itertools import islice
-from operator import attrgetter
 from reprlib import Repr
 from textwrap import TextWrapper, indent
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, cast
@@ -50,8 +49,15 @@ else:
 _SENT = "_sent"
 """The key of an event's dict with the names of the fields that its attributes look up."""
 
-EXACT = "exact"
-"""The validation context in which a JSON number that has become a float raises `Inexact`."""
+
+class ExactReading:
+    """The validation context in which a JSON number that has become a float raises `Inexact`.
+
+    Attributes:
+        has_others: whether a field was not documented, or had a value of another type.
+    """
+
+    has_others = False
 
 
 class Inexact(Exception):
@@ -59,8 +65,10 @@ class Inexact(Exception):
 
 
 def _as_sent(value: Json, info: core_schema.ValidationInfo) -> Json:
-    if info.context == EXACT and _holds_float(value):
-        raise Inexact
+    if isinstance(info.context, ExactReading):
+        info.context.has_others = True
+        if _holds_float(value):
+            raise Inexact
     return value
 
 
@@ -162,7 +170,6 @@ Day = Annotated[
 ]
 Pairs = Annotated[dict[str, str] | None, _OrAsSent()]
 
-_EXTRA = attrgetter("__pydantic_extra__")
 _OF_EVERY_MODEL = frozenset(dir(BaseModel))
 _ANY_FIELDS = Signature([Parameter("fields", Parameter.VAR_KEYWORD, annotation=Any)])
 _FIELDS = "\n\nAttributes:\n"
@@ -416,13 +423,13 @@ def apply_names(events: Sequence[Event], names: FieldNames) -> None:
     A field that has another name than its attribute stays where it is; the attribute, which is then
     missing among the event's own, looks it up.
     """
-    mapped = [name for name in (*names.fields.values(), names.time_field) if name in EVENT_KINDS]
-    # Most events have documented names only. In C, because a loop would cost more.
-    if not mapped and not any(map(_EXTRA, events)):
-        return
+    mapped = [
+        name for name in (*names.fields.values(), names.time_field or "") if name in EVENT_KINDS
+    ]
     known: dict[tuple[str, ...], dict[str, str]] = {}
     for event in events:
-        extra = _EXTRA(event)
+        # Never None in a model that keeps unknown fields.
+        extra = cast("dict[str, Json]", event.model_extra)
         key = tuple(extra)
         if (parts := known.get(key)) is None:
             parts = known[key] = {

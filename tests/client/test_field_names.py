@@ -192,6 +192,17 @@ def test_a_mapped_name_beats_the_exact_one_and_that_one_another_spelling(
     assert (price, type(price[0])) == ([5, None, None], Decimal)
 
 
+def test_a_field_behind_a_mapped_one_is_kept(
+    stand_in: StandIn, say: type[Say], open_variant: OpenVariant
+) -> None:
+    row = {"event_id": "a", "auction_id": "b"}
+    stand_in.says(say({"data": [row], "total": 1}))
+    variant = open_variant(service=ServiceProfile(fields={"event_id": "auction_id"}))
+    (event,) = variant.events(DAY, split="daily")
+    assert (event.event_id, event["event_id"], event.auction_id) == ("b", "a", "b")
+    assert event.model_dump(exclude_unset=True) == row
+
+
 def test_events_without_a_documented_field_are_said_once(
     stand_in: StandIn, say: type[Say], open_variant: OpenVariant, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, cast
 
+from adanalytics_client._json.fields import DOCUMENTED
 from adanalytics_client._json.raw import RawRows
 from adanalytics_client.errors import ConfigurationError, ProtocolError
 
@@ -79,15 +80,7 @@ class Typed(Generic[M]):
         if self.is_event:
             self._warn(events)
         for part in events.parts():
-            # Nothing here holds the models of a part while the next ones are made.
-            yield from self._named(part) if self.is_event else self._models(part)
-
-    def _named(self, events: RawRows) -> list[M]:
-        from adanalytics_client.models import apply_names
-
-        models = self._models(events)
-        apply_names(cast("list[Event]", models), events.names)
-        return models
+            yield from self._models(part)
 
     def _warn(self, events: RawRows) -> None:
         """Log once that no field of a page's first event is documented."""
@@ -106,19 +99,27 @@ class Typed(Generic[M]):
     def _models(self, events: RawRows) -> list[M]:
         from pydantic import ValidationError
 
-        if self.own:
-            from adanalytics_client.models import EXACT, Inexact
+        from adanalytics_client.models import ExactReading, Inexact, apply_names
 
+        if self.own:
+            reading = ExactReading()
             with suppress(ValidationError, Inexact):
-                return self.adapter.validate_json(events.array(), context=EXACT)
+                models = self.adapter.validate_json(events.array(), context=reading)
+                # Events with documented names need no further look, which would cost 2 %.
+                if reading.has_others or events.names != DOCUMENTED:
+                    apply_names(cast("list[Event]", models), events.names)
+                return models
         rows = events.rows()
         try:
-            return self.adapter.validate_python(rows)
+            models = self.adapter.validate_python(rows)
         except ValidationError as error:
             if not self.own:
                 raise
             # `Event` accepts every value, but pydantic accepts no name that is not UTF-8.
             raise events.source.sign(_unfit(error, events)) from None
+        if self.is_event:
+            apply_names(cast("list[Event]", models), events.names)
+        return models
 
 
 def _unfit(error: "ValidationError", events: RawRows) -> ProtocolError:
