@@ -13,7 +13,7 @@ from typing import Self
 from msgspec.structs import replace
 
 from adanalytics_client.dataset.hours.events import EventTables
-from adanalytics_client.dataset.hours.files import read_part, write_hour
+from adanalytics_client.dataset.hours.files import checksum, read_part, write_hour
 from adanalytics_client.dataset.records.layout import DATA, JOURNAL, Hour
 from adanalytics_client.dataset.records.manifest import (
     FinishedHour,
@@ -21,8 +21,8 @@ from adanalytics_client.dataset.records.manifest import (
     Identity,
     Manifest,
     seal,
+    unseal,
 )
-from adanalytics_client.dataset.records.recover import replaced_hours
 from adanalytics_client.dataset.schema import Schema
 from adanalytics_client.dataset.storage.local import Store
 from adanalytics_client.dataset.tables import FileTable
@@ -55,7 +55,7 @@ class Contents:
     @classmethod
     def open(cls, store: Store, identity: Identity) -> Self:
         """Read what a dataset holds; `recover` then writes what a stop left unwritten."""
-        replaced, sizes = replaced_hours(store, identity), {**store.sizes(DATA)}
+        replaced, sizes = _replaced_hours(store, identity), {**store.sizes(DATA)}
         for hour, record in replaced.items():
             if not record.size:
                 sizes.pop(identity.part_name(hour, record), None)
@@ -160,3 +160,19 @@ class Contents:
                         )
                         self.commit(made, record.fingerprint)
                     yield day
+
+
+def _replaced_hours(store: Store, identity: Identity) -> dict[Hour, HourRecord]:
+    """Read the records of hours whose file was replaced, and whose manifest perhaps was not."""
+    replaced = {}
+    for name in sorted(store.sizes(JOURNAL)):
+        try:
+            hour = Hour.read(name.rpartition("/")[2].removesuffix(".json"))
+            record = unseal(store.read(name), dict[str, HourRecord])["prepared"]
+        except (KeyError, ValueError):
+            continue
+        part = identity.part_name(hour, record)
+        # Else the file is still the earlier part, and its record is still right.
+        if not record.size or checksum(store, part) == record.sha256:
+            replaced[hour] = record
+    return replaced
