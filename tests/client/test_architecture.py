@@ -36,6 +36,7 @@ INTERNALS = (
     "_base.validation",
     "_call.lists",
     "_events.auto",
+    "_events.page",
     "_export_files",
     "_json.columns",
     "_json.encoding",
@@ -48,7 +49,7 @@ INTERNALS = (
 FLOORS = (
     ("storage", "records.layout"),
     ("hours", "records", "schema", "planning", "tables"),
-    ("pull", "report", "service", "needs"),
+    ("pull", "report", "service", "needs", "changes"),
     ("staging", "update", "sync", "verify", "query"),
     ("tasks",),
     ("commit",),
