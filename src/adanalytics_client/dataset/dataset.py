@@ -1,4 +1,4 @@
-"""A dataset and its two operations."""
+"""A dataset and its operations."""
 
 import os
 import time
