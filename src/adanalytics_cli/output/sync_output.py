@@ -156,7 +156,7 @@ def _write_table(record: Record, invocation: Invocation) -> None:
         else ""
     )
     lines = (
-        f"\nWould pull {what}: {counted(record['requests'], 'request')} or more{ordered}.\n"
+        f"\nWould pull {what}: at most {counted(record['requests'], 'request')}{ordered}.\n"
         f"{by_hour}{quota_line(record)}\nNothing was pulled or written. To pull:\n"
         f"  {visible(record['command'])}"
     )

@@ -52,7 +52,9 @@ class SyncPlan:
     Attributes:
         hours: the hours that the sync would pull, each with the reason.
         events: the approximate number of events, from the summary, which leaves out filtered ones.
-        requests: the minimum number of requests for the sync, not counting the two for planning.
+        requests: the most requests that the sync needs besides the two that find its hours, unless
+            the service changes or fails meanwhile. If it states no totals, or prepares an export
+            for long, the sync needs more.
         exports: how many bulk exports the sync would use.
         damaged: descriptions of damaged files; the sync would pull their hours again.
         by_hour: whether each hour needs a query of its own, because the events do not tell their

@@ -107,17 +107,22 @@ def fetch_service_days(
     return ServiceDays(span, {day: _state(day, rows.get(day), without) for day in days}, not listed)
 
 
+def runs_to_count(service: ServiceDays, days: Collection[date]) -> list[list[date]]:
+    """Group days into runs between which no other day has data: one count is enough for each."""
+    by_run = groupby(sorted({*days, *service.days}), {*days}.__contains__)
+    return [[*run] for is_due, run in by_run if is_due]
+
+
 def count_days(client: View, service: ServiceDays, events: Mapping[date, int]) -> CountedDays:
     """Compare days, each with its number of events, with the service's own count.
 
     One request is sent for each run of days between which no other day has data, if they agree.
     """
     differing, uncounted = dict[date, str](), dict[date, str]()
-    for is_due, run in groupby(sorted({*events, *service.days}), events.__contains__):
-        if is_due:
-            counts = client.compare_days({day: events[day] for day in run})
-            differing |= counts.differing
-            uncounted |= counts.uncounted
+    for run in runs_to_count(service, events):
+        counts = client.compare_days({day: events[day] for day in run})
+        differing |= counts.differing
+        uncounted |= counts.uncounted
     return CountedDays(differing, uncounted)
 
 

@@ -5,22 +5,26 @@ sync begins with it.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import replace
 from datetime import date
+from typing import NamedTuple
 
 from adanalytics_client import Check
 from adanalytics_client._base.observer import notify
 from adanalytics_client._json.types import Types
 from adanalytics_client._outputs.arrow.values import type_of
+from adanalytics_client.dataset.hours.compare import compare_day
 from adanalytics_client.dataset.needs import DayNeed, Needs, Reason, begin_repull, end_repull
 from adanalytics_client.dataset.planning import Query, Via, plan_queries
-from adanalytics_client.dataset.pull.fetch import expected_counts, forecast
+from adanalytics_client.dataset.pull.fetch import expected_counts, forecast, most_requests
 from adanalytics_client.dataset.pull.spool import Start, keep_started, list_started
 from adanalytics_client.dataset.records.layout import Hour
+from adanalytics_client.dataset.records.manifest import DayRecord
 from adanalytics_client.dataset.report import SyncPlan
 from adanalytics_client.dataset.schema import tell_hours
-from adanalytics_client.dataset.service import ServiceDays, count_started
+from adanalytics_client.dataset.service import ServiceDays, count_started, runs_to_count
 from adanalytics_client.dataset.update import Update, doubtful_hours
 
 
@@ -82,30 +86,92 @@ def sync(
 def plan(update: Update, *, via: Via, repull: int = 0) -> SyncPlan:
     """Find the needed hours, as `sync` does, and estimate the requests; pull and write nothing."""
     needs, store = update.find_needs(repull), update.contents.store
-    asked, service = needs.asked, needs.service
+    service, restated = needs.service, dict.fromkeys(_differing(update, needs), Reason.RESTATED)
+    asked = needs.asked | restated
     started = _usable(list_started(store), asked, service, needs)
-    types = update.contents.schema.union
+    types, total, learning = update.contents.schema.union, None, 0
     queries = _list_queries(update, started, asked, service, via, types)
-    if not types and (days := [query.first for query in queries if query.hour is None]):
-        # A sync learns it from its first page, and then goes on by the hour.
-        types = _first_types(update, days[0])
-        queries = _list_queries(update, started, asked, service, via, types)
+    whole = [query for query in queries if query.hour is None]
+    if whole and not types:
+        types, total = _first_event(update, whole[0])
+        if _is_by_hour(update, types):
+            # A sync learns it from the first page of each, and then goes on by the hour.
+            learning = sum(query.way == "pages" for query in whole)
+            queries = _list_queries(update, started, asked, service, via, types)
+    sample = _Sample(whole[0].first, whole[0].last, total) if total is not None else None
+    events = _likely_events(update, service, sample)
+    held = {day: _events_beside(update.contents.manifest.day(day), asked) for day in events}
+    pulls = most_requests(queries, service, store, events, held)
+    doubtful = (day for day, need in needs.days.items() if need.doubtful)
+    days = {*doubtful, *(hour.day for hour in asked)}
+    counts = runs_to_count(service, [day for day in days if Hour(day, 23).is_over(update.now())])
     return SyncPlan(
         {hour: why.value for hour, why in asked.items()},
         sum(service.counts.get(hour.day, 0) for hour in asked) // 24,
-        forecast(queries, service, store).requests,
+        pulls + learning + len(counts),
         sum(query.way == "export" for query in queries),
         needs.damaged,
         _is_by_hour(update, types),
     )
 
 
-def _first_types(update: Update, day: date) -> Types:
-    """Request one event of a day, and return the types of its fields."""
+def _first_event(update: Update, query: Query) -> tuple[Types, int | None]:
+    """Request one event of some days; return the types of its fields, and the number of events."""
     kind_of = update.contents.identity.names.kind
-    query = update.client.events(day, split="none", per_page=1, max_events=1, check="none")
-    rows = [*query.rows()]
-    return {name: type_of(kind_of(name), value) for row in rows for name, value in row.items()}
+    first = update.client.events(
+        query.first, query.last, split="none", per_page=1, max_events=1, check="none"
+    )
+    with closing(first.pages()) as pages:
+        page = next(pages, None)
+    if page is None:
+        return {}, None
+    fields = (item for row in page.rows for item in row.items())
+    return {name: type_of(kind_of(name), value) for name, value in fields}, page.total
+
+
+class _Sample(NamedTuple):
+    """The service's count of the events of some days."""
+
+    first: date
+    last: date
+    events: int
+
+
+def _likely_events(update: Update, service: ServiceDays, sample: _Sample | None) -> dict[date, int]:
+    """Estimate the number of events of each day, filtered ones included.
+
+    The summary leaves those out, or may count something else than events. The ratio is that of the
+    sample, or else of the days in the dataset.
+    """
+    stated, record_of = service.counts, update.contents.manifest.day
+    days = [day for day in stated if record_of(day).is_settled]
+    rows = sum(record_of(day).rows for day in days)
+    if sample is not None:
+        days = [day for day in stated if sample.first <= day <= sample.last]
+        rows = sample.events
+    count = sum(stated[day] for day in days)
+    if not days:
+        return stated
+    if not count:
+        return dict.fromkeys(stated, -(-rows // len(days)))
+    return {
+        day: max(-(-events * rows // count), record_of(day).rows) for day, events in stated.items()
+    }
+
+
+def _events_beside(record: DayRecord, asked: Collection[Hour]) -> int:
+    return sum(of.rows for hour, of in record.by_hour.items() if hour not in asked)
+
+
+def _differing(update: Update, needs: Needs) -> Iterator[Hour]:
+    """Yield the hours that seem unchanged, of days that do not agree with the summary."""
+    contents, service = update.contents, needs.service
+    for day, need in needs.days.items():
+        record = contents.manifest.day(day)
+        if need.doubtful and not need.asked and record.is_settled:
+            figures = service.state(day).figures
+            if compare_day(record.totals, figures, contents.identity.names).difference:
+                yield from need.doubtful
 
 
 def _is_by_hour(update: Update, types: Types) -> bool:

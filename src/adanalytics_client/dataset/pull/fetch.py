@@ -5,14 +5,14 @@ not cost them again. Nothing here knows what the dataset holds.
 """
 
 import threading
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
 
-from adanalytics_client import Client, PullPlanned, errors
+from adanalytics_client import Check, Client, PullPlanned, errors
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._json.types import Types
 from adanalytics_client.dataset.hours.events import EventTables, Table
@@ -22,6 +22,7 @@ from adanalytics_client.dataset.planning import ExpectedCounts, Query, events_of
 from adanalytics_client.dataset.pull.exports import OF_AN_EXPORT, ExportFetcher
 from adanalytics_client.dataset.pull.spool import Spool, StoredPage
 from adanalytics_client.dataset.pull.workers import WorkerPool
+from adanalytics_client.dataset.records.layout import Hour
 from adanalytics_client.dataset.records.manifest import FinishedHour, Identity
 from adanalytics_client.dataset.report import FailedQuery
 from adanalytics_client.dataset.service import ServiceDays
@@ -145,7 +146,10 @@ class Fetcher:
             if start is None or attempt:
                 start = spool.begin(self.now())
             try:
-                return Pulled(self._partition_pages(spool, start.at), spool)
+                # The days are compared with a count when all their hours are there.
+                is_counted = Hour(spool.query.last, 23).is_over(start.at) and not attempt
+                check: Check = "none" if is_counted else "auto"
+                return Pulled(self._partition_pages(spool, start.at, check), spool)
             except HourUnknown:
                 spool.clear()
                 raise
@@ -156,7 +160,7 @@ class Fetcher:
             f"The pages of {spool.query} did not fit together in {ATTEMPTS} attempts: {problem}"
         )
 
-    def _pages(self, spool: Spool) -> Iterator[StoredPage]:
+    def _pages(self, spool: Spool, check: Check) -> Iterator[StoredPage]:
         """Yield every page in order; a new page is kept before it is yielded."""
         token = None
         for page in spool.pages():
@@ -175,6 +179,7 @@ class Fetcher:
             resume=token,
             # Not left to the client: `_pull` also discards the kept pages and starts again.
             on_drift="warn",
+            check=check,
         )
         with closing(events.text_pages()) as fresh:
             try:
@@ -185,19 +190,22 @@ class Fetcher:
                     spool.put(page)
                     token = page.token
                     yield page
-            except errors.ProtocolError as error:
+            except (errors.ProtocolError, errors.InvalidRequest, errors.NotFound) as error:
                 if token is None:
                     raise
-                # The first page was good, so a fault of a later one may be temporary.
+                # The first page was good, so a fault of a later one may be temporary. Some services
+                # refuse the page behind the last, which only a count can tell from a fault.
                 raise _Drift(error.message) from error
 
-    def _partition_pages(self, spool: Spool, asked_at: datetime) -> list[FinishedHour]:
+    def _partition_pages(
+        self, spool: Spool, asked_at: datetime, check: Check
+    ) -> list[FinishedHour]:
         query, total, identity = spool.query, None, self.identity
         tables = EventTables(identity.names, self.types, with_texts=identity.form == "jsonl")
 
         def events() -> Iterator[Table]:
             nonlocal total
-            for page in self._pages(spool):
+            for page in self._pages(spool, check):
                 total = page.total
                 with self._reading:
                     table = tables.from_jsonl(page.jsonl)
@@ -220,14 +228,53 @@ def forecast(queries: Collection[Query], service: ServiceDays, store: Store) -> 
     """Estimate the requests, and the events on pages, except for pages that an earlier run kept."""
     expected, requests, events = expected_counts(service), 0, 0
     for query in queries:
-        kept, is_whole = 0, False
-        for page in _spool_of(query, service, store).pages():
-            kept, is_whole = page.number, page.last
+        kept, is_whole = _pages_kept(query, service, store)
         if not is_whole:
             requests += max(1, requests_of(query, expected) - kept)
             if query.way == "pages":
                 events += max(0, events_of(query, expected) - kept * expected.page)
     return PullPlanned(len(queries), requests, events)
+
+
+def most_requests(
+    queries: Collection[Query],
+    service: ServiceDays,
+    store: Store,
+    events: Mapping[date, int],
+    held: Mapping[date, int],
+) -> int:
+    """Return the most requests that queries need, unless one has to be repeated.
+
+    Args:
+        events: the likely number of events of each day, filtered ones included.
+        held: the number of events in the hours of each day that no query is for.
+    """
+    expected, most, by_hour = ExpectedCounts(events, (), EVENTS_PER_PAGE), 0, dict[date, int]()
+    for query in queries:
+        kept, is_whole = _pages_kept(query, service, store)
+        if is_whole:
+            continue
+        if query.way == "export":
+            most += requests_of(query, expected)
+        elif query.hour is None:
+            # A full page may be the last, which only one more request shows.
+            most += max(1, events_of(query, expected) // expected.page + 1 - kept)
+        else:
+            most += 1
+            # However the events are spread over the hours, no more pages of theirs are full.
+            others = held.get(query.first, 0)
+            full = max(0, events.get(query.first, 0) - others) // expected.page
+            # The number of events of the day is an estimate, and so is the rest.
+            by_hour[query.first] = full + bool(others)
+    return most + sum(by_hour.values())
+
+
+def _pages_kept(query: Query, service: ServiceDays, store: Store) -> tuple[int, bool]:
+    """Count the pages that an earlier run kept; also return whether they are all."""
+    kept, is_whole = 0, False
+    for page in _spool_of(query, service, store).pages():
+        kept, is_whole = page.number, page.last
+    return kept, is_whole
 
 
 def _spool_of(query: Query, service: ServiceDays, store: Store) -> Spool:

@@ -1,0 +1,101 @@
+"""A sync costs at most what its plan says, and the two requests that find its hours."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.client.dataset.shop import FIRST, SECOND, Shop
+
+from adanalytics_client.dataset.pull import fetch
+from adanalytics_server.faults import Fault
+from adanalytics_server.local import LocalServer, Sample
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SIZES = (10_000, 100, 25)
+
+
+def check(shop: Shop, *, leaves: int = 0, **options: Any) -> tuple[int, int]:
+    """Plan and sync; return what the plan says, and what the sync costs more than that."""
+    with shop.client() as client:
+        plan = shop.dataset.plan(client, **options)
+    shop.asked()
+    report = shop.sync(**options)
+    assert report.left == leaves, report.failed
+    asked = shop.asked()
+    # The download of an export is no request for the service's quota.
+    cost = sum(asked[name] for name in ("dates", "summary", "events", "bulk-export"))
+    assert len(plan.hours) == (report.wanted or 0)
+    return plan.requests, cost - plan.requests
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("via", ["pages", "export"])
+def test_a_first_sync_and_further_ones(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch, size: int, via: str
+) -> None:
+    monkeypatch.setattr(fetch, "EVENTS_PER_PAGE", size)
+    assert check(shop, via=via)[1] <= 2
+    assert check(shop, via=via) == (0, 2)
+    assert check(shop, via=via, repull=1)[1] <= 2
+    next((shop.folder / "data").rglob("*.parquet")).unlink()
+    assert check(shop, via=via)[1] <= 2
+    assert shop.sync(via=via).hours == {}
+
+
+def test_a_small_pull_costs_exactly_what_its_plan_says(shop: Shop) -> None:
+    assert check(shop) == (2, 2)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_restated_day(shop: Shop, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    monkeypatch.setattr(fetch, "EVENTS_PER_PAGE", size)
+    shop.sync()
+    rows = [row for row in shop.rows() if (row["event_date"], row["event_hour"]) == (SECOND, 13)]
+    shop.load([row for row in rows if not row["is_filtered"]][1:], replace=True)
+    assert check(shop)[1] <= 2
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("requests", [3, 5, 9])
+def test_a_sync_that_was_stopped(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch, size: int, requests: int
+) -> None:
+    monkeypatch.setattr(fetch, "EVENTS_PER_PAGE", size)
+    shop.sync(requests=requests)
+    assert check(shop)[1] <= 2
+
+
+def test_a_day_that_was_rejected(shop: Shop) -> None:
+    """Its hours seem unchanged, and yet a sync pulls them again."""
+    shop.sync()
+    body = f'{{"data": [{{"date": "{FIRST}", "clicks": 1}}]}}'
+    fault = Fault(
+        effect="status",
+        operation="summary",
+        status=200,
+        body=body,
+        content_type="application/json",
+        times=2,
+    )
+    shop.server.faults.add(fault)
+    assert shop.sync().failed
+    shop.server.faults.clear()
+    requests, more = check(shop)
+    assert (requests > 0, more <= 2) == (True, True)
+
+
+def test_a_day_that_is_not_over_is_not_counted(shop: Shop) -> None:
+    shop.now = shop.now.replace(day=16, hour=10, minute=20)
+    assert check(shop) == (2, 2)
+
+
+@pytest.mark.parametrize("name", ["fields-counters", "fields-camel", "times-epoch", "ids-empty"])
+def test_services_with_other_fields(name: str, tmp_path: Path) -> None:
+    sample = Sample(days=2, events_per_day=200, seed=7)
+    with LocalServer(sample=sample, dialect=name, rate_limit=0) as server:
+        shop = Shop(server, tmp_path / "events")
+        assert check(shop)[1] <= 2
+        assert check(shop) == (0, 2)
