@@ -27,6 +27,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, InitErrorDetails, core_schema
 
+from adanalytics_client._base.dates import from_epoch
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._json.columns import GROUP_COLUMNS
 from adanalytics_client._json.encoding import digits
@@ -408,12 +409,15 @@ class Event(OpenModel):
 
     @property
     def time(self) -> datetime | None:
-        """Return `event_time` in UTC; None when it was not sent or is not an ISO 8601 time."""
+        """Return `event_time` in UTC; None when it was not sent, or is no time that is understood.
+
+        It may be an ISO 8601 time, or a number of seconds or milliseconds since 1970.
+        """
         return _moment(self.event_time)
 
     @property
     def received(self) -> datetime | None:
-        """Return `received_at` in UTC; None when it was not sent or is not an ISO 8601 time."""
+        """Return `received_at` in UTC; see `time`."""
         return _moment(self.received_at)
 
 
@@ -458,10 +462,12 @@ def _apply(
     own[_SENT] = sent
 
 
-def _moment(text: str | None) -> datetime | None:
+def _moment(value: Json) -> datetime | None:
     """Return a time as an aware datetime; one without a zone is UTC."""
+    if isinstance(value, int | Decimal):
+        return from_epoch(str(value))
     with suppress(ValueError, TypeError, OverflowError):
-        found = datetime.fromisoformat(text or "")
+        found = datetime.fromisoformat(value)
         return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
     return None
 

@@ -73,6 +73,7 @@ def test_a_repeat_on_a_later_page_has_the_mapped_id(
         ({"when": "2026-01-15 13:20:00.123456789"}, MAPPED),
         ({"when": SECONDS}, MAPPED),
         ({"when": SECONDS * 1000 + 250}, MAPPED),
+        ({"when": SECONDS * 10**9}, MAPPED),
         ({"event_time": f"{SECONDS}.250"}, None),
         ({"Day": DAY, "h": "13"}, ServiceProfile(fields={"event_date": "Day", "event_hour": "h"})),
     ],
@@ -101,8 +102,10 @@ def test_a_time_under_its_name_must_be_of_the_hour(
         ({"when": "2026-01-15T13:20:00Z"}, None),
         ({"event_time": "2026-01-15T13:20:00Z"}, MAPPED),
         # Digits that are no date: 1712-01-15, 23:45 in another reading.
-        ({"event_time": 1_712_011_512_345_678}, None),
+        ({"event_time": 17_120_115_123_456}, None),
         ({"event_time": 13}, None),
+        # A day and its hour.
+        ({"ymdh": 2_026_011_513}, None),
         ({"event_time": "13:20"}, None),
     ],
 )
@@ -231,3 +234,13 @@ def test_the_models_of_callers_that_extend_events_find_their_fields(
     stand_in.says(say({"data": [CAMEL | {"score": "7"}], "total": 1}))
     (event,) = open_variant().events(DAY, hour=13, model=Own)
     assert (type(event), event.score, event.event_id) == (Own, 7, "a")
+
+
+@pytest.mark.parametrize(
+    ("sent", "microseconds"),
+    [("", 0), ("250", 250_000), (".250001", 250_001), ("250001.5", 250_001)],
+)
+def test_the_time_of_an_event_may_be_an_epoch(sent: str, microseconds: int) -> None:
+    event = Event.model_validate_json(f'{{"event_time": {SECONDS}{sent}, "received_at": true}}')
+    assert event.time == datetime(2026, 1, 15, 13, 20, 0, microseconds, tzinfo=UTC)
+    assert event.received is None

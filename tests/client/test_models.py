@@ -156,7 +156,8 @@ def test_a_day_given_by_code_stays_what_it_is(day: Any) -> None:
         ("2026-01-15 10:11:12", datetime(2026, 1, 15, 10, 11, 12, tzinfo=UTC)),
         ("0001-01-01T00:00:00+02:00", None),
         ("soon", None),
-        (1768471872, None),
+        (1768471872, datetime(2026, 1, 15, 10, 11, 12, tzinfo=UTC)),
+        (2026011510, None),
         (None, None),
     ],
 )

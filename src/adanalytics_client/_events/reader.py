@@ -10,6 +10,7 @@ from typing import Never
 
 import msgspec
 
+from adanalytics_client._base.dates import from_epoch
 from adanalytics_client._base.effects import Offload, Operation, Reply
 from adanalytics_client._base.observer import PageReceived, notify
 from adanalytics_client._base.urls import with_query
@@ -48,8 +49,6 @@ _NO_PAGE = frozenset({_NOT_FOUND, 416})
 _REFUSED_PAGE = frozenset({400, 422})
 
 
-# An epoch of seconds or milliseconds with 10 or 13 digits lies between 2001 and 2286.
-_EPOCH = re.compile(rb"(\d{10})(?:\d{3})?(?:\.\d+)?")
 _ISO = re.compile(rb'"(\d{4}-\d\d-\d\d[T ]\d\d[^"]*)"')
 
 
@@ -237,17 +236,17 @@ def _places(
         yield day and day[1].decode(), hour and int(hour[1])
         if zone is UTC:
             return
-    if epoch := _EPOCH.fullmatch(time):
-        local = datetime.fromtimestamp(int(epoch[1]), zone)
-        yield f"{local:%Y-%m-%d}", local.hour
     with suppress(ValueError, OverflowError):
+        moment = from_epoch(time.decode("ascii"))
         if iso := _ISO.fullmatch(time):
             moment = datetime.fromisoformat(iso[1].decode("ascii"))
-            if moment.tzinfo is None:
-                yield f"{moment:%Y-%m-%d}", moment.hour
-                moment = moment.replace(tzinfo=UTC)
-            local = moment.astimezone(zone)
-            yield f"{local:%Y-%m-%d}", local.hour
+        if moment is None:
+            return
+        if moment.tzinfo is None:
+            yield f"{moment:%Y-%m-%d}", moment.hour
+            moment = moment.replace(tzinfo=UTC)
+        local = moment.astimezone(zone)
+        yield f"{local:%Y-%m-%d}", local.hour
 
 
 def _refuse(session: Session, cursor: Cursor, other: str) -> Never:
