@@ -21,7 +21,6 @@ from adanalytics_client import (
     ExportPhase,
     ExportStatus,
     Plan,
-    ProtocolError,
     Summary,
     SummaryRow,
 )
@@ -228,7 +227,7 @@ def test_a_summary_becomes_a_table_with_exact_types() -> None:
     assert table.column_names == [*SummaryRow.model_fields, "reach"]
     first, second = table.to_pylist()
     known = {name: first[name] for name in ROW}
-    assert known == {**ROW, "date": DAY, "revenue": Decimal("0E-9"), "reach": "7"}
+    assert known == {**ROW, "date": DAY, "revenue": Decimal("0E-9")}
     assert (second["revenue"], second["date"]) == (Decimal("-1.5"), None)
     assert Summary().to_arrow().schema.field("date").type == "date32"
 
@@ -240,12 +239,10 @@ def test_a_summary_becomes_frames() -> None:
     assert summary.to_polars()["date"].to_list() == [DAY]
 
 
-def test_advice_on_a_value_that_fits_no_column_suits_a_summary() -> None:
-    summary = Summary.model_validate({"rows": [{"date": "2026-1-5"}]})
-    with pytest.raises(
-        ProtocolError, match=r'date is "2026-1-5", .* Use rows, .* keep every value'
-    ):
-        summary.to_pandas()
+def test_a_day_in_another_form_makes_the_column_text() -> None:
+    summary = Summary.model_validate({"rows": [{"date": "2026-1-5"}], "group_by": "day"})
+    assert summary.to_pandas()["date"].tolist() == ["2026-1-5"]
+    assert summary.to_pandas(dtypes="numpy")["date"].tolist() == ["2026-1-5"]
 
 
 def test_a_summary_in_a_notebook_is_a_small_escaped_table() -> None:
