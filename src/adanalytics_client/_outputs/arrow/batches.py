@@ -54,7 +54,7 @@ class ArrowRows:
         self._chosen = None if columns is None else Columns(columns, documented)
         self._documented = documented
         self._wide = wide
-        # Columns of decimals that the service sends as JSON numbers.
+        # Columns of amounts that the service sends as JSON numbers, and others with numbers.
         self._numbers: set[str] = set()
         self.types: dict[str, ColumnType] = {**(types or {})}
 
@@ -113,7 +113,7 @@ class ArrowRows:
             convert(self.types[field.name], batch.column(field.name), wide=self._wide).cast(
                 field.type
             )
-            if field.name in names and field.name in self.types
+            if field.name in names and self.types.get(field.name, NULL) != NULL
             else pa.nulls(batch.num_rows, field.type)
             for field in schema
         ]
@@ -151,10 +151,18 @@ class ArrowRows:
             guess[name] = join_all({guess.get(name, NULL), *self._types_of(name, values)})
             if any(isinstance(value, int | Decimal) for value in values):
                 self._numbers.add(name)
+        if not guess:
+            # A batch without columns has no number of rows.
+            return None
         for name, type_ in guess.items():
             if type_ == NULL:
                 guess[name] = DEFAULTS[self._kind_of(name)]
-        numbers = {name for name in self._numbers if name in guess and guess[name].scale}
+        numbers = {
+            name
+            for name, type_ in guess.items()
+            if type_.base == "number" and type_.scale
+            if name in self._numbers or self._kind_of(name) is not Kind.AMOUNT
+        }
         is_chosen = self._chosen is not None
         try:
             batch = read_lines(lines, guess, numbers, wide=self._wide, skip_others=is_chosen)
@@ -162,7 +170,7 @@ class ArrowRows:
             return None
         arrays = dict(zip(batch.schema.names, batch.columns, strict=True))
         for name, array in arrays.items():
-            self._widen(name, {_narrowest(guess[name], array)})
+            self._widen(name, {_narrowest(self._kind_of(name), guess[name], array)})
         if self._chosen is not None:
             full = [name for name, array in arrays.items() if array.null_count < len(array)]
             self._chosen.choose([dict.fromkeys(full)])
@@ -197,14 +205,20 @@ class ArrowRows:
         )
 
 
-def _narrowest(type_: ColumnType, array: pa.Array) -> ColumnType:
+def _narrowest(kind: Kind | None, type_: ColumnType, array: pa.Array) -> ColumnType:
     """Return the type of a column's own values, of the same family as its Arrow type."""
     if array.null_count == len(array):
         return NULL
     if type_.base != "number":
         return type_
-    ends = join_all(type_of(None, value) for value in pc.min_max(array).as_py().values())
-    return ColumnType("number", ends.digits, type_.scale)
+    if kind is Kind.TIME:
+        # Some may be times.
+        return learn(kind, array)
+    ends = pc.min_max(array).as_py().values()
+    # Arrow returns whole numbers that int64 cannot hold as decimals.
+    numbers = ends if type_.scale else map(int, ends)
+    digits = max(type_of(None, number).digits for number in numbers)
+    return ColumnType("number", digits, type_.scale)
 
 
 def _row(line: bytes) -> Row:

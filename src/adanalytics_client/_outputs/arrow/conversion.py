@@ -41,6 +41,7 @@ from adanalytics_client._outputs.arrow.values import (
 
 _IS = pa.types
 _CANONICAL = "^(?:0|-?[1-9][0-9]*)$"
+_CANONICAL_FRACTION = "^(?:0|-?[1-9][0-9]*|-?(?:0|[1-9][0-9]*)[.][0-9]*[1-9])$"
 _FLAG = "^(?:true|false)$"
 
 
@@ -50,8 +51,9 @@ def learn(kind: Kind | None, column: pa.Array, *, cells: bool = False) -> Column
     Args:
         kind: that of the field, if it is documented.
         column: of any Arrow type.
-        cells: whether the texts are cells of a CSV file, in which whole numbers and flags have no
-            other form than text. They count as such if no digit of theirs would be lost.
+        cells: whether the texts are cells of a CSV file, in which numbers and flags have no other
+            form than text. They count as such if no digit of theirs would be lost, so neither 007
+            nor 1.50 does.
     """
     type_ = column.type
     if column.null_count == len(column):
@@ -96,11 +98,14 @@ def convert(type_: ColumnType, column: pa.Array, *, wide: bool = False) -> pa.Ar
     if _IS.is_decimal(made) and (_IS.is_integer(given) or _IS.is_decimal(given)):
         # Arrow refuses a whole number of 64 bits in 18 digits, whatever it is.
         return column.cast(pa.decimal128(MOST_DIGITS, made.scale)).cast(made)
+    if _IS.is_boolean(made) and _IS.is_integer(given) and not _are_bits(column):
+        # To Arrow, any other number is true, too.
+        raise ValueError("A flag is 0 or 1.")
     if type_.base in _SAME_FAMILY and any(belongs(given) for belongs in _SAME_FAMILY[type_.base]):
         return column.cast(made)
     if _IS.is_timestamp(given) and type_.epoch:
         return to_array(type_, [_epoch(value, type_) for value in _moments(column)], wide=wide)
-    return to_array(type_, [*map(_plain, column.to_pylist())], wide=wide)
+    return to_array(type_, _plain_values(column), wide=wide)
 
 
 _SAME_FAMILY = {
@@ -109,7 +114,7 @@ _SAME_FAMILY = {
     "flag": (_IS.is_integer,),
     "time": (_IS.is_timestamp,),
     "date": (_IS.is_date,),
-    "pairs": (_IS.is_map,),
+    "pairs": (lambda type_: _IS.is_map(type_) and _is_text(type_.item_type),),
 }
 
 
@@ -118,7 +123,7 @@ def as_text(column: pa.Array) -> pa.Array:
     type_ = column.type
     if _IS.is_dictionary(type_):
         return as_text(column.dictionary_decode())
-    if _is_text(type_) or _IS.is_integer(type_) or _IS.is_boolean(type_) or _IS.is_date(type_):
+    if any(is_plain(type_) for is_plain in _CAST_TO_TEXT):
         return column.cast(pa.string())
     if _IS.is_timestamp(type_):
         # Seconds have as many decimals as the unit.
@@ -126,17 +131,23 @@ def as_text(column: pa.Array) -> pa.Array:
     if _IS.is_map(type_) and type_ == arrow_type(PAIRS):
         return json_of_pairs(pa.chunked_array([column])).combine_chunks()
     encoded = column if _IS.is_nested(type_) else column.dictionary_encode()
-    values = encoded.to_pylist() if _IS.is_nested(type_) else encoded.dictionary.to_pylist()
+    values = _plain_values(encoded if _IS.is_nested(type_) else encoded.dictionary)
     texts = pa.array([None if value is None else _text(value) for value in values], pa.string())
     return texts if _IS.is_nested(type_) else texts.take(encoded.indices)
 
 
-def _text(value: Any) -> str:  # noqa: ANN401  # of any Arrow type
-    plain = _plain(value)
+def _text(plain: Json) -> str:
     if isinstance(plain, Decimal):
-        plain = f"{plain:f}"
-        return plain.rstrip("0").rstrip(".") if "." in plain else plain
+        digits = f"{plain:f}"
+        return digits.rstrip("0").rstrip(".") if "." in digits else digits
     return plain if isinstance(plain, str) else json_text(plain, sort_keys=True)
+
+
+def _plain_values(column: pa.Array) -> list[Json]:
+    values = column.to_pylist()
+    if _IS.is_map(column.type):
+        values = [None if value is None else dict(value) for value in values]
+    return [*map(_plain, values)]
 
 
 def _plain(value: Any) -> Json:  # noqa: ANN401  # of any Arrow type
@@ -144,9 +155,9 @@ def _plain(value: Any) -> Json:  # noqa: ANN401  # of any Arrow type
     if isinstance(value, dict):
         return {str(name): _plain(each) for name, each in value.items()}
     if isinstance(value, list):
-        return [_plain(each) for each in value]
-    if isinstance(value, tuple):
-        return [*map(_plain, value)]
+        # Only the members of a map are tuples.
+        is_map = bool(value) and isinstance(value[0], tuple)
+        return _plain(dict(value)) if is_map else [*map(_plain, value)]
     if isinstance(value, float):
         return repr(value) if value != value or abs(value) == float("inf") else Decimal(repr(value))
     if isinstance(value, bytes):
@@ -162,21 +173,30 @@ def _is_text(type_: pa.DataType) -> bool:
     return bool(_IS.is_string(type_) or _IS.is_large_string(type_) or _IS.is_string_view(type_))
 
 
+_CAST_TO_TEXT = (_is_text, _IS.is_integer, _IS.is_boolean, _IS.is_date, _IS.is_time)
+
+
 def _of_texts(kind: Kind | None, column: pa.Array, *, cells: bool) -> ColumnType:
     if kind in {None, Kind.ID}:
         return _of_cells(column) if cells else TEXT
     if kind is Kind.TEXT:
         return TEXT
     texts = pc.unique(column.cast(pa.string()))
-    if kind is Kind.AMOUNT and _all_match(texts, plain_pattern(AMOUNT) or ""):
+    if kind is Kind.AMOUNT and all_match(texts, plain_pattern(AMOUNT) or ""):
         return AMOUNT.join(ColumnType("number", LEAST_SCALE, LEAST_SCALE))
     return join_all(type_of(kind, text) for text in texts.to_pylist())
 
 
 def _of_cells(column: pa.Array) -> ColumnType:
-    if _all_match(column, _CANONICAL):
+    if all_match(column, _CANONICAL):
         return join_all(type_of(None, int(text)) for text in _extremes(column))
-    return FLAG if _all_match(column, _FLAG) else TEXT
+    if all_match(column, _CANONICAL_FRACTION):
+        whole = pc.replace_substring_regex(column, "^-|[.].*$", "")
+        fraction = pc.replace_substring_regex(column, "^-?[0-9]+[.]?", "")
+        digits, scale = (pc.max(pc.utf8_length(part)).as_py() for part in (whole, fraction))
+        number = ColumnType("number", digits, max(LEAST_SCALE, scale))
+        return number if number.precision <= MOST_DIGITS else TEXT
+    return FLAG if all_match(column, _FLAG) else TEXT
 
 
 def _extremes(column: pa.Array) -> Iterator[str]:
@@ -194,23 +214,31 @@ INT64_SURE = 18
 """Digits of a whole number that int64 holds, whatever they are."""
 
 
-def _all_match(column: pa.Array, pattern: str) -> bool:
+def all_match(column: pa.Array, pattern: str) -> bool:
+    """Return whether all texts of a column match, except for nulls."""
     return pc.all(pc.match_substring_regex(column, pattern)).as_py() is not False
 
 
 def _of_numbers(kind: Kind | None, column: pa.Array) -> ColumnType:
-    ends = pc.min_max(column).as_py().values()
-    if kind is Kind.FLAG and {*ends} <= {0, 1} and _IS.is_integer(column.type):
+    if kind is Kind.FLAG and _IS.is_integer(column.type) and _are_bits(column):
         return BIT
+    ends = pc.min_max(column).as_py().values()
+    is_decimal = _IS.is_decimal(column.type) and column.type.scale > 0
+    if not is_decimal and kind is not Kind.AMOUNT:
+        return join_all(type_of(None, int(value)) for value in ends)
     of_kind = kind if kind is Kind.AMOUNT else None
     joined = join_all(type_of(of_kind, value) for value in ends)
-    if _IS.is_decimal(column.type) and joined.base == "number":
+    if is_decimal and joined.base == "number":
         scale = max(LEAST_SCALE, column.type.scale)
         with suppress(pa.ArrowInvalid):
             column.cast(pa.decimal128(MOST_DIGITS, LEAST_SCALE))
             scale = LEAST_SCALE
         joined = joined.join(ColumnType("number", 1, scale))
     return joined
+
+
+def _are_bits(column: pa.Array) -> bool:
+    return {*pc.min_max(column).as_py().values()} <= {0, 1}
 
 
 def _decimals(column: pa.Array) -> int:
@@ -243,7 +271,7 @@ def _from_texts(type_: ColumnType, texts: pa.StringArray, *, wide: bool) -> pa.A
     with suppress(*REFUSALS):
         if type_.base == "pairs":
             return map_of_pairs(texts)
-        if pattern and _all_match(texts, pattern):
+        if pattern and all_match(texts, pattern):
             return texts.cast(arrow_type(type_, wide=wide))
     encoded = texts.dictionary_encode()
     distinct = to_array(type_, encoded.dictionary.to_pylist(), wide=wide)

@@ -12,12 +12,19 @@ from functools import cache
 import pyarrow as pa
 import pyarrow.json as pj
 
-from adanalytics_client._json.types import ColumnType, Types
-from adanalytics_client._outputs.arrow.conversion import convert, map_of_pairs, text_array
+from adanalytics_client._json.types import INT64_DIGITS, ColumnType, Types
+from adanalytics_client._outputs.arrow.conversion import (
+    all_match,
+    convert,
+    map_of_pairs,
+    text_array,
+)
 from adanalytics_client._outputs.arrow.schema import arrow_type
 
 # A number, or a text that Arrow would take for one, with an exponent: see `values.plain_pattern`.
 _EXPONENT = re.compile(rb'[:,\[]\s*"?[-+]?[0-9.]+[eE][-+]?[0-9]')
+
+_DAY = "^[0-9]{4}-"
 
 
 def read_lines(
@@ -47,6 +54,9 @@ def read_lines(
     for name, type_ in types.items():
         if type_.base == "epoch":
             raise ValueError(f"{name} has times as numbers")
+        if type_.base == "number" and not type_.scale and type_.digits > INT64_DIGITS:
+            # As decimals without a scale, Arrow reads texts and 1.0, too.
+            raise ValueError(f"{name} has whole numbers that int64 cannot hold")
         if name in numbers and re.search(b'%b:\\s*"' % re.escape(_quoted(name)), text):
             raise ValueError(f"{name} has numbers and texts")
         fields[name] = _read_as(type_, is_number=name in numbers)
@@ -59,7 +69,10 @@ def read_lines(
             # Parsed even if it is empty: text that is not JSON is an error.
             arrays.append(map_of_pairs(text_array(parted[1::2]), suffix="}"))
         else:
-            arrays.append(convert(type_, table[name].combine_chunks(), wide=wide))
+            column = table[name].combine_chunks()
+            if type_.base == "time" and not all_match(column, _DAY):
+                raise ValueError(f"{name} has times as numbers")
+            arrays.append(convert(type_, column, wide=wide))
     return pa.RecordBatch.from_arrays(arrays, names=[*types])
 
 

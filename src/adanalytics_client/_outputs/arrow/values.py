@@ -147,16 +147,22 @@ def _of_json(value: Json) -> ColumnType:
         return FLAG
     if isinstance(value, int):
         return _of_int(value)
+    if isinstance(value, Decimal) and value.as_tuple().exponent == 0:
+        # An amount of a page that is a whole number.
+        return _of_int(int(value))
     if isinstance(value, Decimal | float):
         return number_type(value) or TEXT
     return TEXT
 
 
 def _of_int(value: int) -> ColumnType:
-    digits = len(str(abs(value)))
-    if not -(2**63) <= value < 2**63:
-        digits = max(digits, INT64_DIGITS + 1)
+    digits = _digits(value)
     return ColumnType("number", digits) if digits <= MOST_DIGITS else TEXT
+
+
+def _digits(whole: int) -> int:
+    digits = len(str(abs(whole)))
+    return digits if -(2**63) <= whole < 2**63 else max(digits, INT64_DIGITS + 1)
 
 
 def _of_decimal(number: Decimal) -> ColumnType | None:
@@ -171,7 +177,7 @@ def _of_decimal(number: Decimal) -> ColumnType | None:
         if digit or scale <= 0:
             break
         scale -= 1
-    made = ColumnType("number", max(1, number.adjusted() + 1), max(LEAST_SCALE, scale))
+    made = ColumnType("number", _digits(int(number)), max(LEAST_SCALE, scale))
     return made if made.precision <= MOST_DIGITS else None
 
 
