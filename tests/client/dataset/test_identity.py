@@ -51,14 +51,14 @@ def test_a_dataset_without_hours_may_be_taken_over(
         content_type="application/json",
     )
     server.faults.add(nothing)
-    assert Dataset(tmp_path, format="csv").sync(client).wanted is None
+    assert Dataset(tmp_path).sync(client).wanted is None
     server.faults.clear()
     held = Dataset(tmp_path).holdings()
     assert held is not None
-    assert held.format == "csv"
+    assert held.format == "parquet"
     assert Dataset(tmp_path, format="jsonl").sync(client).events == 600
-    with pytest.raises(DatasetError, match="format jsonl, not csv"):
-        Dataset(tmp_path, format="csv").sync(client)
+    with pytest.raises(DatasetError, match="format jsonl, not parquet"):
+        Dataset(tmp_path, format="parquet").sync(client)
 
 
 def test_a_service_that_moved_keeps_its_dataset(
