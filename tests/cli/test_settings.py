@@ -230,3 +230,9 @@ def test_a_locale_without_utf_8_leaves_a_partner_what_it_is(
         monkeypatch.setenv(name, value)
     _, said = spawn("-v", "dates", "--partner", "é").communicate(timeout=60)
     assert b"/api/partners/%C3%A9/" in said
+
+
+def test_a_command_to_go_on_names_the_fields_too() -> None:
+    invocation = Invocation(fields={"revenue": "the money"}, time_field="ymdh", zone="+05:30")
+    line = "adanalytics --time-field ymdh --zone +05:30 --map 'revenue=the money' sync"
+    assert invocation.command_line("sync") == line

@@ -159,9 +159,20 @@ def test_a_sheet_and_a_table_have_all_fields(odd: dict[str, Any], run: Any, tmp_
         assert cell == value
     table = run("-f", "table")
     assert table.exit_code == 0, table.stderr
+    assert len(table.stdout) < 2000
     # Others are named in a note.
     shown = table.stdout
     assert all(name.split("\n")[0] in shown for name in list(odd)[:3])
+
+
+def test_a_sheet_with_too_many_columns_is_refused(
+    stand_in: StandIn, say: type[Say], run: Any, tmp_path: Path
+) -> None:
+    stand_in.says(say({"data": [{f"f{number}": 1 for number in range(16_385)}], "total": 1}))
+    found = run("-o", str(tmp_path / "rows.xlsx"))
+    assert found.exit_code == 1
+    assert "There are 16,385 columns, and a sheet takes 16,384." in found.stderr
+    assert not (tmp_path / "rows.xlsx").exists()
 
 
 def test_the_command_takes_columns_by_the_service_s_names(

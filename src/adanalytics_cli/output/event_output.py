@@ -42,6 +42,8 @@ _READERS: dict[Kind | None, Callable[[str], object]] = {
     Kind.DATE: date.fromisoformat,
     Kind.AMOUNT: Decimal,
 }
+# The names in a note of a table.
+_MOST_NAMES = 40
 # The columns of a sheet are those of so many first events, which is the largest page.
 _FIRST_ROWS = 10_000
 # A longer time has more than the milliseconds that a sheet keeps.
@@ -162,7 +164,9 @@ def write_event_table(
     note = f"The first {cut_at} events. Get all with -f jsonl or -o FILE."
     note = note if len(rows) == cut_at else ""
     if others and not fits:
-        note = f"{note} Left out: {', '.join(others)}.".strip()
+        more = len(others) - _MOST_NAMES
+        named = [*others[:_MOST_NAMES], *([f"{more:,} more"] if more > 0 else ())]
+        note = f"{note} Left out: {', '.join(named)}.".strip()
     write_rows(rows, "table", path, columns=shown, invocation=invocation, note=note)
     return len(rows)
 

@@ -23,6 +23,7 @@ Show = Callable[[object], str]
 # A number of a sheet is a double, of which Excel shows and keeps 15 digits.
 _DIGITS = 15
 _LONGEST_TEXT = 32_767
+_COLUMNS = 16_384
 _AMOUNT, _COUNT, _WHOLE, _PERCENT = "#,##0.00#######", "#,##0", "0", "0.00####%"
 _DAY, _MOMENT = "yyyy-mm-dd", "yyyy-mm-dd hh:mm:ss.000"
 _WIDEST, _NARROWEST = 50, 10
@@ -82,6 +83,11 @@ class _Sheet:
     ) -> None:
         self._sheet, self._names, self._shows = book.add_worksheet(title), names, shows
         self._format = cache(lambda look: book.add_format({"num_format": look}))
+        if len(names) > _COLUMNS:
+            raise CommandError(
+                f"There are {len(names):,} columns, and a sheet takes {_COLUMNS:,}.",
+                remedy="Choose some with --columns, or write csv or parquet.",
+            )
         self._widths = [max(_NARROWEST, len(name) + 2) for name in names]
         self.rows = 0
         self._sheet.freeze_panes(1, 0)
