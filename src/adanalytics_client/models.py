@@ -449,16 +449,15 @@ def _apply(
     event: Event, parts: Mapping[str, str], extra: dict[str, Json], names: FieldNames
 ) -> None:
     own, fields = vars(event), event.model_fields_set
-    sent = {}
-    for part, name in parts.items():
-        is_own = part in fields
+    sent = parts
+    if not (fields.isdisjoint(parts) and fields.issuperset(parts.values())):
         # The exact name beats another spelling.
-        if name not in fields or (is_own and names.documented(part) == part):
-            continue
-        if is_own:
-            extra[part] = own[part]
-        del own[part]
-        sent[part] = name
+        beaten = {part for part in fields.intersection(parts) if names.documented(part) == part}
+        sent = {part: name for part, name in parts.items() if name in fields and part not in beaten}
+    for part in sent:
+        value = own.pop(part)
+        if part in fields:
+            extra[part] = value
     own[_SENT] = sent
 
 

@@ -50,7 +50,7 @@ class Typed(Generic[M]):
     adapter: "TypeAdapter[list[M]]"
     own: bool
     is_event: bool
-    foreign: list[str] = field(default_factory=list)
+    foreign: list[str] = field(default_factory=list, compare=False)
 
     @classmethod
     def of(cls, model: type[M] | None) -> "Typed[M]":
