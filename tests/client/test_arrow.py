@@ -1,4 +1,4 @@
-"""Events as tables: one schema whatever comes, and every value exactly or an error."""
+"""Events as tables: columns of the fields that come, and every value exactly."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from adanalytics_client import Client, Event, errors
-from adanalytics_client._json.columns import EVENT_COLUMNS
-from adanalytics_client._json.raw import RawRows
+from adanalytics_client._outputs.arrow.batches import ArrowRows
 from adanalytics_client.tables import event_schema
 
 if TYPE_CHECKING:
@@ -125,14 +124,15 @@ def read_arrow(path: Path) -> Any:
     return ipc.open_file(path).read_all()
 
 
-def test_unknown_columns_are_text_and_come_behind(
+def test_columns_are_the_fields_in_the_order_of_their_first_appearance(
     variant: Variant, stand_in: StandIn, say: type[Say]
 ) -> None:
-    rows = b'{"new": "a", "revenue": "1"}, {"new": 1.50}, {"new": {"x": [1]}}'
+    rows = b'{"new": "a", "revenue": "1"}, {"late": 3, "new": 1.50}, {"new": {"x": [1]}}'
     stand_in.says(say(b'{"events": [%b], "total": 3}' % rows))
-    found = table(variant)
-    assert found.schema.names == [*EVENT_COLUMNS, "new"]
-    assert found["new"].to_pylist() == ["a", "1.50", '{"x":[1]}']
+    whole = table(variant)
+    assert whole.schema.names == ["new", "revenue", "late"]
+    assert whole["new"].to_pylist() == ["a", "1.50", '{"x":[1]}']
+    assert whole["late"].to_pylist() == [None, 3, None]
 
 
 # Larger than pages that the service would send: two of them are more than a row group.
@@ -163,12 +163,21 @@ def test_late_columns_and_larger_amounts_are_in_the_whole_file(
     path = tmp_path / f"x.{form}"
     assert write_large(stand_in, path) == 2 * LARGE_PAGE + 2
     read = pq.read_table(path) if form == "parquet" else read_arrow(path)
-    assert read.schema.names == [*EVENT_COLUMNS, "b", "c"]
-    assert [read.schema.field(name).type for name in ("revenue", "cost")] == [WIDE, NARROW]
+    assert read.schema.equals(
+        pa.schema(
+            [
+                ("os", pa.string()),
+                ("revenue", WIDE),
+                ("key_values", read.schema.field("key_values").type),
+                ("b", pa.int64()),
+                ("c", pa.string()),
+            ]
+        )
+    )
     last = read.select(["os", "revenue", "b", "c"]).slice(2 * LARGE_PAGE - 1).to_pylist()
     assert [[*row.values()] for row in last] == [
         ["y", Decimal(2), None, None],
-        [None, Decimal(LARGE), "3", None],
+        [None, Decimal(LARGE), 3, None],
         [None, None, None, "x"],
     ]
     assert set(read["os"].unique().to_pylist()) == {"x", "y", None}
@@ -176,7 +185,7 @@ def test_late_columns_and_larger_amounts_are_in_the_whole_file(
 
 
 def test_a_stream_cannot_take_late_columns(stand_in: StandIn, late: None) -> None:
-    wanted = "^Column revenue, b, c first appears, or holds a larger amount"
+    wanted = "^Column revenue, b, c first appears, or needs another type"
     with pytest.raises(errors.ProtocolError, match=wanted):
         write_large(stand_in, io.BytesIO(), format="parquet")
 
@@ -187,12 +196,11 @@ def test_batches_have_the_columns_so_far(
     found: list[list[dict[str, Any]]]
     found = [[{"event_id": "1"}, {"event_id": "2"}], [{"b": 3}, {"c": "x"}], [{"a": 4}]]
     stand_in.says(*pages(say, *found))
-    assert [len(each.schema) for each in batches(variant)] == [26, 28, 29]
+    names = ["event_id", "b", "c", "a"]
+    assert [each.schema.names for each in batches(variant)] == [names[:1], names[:3], names]
     stand_in.says(*pages(say, *found))
-    assert table(variant).select(["event_id", "b", "c", "a"]).to_pylist() == [
-        {name: None if name not in row else str(row[name]) for name in ("event_id", "b", "c", "a")}
-        for page in found
-        for row in page
+    assert table(variant).to_pylist() == [
+        {name: row.get(name) for name in names} for page in found for row in page
     ]
 
 
@@ -200,9 +208,11 @@ def test_chosen_columns_fix_the_schema(
     variant: Variant, stand_in: StandIn, say: type[Say], tmp_path: Path
 ) -> None:
     stand_in.says(*pages(say, [{"new": 1}, {"revenue": "2"}], [{"late": 3}]))
-    found = table(variant, columns=["revenue", "new"])
-    assert found.schema.equals(pa.schema([SCHEMA.field("revenue"), ("new", pa.string())]))
-    assert found["revenue"].to_pylist() == [None, Decimal(2), None]
+    whole = table(variant, columns=["revenue", "new", "cost"])
+    expected = [SCHEMA.field("revenue"), ("new", pa.int64()), SCHEMA.field("cost")]
+    assert whole.schema.equals(pa.schema(expected))
+    assert whole["revenue"].to_pylist() == [None, Decimal(2), None]
+    assert whole["new"].to_pylist() == [1, None, None]
 
 
 def test_a_batch_is_at_most_a_page_and_comes_before_the_rest_is_asked_for(
@@ -254,13 +264,11 @@ def test_pages_are_read_by_arrow_itself(
     reference_variant: Variant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Reading them value by value takes many times as long, and is for odd values only."""
-    values_of = RawRows.rows
 
-    def of_one_event(events: RawRows) -> list[dict[str, Any]]:
-        assert len(events) == 1
-        return values_of(events)
+    def refused(*_: object) -> None:
+        pytest.fail("A page was read value by value.")
 
-    monkeypatch.setattr(RawRows, "rows", of_one_event)
+    monkeypatch.setattr(ArrowRows, "batch", refused)
     query = reference_variant.client.events("2026-01-15", split="daily", per_page=700)
     assert reference_variant.on(query, "to_arrow").num_rows == 1_500
     some = reference_variant.on(query, "to_arrow", columns=["cost", "event_id"])
@@ -270,11 +278,12 @@ def test_pages_are_read_by_arrow_itself(
 def test_values_of_every_type_and_none(variant: Variant, stand_in: StandIn, say: type[Say]) -> None:
     exact = "12345678901234567890123456789.123456789"
     body = (
-        b'{"events": [{"revenue": 0.000000001, "cost": 5, "campaign_id": "7", "country": 12,'
+        b'{"events": [{"revenue": 0.000000001, "cost": 5, "campaign_id": 7, "country": "12",'
         b' "event_time": "2026-01-15 01:02:03", "received_at": "2026-01-15T01:02:03.1250000+01:00",'
         b' "event_date": "2026-01-15", "is_filtered": false, "key_values": {"a": 1.50, "b": null}},'
         b' {"revenue": "%b", "cost": "-1E-9", "supply_tag_id": -9223372036854775808,'
-        b' "event_id": "\\u00e9"}, {}], "total": 3, "has_more": false}' % exact.encode()
+        b' "event_id": "\\u00e9", "is_filtered": true}, {}], "total": 3, "has_more": false}'
+        % exact.encode()
     )
     stand_in.says(say(body))
     first, second, third = variant.on(
@@ -296,44 +305,76 @@ def test_values_of_every_type_and_none(variant: Variant, stand_in: StandIn, say:
     assert set(third.values()) == {None}
 
 
+TEN, WHOLE, MS = pa.decimal128(38, 10), pa.decimal128(38, 0), pa.timestamp("ms", "UTC")
+
+
 @pytest.mark.parametrize(
-    ("name", "value", "told"),
+    ("name", "value", "type_", "expected"),
     [
-        ("revenue", "0.0000000001", "decimal128"),
-        ("revenue", 0.0000000001, "decimal128"),
-        ("revenue", "1e-1000", "decimal128"),
-        ("revenue", "1e99999999999", "decimal128"),
-        ("revenue", "1_000", "decimal128"),
-        ("revenue", " 1", "decimal128"),
-        ("cost", "1" + "0" * 29, "decimal128"),
-        ("cost", "NaN", "decimal128"),
-        ("cost", True, "decimal128"),
-        ("campaign_id", 2**63, "int64"),
-        ("campaign_id", 1.5, "int64"),
-        ("campaign_id", "01", "int64"),
-        ("event_hour", True, "int64"),
-        ("event_time", "2026-01-15T00:00:00.0001Z", "timestamp"),
-        ("event_time", 1_700_000_000, "timestamp"),
-        ("event_date", "2026-02-30", "date32"),
-        ("is_filtered", 1, "bool"),
-        ("key_values", "x", "map"),
+        ("revenue", "0.0000944916", TEN, Decimal("0.0000944916")),
+        ("revenue", 0.0000944916, TEN, Decimal("0.0000944916")),
+        ("revenue", "0.30000000000000004", pa.decimal128(38, 17), Decimal("0.30000000000000004")),
+        ("revenue", "1e-1000", pa.string(), "1e-1000"),
+        ("revenue", "1e99999999999", pa.string(), "1e99999999999"),
+        ("revenue", "1_000", pa.string(), "1_000"),
+        ("revenue", " 1", pa.string(), " 1"),
+        ("cost", "1" + "0" * 29, pa.string(), "1" + "0" * 29),
+        ("cost", "NaN", pa.string(), "NaN"),
+        ("cost", True, pa.bool_(), True),
+        ("campaign_id", 2**63, WHOLE, Decimal(2**63)),
+        ("campaign_id", int("9" * 39), pa.string(), "9" * 39),
+        ("campaign_id", 1.5, NARROW, Decimal("1.5")),
+        ("campaign_id", "01", pa.string(), "01"),
+        ("event_hour", True, pa.bool_(), True),
+        (
+            "event_time",
+            "2026-01-15T00:00:00.0001Z",
+            pa.timestamp("us", "UTC"),
+            datetime(2026, 1, 15, 0, 0, 0, 100, UTC),
+        ),
+        ("received_at", 1_700_000_000, MS, datetime.fromtimestamp(1_700_000_000, UTC)),
+        ("received_at", 1_700_000_000_000, MS, datetime.fromtimestamp(1_700_000_000, UTC)),
+        ("event_date", "2026-02-30", pa.string(), "2026-02-30"),
+        ("is_filtered", 1, pa.bool_(), True),
+        ("is_filtered", 2, pa.int64(), 2),
+        ("key_values", "x", pa.string(), "x"),
+        ("key_values", [1], pa.string(), "[1]"),
+        ("new", {"a": [1, None]}, pa.string(), '{"a":[1,null]}'),
     ],
 )
-def test_what_does_not_fit_is_an_error_that_names_it(
+def test_a_value_that_the_usual_type_lacks_has_another(
     variant: Variant,
     stand_in: StandIn,
     say: type[Say],
     tmp_path: Path,
     name: str,
     value: Any,
-    told: str,
+    type_: pa.DataType,
+    expected: Any,
 ) -> None:
     # The first and the last event of a page are compared with the day that was asked for.
-    found = [{"event_id": "e-1"}, {"event_id": "e-2", name: value}, {"event_id": "e-3"}]
-    stand_in.says(say({"events": found}))
-    with pytest.raises(errors.ProtocolError, match=rf"^{name} of event e-2 is .*{told}.*jsonl"):
-        variant.on(variant.client.events(DAY, split="none"), "write", tmp_path / "x.parquet")
-    assert list(tmp_path.iterdir()) == []
+    events = [{"event_id": "e-1"}, {"event_id": "e-2", name: value}, {"event_id": "e-3"}]
+    stand_in.says(*pages(say, events))
+    path = tmp_path / "x.parquet"
+    variant.on(variant.client.events(DAY, split="none"), "write", path)
+    read = pq.read_table(path)
+    assert read.schema.field(name).type == type_
+    assert read[name].to_pylist() == [None, expected, None]
+
+
+def test_a_column_that_becomes_text_is_named_once(
+    variant: Variant, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
+) -> None:
+    # The first page has words where they are usual: nothing of it is worth a warning.
+    usual = {"os": "x", "new": "y", "campaign_id": "c-7"}
+    stand_in.says(
+        *pages(say, [usual], [{"revenue": "1", "late": 2}], [{"late": "z"}], [{"late": 1}])
+    )
+    whole = table(variant)
+    assert whole["late"].to_pylist() == [None, "2", "z", "1"]
+    assert [each.getMessage() for each in caplog.records if each.levelname == "WARNING"] == [
+        "late has values without a common type, so its column is text."
+    ]
 
 
 def test_money_is_wide_from_the_first_amount_that_needs_it(
@@ -342,13 +383,11 @@ def test_money_is_wide_from_the_first_amount_that_needs_it(
     amounts = [("1.5", "2"), (LARGE,), ("-3",)]
     found = [[{"event_id": each, "revenue": each} for each in page] for page in amounts]
     stand_in.says(*pages(say, *found))
-    types = [
-        [each.schema.field(name).type for name in ("revenue", "cost")] for each in batches(variant)
-    ]
-    assert types == [[NARROW, NARROW], *[[WIDE, NARROW]] * 2]
+    types = [each.schema.field("revenue").type for each in batches(variant)]
+    assert types == [NARROW, WIDE, WIDE]
     stand_in.says(*pages(say, *found))
     whole = table(variant)
-    assert [whole.schema.field(name).type for name in ("revenue", "cost")] == [WIDE, NARROW]
+    assert whole.schema.field("revenue").type == WIDE
     assert whole["revenue"].to_pylist() == [*map(Decimal, ("1.5", "2", LARGE, "-3"))]
 
 

@@ -189,7 +189,8 @@ class ArrowRows:
 
     def _widen(self, name: str, types: Collection[ColumnType]) -> ColumnType:
         """Join the type of a column with those of new values; warn once if they become text."""
-        before, is_text = self.types.get(name, NULL), DEFAULTS[self._kind_of(name)] == TEXT
+        before, kind = self.types.get(name, NULL), self._kind_of(name)
+        is_text = kind is Kind.ID or DEFAULTS[kind] == TEXT
         after = self.types[name] = join_all([before, *types])
         if after == TEXT != before and not (is_text and {before, *types} <= {NULL, TEXT}):
             _LOG.warning("%s has values without a common type, so its column is text.", name)

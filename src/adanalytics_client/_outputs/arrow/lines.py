@@ -57,8 +57,8 @@ def read_lines(
         if type_.base == "number" and not type_.scale and type_.digits > INT64_DIGITS:
             # As decimals without a scale, Arrow reads texts and 1.0, too.
             raise ValueError(f"{name} has whole numbers that int64 cannot hold")
-        if name in numbers and re.search(b'%b:\\s*"' % re.escape(_quoted(name)), text):
-            raise ValueError(f"{name} has numbers and texts")
+        if name in numbers and (not _is_plain(name) or _odd_number(name, type_).search(text)):
+            raise ValueError(f"{name} has texts, or numbers of too many digits")
         fields[name] = _read_as(type_, is_number=name in numbers)
     table = _read(text, {name: each for name, each in fields.items() if name != pairs}, skip_others)
     if table.num_rows != (lines.count(b"\n") if pairs is None else len(parted) // 2):
@@ -80,6 +80,19 @@ def read_lines(
 def _last_member(name: str) -> "re.Pattern[bytes]":
     # Inside a JSON string a quotation mark is escaped, so `,"` is always outside.
     return re.compile(b",%b:(.*)\\n" % re.escape(_quoted(name)))
+
+
+@cache
+def _odd_number(name: str, type_: ColumnType) -> "re.Pattern[bytes]":
+    """Return a pattern of values that Arrow reads as numbers: texts, and what overflows unseen."""
+    made = arrow_type(type_, wide=True)
+    most = made.precision - made.scale
+    return re.compile(rb'%b:\s*(?:"|-?[0-9]{%d})' % (re.escape(_quoted(name)), most + 1))
+
+
+def _is_plain(name: str) -> bool:
+    """Return whether a name has no character that may be escaped in JSON."""
+    return name.isascii() and name.isprintable() and not {*name} & {*'"\\/'}
 
 
 def _quoted(name: str) -> bytes:
