@@ -1,6 +1,6 @@
 """Plan the tasks of a sync: order exports, wait for them, and divide their files."""
 
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
@@ -31,11 +31,12 @@ def plan_tasks(update: Update) -> list[Task]:
     keep_started(store, [each for each in list_started(store) if each.query.way == "pages"])
     by_day = groupby(sorted({*needs.asked, *doubtful}), lambda hour: hour.day)
     queries = [Query("export", day, day, None, tuple(hours)) for day, hours in by_day]
-    basis, exports = needs.service.basis, update.fetcher(Path()).exports
+    basis = needs.service.basis
     spools = [Spool.open(store, each, basis(each.first, each.last)) for each in queries]
-    # All before waiting for the first: the service prepares them together.
-    orders = [exports.order(spool) for spool in spools]
-    return [task for start, job in orders for task in _tasks_of(exports, start, job)]
+    with closing(update.fetcher(Path())) as fetcher:
+        # All before waiting for the first: the service prepares them together.
+        orders = [fetcher.exports.order(spool) for spool in spools]
+        return [task for start, job in orders for task in _tasks_of(fetcher.exports, start, job)]
 
 
 def _tasks_of(exports: ExportFetcher, start: Start, job: ExportJob) -> list[Task]:
