@@ -54,6 +54,7 @@ class ArrowRows:
         self._chosen = None if columns is None else Columns(columns, documented)
         self._documented = documented
         self._wide = wide
+        self._schema: pa.Schema | None = None
         # Columns of amounts that the service sends as JSON numbers, and others with numbers.
         self._numbers: set[str] = set()
         self.types: dict[str, ColumnType] = {**(types or {})}
@@ -61,9 +62,11 @@ class ArrowRows:
     @property
     def schema(self) -> pa.Schema:
         """The Arrow schema of the columns so far."""
-        names = self._chosen.names if self._chosen else self._documented
-        types = self.types or dict.fromkeys(names, NULL)
-        return arrow_schema(types, self._kind_of, wide=self._wide)
+        if self._schema is None:
+            names = self._chosen.names if self._chosen else self._documented
+            types = self.types or dict.fromkeys(names, NULL)
+            self._schema = arrow_schema(types, self._kind_of, wide=self._wide)
+        return self._schema
 
     def page(self, events: RawRows) -> pa.RecordBatch:
         """Return a batch of the events of a page.
@@ -71,7 +74,8 @@ class ArrowRows:
         Raises:
             ConfigurationError: for a chosen column with almost the name of another one.
         """
-        self._kind_of = events.names.kind
+        # It also decides the types of columns without a value.
+        self._kind_of, self._schema = events.names.kind, None
         if self._chosen is not None:
             self._chosen.sent = events.names
         read = self._read_lines(events.jsonl(), events.first(_FIRST_EVENTS).rows())
@@ -109,6 +113,8 @@ class ArrowRows:
     def widened(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return an earlier batch with the current types, and null in columns that it lacks."""
         schema, names = self.schema, {*batch.schema.names}
+        if batch.schema == schema:
+            return batch
         arrays = [
             convert(self.types[field.name], batch.column(field.name), wide=self._wide).cast(
                 field.type
@@ -191,7 +197,10 @@ class ArrowRows:
         """Join the type of a column with those of new values; warn once if they become text."""
         before, kind = self.types.get(name, NULL), self._kind_of(name)
         is_text = kind is Kind.ID or DEFAULTS[kind] == TEXT
-        after = self.types[name] = join_all([before, *types])
+        after = join_all([before, *types])
+        if after != before or name not in self.types:
+            self.types[name] = after
+            self._schema = None
         if after == TEXT != before and not (is_text and {before, *types} <= {NULL, TEXT}):
             _LOG.warning("%s has values without a common type, so its column is text.", name)
         return after

@@ -82,6 +82,8 @@ class EventTables:
 
     def widened(self, table: Table) -> Table:
         """Return an earlier table with the types of all tables so far."""
+        if table.schema == self.schema:
+            return table
         batches = map(self._rows.widened, table.to_batches())
         wide = pa.Table.from_batches(batches, schema=self.schema)
         return wide.append_column(TEXT, table[TEXT]) if TEXT in table.column_names else wide
