@@ -182,7 +182,8 @@ def test_what_auto_costs(dialect: str) -> None:
             ids = {row["event_id"] for row in query.rows()}
             assert len(ids) == sample.days * sample.events_per_day
             asked = server.journal.entries()
-            assert len(asked) <= most
+            # Where no total is stated, the summary is compared, too.
+            assert len(asked) <= most + (dialect != "reference")
             by_hour = [entry for entry in asked if "hour" in dict(entry.query)]
             assert bool(by_hour) == (sample is large)
 

@@ -55,6 +55,7 @@ class Service:
     cap: int = 10_000
     ignored: frozenset[str] = frozenset()
     hours: Callable[[int], list[int]] = lambda hour: [hour]
+    first_day: int = 0
     last_day: int = 0
     first_page: int = 1
     beyond: Say | None = None
@@ -81,8 +82,9 @@ class Service:
         if name == "summary":
             return self.say({"error": "Not Found"}, status=404)
         query = {key: text for key, text in asked.query.items() if key not in self.ignored}
-        start = date.fromisoformat(query["start_date"])
-        end = date.fromisoformat(query.get("end_date", str(start))) - timedelta(self.last_day)
+        first = query.get("start_date", query.get("end_date", ""))
+        start = date.fromisoformat(first) + timedelta(self.first_day)
+        end = date.fromisoformat(query.get("end_date", first)) - timedelta(self.last_day)
         hours = self.hours(int(query["hour"])) if "hour" in query else range(24)
         key = " ".join([str(start), *([query["hour"]] if "hour" in query else [])])
         if self.hidden[key] and query["per_page"] != "1":
@@ -193,6 +195,30 @@ WRONG: dict[str, tuple[dict[str, Any], set[str]]] = {
     "end_date ignored, nameless": (
         {"ignored": frozenset({"end_date"}), "make": nameless},
         {"hourly", "daily"},
+    ),
+    "end_date exclusive, no total": ({"last_day": 1, "total": nothing}, set()),
+    "end_date ignored, no total": ({"ignored": frozenset({"end_date"}), "total": nothing}, set()),
+    "end_date ignored, nameless, no total": (
+        {"ignored": frozenset({"end_date"}), "total": nothing, "make": nameless},
+        set(),
+    ),
+    "start_date exclusive": ({"first_day": 1}, set()),
+    "start_date ignored": ({"ignored": frozenset({"start_date"})}, {"hourly", "daily"}),
+    "start_date ignored, nameless, no total": (
+        {"ignored": frozenset({"start_date"}), "total": nothing, "make": nameless},
+        set(),
+    ),
+    "capped, and the total, too": (
+        {"cap": 500, "scale": 20, "total": lambda right, _size: min(right, 500)},
+        {"hourly"},
+    ),
+    "capped, and the total at two pages": (
+        {"cap": 7, "total": lambda right, _size: min(right, 14)},
+        {"hourly"},
+    ),
+    "capped, and the total at two round pages": (
+        {"cap": 500, "scale": 20, "total": lambda right, _size: min(right, 1_000)},
+        {"hourly"},
     ),
     "pages from 0": ({"first_page": 0}, set()),
     "page ignored": ({"ignored": frozenset({"page"}), "cap": 2}, set()),
@@ -333,6 +359,48 @@ def test_nothing_of_days_with_data_is_an_error(
         variant.rows(*DAYS, split=split, check="auto")
     assert service.requests[-1] == "dates"
     assert variant.rows(*DAYS, split=split, check="none") == []
+
+
+def test_a_day_with_data_that_brings_nothing_is_an_error(
+    variant: Variant, stand_in: StandIn, service: Service, say: type[Say]
+) -> None:
+    """Also if another day brings events, and the count agrees."""
+
+    def script(asked: Asked) -> Say:
+        is_second = asked.query.get("start_date") == str(DAYS[1])
+        return say({"data": [], "meta": {"total": 0}}) if is_second else service(asked)
+
+    service.last_day, stand_in.script = 0, script
+    service.ignored = frozenset({"end_date"})
+    for split in ("hourly", "daily"):
+        with pytest.raises(ProtocolError, match="the service lists 2026-01-16 as a day with data"):
+            variant.rows(*DAYS, split=split, check="auto")
+        variant.rows(*DAYS, split=split, check="none")
+
+
+def test_one_answer_for_everything_is_an_error(
+    variant: Variant, stand_in: StandIn, say: type[Say]
+) -> None:
+    rows = [nameless(FIRST, 0, at) for at in range(4)]
+    stand_in.script = lambda _: say({"data": rows, "meta": {"total": 4}})
+    with pytest.raises(ProtocolError, match="the same with another page number"):
+        variant.rows(FIRST, split="none", check="auto")
+
+
+@pytest.mark.parametrize("status", [404, 416])
+def test_a_limit_to_the_depth_of_pages_is_no_end_if_the_summary_counts_more(
+    variant: Variant, stand_in: StandIn, service: Service, say: type[Say], status: int
+) -> None:
+    def script(asked: Asked) -> Say:
+        if asked.path.endswith("summary"):
+            return say({"data": [{"date": str(FIRST), "impressions": 96}]})
+        size, number = int(asked.query["per_page"]), int(asked.query["page"])
+        return say({"error": "no"}, status=status) if size * number > 60 else service(asked)
+
+    service.total, service.make = nothing, lambda *at: {**timed(*at), "event_type": "impression"}
+    stand_in.script = script
+    with pytest.raises(ProtocolError, match="counts at least 96 events in 2026-01-15, but 60"):
+        variant.rows(FIRST, split="none", per_page=20, check="auto")
 
 
 def test_an_hour_that_is_ignored_is_noticed(variant: Variant, service: Service) -> None:

@@ -7,6 +7,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import timedelta
 from decimal import Decimal
 from functools import cache
@@ -18,18 +19,44 @@ import pytest
 
 from adanalytics_client import AsyncClient, Client, RetryPolicy
 from adanalytics_client.errors import AdAnalyticsError
-from adanalytics_server.faults import DIALECTS, dialect_of
+from adanalytics_server.faults import DIALECTS, ENDS, DialectError, dialect_of
 from adanalytics_server.local import LocalServer, Sample
 
 # `make test-dialects` tries each dialect with every split; otherwise each has one of its own.
 IS_WHOLE_TABLE = os.environ.get("ADANALYTICS_DIALECTS") == "all"
 SPLITS = ("hourly", "daily", "none", "auto")
 # Enough events for the limit to matter.
-LARGE = {"per-page-capped": 2_600, "total-capped": 10_500}
+LARGE = {"per-page-capped": 2_600, "total-capped": 11_500}
 # How a service counts cannot differ from its rows and be right: no query shows which of them is.
 REFUSED = {"total-capped": {"daily", "none", "auto"}, "page-empty": {"none", "daily", "auto"}}
 
 Rows = Counter[str]
+
+# What a service that is wrong in one way may do besides: state less, name its fields otherwise, or
+# be wrong in a second way.
+BESIDES = {
+    "metadata": ("meta-none", "meta-has-more", "meta-pages", "meta-next", "meta-flat", "bare"),
+    "fields": ("fields-counters", "fields-camel", "fields-ids", "ids-nil", "times-epoch"),
+    "end": tuple(name for name in ENDS if not name.startswith(("says-", "accepted", "lists-"))),
+}
+
+
+def pairs() -> Iterator[str]:
+    """Yield each wrong end with each of `BESIDES`; without the whole table, with one of a kind."""
+    ends = BESIDES["end"]
+    for at, end in enumerate(ends):
+        for kind, names in BESIDES.items():
+            besides = names[at + 1 :] if kind == "end" else names
+            if not IS_WHOLE_TABLE:
+                besides = () if kind == "end" else (names[at % len(names)],)
+            for beside in besides:
+                pair = f"{beside},{end}"
+                with suppress(DialectError):
+                    dialect_of(pair)
+                    yield pair
+
+
+PAIRS = [*pairs(), *([] if IS_WHOLE_TABLE else ["per-page-capped,total-capped"])]
 
 
 def rows_of(lines: bytes) -> Rows:
@@ -41,7 +68,8 @@ def rows_of(lines: bytes) -> Rows:
 
 
 def sample_of(name: str) -> Sample:
-    return Sample(days=2, events_per_day=LARGE.get(name, 130))
+    events = max((LARGE.get(each, 130) for each in name.split(",")), default=130)
+    return Sample(days=2, events_per_day=events)
 
 
 @cache
@@ -62,7 +90,8 @@ def right_rows(name: str) -> Rows:
 
 
 def splits_of(name: str) -> tuple[str, ...]:
-    return SPLITS if IS_WHOLE_TABLE else (SPLITS[[*DIALECTS].index(name) % len(SPLITS)],)
+    at = [*DIALECTS, *PAIRS].index(name)
+    return SPLITS if IS_WHOLE_TABLE else (SPLITS[at % len(SPLITS)],)
 
 
 def pulls(
@@ -123,4 +152,14 @@ def test_no_row_is_lost_in_silence(name: str, tmp_path: Path) -> None:
                 # Other rows belong to these days; `ServiceProfile.zone` names them.
                 assert came.total() == sum(counts_of(server, sample))
             else:
+                assert came == right, f"{split} {how}: {came.total():,} of {right.total():,} rows"
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_two_faults_together_lose_no_row_in_silence(pair: str, tmp_path: Path) -> None:
+    """One fault may hide what shows the other one; then an error is as good as the rows."""
+    sample, right = sample_of(pair), right_rows(pair)
+    with LocalServer(sample=sample, dialect=pair, rate_limit=0) as server:
+        for split, how, came in pulls(server, sample, tmp_path, splits_of(pair)):
+            if not isinstance(came, AdAnalyticsError):
                 assert came == right, f"{split} {how}: {came.total():,} of {right.total():,} rows"

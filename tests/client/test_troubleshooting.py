@@ -204,18 +204,6 @@ def ignored_hour(_: Client) -> None:
     pull(mocked(lambda _: bare_page(1, total=1)), hour=3)
 
 
-def ignored_page(_: Client) -> None:
-    def events(query: Parameters) -> Any:
-        numbers = [int(query["page"])] if is_count(query) or query["page"] != "3" else []
-        return bare_page(*numbers, total=2)
-
-    pull(mocked(events))
-
-
-def ignored_last_day(_: Client) -> None:
-    pull(mocked(lambda _: {"data": [{"event_id": "a"}], "total": 1}), end=NEXT_DAY)
-
-
 def no_events_of_a_listed_day(_: Client) -> None:
     pull(mocked(lists={"dates": [DAY]}))
 
@@ -270,12 +258,6 @@ OTHERS: dict[str, Callable[[Client], None]] = {
     ),
     "The service counts … in …, as many as in hour … and in hour …: it ignores the hour.": (
         ignored_hour
-    ),
-    "The service counts … in …, but has an event at place …, as if it ignored the page number.": (
-        ignored_page
-    ),
-    "The service counts … in …, … without the last day and … of the last day alone, …": (
-        ignored_last_day
     ),
     "No events arrived of …, but the service lists … as a day with data.": (
         no_events_of_a_listed_day

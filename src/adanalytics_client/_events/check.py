@@ -6,15 +6,20 @@ cases:
 1. It equals the sum of the pull's slices: the pull is whole.
 2. It is lower, or the service states none: the places decide. With one event per page, the event at
    the place of the sum must exist and the one behind it must not. So a total that the service caps
-   is told from events that arrived twice.
+   is told from events that arrived twice. Without a total, the summary by day is compared, too.
 3. It is higher: it is requested again; then days are halved until those that differ are found, and
    their slices are read on from the page on which they ended.
 4. It still differs: that is an error with the days and both numbers. A day that is not over may
    have grown since.
+
+A service that ignores a parameter counts as it answers. So the place behind the last event is
+requested where pages may have been cut or repeated, and days that the service lists must have
+brought events.
 """
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from typing import Literal
@@ -25,7 +30,6 @@ from adanalytics_client._base.quantities import counted
 from adanalytics_client._call.lists import dates
 from adanalytics_client._call.session import Session
 from adanalytics_client._events.counts import (
-    NoCount,
     NotCounted,
     first_open_day,
     request_counts,
@@ -79,8 +83,10 @@ class Comparison:
         hour: the only hour that was pulled of each day.
         hint: what may explain a difference, in words.
         refusal: the error that ended a slice, and which only the count can explain.
-        last_day: the latest day of which an event is known to have arrived.
-        is_blind: whether a service that ignores the page number would not have been noticed.
+        days: the first and the last day of which events are known to have arrived.
+        is_blind: whether cut pages, or the same pages again, would not have been noticed.
+        may_ignore_hour: whether an hour that is ignored would not have been noticed.
+        is_typed: whether the summary counts as many events, because each has one type.
         final: whether slices have been read on already.
     """
 
@@ -92,12 +98,20 @@ class Comparison:
     hour: int | None = None
     hint: str = ""
     refusal: StatusError | None = None
-    last_day: date | None = None
+    days: tuple[date, ...] = ()
     is_blind: bool = False
+    may_ignore_hour: bool = False
+    is_typed: bool = False
     final: bool = False
 
     def __str__(self) -> str:
-        return str(Slice(self.start, self.end))
+        return str(Slice(self.start, self.end, self.hour))
+
+    @property
+    def empty_days(self) -> list[date]:
+        """Return the days with queries of their own, none of which brought an event."""
+        single = (span for span in self.spans if span.start == span.end and not span.events)
+        return [span.start for span in single]
 
 
 class PullCheck:
@@ -135,8 +149,6 @@ class PullCheck:
         self._totals: set[int | None] = set()
         self._by_rows: dict[tuple[EventId | bytes, EventId | bytes, int], Slice] = {}
         self._refusal: StatusError | None = None
-        self._last_day: date | None = None
-        self._is_blind = False
         self._compared = 0
         self._has_shared_ids = False
 
@@ -153,10 +165,9 @@ class PullCheck:
             return
         self._ends[place] = end
         self._totals.add(end.total)
-        self.doubt = self.doubt or (f"{end.slice}: {end.doubt}" if end.doubt else "")
+        doubt = end.doubt or end.full
+        self.doubt = self.doubt or (f"{end.slice}: {doubt}" if doubt else "")
         self._refusal = self._refusal or end.refusal
-        self._last_day = max(filter(None, [self._last_day, end.last_day]), default=None)
-        self._is_blind |= end.is_blind
         if end.has_shared_ids and not self._has_shared_ids:
             self._has_shared_ids = True
             _LOG.warning(
@@ -194,16 +205,10 @@ class PullCheck:
         is_counted = self._is_comparable and (self._is_always or bool(self.doubt or self._refusal))
         if plan.hour is not None:
             is_counted = is_counted and bool(self.doubt) and self._arrived > 0
-        looks_for_days = (
-            first
-            and not self._arrived
-            and self._check != "none"
-            and not (self._is_resumed or plan.params or plan.hour is not None)
-        )
-        if not is_counted and not looks_for_days:
-            return None
-        # All days: of a resumed pull, the plan has only the slices that were left.
-        return Comparison(
+        ends = self._ends.values()
+        days = sorted({day for end in ends for day in end.days})
+        pull = Comparison(
+            # All days: of a resumed pull, the plan has only the slices that were left.
             plan.start,
             plan.end,
             self._arrived,
@@ -212,10 +217,19 @@ class PullCheck:
             hour=plan.hour,
             hint=self.doubt,
             refusal=self._refusal,
-            last_day=self._last_day,
-            is_blind=self._is_blind,
+            days=(plan.start, *days[-1:]) if self._is_resumed and days else tuple(days),
+            is_blind=any(end.is_blind or end.full for end in ends),
+            may_ignore_hour=any(end.doubt for end in ends),
+            is_typed=all(end.is_typed for end in ends if end.rows),
             final=not (first and self._strict),
         )
+        looks_for_days = (
+            first
+            and self._check != "none"
+            and not (self._is_resumed or plan.params or plan.hour is not None)
+            and (not self._arrived or (self._is_comparable and pull.empty_days))
+        )
+        return pull if is_counted or looks_for_days else None
 
     @property
     def _confirms_refusal(self) -> bool:
@@ -266,14 +280,18 @@ def compare(session: Session, pull: Comparison) -> Operation[tuple[Span, ...]]:
                 differing = yield from _compare_range(session, pull)
             else:
                 yield from _compare_hour(session, pull, pull.hour)
-        except NoCount:
-            yield from _compare_with_summary(session, pull)
         except NotCounted as error:
             if pull.refusal is not None:
                 raise pull.refusal from None
             _LOG.warning("The events of %s were not compared with a count: %s", pull, error)
-    if not pull.events and not differing and not pull.final:
-        yield from _look_for_days(session, pull)
+    if not differing and pull.hour is None:
+        day = yield from _missing_day(session, pull)
+        if day is not None:
+            raise ProtocolError(
+                f"No events arrived of {day}, but the service lists {day} as a day with data.",
+                remedy="Ask the service whether start_date and end_date belong to the range, and "
+                "whether pages begin with 1; or pull by days.",
+            )
     return differing
 
 
@@ -295,18 +313,18 @@ def compare_days(session: Session, days: Mapping[date, int]) -> Operation[Counte
     spans = tuple(Span(day, day, events, ()) for day, events in sorted(days.items()))
     first, last = spans[0], spans[-1]
     events = sum(span.events for span in spans)
-    held = [span.end for span in spans if span.events]
-    last_day = max(held, default=None)
-    pull = Comparison(first.start, last.end, events, spans, True, last_day=last_day)
+    held = tuple(span.end for span in spans if span.events)
+    pull = Comparison(first.start, last.end, events, spans, True, days=held)
     try:
         differing = yield from _compare_range(session, pull)
-        if not events and not differing:
-            yield from _look_for_days(session, pull)
+        day = None if differing else (yield from _missing_day(session, pull))
     except NotCounted as error:
         _LOG.warning("The events of %s were not compared with a count: %s", pull, error)
         return CountedDays(uncounted=dict.fromkeys(days, str(error).rstrip(".")))
     except ProtocolError as error:
         return CountedDays(dict.fromkeys(days, error.message.rstrip(".")))
+    if day is not None:
+        return CountedDays({day: "the service lists it as a day with data, but it has no events"})
     return CountedDays(
         {
             span.start: f"the service counts more than its {counted(span.events, 'event')}"
@@ -317,17 +335,31 @@ def compare_days(session: Session, days: Mapping[date, int]) -> Operation[Counte
 
 def _compare_range(session: Session, pull: Comparison) -> Operation[tuple[Span, ...]]:
     first_open = first_open_day(session)
-    total = yield from request_total(session, pull.start, pull.end)
-    is_open = pull.end >= first_open
+    days, is_open = Slice(pull.start, pull.end), pull.end >= first_open
+    total = None
+    if pull.is_blind and not is_open:
+        # This page usually states the total, too.
+        behind = yield from request_place(session, days, pull.events + 1)
+        total = behind.signals.total
+        if len(behind) and total in {None, pull.events}:
+            raise _different(pull, f"more than {counted(pull.events, 'event')}", pull.events, [])
+    if total is None:
+        total = yield from request_total(session, pull.start, pull.end)
     if total == pull.events:
-        if not is_open:
-            yield from _check_parameters(session, pull, total)
         return ()
+    has_more: bool | None = False
     if total is None or total < pull.events:
-        places = yield from request_places(session, Slice(pull.start, pull.end), pull.events)
-        if places is None and total is None:
-            raise NoCount("the service states no count")
+        places = yield from request_places(session, days, pull.events)
         has_last, has_more = places or (False, False)
+        if total is None:
+            has_summary = yield from _compare_with_summary(session, pull)
+            if places is None and not has_summary:
+                raise NotCounted("the service states no count.")
+            if places is None:
+                return ()
+            if has_more is None and not has_summary:
+                text = "The service states no count of %s, and an error behind the last event."
+                _LOG.warning(text, pull)
         if has_last and (is_open or not has_more):
             if total is not None and not is_open:
                 text = "The service counts %s in %s, but lists %s, and all of them arrived."
@@ -349,6 +381,11 @@ def _compare_range(session: Session, pull: Comparison) -> Operation[tuple[Span, 
         return ()
     differing = yield from _differing(session, pull.spans, total)
     if pull.spans and not differing:
+        # The totals of the days may be those of the slices, so they confirm no end.
+        if pull.refusal is not None:
+            raise pull.refusal
+        if has_more:
+            raise _different(pull, f"more than {counted(pull.events, 'event')}", pull.events, [])
         text = "The service counts %s in %s, but %s by days, as many as arrived."
         _LOG.warning(text, counted(total, "event"), pull, f"{pull.events:,}")
         return ()
@@ -364,38 +401,55 @@ def _compare_range(session: Session, pull: Comparison) -> Operation[tuple[Span, 
     raise _different(pull, counted(total, "event"), pull.events, differing)
 
 
-def _check_parameters(session: Session, pull: Comparison, total: int) -> Operation[None]:
-    """Check that the service heeds `end_date` and `page`, where its events do not show it.
-
-    Raises:
-        ProtocolError: when it ignores one of them.
-    """
-    if total and pull.last_day != pull.end and (yield from _lists_later_day(session, pull)):
-        before = yield from request_total(session, pull.start, pull.end - timedelta(1))
-        last = yield from request_total(session, pull.end, pull.end)
-        if before is not None and last is not None and before + last != total:
-            raise ProtocolError(
-                f"The service counts {counted(total, 'event')} in {pull}, {before:,} without the "
-                f"last day and {last:,} of the last day alone, which do not add up.",
-                remedy="Ask the service whether end_date belongs to the range, or pull by days.",
-            )
-    if pull.is_blind:
-        page = yield from request_place(session, Slice(pull.start, pull.end), total + 1)
-        if len(page):
-            raise ProtocolError(
-                f"The service counts {counted(total, 'event')} in {pull}, but has an event at "
-                f"place {total + 1:,}, as if it ignored the page number.",
-                remedy="Report it to the service, or pull it by the hour.",
-            )
-
-
-def _lists_later_day(session: Session, pull: Comparison) -> Operation[bool]:
-    """Return whether the service may have data of later days than those that arrived."""
+def _missing_day(session: Session, pull: Comparison) -> Operation[date | None]:
+    """Return a day that is over and that the service lists, but of which no event arrived."""
+    empty, days, first_open = pull.empty_days, pull.days, first_open_day(session)
+    is_all = days and (days[0], days[-1]) == (pull.start, pull.end)
+    if is_all and not any(day < first_open for day in empty):
+        return None
     try:
         listed = yield from dates(session)
-    except AdAnalyticsError:
-        return True
-    return any((pull.last_day or pull.start) < day <= pull.end for day in listed)
+    except AdAnalyticsError as error:
+        _LOG.info("Whether %s has other days with data is not known: %s", pull, error.message)
+        listed = []
+    missing = [
+        day
+        for day in sorted({*(listed or days_between(pull.start, pull.end))})
+        if pull.start <= day <= pull.end
+        and day < first_open
+        and (day in empty or not days or not days[0] <= day <= days[-1])
+    ]
+    sure = [day for day in missing if day in empty or not pull.events] if listed else []
+    left_out = next(iter(sure), None)
+    if missing and pull.events and not sure:
+        with suppress(NotCounted):
+            left_out = yield from _left_out(session, pull, missing, is_listed=bool(listed))
+    return left_out
+
+
+def _left_out(
+    session: Session, pull: Comparison, days: Sequence[date], *, is_listed: bool
+) -> Operation[date | None]:
+    """Return which of days, the first or the last, the service leaves out of the pull's range.
+
+    The range is divided at that day: both parts together must have the events of the pull. Without
+    totals, the part with the day must have an event, and the other one fewer than the pull.
+    """
+    one, first_open = timedelta(1), first_open_day(session)
+    before = Slice(pull.start, days[-1] - one), Slice(days[-1], pull.end)
+    behind = Slice(days[0] + one, pull.end), Slice(pull.start, days[0])
+    for day, (others, own) in ((days[-1], before), (days[0], behind)):
+        if others.start > others.end or (pull.days and pull.days[0] <= day <= pull.days[-1]):
+            continue
+        page = yield from request_place(session, own, 1)
+        total = page.signals.total if pull.end < first_open else None
+        rest = yield from request_place(session, others, 1 if total is not None else pull.events)
+        if total is not None and rest.signals.total is not None:
+            return None if total + rest.signals.total == pull.events else day
+        has_all = total is None and len(rest) > 0 and others.end < first_open
+        if (is_listed and not len(page)) or (len(page) and has_all):
+            return day
+    return None
 
 
 def _differing(
@@ -436,7 +490,14 @@ def _different(
 
 
 def _compare_hour(session: Session, pull: Comparison, hour: int) -> Operation[None]:
-    """Check that the service does not ignore the hour: then the days have no other events."""
+    """Check that the service neither cuts the pages of an hour, nor ignores the hour."""
+    days = Slice(pull.start, pull.end, hour)
+    if pull.is_blind and pull.end < first_open_day(session):
+        behind = yield from request_place(session, days, pull.events + 1)
+        if len(behind):
+            raise _different(pull, f"more than {counted(pull.events, 'event')}", pull.events, [])
+    if not pull.may_ignore_hour:
+        return
     total = yield from request_total(session, pull.start, pull.end)
     if total != pull.events:
         return
@@ -444,43 +505,27 @@ def _compare_hour(session: Session, pull: Comparison, hour: int) -> Operation[No
     page = yield from request_place(session, Slice(pull.start, pull.end, other), 1)
     if page.signals.total == total:
         raise ProtocolError(
-            f"The service counts {counted(total, 'event')} in {pull}, as many as in hour {hour} "
+            f"The service counts {counted(total, 'event')} in {Slice(pull.start, pull.end)}, as "
+            f"many as in hour {hour} "
             f"and in hour {other}: it ignores the hour.",
             remedy="Pull whole days instead.",
         )
 
 
-def _look_for_days(session: Session, pull: Comparison) -> Operation[None]:
-    """Compare a pull that brought nothing with the days that have data.
+def _compare_with_summary(session: Session, pull: Comparison) -> Operation[bool]:
+    """Compare a pull with the summary by day, which leaves filtered events out.
 
-    Raises:
-        ProtocolError: when one of its days that are over is listed.
+    Returns:
+        whether the summary counts events as they arrive.
     """
-    try:
-        listed = yield from dates(session)
-    except AdAnalyticsError as error:
-        _LOG.info("%s has no events; whether it has data is not known: %s", pull, error.message)
-        return
-    first_open = first_open_day(session)
-    days = sorted(day for day in listed if pull.start <= day <= pull.end and day < first_open)
-    if days:
-        raise ProtocolError(
-            f"No events arrived of {pull}, but the service lists {days[0]} as a day with data.",
-            remedy="Ask the service whether end_date belongs to the range, and whether pages begin "
-            "with 1.",
-        )
-
-
-def _compare_with_summary(session: Session, pull: Comparison) -> Operation[None]:
-    """Compare a pull with the summary by day, which leaves filtered events out."""
+    if not pull.is_typed:
+        return False
     counts = yield from request_counts(session, pull.start, pull.end)
     if counts is None:
-        if pull.refusal is not None:
-            raise pull.refusal
-        _LOG.warning("The service states no count, so the events of %s were not compared.", pull)
-        return
+        return False
     first_open = first_open_day(session)
     days = [day for day in days_between(pull.start, pull.end) if day < first_open]
     total = sum(counts.get(day, 0) for day in days)
     if total > pull.events:
         raise _different(pull, f"at least {counted(total, 'event')}", pull.events, [])
+    return True

@@ -62,10 +62,6 @@ class NotCounted(Exception):
     """A request for the service's count failed; the text says why."""
 
 
-class NoCount(NotCounted):
-    """The service states no count, nor which events it has at which place."""
-
-
 def first_open_day(session: Session) -> date:
     """Return the first day of which events may still arrive."""
     return (session.config.service.now(session.clock.time()) - LATENESS).date()
@@ -76,17 +72,28 @@ def request_total(session: Session, start: date, end: date) -> Operation[int | N
 
     Raises:
         NotCounted: when the request fails.
+        ProtocolError: when the service, or a cache, ignores the query.
     """
     page = yield from request_place(session, Slice(start, end), 1)
+    if len(page) > 1:
+        # A service may ignore `per_page`, but then the next page has other events.
+        second = yield from request_place(session, Slice(start, end), 2)
+        if second.rows.texts == page.rows.texts:
+            raise ProtocolError(
+                f"The first pages of {Slice(start, end)} are the same with another page number and "
+                "per_page, as if the service ignored the parameters, or a cache did.",
+                remedy="Look for a caching proxy, or report it to the service.",
+            )
     return page.signals.total if len(page) or page.signals.total is not None else 0
 
 
 def request_places(
     session: Session, days: Slice, events: int
-) -> Operation[tuple[bool, bool] | None]:
+) -> Operation[tuple[bool, bool | None] | None]:
     """Return whether an event is at place `events`, and whether one is behind it.
 
-    None means that the service does not tell: it refuses such pages, or ignores `per_page`.
+    None means that the service does not tell: it refuses such pages, or ignores `per_page`. A place
+    behind the last one may also be an error (404), which a limit to the depth of pages may be, too.
 
     Raises:
         NotCounted: when a request fails.
@@ -97,7 +104,8 @@ def request_places(
         if page.refusal is not None or len(page) > 1:
             return None
         pages.append(page)
-    return not events or len(pages[0]) == 1, len(pages[-1]) == 1
+    has_more = None if pages[-1].doubt else len(pages[-1]) == 1
+    return not events or len(pages[0]) == 1, has_more
 
 
 def request_place(session: Session, days: Slice, place: int) -> Operation[FetchedPage]:

@@ -131,7 +131,7 @@ class PageReader:
     ) -> Operation[FetchedPage]:
         """Return an empty page if the status means that there is none; else raise the error."""
         if not cursor.is_first_page and error.status in _NO_PAGE:
-            return FetchedPage(RawRows(), Signals())
+            return FetchedPage(RawRows(), Signals(), doubt=f"the answer was {error.status}")
         if not cursor.is_first_page and error.status in _REFUSED_PAGE:
             return FetchedPage(RawRows(), Signals(), refusal=error)
         if error.status != _NOT_FOUND:

@@ -40,7 +40,10 @@ MOST_STALE = 3
 """The number of pages in a row without a new event that ends a slice."""
 
 ROUND = 500
-"""A last page of a multiple of so many events is in doubt: services cut pages at round numbers."""
+"""A last page of a multiple of so many events is in doubt: services cut pages at round numbers.
+
+So is one that is as large as the first of several pages.
+"""
 
 _REMEMBERED_MARKS = 8
 
@@ -118,7 +121,9 @@ class SliceEnd:
         doubt: why it may be incomplete, in words; empty for no doubt.
         first: the id of the first event, or its text without one; the same of the `last` one.
         distinguish: whether these events have an id or a time.
-        last_day: the day of the last event, if it is known.
+        is_typed: whether each of them has one type, so that a summary counts as many.
+        days: the first and the last day of which events are known to have arrived.
+        full: why it may have been cut, in words; empty for no doubt.
         is_blind: whether pages with the same events could not be told from others.
         tail: where it can be read on.
         refusal: the error that ended its pages.
@@ -132,7 +137,9 @@ class SliceEnd:
     first: EventId | bytes
     last: EventId | bytes
     distinguish: bool
-    last_day: date | None
+    is_typed: bool
+    days: tuple[date, ...]
+    full: str
     is_blind: bool
     tail: Tail
     refusal: StatusError | None
@@ -292,17 +299,25 @@ class SliceHistory:
 
     def end(self, slice_: Slice) -> SliceEnd:
         """Return what the end of the pull needs to know of the slice."""
-        has_events, doubt = len(self._first) > 0, self._end.doubt
-        is_timed = time_of(self._first) is not None
+        has_events, is_timed = len(self._first) > 0, time_of(self._first) is not None
+        # Events that are as many as the service counts hide behind nothing.
+        doubt = "" if self.total else self._end.doubt
         if self.total is None:
             doubt = doubt or "its pages state no total"
         if has_events and not is_timed:
             doubt = doubt or "its events have no time under a known name"
-        if len(self._end) and len(self._end) % ROUND == 0:
-            doubt = doubt or f"its last page has {len(self._end):,} events"
-        last_day = slice_.start if slice_.start == slice_.end else _day_of(self._last)
-        if has_events and last_day != slice_.end:
-            doubt = doubt or f"its last event is not known to be of {slice_.end}"
+        days = sorted({slice_.start, slice_.end})
+        if len(days) > 1:
+            days = sorted(filter(None, map(_day_of, (self._first, self._last))))
+            # The first events of a resumed slice arrived in an earlier run.
+            days = [slice_.start, *days] if self._resumed and days else days
+        if has_events and (not days or (days[0], days[-1]) != (slice_.start, slice_.end)):
+            doubt = doubt or f"its events are not known to be of {slice_.start} and {slice_.end}"
+        size, cursor = len(self._end), self._tail.cursor
+        # An empty page behind a full one shows the end.
+        is_full = size > 0 and (
+            size % ROUND == 0 or (cursor.number > 1 and size >= cursor.first_size)
+        )
         ends = [
             (bytes(text), value)
             for rows in (self._first, self._last)
@@ -320,8 +335,10 @@ class SliceHistory:
             first=marks[0],
             last=marks[-1],
             distinguish=is_timed or are_ids,
-            last_day=last_day,
-            is_blind=not (self._all_have_ids and are_ids) and self._tail.cursor.number > 1,
+            is_typed=bool(self._first.names.sent("event_type", self._first.sample())),
+            days=tuple(days) if has_events else (),
+            full=f"its last page has {size:,} events" if is_full else "",
+            is_blind=not (self._all_have_ids and are_ids) and cursor.number > 1,
             tail=self._tail,
             refusal=self._end.refusal,
             has_shared_ids=self._handed.has_shared_ids,

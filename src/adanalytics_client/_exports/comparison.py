@@ -65,7 +65,8 @@ def _count(session: Session, order: ExportOrder, total: int) -> Operation[int | 
                 text = "The export has %d events, and the service counts %d by now."
                 _LOG.info(text, total, count)
                 return count
-        if count < total and (yield from request_places(session, days, total)) == (True, False):
+        has_last, has_more = (yield from request_places(session, days, total)) or (False, False)
+        if count < total and has_last and not has_more:
             text = "The service counts %d events in %s, but lists the %d of the export."
             _LOG.warning(text, count, days, total)
             return total
