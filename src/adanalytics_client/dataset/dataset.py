@@ -445,7 +445,7 @@ class Dataset:
 
     @property
     def schema(self) -> "pa.Schema":
-        """The Arrow columns of the events, each with a type that holds the values of all files.
+        """Return the Arrow columns of the events, of types that hold the values of all files.
 
         They are learned from the events, and only widen; files of earlier days keep the types that
         they were written with. A dataset without events has the documented columns. Each access
