@@ -263,7 +263,7 @@ class Dataset:
         Examples:
             >>> plan = Dataset("events").plan(client, "2026-01-15")
             >>> len(plan.hours), plan.events, plan.requests
-            (24, 290, 1)
+            (24, 290, 2)
         """
         _check_pull(via, repull)
         import_extra("pyarrow", extra="arrow")

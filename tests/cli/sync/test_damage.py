@@ -135,8 +135,8 @@ def test_a_file_of_somebody_is_for_somebody_to_delete(shop: Shop, dataset: Path)
 def test_a_whole_dataset_is_told_to_be_so(shop: Shop, dataset: Path) -> None:
     result = shop.run("verify", dataset, "-v")
     assert (result.exit_code, result.stdout) == (0, "")
-    assert "OK: 48 hours, 1,200 events, complete and matching the service, " in result.stderr
-    assert shop.asked() == {"dates": 1, "summary": 1}
+    assert "OK: 48 hours, 1,200 events; compared with the summary: requests, " in result.stderr
+    assert shop.asked() == {"dates": 1, "summary": 1, "events": 1}
 
 
 @pytest.mark.parametrize(

@@ -54,29 +54,34 @@ def test_a_dry_run_says_the_price_and_leaves_everything_alone(
 ) -> None:
     monkeypatch.setattr(dataset_fetch, "EVENTS_PER_PAGE", 500)
 
-    def dry(*words: str) -> dict[str, Any]:
+    def dry(*words: str, look: dict[str, int] = LOOK) -> dict[str, Any]:
         before = everything_in(folder)
         shop.asked()
         done = shop.sync("--to", folder, "--dry-run", *words)
-        assert (done.exit_code, shop.asked(), everything_in(folder)) == (0, LOOK, before)
+        assert (done.exit_code, shop.asked(), everything_in(folder)) == (0, look, before)
         told: dict[str, Any] = json.loads(done.stdout)
         return told
 
-    told = dry(FIRST, SECOND)
+    # As long as the dataset has none, one event shows whether events tell their hours.
+    first_look = {**LOOK, "events": 1}
+    told = dry(FIRST, SECOND, look=first_look)
     assert not folder.exists()
     assert told["asked"] == [{"start": FIRST, "end": SECOND, "hours": 48, "why": "missing"}]
-    assert (told["hours"], told["requests"], told["spent_requests"]) == (48, 3, 2)
+    assert (told["hours"], told["requests"], told["spent_requests"]) == (48, 3 + COUNT, 3)
     assert told["command"] == f"adanalytics sync {FIRST} {SECOND} --to {folder}"
     # Pages that a stopped sync kept cost nothing again.
     assert shop.sync("--to", folder, "--max-requests", "4").exit_code == 5
-    assert dry()["requests"] == 1
+    assert dry(look=first_look)["requests"] == 1 + COUNT
     shop.sync("--to", folder)
     assert (dry()["requests"], dry()["asked"]) == (0, [])
     again = dry("--repull", "1")
     assert [(run["start"], run["why"]) for run in again["asked"]] == [
         (SECOND, "pulled again on demand")
     ]
-    assert (dry("--repull", "1", "--via", "export")["exports"], again["requests"]) == (1, 2)
+    assert (dry("--repull", "1", "--via", "export")["exports"], again["requests"]) == (
+        1,
+        2 + COUNT,
+    )
 
 
 def test_the_result_as_json(shop: Shop, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -146,10 +146,7 @@ class Fetcher:
             if start is None or attempt:
                 start = spool.begin(self.now())
             try:
-                # The days are compared with a count when all their hours are there.
-                is_counted = Hour(spool.query.last, 23).is_over(start.at) and not attempt
-                check: Check = "none" if is_counted else "auto"
-                return Pulled(self._partition_pages(spool, start.at, check), spool)
+                return Pulled(self._partition_pages(spool, start.at), spool)
             except HourUnknown:
                 spool.clear()
                 raise
@@ -160,7 +157,7 @@ class Fetcher:
             f"The pages of {spool.query} did not fit together in {ATTEMPTS} attempts: {problem}"
         )
 
-    def _pages(self, spool: Spool, check: Check) -> Iterator[StoredPage]:
+    def _pages(self, spool: Spool) -> Iterator[StoredPage]:
         """Yield every page in order; a new page is kept before it is yielded."""
         token = None
         for page in spool.pages():
@@ -168,6 +165,22 @@ class Fetcher:
             if page.last:
                 return
             token = page.token
+        # A day that is over is compared with a count when all its hours are there.
+        is_over = Hour(spool.query.last, 23).is_over(self.now())
+        checks: tuple[Check, ...] = ("none", "auto") if is_over else ("auto",)
+        for check in checks:
+            try:
+                for page in self._new_pages(spool, token, check):
+                    token = page.token
+                    yield page
+            except (errors.InvalidRequest, errors.NotFound):
+                # Some services refuse a page behind a full last one, which only a count can tell.
+                if token is None or check == checks[-1]:
+                    raise
+            else:
+                return
+
+    def _new_pages(self, spool: Spool, token: str | None, check: Check) -> Iterator[StoredPage]:
         query = spool.query
         events = self.client.events(
             query.first,
@@ -190,22 +203,19 @@ class Fetcher:
                     spool.put(page)
                     token = page.token
                     yield page
-            except (errors.ProtocolError, errors.InvalidRequest, errors.NotFound) as error:
+            except errors.ProtocolError as error:
                 if token is None:
                     raise
-                # The first page was good, so a fault of a later one may be temporary. Some services
-                # refuse the page behind the last, which only a count can tell from a fault.
+                # The first page was good, so a fault of a later one may be temporary.
                 raise _Drift(error.message) from error
 
-    def _partition_pages(
-        self, spool: Spool, asked_at: datetime, check: Check
-    ) -> list[FinishedHour]:
+    def _partition_pages(self, spool: Spool, asked_at: datetime) -> list[FinishedHour]:
         query, total, identity = spool.query, None, self.identity
         tables = EventTables(identity.names, self.types, with_texts=identity.form == "jsonl")
 
         def events() -> Iterator[Table]:
             nonlocal total
-            for page in self._pages(spool, check):
+            for page in self._pages(spool):
                 total = page.total
                 with self._reading:
                     table = tables.from_jsonl(page.jsonl)

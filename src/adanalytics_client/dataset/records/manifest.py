@@ -259,7 +259,8 @@ class Manifest:
                     record = unseal(content, DayRecord)
             except Damaged as error:
                 self.damaged[day] = str(error)
-            self._days[day] = replace(record, hours=dict(sorted(record.hours.items())))
+            # By the name of the file, whatever it says itself.
+            self._days[day] = replace(record, day=day, hours=dict(sorted(record.hours.items())))
         return self._days[day]
 
     def record(self, hour: Hour) -> HourRecord | None:
