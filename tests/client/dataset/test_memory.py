@@ -11,8 +11,8 @@ import pytest
 from adanalytics_client import Client
 from adanalytics_client.dataset import Dataset, Hour, verify
 from adanalytics_client.dataset.hours import files, ids, sort
+from adanalytics_client.dataset.hours.events import EventTables
 from adanalytics_client.dataset.records.layout import PartFormat
-from adanalytics_client.tables import jsonl_batch
 from adanalytics_server.local import LocalServer, Sample
 
 HOUR = Hour(date(2026, 1, 15), 13)
@@ -20,7 +20,7 @@ SOME, MANY = 3, 10
 """Tables of 1,000 events; the larger hour may take a tenth more memory."""
 
 
-def events(count: int, *, repeated: int = 0) -> Iterator[pa.Table]:
+def events(tables: EventTables, count: int, *, repeated: int = 0) -> Iterator[pa.Table]:
     """Yield tables of 1,000 events, the first `repeated` of each with the same ids."""
     for table in range(count):
         lines = "".join(
@@ -28,7 +28,7 @@ def events(count: int, *, repeated: int = 0) -> Iterator[pa.Table]:
             f'"event_hour":13,"event_type":"click","is_filtered":false,"key_values":{{}}}}\n'
             for row in range(1_000)
         )
-        yield pa.Table.from_batches([jsonl_batch(lines.encode())])
+        yield tables.from_jsonl(lines.encode())
 
 
 def peak_of(write: Callable[[int], None], count: int) -> int:
@@ -57,10 +57,11 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("form", ["parquet", "jsonl"])
 def test_writing_an_hour_takes_the_memory_of_some_events(tmp_path: Path, form: PartFormat) -> None:
     def write(count: int) -> None:
-        held = sort.HourPartition(tmp_path, HOUR)
-        for table in events(count):
+        tables = EventTables()
+        held = sort.HourPartition(tmp_path, only=HOUR)
+        for table in events(tables, count):
             held.add(table)
-        written = files.write_hour(HOUR, held.take(HOUR), tmp_path, form, HOUR.start)
+        written = files.write_hour(HOUR, held.take(HOUR), tmp_path, form, HOUR.start, tables)
         assert (written.record.rows, written.repeated) == (count * 1_000, 0)
 
     write(1)
@@ -68,7 +69,9 @@ def test_writing_an_hour_takes_the_memory_of_some_events(tmp_path: Path, form: P
 
 
 def test_repeated_ids_are_counted_in_groups(tmp_path: Path) -> None:
-    written = files.write_hour(HOUR, events(8, repeated=5), tmp_path, "parquet", HOUR.start)
+    tables = EventTables()
+    repeated = events(tables, 8, repeated=5)
+    written = files.write_hour(HOUR, repeated, tmp_path, "parquet", HOUR.start, tables)
     assert (written.record.rows, written.repeated) == (8_000, 7 * 5)
 
 
@@ -79,8 +82,10 @@ def test_a_deep_look_compares_few_events_at_a_time(
     compared: list[int] = []
     original = verify.Verification._sorted
 
-    def watched(self: verify.Verification, side: Iterator[pa.Table]) -> pa.Table:
-        table = original(self, side)
+    def watched(
+        self: verify.Verification, side: Iterator[pa.Table], tables: EventTables
+    ) -> pa.Table:
+        table = original(self, side, tables)
         compared.append(table.num_rows)
         return table
 

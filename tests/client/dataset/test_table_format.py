@@ -18,6 +18,7 @@ from tests.test_docs import TABLE_PAGE, code_of
 from adanalytics_client import AdAnalyticsError, Client, ConfigurationError, DatasetError
 from adanalytics_client.dataset import Dataset, tables
 from adanalytics_client.dataset.records.manifest import Identity, Manifest
+from adanalytics_client.dataset.schema import Schema
 from adanalytics_client.dataset.storage.local import open_store
 from adanalytics_client.tables import event_schema
 from adanalytics_server.local import LocalServer
@@ -299,9 +300,9 @@ def test_a_day_that_is_saved_twice_is_listed_once(
     identity, manifest = Identity.read(store), Manifest(store)
     assert identity is not None
     table = tables.FileTable(store, identity)
-    table.publish(manifest)
+    table.publish(manifest, Schema.read(store))
     versions = reader.versions()
-    table.publish(manifest, manifest.days())
+    table.publish(manifest, Schema.read(store), manifest.days())
     assert reader.versions() == versions
     assert reader.rows() == rows_of(place)
 
@@ -371,7 +372,7 @@ def test_a_table_is_of_a_new_dataset_of_parquet_files(
     client: Client, kind: TableFormat, tmp_path: Path
 ) -> None:
     with pytest.raises(ConfigurationError, match="lists parquet files"):
-        Dataset(tmp_path, format="csv", table=kind)
+        Dataset(tmp_path, format="jsonl", table=kind)
     with pytest.raises(ConfigurationError, match="table='hive'"):
         Dataset(tmp_path, table="hive")  # type: ignore[arg-type]
     Dataset(tmp_path / "plain").sync(client, "2026-01-15")
