@@ -29,7 +29,7 @@ import pyarrow.parquet as pq
 from pyarrow import csv
 
 from adanalytics_client import Client
-from adanalytics_client.dataset.hours.events import to_cells
+from adanalytics_client._outputs.arrow.conversion import as_text
 from proof.measuring import Cost, run
 from proof.service import DAY, PARTNER, PROGRAM, Service, generated, serving
 
@@ -176,7 +176,8 @@ def one_hour(folder: Path, events: pa.Table, row: dict[str, Any]) -> None:
     copies = 3
     large = in_one_hour(events, copies)
     pq.write_table(large, folder / f"{DAY}.parquet", compression="zstd")
-    csv.write_csv(to_cells(large), folder / f"{DAY}.csv")
+    cells = [as_text(column.combine_chunks()) for column in large.columns]
+    csv.write_csv(pa.table(cells, large.column_names), folder / f"{DAY}.csv")
     rows = len(large)
     del large
     whole = {name: row[name] * copies for name in COUNTS}

@@ -78,10 +78,7 @@ def test_a_dry_run_says_the_price_and_leaves_everything_alone(
     assert [(run["start"], run["why"]) for run in again["asked"]] == [
         (SECOND, "pulled again on demand")
     ]
-    assert (dry("--repull", "1", "--via", "export")["exports"], again["requests"]) == (
-        1,
-        2 + COUNT,
-    )
+    assert (dry("--repull", "1", "--via", "export")["exports"], again["requests"]) == (1, 2 + COUNT)
 
 
 def test_the_result_as_json(shop: Shop, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

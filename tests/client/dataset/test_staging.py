@@ -9,7 +9,7 @@ from unittest.mock import DEFAULT, MagicMock
 import pytest
 from msgspec.structs import replace
 
-from adanalytics_client.dataset.changes import changes_of
+from adanalytics_client.dataset.changes import DayChange, changes_of
 from adanalytics_client.dataset.hours.totals import Totals
 from adanalytics_client.dataset.planning import Query
 from adanalytics_client.dataset.pull.fetch import Pulled
@@ -209,13 +209,15 @@ def test_a_restated_day_keeps_its_former_totals(bench: Bench) -> None:
 
 def test_an_empty_hour_that_gets_events_waits_for_its_day(tmp_path: Path) -> None:
     bench = Bench(tmp_path)
+    restated: list[DayChange] = []
     for clicks in (2, 4):
         staging = Staging(bench.contents, says(2 * clicks), {})
         staging.expect(HOURS)
         staging.add(bench.pulled(0, *HOURS[clicks:], *HOURS[: clicks - 2]))
         staging.add(bench.pulled(clicks, *HOURS[clicks - 2 : clicks]))
         staging.take_counts({})
-    (change,) = staging.restated
+        restated = staging.restated
+    (change,) = restated
     assert (change.before["events"], change.after["events"]) == (4, 8)
 
 

@@ -11,7 +11,7 @@ import pytest
 from adanalytics_client._json.fields import FieldNames
 from adanalytics_client.dataset.hours import sums
 from adanalytics_client.dataset.hours.sums import totals_of
-from adanalytics_client.dataset.hours.totals import OTHER, Totals
+from adanalytics_client.dataset.hours.totals import OTHER, Figure, Totals
 from adanalytics_client.tables import event_schema
 
 TWO_LESS_A_BIT = Decimal("1." + "9" * 37 + "8")
@@ -47,7 +47,7 @@ def test_counters_are_added_up_without_any_documented_field() -> None:
         {"ymdh": "2026-01-15T13:00:00", "clicks": 1, "cpm": Decimal("0.0000944916")},
         {"ymdh": "2026-01-15T13:00:00", "clicks": 0, "cpm": Decimal("0.0000000001")},
     )
-    sums = {"clicks": 1, "cpm": Decimal("0.0000944917")}
+    sums: dict[str, Figure | None] = {"clicks": 1, "cpm": Decimal("0.0000944917")}
     assert totals_of(table) == Totals(2, {}, sums, 2)
 
 

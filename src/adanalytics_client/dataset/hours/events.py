@@ -246,10 +246,6 @@ def to_jsonl(table: Table, names: FieldNames) -> Iterator[bytes]:
         yield utf8(json_text(dict(zip(columns, values, strict=True)))) + b"\n"
 
 
-def _has_nulls(table: Table, *names: str) -> bool:
-    return any(table[name].null_count for name in names)
-
-
 def _amounts_as_text(column: "pa.ChunkedArray") -> "pa.ChunkedArray":
     """Write amounts in plain notation, where Arrow would write 1E-9; each distinct one once."""
     chunks = []
