@@ -71,8 +71,8 @@ def test_kept_pages_cost_nothing_again(
 ) -> None:
     monkeypatch.setattr(fetch, "EVENTS_PER_PAGE", 100)
     assert bench.still_to_come() == (3, 290)
-    server.faults.add("422 always on events after 2")
-    with pytest.raises(Exception, match="422"):
+    server.faults.add("401 always on events after 2")
+    with pytest.raises(Exception, match="401"):
         bench.pulled(WHOLE)
     server.faults.clear()
     assert bench.still_to_come() == (1, 90)
