@@ -48,6 +48,12 @@ def serve(stand_in: StandIn, say: type[Say], signs: Signs, sizes: tuple[int, ...
         lambda _, last: {"more": True, "cursors": {"next": "abc"}} if not last else {},
         lambda _, last: {"links": [] if last else [{"rel": "next", "href": "?page=2"}]},
         lambda _, last: {"IsTruncated": not last},
+        lambda _, last: {"next_page_available": not last},
+        lambda _, last: {"canLoadMore": "no" if last else "yes"},
+        lambda _, last: {"endOfRecords": last},
+        lambda _, last: {"exhausted": last},
+        lambda *_: {"nbPages": 3},
+        lambda *_: {"result_info": {"total_pages": 3}},
         lambda _, last: {"done": last, **({} if last else {"nextRecordsUrl": "/q"})},
     ],
 )
@@ -227,6 +233,18 @@ def test_the_length_of_a_page_ends_a_slice_without_metadata(
     serve_hours(stand_in, say, {3: sizes})
     assert len(variant.rows(DAY, hour=3, per_page=per_page)) == sum(sizes)
     assert len(stand_in.asked) == requests
+
+
+@pytest.mark.parametrize("beside", [{"X-Total-Count": "3"}, {"Content-Range": "rows 0-1/3"}])
+def test_of_two_totals_the_larger_one_counts(
+    variant: Variant, stand_in: StandIn, say: type[Say], beside: dict[str, str]
+) -> None:
+    def script(asked: Asked) -> Say:
+        rows = [{"event_id": each} for each in ("ab", "c", "")[int(asked.query["page"]) - 1]]
+        return say({"events": rows, "total": 2}, headers=beside)
+
+    stand_in.script = script
+    assert len(variant.rows(DAY, hour=3)) == 3
 
 
 @pytest.mark.parametrize("concurrency", [1, 8])

@@ -21,6 +21,9 @@ SIGNS: list[tuple[dict[str, Any], str]] = [
     ({"errors": {"hour": ["is busy"]}}, 'hour":["is busy'),
     ({"error": True}, "true"),
     ({"Error": {"code": 17, "detail": "db"}}, '"detail":"db"'),
+    ({"error": {"code": 7}}, '"code":7'),
+    ({"errorMessage": "half"}, "half"),
+    ({"failures": [{"shard": 1}]}, '"shard":1'),
 ]
 EMPTY: list[Any] = [None, "", [], {}, False, 0, 17, {"code": 0, "message": ""}]
 COUNTS: list[Any] = [0, 3, [], [None], {}]
@@ -29,6 +32,16 @@ NO_SIGNS: list[dict[str, Any]] = [
     *({"errors": each} for each in COUNTS),
     {"error_code": 303, "warnings": ["slow"]},
     {"success": True, "ok": "true", "status": "ok", "message": "suspended", "truncated": False},
+    {
+        "timeout": 1,
+        "timed_out": "no",
+        "allow_partial_results": True,
+        "results": 0,
+        "result": "none",
+    },
+    {"status": 200, "code": "200", "state": "no errors", "jobComplete": True},
+    {"_shards": {"total": 5, "successful": 5, "skipped": 1, "failed": 0}, "max_rows": 1},
+    {"query": {"status": "failed", "error": "303"}, "campaign": {"status": "cancelled"}},
 ]
 
 
@@ -92,6 +105,39 @@ SHORTFALLS: list[tuple[dict[str, Any], str]] = [
     ({"partial": True}, "partial: true"),
     ({"complete": False}, "complete: false"),
     ({"_shards": {"total": 5, "successful": 3, "failed": 2}}, "_shards.failed: 2"),
+    ({"_shards": {"total": 5, "successful": 3}}, "_shards.failed: 2"),
+    *(
+        (sign, f"{name}: ")
+        for sign in (
+            {"ok": "no"},
+            {"is_success": False},
+            {"jobComplete": False},
+            {"completed": False},
+            {"status": "partial_success"},
+            {"status": "timed out"},
+            {"outcome": "aborted"},
+            {"job_state": "CANCELLED"},
+            {"status": "degraded"},
+            {"result": "completed with errors"},
+            {"partialSuccess": True},
+            {"truncated": "yes"},
+            {"results_truncated": True},
+            {"timeout": True},
+            {"limit_reached": True},
+            {"maxRowsExceeded": True},
+            {"has_errors": True},
+            {"failed_shards": 1},
+            {"status": "500"},
+            {"code": 206},
+            {"http_status": 503},
+        )
+        for name in sign
+    ),
+    ({"meta": {"errors": ["half"]}}, "errors: half"),
+    ({"status": {"success": False}}, "success: false"),
+    ({"response": {"status": "partial"}}, 'status: "partial"'),
+    ({"query": {"truncated": True}}, "truncated: true"),
+    ({"stats": {"timed_out": True}}, "timed_out: true"),
 ]
 
 
@@ -114,7 +160,15 @@ def test_data_that_are_stated_not_to_be_all_are_refused(
 
 
 @pytest.mark.parametrize(
-    "headers", [{"X-Truncated": "true"}, {"X-Incomplete-Results": "1"}, {"X-Success": "false"}]
+    "headers",
+    [
+        {"X-Truncated": "true"},
+        {"X-Incomplete-Results": "1"},
+        {"X-Success": "false"},
+        {"Truncated": "yes"},
+        {"X-Result-Status": "partial"},
+        {"X-Error": "shard down"},
+    ],
 )
 def test_a_header_may_state_it(
     variant: Variant, stand_in: StandIn, say: type[Say], headers: dict[str, str]

@@ -1,5 +1,6 @@
 """Find the list of records in a response of undocumented shape."""
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -234,32 +235,42 @@ def _inner(content: dict[str, Json], names: Sequence[str] | None) -> Iterator[di
             yield value
 
 
-_ERRORS = frozenset({"error", "errors"})
+# OAuth 2.0 (error_description), AWS Lambda (errorMessage), Elasticsearch (failures).
+_ERRORS = re.compile(
+    r"(?:error|exception|failure)s?(?:message|msg|text|reason|description|details?)?"
+)
 _MOST_ERRORS = 5
 
 
 def stated_error(objects: Iterable[dict[str, Json]]) -> str:
-    """Read the service's statement under `error` or `errors` beside its data; empty for none.
+    """Read the service's statement of an error beside its data; empty for none.
 
-    A number there may be a count of events of that type.
+    A number there may be a count of events of that type, but not the code of an object.
 
     Args:
         objects: those around the data, from the outermost in.
     """
     members = (member for each in objects for member in each.items())
-    stated = (_words(value) for name, value in members if fold(name) in _ERRORS)
+    stated = (_words(value) for name, value in members if _ERRORS.fullmatch(fold(name)))
     return next(filter(None, stated), "")
+
+
+def _entry_words(value: Json) -> str:
+    """Read an entry of a list, where an object is an error whatever it has."""
+    return _words(value) or (json_text(value) if isinstance(value, dict) and value else "")
 
 
 def _words(value: Json) -> str:
     if isinstance(value, RawRows):
         value = [*value.first(_MOST_ERRORS).rows()]
     if isinstance(value, list):
-        return "; ".join(filter(None, map(_words, value)))
+        return "; ".join(filter(None, map(_entry_words, value)))
     if isinstance(value, dict):
         if isinstance(message := value.get("message"), str) and message:
             return message
-        return json_text(value) if any(map(_words, value.values())) else ""
+        # The code of google.rpc.Status is 0 for none.
+        has_code = value.get("code") not in (None, "", 0, 200, "0", "200")
+        return json_text(value) if has_code or any(map(_words, value.values())) else ""
     if isinstance(value, str):
         return value
     return "true" if value is True else ""

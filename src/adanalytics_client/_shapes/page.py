@@ -5,7 +5,7 @@ libraries, and each stands beside its source. Names are folded: `hasMore` is `ha
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import TypeVar
@@ -14,23 +14,26 @@ from adanalytics_client._base.spelling import fold
 from adanalytics_client._json.encoding import json_text
 from adanalytics_client._json.exact import Json
 from adanalytics_client._json.raw import RawRows
-from adanalytics_client._json.rows import Found
+from adanalytics_client._json.rows import Found, stated_error
 
 T = TypeVar("T")
 
-_OBJECTS = frozenset(
+# Cloudflare (result_info), Slack (response_metadata); the others are the usual ones.
+_PAGING = frozenset(
     {"pagination", "paging", "pageinfo", "page", "meta", "metadata", "links", "cursors"}
-    # Slack, "Pagination"; Elasticsearch, "Search API".
-    | {"responsemetadata", "shards"}
+    | {"resultinfo", "responsemetadata"}
 )
-_MORE = frozenset(
+# Where a response may say something of itself: also in Elasticsearch's `_shards`.
+_ABOUT = _PAGING | {"shards", "status", "response", "query", "info", "stats"}
+_MORE = re.compile(
     # Stripe; GraphQL Relay; Laravel; Amazon S3 (IsTruncated); Google Ads; HubSpot.
-    {"hasmore", "hasnext", "hasnextpage", "hasmorepages", "more", "istruncated"}
-    | {"hasmoreitems", "hasmoreresults", "moreresults", "moreavailable", "moredata"}
+    r"(?:(?:has|is|can|load|show)+(?:more|next)|more)"
+    r"(?:pages?|items|results|data|rows|records|events)?(?:available)?"
+    r"|next(?:page)?available|istruncated"
 )
-_LAST = frozenset(
-    # Spring Data; Salesforce (done); the Jira API (isLast).
-    {"last", "islast", "lastpage", "islastpage", "done", "finished"}
+_LAST = re.compile(
+    # Spring Data; Salesforce (done); the Jira API (isLast); GBIF (endOfRecords).
+    r"(?:is)?last(?:page)?|done|finished|endof\w+|eof|exhausted"
 )
 # Django REST framework (next), JSON:API (links.next), OData (@odata.nextLink), Google
 # (nextPageToken), AWS (NextToken, NextMarker), Salesforce (nextRecordsUrl), GitLab (X-Next-Page).
@@ -43,35 +46,47 @@ _NEXT = re.compile(
 )
 _PAGE = frozenset({"page", "currentpage", "pagenumber"})
 _PER_PAGE = frozenset({"perpage", "pagesize", "limit"})
-_PAGES = frozenset({"totalpages", "pages", "numpages", "pagecount", "lastpage"})
+# Strapi (pageCount); Algolia (nbPages); Laravel (last_page).
+_PAGES = re.compile(r"(?:total|num|nb|max|numberof|last)pages?|pages|pages?(?:count|total)")
 _COUNTED = ("count", "events", "items", "records", "results", "rows", "entries", "elements")
 _TOTAL = frozenset(
     {"total", *(f"total{noun}" for noun in _COUNTED)}
-    # Elasticsearch (hits.total), Solr (numFound), Salesforce (totalSize), DataTables.
-    | {"totalhits", "numfound", "totalsize", "recordstotal"}
+    # Elasticsearch (hits.total), Solr (numFound), Salesforce (totalSize), DataTables, Algolia.
+    | {"totalhits", "numfound", "totalsize", "recordstotal", "nbhits"}
 )
-_FLAGS = {"true": True, "false": False, "1": True, "0": False}
-_HEADER = re.compile(r"x-(?:pagination-)?(.+)", re.ASCII)
+_FLAGS = dict.fromkeys(("true", "1", "yes", "y"), True) | dict.fromkeys(
+    ("false", "0", "no", "n"), False
+)
+_HEADER = re.compile(r"(?:x-)?(?:pagination-)?(.+)", re.ASCII)
 # RFC 8288, section 3; a relation type may be one of several in quotes.
 _LINK = re.compile(r';\s*rel\s*=\s*(?:"[^"]*\bnext\b[^"]*"|next\b)', re.IGNORECASE)
 # RFC 9110, section 14.4, with another unit than bytes, as PostgREST and React Admin use it.
 _RANGE = re.compile(r"(?!bytes)(?:[\w-]+ )?(?:\d+-\d+|\*)/(\d+)", re.ASCII)
 _MOST_LINKS = 20
 
-_TRUE_IF_WHOLE = frozenset({"success", "ok", "complete", "iscomplete"})
-_TRUE_IF_SHORT = frozenset(
-    # Elasticsearch (timed_out, terminated_early), GitHub's search (incomplete_results).
-    {"truncated", "timedout", "terminatedearly", "incompleteresults", "incomplete", "isincomplete"}
-    | {"partial", "ispartial", "partialresults"}
+# Names and states are sentences of a few words, so the words decide, in whatever name they are:
+# Elasticsearch (timed_out, terminated_early), GitHub's search (incomplete_results), BigQuery
+# (jobComplete), Google Ads (partial_failure), OpenTelemetry (partialSuccess), JSend (fail, error).
+_SHORT = r"partial|truncat|incomplet|timed?out|terminatedearly|degraded"
+_WHOLE_NAME = re.compile(
+    r"(?:is|was|job|data|results?|query)*(?:success(?:ful)?|succeeded|ok|completed?)"
 )
-_STATUS = frozenset({"status", "state", "result"})
-# JSend (fail, error); the others are the words of export states for work that failed or goes on.
-_SHORT_WORDS = frozenset(
-    {"error", "fail", "failed", "failure", "partial", "incomplete", "timeout", "truncated"}
-    | {"pending", "queued", "processing", "running", "inprogress"}
+# A request may allow what did not happen, and `is_truncated` says that another page follows.
+_SHORT_NAME = re.compile(
+    rf"(?!istruncated|allow|accept|ignore|include|no|support)\w*(?:{_SHORT}|has(?:error|failure)s"
+    r"|(?:limit|max)\w*(?:reached|exceeded|hit))\w*"
 )
+_STATUS = re.compile(
+    r"(?:job|query|results?|search|request|response|data)*(?:status|state)|result|outcome"
+)
+# The words of states of exports for work that failed or goes on are among them.
+_SHORT_WORD = re.compile(
+    rf"(?!no(?!t)|without)\w{{0,20}}(?:{_SHORT}|abort|cancel|error|fail"
+    r"|pending|queued|processing|running|inprogress)\w{0,20}"
+)
+_HTTP_STATUS = re.compile(r"(?:http)?status(?:code)?|code")
+_PARTIAL_CONTENT = 206
 _WARNINGS = frozenset({"warning", "warnings"})
-_HTTP_STATUS = frozenset({"status", "statuscode", "code"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +117,7 @@ class Signals:
 
 def signals(found: Found, headers: Mapping[str, str]) -> Signals:
     """Read the page metadata of the objects around the events, then of the headers."""
-    members = [*_stated_members(found.around), *_header_members(headers)]
+    members = [*_stated_members(found.around, _PAGING), *_header_members(headers)]
     links = [(key, _leads_on(value)) for name, key, value in members if _NEXT.fullmatch(name)]
     flags = [
         (more, f"{key}: {json_text(value)}")
@@ -124,12 +139,13 @@ def signals(found: Found, headers: Mapping[str, str]) -> Signals:
         counts = [value for name, _, value in members if name == "count"]
         totals += [_at_least(len(found) + 1, value) for value in counts]
     return Signals(
-        total=_first(totals),
+        # Of two totals the larger one, because a pull that is short of it is not whole.
+        total=max((total for total in totals if total is not None), default=None),
         # A `page_count` of the events on this page counts those.
         pages=_first(
             _at_least(1, value)
             for name, _, value in members
-            if name in _PAGES and (name, value) != ("pagecount", len(found))
+            if _PAGES.fullmatch(name) and (name, value) != ("pagecount", len(found))
         ),
         page=_first(_at_least(0, value) for name, _, value in members if name in _PAGE),
         per_page=_first(_at_least(1, value) for name, _, value in members if name in _PER_PAGE),
@@ -139,51 +155,67 @@ def signals(found: Found, headers: Mapping[str, str]) -> Signals:
 
 
 def stated_shortfall(around: Iterable[dict[str, Json]], headers: Mapping[str, str]) -> str:
-    """Name the flag or status by which a response says that it is not the whole; empty for none."""
-    for name, key, value in (*_stated_members(around), *_header_members(headers)):
-        flag = _flag(value)
-        word = fold(value) if isinstance(value, str) else ""
-        if (
-            (name in _TRUE_IF_WHOLE and flag is False)
-            or (name in _TRUE_IF_SHORT and flag is True)
-            or (name in _STATUS and word in _SHORT_WORDS)
-            or (name in _HTTP_STATUS and type(value) is int and 400 <= value < 600)
-            # Elasticsearch: `_shards.failed`.
-            or (name == "shardsfailed" and value)
-        ):
+    """Name the sign by which a response says that it is not the whole; empty for none."""
+    for name, key, value in (*_stated_members(around, _ABOUT), *_header_members(headers)):
+        if _is_short(name, value):
             return f"{key}: {json_text(value)}"
+        if error := stated_error([{name: value}]):
+            return f"{key}: {error}"
     return ""
+
+
+def _is_short(name: str, value: Json) -> bool:
+    # A number may be the seconds of a timeout.
+    flag = _flag(value) if isinstance(value, bool) or "timeout" not in name else None
+    if isinstance(value, str) and _STATUS.fullmatch(name) and _SHORT_WORD.fullmatch(fold(value)):
+        return True
+    if _HTTP_STATUS.fullmatch(name) and (status := _at_least(0, value)) is not None:
+        return status == _PARTIAL_CONTENT or 400 <= status < 600
+    if name.endswith("shards"):
+        return name in {"failedshards", "unavailableshards"} and bool(_at_least(1, value))
+    if flag is None:
+        return False
+    return bool((_SHORT_NAME if flag else _WHOLE_NAME).fullmatch(name))
 
 
 def stated_warnings(around: Iterable[dict[str, Json]], headers: Mapping[str, str]) -> list[str]:
     """List the warnings beside the data: the members `warning` and `warnings`, and the header."""
-    stated = [value for name, _, value in _stated_members(around) if name in _WARNINGS and value]
+    stated = [
+        value for name, _, value in _stated_members(around, _ABOUT) if name in _WARNINGS and value
+    ]
     texts = [value if isinstance(value, str) else json_text(value) for value in stated]
     return [*texts, *filter(None, [headers.get("warning")])]
 
 
-def _stated_members(around: Iterable[dict[str, Json]]) -> Iterator[tuple[str, str, Json]]:
-    return (member for content in around for member in _members(content))
+def _stated_members(
+    around: Iterable[dict[str, Json]], places: Collection[str]
+) -> Iterator[tuple[str, str, Json]]:
+    return (member for content in around for member in _members(content, places))
 
 
-def _members(content: dict[str, Json]) -> Iterator[tuple[str, str, Json]]:
-    """List the members of an object and of its paging objects, each with its folded name."""
+def _members(content: dict[str, Json], places: Collection[str]) -> Iterator[tuple[str, str, Json]]:
+    """List the members of an object and of those in `places`, each with its folded name."""
     for key, value in content.items():
         name = fold(key)
         yield name, key, value
-        if name in _OBJECTS and isinstance(value, dict):
-            yield from _members(value)
-            if name == "shards" and "failed" in value:
-                yield "shardsfailed", f"{key}.failed", value["failed"]
+        if name not in places or not isinstance(value, dict):
+            continue
+        # The rest of a `query` may be the request.
+        is_query = name == "query"
+        inner = {k: v for k, v in value.items() if isinstance(v, bool)} if is_query else value
+        yield from _members(inner, places)
+        if name == "shards":
+            total, good = (_at_least(0, value.get(each)) for each in ("total", "successful"))
+            yield "failedshards", f"{key}.failed", value.get("failed") or (total or 0) - (good or 0)
 
 
 def _header_members(headers: Mapping[str, str]) -> Iterator[tuple[str, str, Json]]:
     """List headers such as `X-Total-Count`, `X-Pagination-Total-Pages`, `Link`."""
     for header, value in headers.items():
-        if (named := _HEADER.fullmatch(header)) is not None:
-            yield fold(named[1]), header, value
-        elif header == "link":
+        if header == "link":
             yield header, "Link", value
+        elif (named := _HEADER.fullmatch(header)) is not None:
+            yield fold(named[1]), header, value
 
 
 def _leads_on(value: Json) -> bool:
@@ -213,13 +245,12 @@ def _flag(value: Json) -> bool | None:
 
 def _more(name: str, value: Json) -> bool | None:
     """Return whether a flag says that another page follows; None for anything but a flag."""
-    if name not in _MORE | _LAST:
-        return None
-    flag = _flag(value)
-    if name in _MORE or flag is None:
-        return flag
+    flag, says_more = _flag(value), _MORE.fullmatch(name)
+    if flag is None or says_more:
+        return flag if says_more else None
     # A number under `last_page` is the number of pages.
-    return None if name in _PAGES and _at_least(0, value) is not None else not flag
+    is_number = _PAGES.fullmatch(name) and _at_least(0, value) is not None
+    return None if is_number or not _LAST.fullmatch(name) else not flag
 
 
 def _total(value: Json) -> int | None:
