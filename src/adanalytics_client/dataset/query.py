@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 import pyarrow as pa
 
 from adanalytics_client._base.validation import import_extra
+from adanalytics_client._json.encoding import json_text
 from adanalytics_client._json.fields import EVENT_KINDS, Kind
 from adanalytics_client._json.types import (
     DEFAULTS,
@@ -176,18 +177,20 @@ class CommittedFiles:
         if self.identity.form == "parquet":
             return f"read_parquet({_texts(paths)}, {_FILES_ONLY}) AS t({places}, filename)"
         kind_of = self.identity.names.kind
+        read_as = {
+            # As text, a number is rounded to that of a float.
+            name: _read_as(name, type_ if _is_fraction(type_) else columns[name], kind_of(name))
+            for name, type_ in own.items()
+        }
         if len({name.lower() for name in own}) == len(own):
-            types = ", ".join(
-                f"{_text(name)}: {_text(_read_as(name, columns[name], kind_of(name)))}"
-                for name in own
-            )
+            types = ", ".join(f"{_text(name)}: {_text(type_)}" for name, type_ in read_as.items())
             reader = (
                 f"read_json({_texts(paths)}, columns = {{{types}}}, {_JSON_LINES}, {_FILES_ONLY})"
             )
             return f"{reader} AS t({places}, filename)"
         # DuckDB does not distinguish capital letters, so it finds only one of such names.
         values = ", ".join(
-            f"json ->> {_text(_pointer(name))} AS c{at}" for at, name in enumerate(own)
+            f"{_member(name, type_)} AS c{at}" for at, (name, type_) in enumerate(read_as.items())
         )
         lines = f"read_ndjson_objects({_texts(paths)}, {_FILES_ONLY})"
         return f"(SELECT {values}, filename FROM {lines})"  # noqa: S608  # all of it quoted here
@@ -265,12 +268,12 @@ def _cast(place: str, own: ColumnType, type_: ColumnType, form: PartFormat) -> s
     if form == "parquet" and type_.base == "number" and own.base == "epoch":
         factor = f"CAST(0.000001 AS DECIMAL(7, 6)) * {10 ** UNITS[own.epoch]}"
         return _plain(f"CAST(epoch_us({place}) AS DECIMAL(19, 0)) * {factor}", made)
+    if type_.base == "text" and _is_fraction(own):
+        return f"rtrim(rtrim(CAST({place} AS VARCHAR), '0'), '.')"
     if form == "parquet" and type_.base == "text":
         if own.base in {"time", "epoch"}:
             decimals = "gfn"[(own.decimals - 1) // 3]
             return f"strftime({place}, '%Y-%m-%dT%H:%M:%S.%{decimals}Z')"
-        if own.base == "number" and own.scale:
-            return f"rtrim(rtrim(CAST({place} AS VARCHAR), '0'), '.')"
         if own.base == "pairs":
             place = f"to_json({place})"
     return _plain(place, made)
@@ -314,6 +317,19 @@ def _names(fields: Iterable[str]) -> list[str]:
 def _numbered(name: str) -> Iterator[str]:
     yield name
     yield from (f"{name}_{number}" for number in count(1))
+
+
+def _is_fraction(type_: ColumnType) -> bool:
+    return type_.base == "number" and type_.scale > 0
+
+
+def _member(name: str, type_: str) -> str:
+    """Return an expression for a member of a line, whose name is case-sensitive."""
+    if not type_.startswith("DECIMAL"):
+        return f"json ->> {_text(_pointer(name))}"
+    # The arrow would round it.
+    structure = json_text({name: type_})
+    return f"json_transform(json, {_text(structure)})[{_text(name)}]"
 
 
 def _pointer(name: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pytest_httpserver import HTTPServer
@@ -20,17 +20,22 @@ class ServiceOfRows:
     Attributes:
         rows: the texts by day and hour.
         summary: the row of the summary by day, by day.
+        export: makes the file of an export from the texts of its events; None refuses exports.
         asked: the paths of the requests so far.
     """
 
     def __init__(self, server: HTTPServer) -> None:
         self.rows: dict[tuple[str, int], Sequence[str]] = {}
         self.summary: dict[str, Mapping[str, Any]] = {}
+        self.export: Callable[[Sequence[str]], bytes] | None = None
         self.asked: list[str] = []
         self.url = server.url_for("")
+        self._file = b""
         server.expect_request(f"{API}/events").respond_with_handler(self._events)
         server.expect_request(f"{API}/dates").respond_with_handler(self._dates)
         server.expect_request(f"{API}/summary").respond_with_handler(self._summary)
+        server.expect_request(f"{API}/bulk-export").respond_with_handler(self._order)
+        server.expect_request("/file").respond_with_handler(lambda _request: Response(self._file))
 
     def client(self, **profile: Any) -> Client:
         service = ServiceProfile(**profile)
@@ -39,17 +44,30 @@ class ServiceOfRows:
     def _events(self, request: Request) -> Response:
         self.asked.append("events")
         query = request.args
-        wanted = [
-            text
-            for (day, hour), texts in sorted(self.rows.items())
-            if query["start_date"] <= day <= query["end_date"]
-            and query.get("hour", str(hour)) == str(hour)
-            for text in texts
-        ]
+        wanted = self._of_days(query["start_date"], query["end_date"], query.get("hour"))
         page, size = int(query.get("page", 1)), int(query.get("per_page", 1000))
         meta = {"total": len(wanted), "page": page, "per_page": size}
         texts = ",".join(wanted[(page - 1) * size : page * size])
         return _json(f'{{"data":[{texts}],"meta":{json.dumps(meta)}}}')
+
+    def _order(self, request: Request) -> Response:
+        self.asked.append("export")
+        if self.export is None:
+            return Response("{}", 400, content_type="application/json")
+        days = request.json or {}
+        texts = self._of_days(days["start_date"], days["end_date"])
+        self._file = self.export(texts)
+        url, rows = f"{self.url.rstrip('/')}/file", len(texts)
+        body = {"status": "completed", "download_url": url, "row_count": rows}
+        return _json(json.dumps(body))
+
+    def _of_days(self, first: str, last: str, hour: str | None = None) -> list[str]:
+        return [
+            text
+            for (day, number), texts in sorted(self.rows.items())
+            if first <= day <= last and hour in {None, str(number)}
+            for text in texts
+        ]
 
     def _dates(self, _request: Request) -> Response:
         self.asked.append("dates")

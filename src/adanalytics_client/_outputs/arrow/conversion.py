@@ -184,7 +184,8 @@ def _of_texts(kind: Kind | None, column: pa.Array, *, cells: bool) -> ColumnType
     texts = pc.unique(column.cast(pa.string()))
     if kind is Kind.AMOUNT and all_match(texts, plain_pattern(AMOUNT) or ""):
         return AMOUNT.join(ColumnType("number", LEAST_SCALE, LEAST_SCALE))
-    return join_all(type_of(kind, text) for text in texts.to_pylist())
+    joined = join_all(type_of(kind, text) for text in texts.to_pylist())
+    return _of_cells(texts) if cells and joined == TEXT else joined
 
 
 def _of_cells(column: pa.Array) -> ColumnType:

@@ -1,0 +1,256 @@
+"""Datasets of services with fields of their own: every field, and the exact sum, by every way."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from tests.client.dataset.service_of_rows import ServiceOfRows
+from tests.vocabularies import VOCABULARIES, Vocabulary, as_csv, as_parquet
+
+from adanalytics_client.dataset import Dataset
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from pytest_httpserver import HTTPServer
+
+    from adanalytics_client.dataset import PartFormat
+
+FIRST, SECOND = "2026-01-15", "2026-01-16"
+EXPORTS = {"csv": as_csv, "parquet": as_parquet}
+
+
+@pytest.fixture
+def service(httpserver: HTTPServer) -> ServiceOfRows:
+    return ServiceOfRows(httpserver)
+
+
+@pytest.fixture(params=VOCABULARIES)
+def vocabulary(request: pytest.FixtureRequest, service: ServiceOfRows) -> Vocabulary:
+    vocabulary = VOCABULARIES[request.param]
+    service.rows = {**vocabulary.rows}
+    return vocabulary
+
+
+def types_of(place: Path) -> dict[str, str]:
+    """The types of the files of a dataset, which are all the same."""
+    (types,) = {
+        tuple((field.name, _name_of(field.type)) for field in pq.read_schema(path))
+        for path in place.glob("data/*/*/*.parquet")
+    }
+    return dict(types)
+
+
+def _name_of(type_: pa.DataType) -> str:
+    return "map<string, string>" if pa.types.is_map(type_) else str(type_)
+
+
+@pytest.mark.parametrize("form", ["parquet", "jsonl"])
+@pytest.mark.parametrize("way", ["pages", *EXPORTS])
+def test_a_dataset_has_every_field_and_the_exact_sum(
+    service: ServiceOfRows, vocabulary: Vocabulary, tmp_path: Path, form: PartFormat, way: str
+) -> None:
+    service.export = EXPORTS.get(way)
+    dataset = Dataset(tmp_path, format=form)
+    with service.client(**vocabulary.profile) as client:
+        via: Any = "pages" if way == "pages" else "export"
+        report = dataset.sync(client, FIRST, SECOND, via=via)
+        assert (report.failed, report.events) == ([], len(vocabulary.texts))
+        assert dataset.verify(client, until=SECOND).is_whole
+    if form == "parquet":
+        assert types_of(tmp_path) == vocabulary.types
+    events = dataset.query("SELECT * FROM events")
+    assert events.schema.names == [*vocabulary.types, "date", "hour"]
+    sql = f'SELECT count(*) AS n, sum("{vocabulary.amount}") AS s FROM events'
+    assert dataset.query(sql).to_pylist() == [{"n": len(vocabulary.texts), "s": vocabulary.sum}]
+    hours = dataset.query(
+        "SELECT CAST(date AS VARCHAR) d, hour FROM events GROUP BY ALL ORDER BY ALL"
+    )
+    assert [tuple(row.values()) for row in hours.to_pylist()] == [*vocabulary.rows]
+
+
+@pytest.mark.parametrize("form", ["parquet", "jsonl"])
+def test_pages_and_exports_are_the_same_rows(
+    service: ServiceOfRows, vocabulary: Vocabulary, tmp_path: Path, form: PartFormat
+) -> None:
+    tables = []
+    for way in ("pages", *EXPORTS):
+        service.export = EXPORTS.get(way)
+        dataset = Dataset(tmp_path / way, format=form)
+        with service.client(**vocabulary.profile) as client:
+            dataset.sync(client, via="pages" if way == "pages" else "export")
+        order = ", ".join(f'"{name}"' for name in [*vocabulary.types][:4])
+        tables.append(dataset.query(f"SELECT * FROM events ORDER BY {order}"))
+    first, *others = tables
+    assert first.num_rows == len(vocabulary.texts)
+    assert all(table.equals(first) for table in others)
+
+
+def sync_days(
+    service: ServiceOfRows, dataset: Dataset, *days: Sequence[str], way: str = "pages"
+) -> None:
+    """Sync days one by one, each with some events of one hour."""
+    for number, texts in enumerate(days, 15):
+        service.rows[f"2026-01-{number}", 3] = texts
+        service.export = EXPORTS.get(way)
+        via: Any = "pages" if way == "pages" else "export"
+        with service.client() as client:
+            report = dataset.sync(client, f"2026-01-{number}", via=via)
+            assert report.failed == []
+
+
+def days_of(name: str, *values: str) -> list[list[str]]:
+    return [
+        [f'{{"timestamp":"2026-01-{number}T03:00:00Z","{name}":{value}}}']
+        for number, value in enumerate(values, 15)
+    ]
+
+
+@pytest.mark.parametrize("form", ["parquet", "jsonl"])
+@pytest.mark.parametrize("way", ["pages", "csv"])
+@pytest.mark.parametrize(
+    ("name", "values", "type_", "expected"),
+    [
+        ("x", ("7", '"seven"'), "string", ["7", "seven"]),
+        ("x", ("7", "9223372036854775808"), "decimal128(38, 0)", [Decimal(7), Decimal(2**63)]),
+        ("x", ("7", "9" * 39), "string", ["7", "9" * 39]),
+        ("x", ("7", "0.25"), "decimal128(38, 9)", [Decimal(7), Decimal("0.25")]),
+        ("x", ("0.25", "0.30000000000000004"), "decimal128(38, 17)", None),
+        ("x", ("0.25", '"a"'), "string", ["0.25", "a"]),
+        ("x", ("0.12345678901234567891", '"a"'), "string", ["0.12345678901234567891", "a"]),
+        ("x", ("7", '"007"'), "string", ["7", "007"]),
+        ("x", ("true", '"yes"'), "string", ["true", "yes"]),
+        ("x", ("null", "5"), "int64", [None, 5]),
+        ("revenue", ('"1.5"', '"NaN"'), "string", ["1.5", "NaN"]),
+        ("revenue", ('"1.5"', '"0.0000944916"'), "decimal128(38, 10)", None),
+        ("is_filtered", ("0", "false"), "bool", [False, False]),
+        ("is_filtered", ("1", "2"), "int64", [1, 2]),
+        ("date", ('"soon"', '"late"'), "string", ["soon", "late"]),
+        ("hour", ("99", "-1"), "int64", [99, -1]),
+        ("_text", ('"a"', '"b"'), "string", ["a", "b"]),
+    ],
+)
+def test_a_column_widens_over_days(
+    service: ServiceOfRows,
+    tmp_path: Path,
+    form: PartFormat,
+    way: str,
+    name: str,
+    values: tuple[str, str],
+    type_: str,
+    expected: list[Any] | None,
+) -> None:
+    dataset = Dataset(tmp_path, format=form)
+    sync_days(service, dataset, *days_of(name, *values), way=way)
+    table = dataset.query(f'SELECT "{name}" AS x FROM events ORDER BY "timestamp"')
+    assert str(table.schema.field("x").type) == type_
+    texts = [json.loads(value, parse_float=Decimal) for value in values]
+    assert table["x"].to_pylist() == (expected or [*map(Decimal, texts)])
+    own = "_date" if name == "date" else "date"
+    sql = f'SELECT CAST("{own}" AS VARCHAR) AS d FROM events ORDER BY "timestamp"'
+    assert [row["d"] for row in dataset.query(sql).to_pylist()] == [FIRST, SECOND]
+
+
+@pytest.mark.parametrize("form", ["parquet", "jsonl"])
+def test_times_of_every_spelling_are_one_column(
+    service: ServiceOfRows, tmp_path: Path, form: PartFormat
+) -> None:
+    values = [
+        '"2026-01-15T03:00:00Z"',
+        '"2026-01-16 03:00:00"',
+        '"2026-01-17T03:00:00.123456789Z"',
+        "1768705200",
+        "1768791600000",
+        "1768878000.25",
+        '"2026-01-21T08:30:00+05:30"',
+    ]
+    dataset = Dataset(tmp_path, format=form)
+    days = [[f'{{"event_time":{value},"n":{number}}}'] for number, value in enumerate(values)]
+    sync_days(service, dataset, *days)
+    table = dataset.query("SELECT event_time FROM events ORDER BY n")
+    assert str(table.schema.field("event_time").type) == "timestamp[ns, tz=UTC]"
+    assert table["event_time"].cast(pa.string()).to_pylist() == [
+        "2026-01-15 03:00:00.000000000Z",
+        "2026-01-16 03:00:00.000000000Z",
+        "2026-01-17 03:00:00.123456789Z",
+        "2026-01-18 03:00:00.000000000Z",
+        "2026-01-19 03:00:00.000000000Z",
+        "2026-01-20 03:00:00.250000000Z",
+        "2026-01-21 03:00:00.000000000Z",
+    ]
+
+
+@pytest.mark.parametrize("form", ["parquet", "jsonl"])
+def test_names_that_differ_by_case_are_columns_of_their_own(
+    service: ServiceOfRows, tmp_path: Path, form: PartFormat
+) -> None:
+    dataset = Dataset(tmp_path, format=form)
+    exact = "0.12345678901234567891"
+    row = f'{{"id":1,"ID":"two","Id":{exact},"ymdh":"2026-01-15 03:00"}}'
+    sync_days(service, dataset, [row])
+    assert dataset.query("SELECT id, ID_1, Id_2 FROM events").to_pylist() == [
+        {"id": 1, "ID_1": "two", "Id_2": Decimal(exact)}
+    ]
+
+
+@pytest.mark.parametrize("form", ["parquet", "jsonl"])
+def test_thousands_of_fields_and_deep_ones_stay(
+    service: ServiceOfRows, tmp_path: Path, form: PartFormat
+) -> None:
+    many = ",".join(f'"field_{number}":{number}' for number in range(3_000))
+    deep = '{"a":[' * 60 + "1.5" + "]}" * 60
+    dataset = Dataset(tmp_path, format=form)
+    sync_days(service, dataset, [f'{{"ymdh":"2026-01-15T03:00:00Z",{many},"deep":{deep}}}'])
+    table = dataset.query("SELECT * FROM events")
+    assert len(table.schema) == 1 + 3_000 + 1 + 2
+    (row,) = table.to_pylist()
+    assert all(row[f"field_{number}"] == number for number in range(3_000))
+    assert row["deep"] == deep
+
+
+def test_a_csv_of_another_order_and_with_quoted_empty_texts(
+    service: ServiceOfRows, tmp_path: Path
+) -> None:
+    files = [
+        b'timestamp,a,b\n2026-01-15T03:00:00Z,,""\n',
+        b"b,new,timestamp,a\nx,1,2026-01-16T03:00:00Z,2\n",
+    ]
+    dataset = Dataset(tmp_path)
+    with service.client() as client:
+        for day, body in zip((FIRST, SECOND), files, strict=True):
+            service.rows[day, 3] = ["{}"]
+            service.export = lambda _texts, body=body: body
+            assert dataset.sync(client, day, via="export").failed == []
+    table = dataset.query("SELECT a, b, new FROM events ORDER BY timestamp")
+    assert table.to_pylist() == [{"a": None, "b": "", "new": None}, {"a": 2, "b": "x", "new": 1}]
+
+
+def test_the_schema_of_a_dataset_is_kept_beside_its_records(
+    service: ServiceOfRows, tmp_path: Path
+) -> None:
+    dataset, path = Dataset(tmp_path), tmp_path / "_adanalytics/schema.json"
+    sync_days(service, dataset, *days_of("x", "7", "0.25"))
+    schema = json.loads(path.read_text())
+    sets = [
+        {name: (type_["base"], type_["scale"]) for name, type_ in each.items()}
+        for each in schema["sets"]
+    ]
+    time = {"timestamp": ("time", 3)}
+    assert sets == [{}, time | {"x": ("number", 0)}, time | {"x": ("number", 9)}]
+    # The older file stays as it was written.
+    kinds = [pq.read_schema(file).field("x").type for file in sorted(tmp_path.glob("data/*/*/*"))]
+    assert kinds == [pa.int64(), pa.decimal128(38, 9)]
+
+
+def test_a_damaged_schema_is_an_error(service: ServiceOfRows, tmp_path: Path) -> None:
+    dataset, path = Dataset(tmp_path), tmp_path / "_adanalytics/schema.json"
+    sync_days(service, dataset, *days_of("x", "7"))
+    path.write_text(path.read_text().replace("number", "text"))
+    with pytest.raises(Exception, match=r"schema\.json is damaged"):
+        dataset.query("SELECT 1")
