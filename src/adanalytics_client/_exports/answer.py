@@ -15,12 +15,13 @@ from adanalytics_client._base.urls import Address, absolute_url, origin_of
 from adanalytics_client._base.validation import is_whole
 from adanalytics_client._call.attempts import NO_CONTENT, Answer
 from adanalytics_client._call.exchange import moment_in
-from adanalytics_client._call.operations import report_partial
+from adanalytics_client._call.operations import check_whole, report_partial
 from adanalytics_client._call.session import Session
 from adanalytics_client._exports.checks import is_answer, is_json_format
 from adanalytics_client._exports.status import ExportFile, ExportOrder, ExportPhase, ExportStatus
 from adanalytics_client._json.exact import Json, NotJson, parse
 from adanalytics_client._quota.headers import retry_after
+from adanalytics_client._shapes.page import stated_shortfall
 from adanalytics_client.errors import ProtocolError
 
 _DONE = frozenset(
@@ -41,6 +42,8 @@ _SPECIFIC = (
 )
 _GENERIC = ("location", "link", "href", "url")
 _POLL = ("statusurl", "pollurl", "pollingurl")
+# Xandr (row_count); BigQuery's query results (totalRows); Databricks' manifest (total_row_count).
+_ROWS = ("rowcount", "totalrows", "totalrowcount")
 _ENVELOPES = frozenset({"data", "result", "response", "payload", "export", "job"})
 _REASONS = ("error", "reason", "message", "detail")
 _ENDED_BADLY = (ExportPhase.FAILED, ExportPhase.EXPIRED)
@@ -126,6 +129,13 @@ def status_from(session: Session, order: ExportOrder, answer: Answer[Json]) -> E
         session.credentials,
         lambda: _read_status(answer.value, head, order, url=answer.url, retry_after=asked),
     )
+    if found.done:
+        # An error beside the file is only reported.
+        levels = [
+            {name: value for name, value in level.items() if name != "error"}
+            for level in _levels(found.answer)
+        ]
+        check_whole(session, answer, stated_shortfall(levels, head.headers))
     report_partial(session, answer, (found.done and found.reason) or "")
     redact, shown = session.credentials.redact, session.credentials.shown
     return replace(
@@ -183,7 +193,7 @@ def _read_status(
         export_id=_text(fields, "exportid", "jobid", "id"),
         files=_measured(files, fields),
         reason=_reason(fields, _REASONS if phase in _ENDED_BADLY else ("error",)),
-        row_count=_count(fields.get("rowcount")),
+        row_count=next((n for n in map(_count, map(fields.get, _ROWS)) if n is not None), None),
         retry_after=retry_after,
         poll_url=poll,
         keys=tuple(answer),

@@ -58,8 +58,10 @@ def _count(session: Session, order: ExportOrder, total: int) -> Operation[int | 
         # The service may load events between the export and the first count.
         for _ in range(2):
             stated = yield from request_total(session, order.start, order.end)
-            if stated is None or stated == total:
+            if stated == total:
                 return stated
+            if stated is None:
+                return (yield from _place(session, order, total))
             count = stated
             if order.end >= first_open_day(session):
                 text = "The export has %d events, and the service counts %d by now."
@@ -74,6 +76,23 @@ def _count(session: Session, order: ExportOrder, total: int) -> Operation[int | 
         _LOG.warning("%s was not compared with the service's count: %s", days, error)
         return None
     raise _differing(total, f"the service counts {count:,} from {order.start} to {order.end}")
+
+
+def _place(session: Session, order: ExportOrder, total: int) -> Operation[int | None]:
+    """Return the number of rows if the service lists as many events; None if days are open.
+
+    Raises:
+        NotCounted: when the service does not tell.
+    """
+    places = yield from request_places(session, Slice(order.start, order.end), total)
+    if places is None or places == (True, None):
+        raise NotCounted("the service states no count.")
+    has_last, has_more = places
+    if has_last and has_more and order.end >= first_open_day(session):
+        return None
+    if has_last and not has_more:
+        return total
+    raise _differing(total, f"the service lists {'more' if has_last else 'fewer'}")
 
 
 def _differing(total: int, other: str) -> DownloadError:

@@ -141,6 +141,13 @@ CUT_JSON = JSONL.index(b"\n", len(JSONL) // 2) + 1
 WRONG = [
     Service("csv cut in a record", CSV[:CUT_RECORD]),
     Service("csv cut in a record without a count", CSV[:CUT_RECORD], count=None),
+    Service("csv cut at a line end without a count", CSV[:CUT_LINE], count=None),
+    Service("a header row without a count", table([]), count=None),
+    Service("an error that looks like csv", b"error,message\n500,database timeout\n", count=None),
+    Service("csv that is announced as partial", CSV, order={"partial": True}),
+    Service("csv that is announced as truncated", CSV, order={"data": {"truncated": True}}),
+    Service("csv of a request without success", CSV, order={"success": False}),
+    Service("another number as total_rows", CSV, count=None, order={"total_rows": 999_999}),
     Service("csv cut inside quotes", CSV[: CSV.index(b'""quoted') + 4], count=None),
     Service("csv cut at a line end", CSV[:CUT_LINE]),
     Service(
@@ -245,8 +252,10 @@ def serve(stand_in: StandIn, service: Service) -> None:
                 chunked=service.chunked,
                 until_closed=service.until_closed,
             )
-        meta = {} if service.count is None else {"total": service.count}
-        return Say({"data": ROWS[: service.count and 1], "meta": meta})
+        if service.count is not None:
+            return Say({"data": ROWS[: min(service.count, 1)], "meta": {"total": service.count}})
+        place = int(asked.query["page"]) - 1
+        return Say({"data": ROWS[place : place + 1]})
 
     stand_in.script = script
 
