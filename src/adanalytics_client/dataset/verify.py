@@ -286,7 +286,7 @@ class Verification:
             for side, whole in (("held", held), ("exported", exported)):
                 for table in whole:
                     rows[side] += table.num_rows
-                    for group, part in split_by_id(table, groups):
+                    for group, part in split_by_id(table, self._names, groups):
                         parts.put(f"{side}-{group}", part)
             if rows["held"] != rows["exported"]:
                 return (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.client.test_dialects import IS_WHOLE_TABLE, right_rows, rows_of, sample_of
@@ -11,14 +11,14 @@ from adanalytics_client import Client, RetryPolicy
 from adanalytics_client.dataset import Dataset
 from adanalytics_client.errors import AdAnalyticsError
 from adanalytics_server.faults import ENDS, ROWS
-from adanalytics_server.local import LocalServer
+from adanalytics_server.local import LocalServer, Sample
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 DIALECTS = {**ROWS, **ENDS}
 # A client can get all of their rows; a dataset cannot hold them yet, or cannot tell that it does.
-REFUSED = {"times-epoch", "times-local", "times-nanoseconds", "total-capped"}
+REFUSED = {"times-local", "total-capped"}
 
 
 # Every third, but for `make test-dialects`.
@@ -42,3 +42,26 @@ def test_a_sync_loses_no_row_in_silence(name: str, tmp_path: Path) -> None:
     parts = sorted((tmp_path / "events/data").rglob("*.jsonl"))
     rows, right = rows_of(b"".join(part.read_bytes() for part in parts)), right_rows(name)
     assert rows == right, f"{rows.total():,} of {right.total():,} rows"
+
+
+@pytest.mark.parametrize("dialect", ["fields-counters", "fields-camel", "fields-ids"])
+def test_a_deep_look_compares_events_of_any_fields(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dialect: str
+) -> None:
+    export, day = Client.export, "2026-01-15"
+
+    def altered(client: Client, *args: Any, **options: Any) -> Path:
+        path = export(client, *args, **options)
+        path.write_bytes(path.read_bytes().replace(b",DE,", b",FR,", 1))
+        return path
+
+    with (
+        LocalServer(dialect=dialect, sample=Sample(events_per_day=200)) as server,
+        Client(server.url, api_key=server.api_key, partner="acme") as client,
+    ):
+        dataset = Dataset(tmp_path)
+        dataset.sync(client, day, via="pages")
+        assert dataset.verify(client, deep=True, until=day).is_whole
+        monkeypatch.setattr(Client, "export", altered)
+        (problem,) = dataset.verify(client, deep=True, until=day).problems
+    assert "differ from the export: country" in problem.what

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from pyarrow import ipc
 
 from adanalytics_client._json.fields import DOCUMENTED, FieldNames
+from adanalytics_client._outputs.arrow.conversion import as_text
 from adanalytics_client.dataset.hours.events import (
     Table,
     hour_columns,
@@ -123,10 +124,17 @@ class HourPartition(Partition):
             yield Hour(date(1970, 1, 1) + timedelta(number // 24), number % 24), part
 
 
-def split_by_id(table: Table, groups: int) -> Iterator[tuple[int, Table]]:
-    """Split a table into groups of about equal size; events with the same id share a group."""
-    ids = table["event_id"].to_pylist()
-    yield from _split(table, int32s(hash(each) % groups for each in ids))
+def split_by_id(table: Table, names: FieldNames, groups: int) -> Iterator[tuple[int, Table]]:
+    """Split a table into groups of about equal size; equal events share a group.
+
+    Events with the same id do, too; only without ids are other columns looked at.
+    """
+    name = names.sent("event_id", table.column_names)
+    columns = [table[name]] if name else table.columns
+    # Some formats cannot distinguish an empty text from null.
+    texts = (pc.fill_null(as_text(each.combine_chunks()), "").to_pylist() for each in columns)
+    keys = (hash(row) % groups for row in zip(*texts, strict=True))
+    yield from _split(table, int32s(keys))
 
 
 def _hour_numbers(table: Table, names: FieldNames, zone: str) -> "pa.ChunkedArray":
