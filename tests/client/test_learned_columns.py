@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 import pytest
-from tests.vocabularies import VOCABULARIES, Vocabulary
+from tests.vocabularies import COUNTERS, VOCABULARIES, Vocabulary
 
 from adanalytics_client import ServiceProfile
 from adanalytics_client._json.fields import EVENT_KINDS
@@ -155,6 +155,27 @@ def test_a_column_widens_from_page_to_page(
         assert table[name].to_pylist()[-1] == values[-1]
     else:
         assert table[name].to_pylist() == (expected or [*map(Decimal, values)])
+
+
+FLAT = [
+    COUNTERS.texts,
+    [f'{{"timestamp":{1_768_435_200 + n},"is_filtered":{n % 2},"sum":{n}.5}}' for n in range(30)],
+    [
+        f'{{"user":{2**64 - 1 - n},"eventTime":{1_768_435_200_123 + n},"zip":"0{n}"}}'
+        for n in range(30)
+    ],
+]
+
+
+@pytest.mark.parametrize("texts", FLAT, ids=["counters", "epochs", "large numbers"])
+def test_flat_events_are_read_by_arrow_itself(
+    texts: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reading them value by value takes ten times as long."""
+    expected = ArrowRows().batch([*map(json.loads, texts)])
+    monkeypatch.setattr(ArrowRows, "batch", lambda *_: pytest.fail("It was read value by value."))
+    lines = "".join(f"{text}\n" for text in texts)
+    assert ArrowRows().jsonl(lines.encode()).equals(expected)
 
 
 def test_arrow_does_not_let_a_number_overflow() -> None:

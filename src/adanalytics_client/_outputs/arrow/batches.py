@@ -14,7 +14,7 @@ from adanalytics_client._json.raw import RawRows
 from adanalytics_client._json.types import DEFAULTS, NULL, TEXT, ColumnType, KindOf, Types, join_all
 from adanalytics_client._outputs.arrow.conversion import convert, learn
 from adanalytics_client._outputs.arrow.lines import read_lines
-from adanalytics_client._outputs.arrow.schema import arrow_schema
+from adanalytics_client._outputs.arrow.schema import arrow_schema, is_decimal
 from adanalytics_client._outputs.arrow.values import REFUSALS, shown, to_array, type_of
 from adanalytics_client.errors import ProtocolError
 
@@ -166,7 +166,7 @@ class ArrowRows:
         numbers = {
             name
             for name, type_ in guess.items()
-            if type_.base == "number" and type_.scale
+            if is_decimal(type_)
             if name in self._numbers or self._kind_of(name) is not Kind.AMOUNT
         }
         is_chosen = self._chosen is not None

@@ -70,6 +70,8 @@ def learn(kind: Kind | None, column: pa.Array, *, cells: bool = False) -> Column
         return DATE
     if (_IS.is_integer(type_) or _IS.is_decimal(type_)) and kind is not Kind.TIME:
         return _of_numbers(kind, column)
+    if _IS.is_integer(type_) and (epoch := _epoch_of(column)):
+        return epoch
     if _IS.is_floating(type_) or _IS.is_integer(type_) or _IS.is_decimal(type_):
         return join_all(type_of(kind, value) for value in pc.unique(column).to_pylist())
     is_pairs = kind is Kind.PAIRS and (_IS.is_map(type_) or _IS.is_struct(type_))
@@ -101,6 +103,8 @@ def convert(type_: ColumnType, column: pa.Array, *, wide: bool = False) -> pa.Ar
     if _IS.is_boolean(made) and _IS.is_integer(given) and not _are_bits(column):
         # To Arrow, any other number is true, too.
         raise ValueError("A flag is 0 or 1.")
+    if _IS.is_timestamp(made) and _IS.is_integer(given) and (epoch := _epoch_of(column)):
+        return column.cast(pa.int64()).cast(pa.timestamp(epoch.epoch, "UTC")).cast(made)
     if type_.base in _SAME_FAMILY and any(belongs(given) for belongs in _SAME_FAMILY[type_.base]):
         return column.cast(made)
     if _IS.is_timestamp(given) and type_.epoch:
@@ -256,6 +260,12 @@ def _moments(column: pa.Array) -> list[tuple[int, int] | None]:
     decimals = UNITS[column.type.unit]
     numbers = column.cast(pa.int64()).to_pylist()
     return [None if number is None else (number, decimals) for number in numbers]
+
+
+def _epoch_of(column: pa.Array) -> ColumnType | None:
+    """Return the type of whole numbers that are all times in one unit: these are a range."""
+    ends = {type_of(Kind.TIME, value) for value in pc.min_max(column).as_py().values()}
+    return next((end for end in ends if end.base == "epoch" and len(ends) == 1), None)
 
 
 def _epoch(moment: tuple[int, int] | None, type_: ColumnType) -> Json:

@@ -12,10 +12,12 @@ from functools import cache
 import pyarrow as pa
 import pyarrow.json as pj
 
-from adanalytics_client._json.types import INT64_DIGITS, ColumnType, Types
+from adanalytics_client._json.fields import Kind
+from adanalytics_client._json.types import NULL, ColumnType, Types
 from adanalytics_client._outputs.arrow.conversion import (
     all_match,
     convert,
+    learn,
     map_of_pairs,
     text_array,
 )
@@ -52,13 +54,10 @@ def read_lines(
         raise ValueError("a number has an exponent")
     fields = {}
     for name, type_ in types.items():
-        if type_.base == "epoch":
-            raise ValueError(f"{name} has times as numbers")
-        if type_.base == "number" and not type_.scale and type_.digits > INT64_DIGITS:
-            # As decimals without a scale, Arrow reads texts and 1.0, too.
-            raise ValueError(f"{name} has whole numbers that int64 cannot hold")
+        if type_.base == "epoch" and type_.scale:
+            raise ValueError(f"{name} has fractions of times as numbers")
         if name in numbers and (not _is_plain(name) or _odd_number(name, type_).search(text)):
-            raise ValueError(f"{name} has texts, or numbers of too many digits")
+            raise ValueError(f"{name} has values that Arrow reads as other numbers")
         fields[name] = _read_as(type_, is_number=name in numbers)
     table = _read(text, {name: each for name, each in fields.items() if name != pairs}, skip_others)
     if table.num_rows != (lines.count(b"\n") if pairs is None else len(parted) // 2):
@@ -70,8 +69,11 @@ def read_lines(
             arrays.append(map_of_pairs(text_array(parted[1::2]), suffix="}"))
         else:
             column = table[name].combine_chunks()
+            is_epoch = type_.base == "epoch"
             if type_.base == "time" and not all_match(column, _DAY):
                 raise ValueError(f"{name} has times as numbers")
+            if is_epoch and learn(Kind.TIME, column) not in {type_, NULL}:
+                raise ValueError(f"{name} has times in several units, or other numbers")
             arrays.append(convert(type_, column, wide=wide))
     return pa.RecordBatch.from_arrays(arrays, names=[*types])
 
@@ -84,10 +86,14 @@ def _last_member(name: str) -> "re.Pattern[bytes]":
 
 @cache
 def _odd_number(name: str, type_: ColumnType) -> "re.Pattern[bytes]":
-    """Return a pattern of values that Arrow reads as numbers: texts, and what overflows unseen."""
+    """Return a pattern of values that Arrow reads as other numbers.
+
+    It takes texts for numbers, lets others overflow, and 1.0 is a whole number to it.
+    """
     made = arrow_type(type_, wide=True)
-    most = made.precision - made.scale
-    return re.compile(rb'%b:\s*(?:"|-?[0-9]{%d})' % (re.escape(_quoted(name)), most + 1))
+    most, fraction = made.precision - made.scale, b"" if type_.scale else b"|-?[0-9]+[.]"
+    odd = rb'%b:\s*(?:"|-?[0-9]{%d}%b)' % (re.escape(_quoted(name)), most + 1, fraction)
+    return re.compile(odd)
 
 
 def _is_plain(name: str) -> bool:
@@ -104,7 +110,7 @@ def _read_as(type_: ColumnType, *, is_number: bool) -> pa.DataType:
         return pa.string()
     if type_.base == "null":
         return pa.null()
-    return pa.int64() if type_.base == "bit" else arrow_type(type_, wide=True)
+    return pa.int64() if type_.base in {"bit", "epoch"} else arrow_type(type_, wide=True)
 
 
 def _read(text: bytes, fields: dict[str, pa.DataType], skip_others: bool) -> pa.Table:

@@ -37,9 +37,10 @@ def arrow_type(type_: ColumnType, *, wide: bool = False) -> pa.DataType:
             of 38 digits can be neither added nor multiplied.
     """
     if type_.base == "number":
+        if not is_decimal(type_):
+            return pa.int64()
         if not type_.scale:
-            fits = type_.digits <= INT64_DIGITS
-            return pa.int64() if fits else pa.decimal128(MOST_DIGITS, 0)
+            return pa.decimal128(MOST_DIGITS, 0)
         scale = max(type_.scale, LEAST_SCALE)
         narrow = type_.digits <= LEAST_SCALE == scale and not wide
         return pa.decimal128(2 * LEAST_SCALE if narrow else MOST_DIGITS, scale)
@@ -47,6 +48,11 @@ def arrow_type(type_: ColumnType, *, wide: bool = False) -> pa.DataType:
         unit = next(unit for unit in ("ms", "us", "ns") if UNITS[unit] >= type_.decimals)
         return pa.timestamp(unit, tz="UTC")
     return _ARROW[type_.base]
+
+
+def is_decimal(type_: ColumnType) -> bool:
+    """Return whether a column needs decimals, for fractions or for what int64 cannot hold."""
+    return type_.base == "number" and (type_.scale > 0 or type_.digits > INT64_DIGITS)
 
 
 def arrow_schema(columns: Types, kind_of: KindOf, *, wide: bool = False) -> pa.Schema:
