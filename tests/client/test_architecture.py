@@ -17,7 +17,7 @@ ARROWS: dict[str, set[str]] = {
     "_profiles": {"_base", "_shapes"},
     "_call": {"_base", "_quota", "_json", "_shapes"},
     "_events": {"_base", "_call", "_json", "_shapes"},
-    "_exports": {"_base", "_quota", "_call", "_events", "_json"},
+    "_exports": {"_base", "_quota", "_call", "_events", "_json", "_shapes"},
     "_outputs": {"_base", "_json"},
     "_progress": {"_base", "_call", "_events"},
 }
