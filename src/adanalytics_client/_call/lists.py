@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -36,7 +37,18 @@ MOST_PAGES = 1_000
 _PAGE_NUMBERS = frozenset({"total", "page", "perpage", "totalpages", "hasmore"})
 _BEHIND_THE_END = frozenset({404, 416})
 _REFUSED = frozenset({400, 422})
-_DATE = re.compile(r"\d{4}-\d\d-\d\d(?=[T ]|$)", re.ASCII)
+_ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d(?=[T ]|$)", re.ASCII)
+_DAY = re.compile(
+    r"(\d{4})([-/.]?)(\d\d)\2(\d\d)(?:[T ].*)?|(\d\d?)[-/.](\d\d?)[-/.](\d{4})", re.ASCII
+)
+# Between 2001 and 2286, in seconds or milliseconds.
+_EPOCH = re.compile(r"(\d{10})(?:\d{3})?", re.ASCII)
+ROUND = 5
+"""A list of a multiple of so many records may be the first of several pages."""
+# Beside the published names, those of Facebook's insights (since, until), Prometheus (start, end)
+# and Mixpanel (from_date, to_date).
+_START_NAMES = frozenset({"startdate", "start", "since", "from", "fromdate"})
+_END_NAMES = frozenset({"enddate", "end", "until", "to", "todate"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +71,9 @@ def _read_pages(
 
     Args:
         find: finds the records of a response.
-        may_be_cut: whether a first page without page metadata may not be the only one. The service
-            documents no pages of these lists, so the same page again is then the end.
+        may_be_cut: whether a first page that states no other may not be the only one, as its number
+            of records shows. If it states a total, that must be as round as the size of a page. The
+            service documents no pages of these lists, so the same page again is then the end.
 
     Raises:
         ProtocolError: when pages repeat or contradict each other, or records are missing.
@@ -100,7 +113,9 @@ def _read_pages(
             counts = f"the service counts {total:,} records, but {records:,} arrived"
             raise _unreadable(session, answer, counts)
         if number == 1:
-            is_probed = total is None and not sign and may_be_cut(found)
+            is_full = len(found) == says.per_page or len(found) % ROUND == 0
+            is_end = total is None or (total == len(found) and is_full)
+            is_probed = not sign and is_end and may_be_cut(found)
         is_long = is_probed and len(found) >= len(pages[0].found)
         if not len(found) or not (sign or is_long or (total is not None and records < total)):
             break
@@ -119,7 +134,13 @@ def _unreadable(session: Session, answer: Answer[Json], problem: str) -> Protoco
 
 def dates(session: Session) -> Operation[list[date]]:
     """Return the days that have data."""
-    pages = yield from _read_pages(session, "dates", {}, _find_dates)
+    pages = yield from _read_pages(
+        session,
+        "dates",
+        {},
+        _find_dates,
+        may_be_cut=lambda found: len(found) > 0 and len(found) % ROUND == 0,
+    )
     return [day for page in pages for day in page.found.records]
 
 
@@ -169,18 +190,29 @@ def summary(
     query = {**parameters, **dict(further_params(params, own))}
     most = (last - first).days + 1 if group_by == "day" else None
 
-    def find(answer: Answer[Json]) -> Found:
+    def find(asked: Mapping[str, str], answer: Answer[Json]) -> Found:
         key = session.config.service.rows_key
         found = find_rows(_content(answer), rows_key=key, also="summary", single=True)
-        _refuse_other(parameters, found)
+        _refuse_other(first, last, asked.get("group_by"), found)
         return found
 
     def may_be_cut(found: Found) -> bool:
         return group_by is not None and len(found) > 1 and len(found) != most
 
-    pages = yield from _read_pages(session, "summary", query, find, may_be_cut=may_be_cut)
+    pages = yield from _read_pages(
+        session, "summary", query, partial(find, query), may_be_cut=may_be_cut
+    )
     answer, found = pages[0].answer, pages[0].found
     rows = [row for page in pages for row in page.found.records]
+    if group_by is not None and len(rows) == 1 and not any(map(_grouping_of, rows[0])):
+        del query["group_by"]
+        alone = yield from _read_pages(session, "summary", query, partial(find, query))
+        if alone[0].found.records == rows:
+            raise session.credentials.complete(
+                _other_summary("the row of all groups", f"group_by={group_by}"),
+                answer.url,
+                answer.reply,
+            )
     made = answer.checked(session.credentials, partial(_make_summary, found, rows))
     # No field, so it is neither data nor compared.
     vars(made)["_request_id"] = exchange_of(session, answer)[1]
@@ -228,29 +260,73 @@ def _taken_totals(beside: dict[str, Json]) -> Json:
     return None
 
 
-def _refuse_other(parameters: Mapping[str, str], found: Found) -> None:
+def _refuse_other(first: date, last: date, grouping: str | None, found: Found) -> None:
     """Refuse a summary of other days, or with another grouping.
 
     Raises:
         ProtocolError: naming what the response states.
     """
-    own = {fold(name): value for name, value in parameters.items()}
+    # A range may be stated without its end.
+    ends = {str(last), str(last + timedelta(1))}
     for content in found.around:
         for key, value in (*content.items(), *_meta(content)):
-            name = fold(key)
-            if name in own and isinstance(value, str) and fold(value[:10]) != fold(own[name][:10]):
-                raise _other_summary(f"{key}: {value[:100]}", f"{key}={own[name]}")
-    grouping = parameters.get("group_by")
+            name, is_day = fold(key), isinstance(value, str) and _ISO_DAY.match(value)
+            if is_day and (
+                (name in _START_NAMES and value[:10] != str(first))
+                or (name in _END_NAMES and value[:10] not in ends)
+            ):
+                raise _other_summary(f"{key}: {value[:100]}", f"{first} to {last}")
+            if name == "groupby" and isinstance(value, str) and fold(value) != fold(grouping or ""):
+                raise _other_summary(f"{key}: {value[:100]}", f"group_by={grouping}")
+    has_days = not found.records
     for row in found.records:
-        days = [day for name in DAY_NAMES if (day := _DATE.match(str(row.get(name))))]
-        if days and not parameters["start_date"] <= days[0][0] <= parameters["end_date"]:
-            raise _other_summary(f"a row of {days[0][0]}", "its days")
+        is_by_day = grouping == "day"
+        cells = [
+            value
+            for name, value in row.items()
+            if name in DAY_NAMES or (is_by_day and fold(name) not in _METRICS)
+        ]
+        days = sorted({day for cell in cells for day in _days_of(cell)})
+        if days and not any(first <= day <= last for day in days):
+            raise _other_summary(f"a row of {days[0]}", "its days")
+        # A day may be a text of any form, and other days may be added up in a row of a name.
+        has_days |= bool(days) or any(
+            isinstance(cell, str) and not _is_number(cell) for cell in cells
+        )
         if grouping is not None and {*map(fold, row)} <= _METRICS:
             raise _other_summary("rows without a group", f"group_by={grouping}")
         groups = {*filter(None, map(_grouping_of, row))}
         # How the service groups without the parameter is not documented.
         if groups and grouping is not None and grouping not in groups:
             raise _other_summary(f"rows by {min(groups)}", f"group_by={grouping}")
+    if grouping == "day" and not has_days:
+        raise _other_summary("rows without a day", "group_by=day")
+
+
+def _days_of(cell: Json) -> Iterator[date]:
+    """Yield the days that a cell may mean; 12/01/2026 may be two.
+
+    Examples:
+        >>> [str(day) for day in _days_of("20260115")], [str(day) for day in _days_of(1768435200)]
+        (['2026-01-15'], ['2026-01-15'])
+    """
+    text = str(cell)
+    if epoch := _EPOCH.fullmatch(text):
+        yield datetime.fromtimestamp(int(epoch[1]), UTC).date()
+    if (parts := _DAY.fullmatch(text)) is None:
+        return
+    year, _, month, day, *other = parts.groups()
+    numbers = [(year, month, day)] if year else [(other[2], *other[:2]), (other[2], *other[1::-1])]
+    for each in numbers:
+        with suppress(ValueError):
+            yield date(*map(int, each))
+
+
+def _is_number(text: str) -> bool:
+    with suppress(ValueError):
+        float(text)
+        return True
+    return False
 
 
 def _meta(content: dict[str, Json]) -> Iterator[tuple[str, Json]]:

@@ -1,0 +1,113 @@
+"""The lists beside events, which may be cut, or answer another request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from adanalytics_client import ProtocolError
+
+if TYPE_CHECKING:
+    from tests.client.conftest import Asked, Say, StandIn, Variant
+
+FIRST, LAST = date(2026, 1, 1), date(2026, 1, 31)
+DAYS = [str(FIRST + timedelta(at)) for at in range(31)]
+
+
+def serve(stand_in: StandIn, answer: Callable[[int, dict[str, str]], Say]) -> None:
+    def script(asked: Asked) -> Say:
+        return answer(int(asked.query.get("page", "1")), asked.query)
+
+    stand_in.script = script
+
+
+def test_dates_that_may_be_cut_are_read_on(
+    variant: Variant, stand_in: StandIn, say: type[Say]
+) -> None:
+    serve(stand_in, lambda page, _: say({"dates": DAYS[(page - 1) * 10 : page * 10]}))
+    assert [*map(str, variant.call("dates"))] == DAYS
+    assert len(stand_in.asked) == 4
+    # A service without pages of this list returns the same one.
+    serve(stand_in, lambda *_: say({"dates": DAYS[:10]}))
+    assert [*map(str, variant.call("dates"))] == DAYS[:10]
+    assert len(stand_in.asked) == 6
+
+
+def test_a_total_of_one_page_is_no_total(
+    variant: Variant, stand_in: StandIn, say: type[Say]
+) -> None:
+    def answer(page: int, _: dict[str, str]) -> Say:
+        rows = [{"campaign_id": at, "clicks": 1} for at in range(24)][(page - 1) * 10 : page * 10]
+        return say({"data": rows, "meta": {"total": len(rows)}})
+
+    serve(stand_in, answer)
+    with pytest.raises(ProtocolError, match="counts 10 records, but 20 arrived"):
+        variant.call("summary", FIRST, LAST, group_by="campaign")
+
+
+@pytest.mark.parametrize("row", [{"impr": 5}, {"impr": 5, "views": 3}, {"clicks": 1, "views": 3}])
+def test_the_same_row_without_groups_is_no_group(
+    variant: Variant, stand_in: StandIn, say: type[Say], row: dict[str, int]
+) -> None:
+    serve(stand_in, lambda *_: say({"data": [row], "meta": {"total": 1}}))
+    with pytest.raises(ProtocolError, match="the row of all groups"):
+        variant.call("summary", FIRST, group_by="campaign")
+    serve(
+        stand_in,
+        lambda _, query: say({"data": [{**row, **({"c": 7} if "group_by" in query else {})}]}),
+    )
+    assert len(variant.call("summary", FIRST, group_by="campaign").rows) == 1
+
+
+@pytest.mark.parametrize(
+    ("cell", "is_right"),
+    [
+        ({"dt": "2026-01-15"}, True),
+        ({"dt": "20260115"}, True),
+        ({"dt": "15.01.2026"}, True),
+        ({"dt": "01/15/2026"}, True),
+        ({"dt": 1_768_435_200}, True),
+        ({"dt": "15 Jan"}, True),
+        ({"date": "(other)"}, True),
+        ({"dt": "2025-12-01"}, False),
+        ({"dt": "20251201"}, False),
+        ({"dt": "12/01/2025"}, False),
+        ({"dt": 1_764_547_200}, False),
+        ({"date": 20251201}, False),
+        ({"views": 3}, False),
+    ],
+)
+def test_a_row_of_a_day_is_of_a_day_of_the_range(
+    variant: Variant, stand_in: StandIn, say: type[Say], cell: dict[str, Any], is_right: bool
+) -> None:
+    rows = [{**cell, "impr": 5}, {**cell, "impr": 6}]
+    serve(stand_in, lambda *_: say({"data": rows, "meta": {"total": 2}}))
+    if is_right:
+        assert len(variant.call("summary", FIRST, LAST, group_by="day").rows) == 2
+    else:
+        with pytest.raises(ProtocolError, match=r"The summary has (a row of|rows without a day)"):
+            variant.call("summary", FIRST, LAST, group_by="day")
+
+
+@pytest.mark.parametrize(
+    ("stated", "is_right"),
+    [
+        ({"from": "2026-01-01", "to": "2026-01-31"}, True),
+        ({"from": "2026-01-01T00:00:00Z", "to": "2026-02-01T00:00:00Z"}, True),
+        ({"from": 0, "to": 31}, True),
+        ({"from": "2025-12-01", "to": "2025-12-31"}, False),
+        ({"since": "2026-01-01", "until": "2026-01-15"}, False),
+    ],
+)
+def test_a_summary_that_states_its_days_states_those_of_the_request(
+    variant: Variant, stand_in: StandIn, say: type[Say], stated: dict[str, Any], is_right: bool
+) -> None:
+    serve(stand_in, lambda *_: say({"data": [{"impr": 5}], "period": stated}))
+    if is_right:
+        assert len(variant.call("summary", FIRST, LAST).rows) == 1
+    else:
+        with pytest.raises(ProtocolError, match="but the request was for 2026-01-01 to 2026-01-31"):
+            variant.call("summary", FIRST, LAST)
