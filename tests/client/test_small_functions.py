@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64encode
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -17,6 +18,7 @@ from adanalytics_client._base.quantities import in_bytes, in_minutes
 from adanalytics_client._base.secrets import Secret
 from adanalytics_client._base.spelling import fold
 from adanalytics_client._base.urls import Address, BaseUrl, redact_queries, redact_url, without_user
+from adanalytics_client._call.config import Bearer, Config, Login
 from adanalytics_client._json.columns import Columns, count_events
 from adanalytics_client._json.encoding import csv_cells, json_text, utf8
 from adanalytics_client._json.raw import read_page
@@ -80,3 +82,32 @@ def test_a_file_beside_takes_the_name(tmp_path: Path) -> None:
         file.write(b"date")
         put_in_place(file, beside, tmp_path / "day.csv")
     assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"date"]
+
+
+def quota_name(credential: Bearer | Login) -> str:
+    return Config(BaseUrl.parse("https://a.example"), credential, "acme").quota_name
+
+
+def token_of(claims: object, signature: str) -> Bearer:
+    payload = urlsafe_b64encode(json_text(claims).encode()).decode().rstrip("=")
+    return Bearer("token", Secret(f"e30.{payload}.{signature}"))
+
+
+@pytest.mark.parametrize("claim", ["sub", "user_id", "userId", "id", "email"])
+def test_the_tokens_of_a_user_share_a_quota(claim: str) -> None:
+    one, two, other = (
+        quota_name(token_of({claim: user, "iat": at}, f"s{at}"))
+        for at, user in enumerate(("Ann@a.example", "Ann@a.example", "bob@a.example"))
+    )
+    assert one == two != other
+    is_login = one == quota_name(Login("ann@a.example", Secret("p")))
+    assert is_login == (claim == "email")
+
+
+@pytest.mark.parametrize("claims", [[], {}, {"sub": ""}, {"sub": None}, 7])
+def test_a_token_without_a_user_has_its_own_quota(claims: object) -> None:
+    assert quota_name(token_of(claims, "a")) != quota_name(token_of(claims, "b"))
+    for text in ("a.b", "a.%.c", "secret"):
+        assert quota_name(Bearer("token", Secret(text)))
+    key = token_of({"sub": "ann"}, "a").secret
+    assert quota_name(Bearer("api_key", key)) != quota_name(Bearer("token", key))

@@ -1,6 +1,8 @@
 """The settings of a client, checked once, and the kinds of credentials."""
 
+from base64 import b64decode
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Literal, get_args
@@ -9,6 +11,7 @@ from adanalytics_client._base.secrets import Secret
 from adanalytics_client._base.urls import BaseUrl
 from adanalytics_client._base.validation import check_seconds, check_text, invalid, is_whole
 from adanalytics_client._call.retry import RetryPolicy
+from adanalytics_client._json.exact import parse
 from adanalytics_client._shapes.service import ServiceProfile
 from adanalytics_client.errors import ConfigurationError
 
@@ -166,7 +169,8 @@ class Config:
     def quota_name(self) -> str:
         """A name for the key's quota log that does not reveal the key.
 
-        The service counts by key, so the name does not include the partner.
+        The service counts by key and by the user of a token, so the name does not include the
+        partner, and all tokens of a user have one name.
         """
         scheme, host, port = self.base.origin
         if self.credential is None:
@@ -174,6 +178,25 @@ class Config:
         elif isinstance(self.credential, Login):
             identity = f"login {self.credential.email.strip().lower()}"
         else:
-            identity = f"bearer {self.credential.secret.reveal()}"
+            user = _user_of(self.credential.secret) if self.credential.kind == "token" else ""
+            identity = user or f"bearer {self.credential.secret.reveal()}"
         text = f"adanalytics quota\n{scheme}://{host}:{port}\n{identity}"
         return sha256(text.encode()).hexdigest()[:32]
+
+
+def _user_of(token: Secret) -> str:
+    """Return the user that a token names; empty if it names none, or is no JWT (RFC 7519).
+
+    Who signed it does not matter here: a wrong name only counts for another user.
+    """
+    parts = token.reveal().split(".")
+    with suppress(ValueError, IndexError):
+        claims = parse(b64decode(parts[1] + "=" * (-len(parts[1]) % 4), altchars=b"-_"))
+        if not isinstance(claims, dict):
+            return ""
+        if isinstance(email := claims.get("email"), str) and email:
+            return f"login {email.strip().lower()}"
+        # `sub` is of RFC 7519; the others are those of libraries for Rails and Node.
+        users = (claims.get(name) for name in ("sub", "user_id", "userId", "id"))
+        return next((f"user {user}" for user in users if isinstance(user, str | int) and user), "")
+    return ""
