@@ -3,6 +3,7 @@
 import base64
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
@@ -120,7 +121,7 @@ class _Exclusion:
             addresses = ip_network(f"{host.partition('%')[0]}{bits}", strict=False)
         except ValueError:
             is_host = not bits and ":" not in host
-            return cls(scheme, host.strip("."), None, port) if is_host else None
+            return cls(scheme, _unicode(host.strip(".")), None, port) if is_host else None
         return cls(scheme, host, addresses, port)
 
     def covers(self, scheme: str, host: str, port: int) -> bool:
@@ -129,8 +130,21 @@ class _Exclusion:
             return False
         if self.addresses is not None:
             return any(address in self.addresses for address in _addresses_of(host))
-        host = host.rstrip(".")
+        host = _unicode(host.rstrip("."))
         return fnmatchcase(host, self.host) or fnmatchcase(host, f"*.{self.host}")
+
+
+def _unicode(host: str) -> str:
+    """Return a host with its Punycode labels as Unicode (RFC 5890), in lower case."""
+    labels = host.lower().split(".")
+    with suppress(UnicodeError):
+        labels = [
+            label.removeprefix("xn--").encode().decode("punycode")
+            if label.startswith("xn--")
+            else label
+            for label in labels
+        ]
+    return ".".join(labels)
 
 
 def _addresses_of(host: str) -> list[IPv4Address | IPv6Address]:
