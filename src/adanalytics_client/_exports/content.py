@@ -22,6 +22,8 @@ from adanalytics_client._json.exact import parse
 from adanalytics_client._json.rows import stated_error
 from adanalytics_client.errors import DownloadError
 
+# A local file header of APPNOTE.TXT, section 4.3.7, and the end of an archive without files.
+_ZIP = (b"PK\3\4", b"PK\5\6")
 # https://parquet.apache.org/docs/file-format/
 _PARQUET = b"PAR1"
 _FOOTER_END = 8
@@ -107,6 +109,9 @@ def _ended(content: Content, *, is_text: bool, framed: bool) -> Content:
 
 def _reader(file: BinaryIO, ordered: Ordered) -> Callable[[BinaryIO, Ordered], Content]:
     form = fold(ordered.format)
+    file.seek(0)
+    if file.read(len(_ZIP[0])) in _ZIP:
+        return _refuse_zip
     file.seek(0)
     if form == "parquet" or (not form and file.read(len(_PARQUET)) == _PARQUET):
         return _read_parquet
@@ -371,6 +376,13 @@ def _read_parquet(file: BinaryIO, ordered: Ordered) -> Content:
                 for value in (column.statistics.min, column.statistics.max):
                     _check_day(str(value).encode(), ordered)
     return Content(metadata.num_rows)
+
+
+def _refuse_zip(_: BinaryIO, ordered: Ordered) -> Content:
+    raise DownloadError(
+        f"The file is a zip archive, and no {ordered.format or 'csv'} file.",
+        remedy="Order another format, or download its address and unpack it yourself.",
+    )
 
 
 def _read_other(file: BinaryIO, ordered: Ordered) -> Content:

@@ -283,3 +283,13 @@ def test_anything_else_is_a_typed_error_and_no_file(
     with pytest.raises((errors.DownloadError, errors.ProtocolError)):
         fetch(variant, service, tmp_path)
     assert [path for path in tmp_path.iterdir() if ".part" not in path.suffixes] == []
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+def test_a_zip_archive_is_named(
+    variant: Variant, stand_in: StandIn, tmp_path: Path, form: str
+) -> None:
+    service = Service("zip", archive("events.csv", CSV), form=form)
+    serve(stand_in, service)
+    with pytest.raises(errors.DownloadError, match="is a zip archive"):
+        fetch(variant, service, tmp_path)
