@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from pyspark.sql.datasource import InputPartition
+from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import DecimalType, StringType, StructField, StructType
 from tests.spark.in_process import FIRST, SECOND, as_spark_passes, asked, rows_of, table_of
 
@@ -20,6 +21,7 @@ from adanalytics_client import (
     PermissionDenied,
 )
 from adanalytics_client.spark import AdAnalyticsDataSource
+from adanalytics_client.tables import event_schema
 from adanalytics_server.local import LocalServer
 
 DAYS = {"start": FIRST, "end": SECOND}
@@ -58,6 +60,7 @@ def test_spark_reads_an_empty_partition_when_there_is_none(server: LocalServer) 
 
 def test_a_plan_counts_in_the_quota_of_this_machine(server: LocalServer) -> None:
     reader = reader_of(start=FIRST, end="2026-01-31")
+    server.journal.clear()
     with Client.from_env() as client:
         before = client.quota.remaining or 0
         parts = reader.partitions()
@@ -73,10 +76,23 @@ def test_a_schema_chooses_columns(server: LocalServer) -> None:
     assert found.num_rows == 600
 
 
-def test_a_documented_column_of_another_type_is_refused() -> None:
-    field = StructField("event_hour", StringType())
-    with pytest.raises(ConfigurationError, match="no column event_hour:string"):
-        source_of(start=FIRST).reader(StructType([field]))
+def test_a_schema_chooses_another_type_for_a_documented_column(server: LocalServer) -> None:
+    hour = StructType([StructField("event_hour", StringType())])
+    found = read(source_of(**DAYS).reader(hour))
+    assert {*found["event_hour"].to_pylist()} <= {str(hour) for hour in range(24)}
+
+
+def test_load_takes_two_requests_and_with_a_schema_none(server: LocalServer) -> None:
+    source_of(**DAYS).schema()
+    assert asked(server) == ["dates", "events"]
+    source_of(**DAYS).reader(StructType([StructField("event_id", StringType())]))
+    assert len(asked(server)) == 2
+
+
+def test_a_range_without_data_has_the_documented_columns(server: LocalServer) -> None:
+    schema = source_of(start="2025-01-01", end="2025-01-31").schema()
+    assert schema == from_arrow_schema(event_schema())
+    assert asked(server) == ["dates"]
 
 
 @pytest.mark.parametrize(

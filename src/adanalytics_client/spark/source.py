@@ -1,7 +1,9 @@
 """The data source that Spark registers: the driver orders exports, and tasks read their files."""
 
 from collections.abc import Iterator, Mapping, MutableMapping
+from contextlib import closing
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -12,13 +14,13 @@ from pyspark.sql.types import StructType
 
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._export_files import files_of, open_signed
+from adanalytics_client._json.types import DATE, FLAG, MOST_DIGITS, PAIRS, TEXT, UNITS, ColumnType
+from adanalytics_client._outputs.arrow.conversion import convert
+from adanalytics_client._outputs.arrow.values import REFUSALS
 from adanalytics_client.client import Client
 from adanalytics_client.dataset.hours.events import EventTables
 from adanalytics_client.errors import AdAnalyticsError, ConfigurationError, ProtocolError
 from adanalytics_client.tables import event_schema
-
-EVENT_SCHEMA = from_arrow_schema(event_schema())
-"""The documented columns, with the types of a dataset's files."""
 
 # Spark writes options in this style, and does not distinguish capital letters.
 _OPTIONS = ("partner", "start", "end", "baseUrl")
@@ -27,13 +29,16 @@ _OPTIONS = ("partner", "start", "end", "baseUrl")
 class AdAnalyticsDataSource(DataSource):
     """A Spark data source for a first look: it reads events from bulk exports in parallel.
 
-    Spark plans a `load()` when the first action runs: the driver requests the list of days with
-    data, requests an export for each day, and waits for all exports. Each export file becomes a
-    partition. Each action downloads all files again; `adanalytics_client.spark.sync` downloads them
-    once.
+    `load()` learns the columns from the first page of events, which takes two requests. With a
+    schema of your own, `load()` sends nothing, and only the columns of that schema are read. If the
+    columns are learned, a file with values in another column raises an error.
 
-    Only planning needs quota and the credential, which comes from the environment of the driver's
-    Python workers. Executors download from signed addresses without a credential.
+    Spark plans when an action runs: the driver requests the list of days with data, requests an
+    export for each day, and waits for all exports. Each export file becomes a partition. Each
+    action downloads all files again; `adanalytics_client.spark.sync` downloads them once.
+
+    Only `load()` and planning need quota and the credential, which comes from the environment of
+    the driver's Python workers. Executors download from signed addresses without a credential.
 
     Other Args: Options of `spark.read`:
         partner (str): the partner to read events for; by default `ADANALYTICS_PARTNER`.
@@ -43,6 +48,8 @@ class AdAnalyticsDataSource(DataSource):
 
     Raises:
         ConfigurationError: for an option that is unknown, missing or invalid.
+        ProtocolError: from an action, for a value that the type of its column cannot hold exactly,
+            and for a column that `load()` did not learn.
 
     Examples:
         >>> spark.dataSource.register(AdAnalyticsDataSource)
@@ -54,6 +61,7 @@ class AdAnalyticsDataSource(DataSource):
 
     def __init__(self, options: MutableMapping[str, str]) -> None:
         super().__init__(options)
+        self._is_learned = False
         names = {name.lower(): name for name in _OPTIONS}
         if unknown := sorted(options.keys() - names.keys()):
             raise ConfigurationError(
@@ -68,15 +76,43 @@ class AdAnalyticsDataSource(DataSource):
         return "adanalytics"
 
     def schema(self) -> StructType:
-        """Return the documented columns; a schema passed by the user may select other ones."""
-        return EVENT_SCHEMA
+        """Return the columns of the first events of the range, or without events, documented ones.
+
+        Spark calls this only if the user passes no schema.
+        """
+        # Spark pickles this object with its state before it calls `reader`.
+        self._is_learned = True
+        with _client(self.options) as client:
+            for day in _days(client, self.options):
+                query = client.events(day, split="none", check="none", concurrency=1)
+                with closing(query.to_arrow_batches()) as batches:
+                    if (first := next(batches)).num_rows:
+                        return from_arrow_schema(pa.schema(map(_for_spark, first.schema)))
+        return from_arrow_schema(event_schema())
 
     def reader(self, schema: StructType) -> "ExportReader":
         """Return a reader for the days that the options `start` and `end` select."""
-        for field in schema.fields:
-            if field.name in EVENT_SCHEMA.names and field not in EVENT_SCHEMA.fields:
-                raise ConfigurationError(f"Events have no column {field.simpleString()}.")
-        return ExportReader({**self.options}, to_arrow_schema(schema, timezone="UTC"))
+        expected = to_arrow_schema(schema, timezone="UTC")
+        return ExportReader({**self.options}, expected, self._is_learned)
+
+
+def _client(options: Mapping[str, str]) -> Client:
+    return Client.from_env(base_url=options.get("baseurl"), partner=options.get("partner"))
+
+
+def _days(client: Client, options: Mapping[str, str]) -> list[date]:
+    """Return the days that have data."""
+    query = client.events(options["start"], options.get("end"), split="daily")
+    return [each.start for each in query.plan.only_days(client.dates()).slices]
+
+
+def _for_spark(field: pa.Field) -> pa.Field:
+    """Return a column of a page with room for larger amounts, and with a type that Spark has."""
+    if pa.types.is_decimal(field.type):
+        return field.with_type(pa.decimal128(MOST_DIGITS, field.type.scale))
+    # Spark's times end with microseconds.
+    is_long = pa.types.is_timestamp(field.type) and field.type.unit == "ns"
+    return field.with_type(pa.string()) if is_long else field
 
 
 @dataclass(frozen=True)
@@ -89,13 +125,12 @@ class ExportReader(DataSourceReader):
 
     options: Mapping[str, str]
     schema: pa.Schema
+    is_learned: bool
 
     def partitions(self) -> list[InputPartition]:
         """Order an export of each day that has data, wait for all exports, and list their files."""
-        asked = self.options
-        with Client.from_env(base_url=asked.get("baseurl"), partner=asked.get("partner")) as client:
-            query = client.events(asked["start"], asked.get("end"), split="daily")
-            days = [each.start for each in query.plan.only_days(client.dates()).slices]
+        with _client(self.options) as client:
+            days = _days(client, self.options)
             jobs = [client.start_export(day, format="csv") for day in days]
             for job in jobs:
                 job.wait()
@@ -108,33 +143,85 @@ class ExportReader(DataSourceReader):
         # Spark makes an empty partition when there are none.
         if saved is None:
             return
+        # The cells of a text column stay as they are, even if all of a file look like numbers.
+        texts = {field.name: TEXT for field in self.schema if pa.types.is_string(field.type)}
+        tables = EventTables(types=texts)
         with open_signed(saved.to_json()) as export, TemporaryDirectory() as folder:
             try:
-                for table in EventTables().from_file(export.download(Path(folder, "export"))):
+                for table in tables.from_file(export.download(Path(folder, "export"))):
                     rows += table.num_rows
-                    yield from self._fitted(table).to_batches()
+                    yield from map(self._fitted, table.to_batches())
                 if (stated := saved.status.row_count) not in (None, rows):
                     raise ProtocolError(f"The export has {counted(rows, 'event')}, not {stated:,}.")
             except AdAnalyticsError as error:
                 error.add_note(f"The task was reading {saved.order.start}; load() orders it anew.")
                 raise
 
-    def _fitted(self, table: pa.Table) -> pa.Table:
+    def _fitted(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return the columns that Spark expects; one that the file lacks is null."""
-        columns, names = [], {*table.column_names}
+        names = {*batch.schema.names}
         if names.isdisjoint(self.schema.names):
             raise ProtocolError(
                 f"The file of events has none of the columns {', '.join(self.schema.names[:3])}.",
-                remedy=f"Pass a schema with columns such as {', '.join(table.column_names[:3])}.",
+                remedy=f"Pass a schema with columns such as {', '.join(batch.schema.names[:3])}.",
             )
+        if self.is_learned:
+            self._check_columns(batch)
+        columns = []
         for field in self.schema:
-            column = table[field.name] if field.name in names else pa.nulls(len(table))
+            column = batch[field.name] if field.name in names else pa.nulls(batch.num_rows)
             try:
-                columns.append(column.cast(field.type))
-            except pa.ArrowException as error:
+                columns.append(_cast(column, field.type))
+            except REFUSALS as error:
                 raise ProtocolError(
-                    f"{field.name} is {column.type} in the file of events, not {field.type}: "
-                    f"{error}.",
+                    f"{field.name} is {column.type} in the file of events, and {field.type} cannot "
+                    f"hold its values exactly: {error}",
                     remedy="Pass a schema with another type for it.",
                 ) from None
-        return pa.table(columns, self.schema)
+        return pa.RecordBatch.from_arrays(columns, schema=self.schema)
+
+    def _check_columns(self, batch: pa.RecordBatch) -> None:
+        others = [
+            name
+            for name, column in zip(batch.schema.names, batch.columns, strict=True)
+            if name not in self.schema.names and column.null_count < len(column)
+        ]
+        if others:
+            raise ProtocolError(
+                f"The file of events has values of {', '.join(others)}, which the events that "
+                "load() learned the columns from do not have.",
+                remedy="Pass a schema with all the columns that you want.",
+            )
+
+
+def _cast(column: pa.Array, wanted: pa.DataType) -> pa.Array:
+    """Return a column as another type.
+
+    Raises:
+        REFUSALS: for a value that the type cannot hold exactly; floats take the nearest number.
+    """
+    if column.null_count == len(column):
+        return pa.nulls(len(column), wanted)
+    if pa.types.is_floating(wanted):
+        if not pa.types.is_integer(column.type) and not pa.types.is_decimal(column.type):
+            raise TypeError("some are no numbers.")
+        return column.cast(wanted)
+    return convert(_column_type(wanted), column, wide=True).cast(wanted)
+
+
+def _column_type(wanted: pa.DataType) -> ColumnType:
+    if pa.types.is_decimal(wanted):
+        return ColumnType("number", wanted.precision - wanted.scale, wanted.scale)
+    if pa.types.is_timestamp(wanted):
+        return ColumnType("time", scale=UNITS[wanted.unit])
+    types = {
+        pa.types.is_string: TEXT,
+        pa.types.is_integer: ColumnType("number", 1),
+        pa.types.is_boolean: FLAG,
+        pa.types.is_date: DATE,
+        pa.types.is_map: PAIRS,
+    }
+    for is_of, type_ in types.items():
+        if is_of(wanted):
+            return type_
+    raise TypeError("events have no such values.")
