@@ -94,10 +94,11 @@ class EventQuery(QueryBase[SyncDriver, M]):
     ) -> "pa.Table":
         """Return all events as one Arrow table.
 
-        Known columns are always present and come first, in the field order of `Event`. Money is
-        `decimal128(18, 9)`, or `decimal128(38, 9)` if an amount needs more digits; times are
-        `timestamp[ms, UTC]`, and days are `date32`. Other columns follow as text: strings
-        unchanged, anything else as JSON.
+        Columns are the fields that arrive, in order of first appearance, and their types are those
+        of the values: whole numbers are `int64`, or `decimal128(38, 0)`; other numbers and money
+        are `decimal128(18, 9)`, or have up to 38 digits if a value needs them; documented times
+        are `timestamp[ms, UTC]`, and days are `date32`. Objects and lists are JSON text. A column
+        of values without a common type is text. Without events, the documented columns are there.
 
         Args:
             columns: the columns to include, in this order; by default all.
@@ -105,7 +106,6 @@ class EventQuery(QueryBase[SyncDriver, M]):
 
         Raises:
             ConfigurationError: when pyarrow is not installed, or for an unknown column.
-            ProtocolError: when a column cannot hold a value exactly.
             AdAnalyticsError: when a page cannot be fetched.
 
         Examples:
@@ -220,8 +220,9 @@ class EventQuery(QueryBase[SyncDriver, M]):
         Raises:
             ConfigurationError: before anything is sent, for an unknown format, a missing library,
                 or a path that cannot be a file; later, for a column that no event has.
-            ProtocolError: when a parquet or arrow column cannot hold a value exactly, or when the
-                events are not as many as the service counts (except with `on_drift="warn"`).
+            ProtocolError: when a column of a parquet or arrow stream first appears, or needs
+                another type, after a part was written; or when the events are not as many as the
+                service counts (except with `on_drift="warn"`).
             AdAnalyticsError: when a page cannot be fetched; an existing file then stays unchanged.
 
         Examples:

@@ -587,11 +587,10 @@ class Summary(OpenModel):
         return vars(self).get("_request_id")
 
     def to_arrow(self) -> "pa.Table":
-        """Return the rows as an Arrow table; unknown columns come last, as text.
+        """Return the rows as an Arrow table, with the types of their values.
 
         Raises:
             ConfigurationError: when pyarrow is not installed.
-            ProtocolError: when a column cannot hold a value exactly.
 
         Examples:
             >>> table = client.summary("2026-01-15", "2026-01-16", group_by="day").to_arrow()

@@ -11,11 +11,10 @@ if TYPE_CHECKING:
 
 
 def event_schema() -> "pa.Schema":
-    """Return the documented columns of an event, with the types that `event_batch` uses.
+    """Return the documented columns of an event, with the types that `event_batch` usually gives.
 
-    The types are the same for all events, so files of different days have the same schema. By
-    contrast, `to_arrow` uses only 18 digits for money if these are enough, which makes calculations
-    easier.
+    Money has 38 digits, so files of different days have the same type. By contrast, `to_arrow` uses
+    only 18 digits if these are enough, which makes calculations easier.
 
     Raises:
         ConfigurationError: when pyarrow is not installed.
@@ -32,10 +31,9 @@ def event_schema() -> "pa.Schema":
 def event_batch(
     rows: Sequence[Mapping[str, Json]], columns: Sequence[str] | None = None
 ) -> "pa.RecordBatch":
-    """Return events as one batch with the documented types.
+    """Return events as one batch, with the columns and types of `EventQuery.to_arrow`.
 
-    Known columns are always present and come first, in the field order of `Event`; others are text.
-    Money is `decimal128(38, 9)`, times are `timestamp[ms, UTC]`, and days are `date32`.
+    Decimals always have 38 digits: money is `decimal128(38, 9)`.
 
     Args:
         rows: events as `EventQuery.rows` yields them.
@@ -43,7 +41,6 @@ def event_batch(
 
     Raises:
         ConfigurationError: when pyarrow is not installed, or for an unknown column.
-        ProtocolError: when a column cannot hold a value exactly.
 
     Examples:
         >>> event_batch([{"event_id": "a", "event_hour": 13}], ["event_id", "event_hour"]).num_rows
@@ -58,7 +55,7 @@ def event_batch(
 
 
 def jsonl_batch(lines: bytes, columns: Sequence[str] | None = None) -> "pa.RecordBatch":
-    """Return JSON lines as one batch; faster than `event_batch` if values have documented types.
+    """Return JSON lines as one batch; faster than `event_batch` if columns have one type each.
 
     Args:
         lines: events as JSON in UTF-8, each followed by a line break.
@@ -66,7 +63,7 @@ def jsonl_batch(lines: bytes, columns: Sequence[str] | None = None) -> "pa.Recor
 
     Raises:
         ConfigurationError: as for `event_batch`.
-        ProtocolError: as for `event_batch`, and for a line that is not JSON.
+        ProtocolError: for a line that is not a JSON object.
 
     Examples:
         >>> jsonl_batch(b'{"event_id":"a","key_values":{}}\\n', ["event_id"]).num_rows
@@ -104,13 +101,11 @@ def pairs_array(texts: "pa.StringArray") -> "pa.MapArray":
 def summary_table(rows: Sequence[Mapping[str, Json]]) -> "pa.Table":
     """Return a summary's rows as a table: counts are `int64`, days `date32`, and amounts decimals.
 
-    Money, fractions and prices are `decimal128(18, 9)`; where a value needs more digits, money is
-    `decimal128(38, 9)`, and fractions and prices are `decimal128(38, 18)`. Unknown columns come
-    last, as text.
+    Money, fractions and prices are `decimal128(18, 9)`, or have 38 digits where a value needs more.
+    Columns are those of the rows; undocumented ones have the types of their values.
 
     Raises:
         ConfigurationError: when pyarrow is not installed.
-        ProtocolError: when a column cannot hold a value exactly.
 
     Examples:
         >>> summary_table([{"impressions": 3, "revenue": "0.25"}])["revenue"].to_pylist()

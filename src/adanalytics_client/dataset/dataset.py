@@ -72,7 +72,7 @@ class Dataset:
 
     Args:
         place: a folder, or an fsspec address such as `s3://bucket/events`.
-        format: `parquet`, `jsonl` or `csv`. By default, an existing dataset keeps its format, and a
+        format: `parquet` or `jsonl`. By default, an existing dataset keeps its format, and a
             new one uses parquet.
         table: `delta` or `iceberg`: also keep a table in this format that lists the parquet files,
             for query engines that read such tables. By default, a new dataset has no table, and an
