@@ -23,7 +23,7 @@ SIGNS: list[tuple[dict[str, Any], str]] = [
     ({"Error": {"code": 17, "detail": "db"}}, '"detail":"db"'),
     ({"error": {"code": 7}}, '"code":7'),
     ({"errorMessage": "half"}, "half"),
-    ({"failures": [{"shard": 1}]}, '"shard":1'),
+    ({"failures": [{"shard": 1, "reason": "busy"}]}, '"reason":"busy"'),
 ]
 EMPTY: list[Any] = [None, "", [], {}, False, 0, 17, {"code": 0, "message": ""}]
 COUNTS: list[Any] = [0, 3, [], [None], {}]

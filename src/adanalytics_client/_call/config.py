@@ -176,7 +176,7 @@ class Config:
         if self.credential is None:
             identity = "nobody"
         elif isinstance(self.credential, Login):
-            identity = f"login {self.credential.email.strip().lower()}"
+            identity = f"user {self.credential.email.strip().lower()}"
         else:
             user = _user_of(self.credential.secret) if self.credential.kind == "token" else ""
             identity = user or f"bearer {self.credential.secret.reveal()}"
@@ -192,11 +192,8 @@ def _user_of(token: Secret) -> str:
     parts = token.reveal().split(".")
     with suppress(ValueError, IndexError):
         claims = parse(b64decode(parts[1] + "=" * (-len(parts[1]) % 4), altchars=b"-_"))
-        if not isinstance(claims, dict):
-            return ""
-        if isinstance(email := claims.get("email"), str) and email:
-            return f"login {email.strip().lower()}"
         # `sub` is of RFC 7519; the others are those of libraries for Rails and Node.
-        users = (claims.get(name) for name in ("sub", "user_id", "userId", "id"))
-        return next((f"user {user}" for user in users if isinstance(user, str | int) and user), "")
+        for name in ("email", "sub", "user_id", "userId", "id"):
+            if isinstance(claims, dict) and (user := claims.get(name)):
+                return f"user {user}".lower()
     return ""

@@ -204,15 +204,13 @@ def summary(
     )
     answer, found = pages[0].answer, pages[0].found
     rows = [row for page in pages for row in page.found.records]
-    if group_by is not None and len(rows) == 1 and not any(map(_grouping_of, rows[0])):
+    is_doubtful = bool(rows) and (len(rows) == 1 or group_by == "day")
+    if group_by is not None and is_doubtful and not _names_group(rows[0], group_by):
         del query["group_by"]
         alone = yield from _read_pages(session, "summary", query, partial(find, query))
         if alone[0].found.records == rows:
-            raise session.credentials.complete(
-                _other_summary("the row of all groups", f"group_by={group_by}"),
-                answer.url,
-                answer.reply,
-            )
+            error = _other_summary("the rows without groups", f"group_by={group_by}")
+            raise session.credentials.complete(error, answer.url, answer.reply)
     made = answer.checked(session.credentials, partial(_make_summary, found, rows))
     # No field, so it is neither data nor compared.
     vars(made)["_request_id"] = exchange_of(session, answer)[1]
@@ -278,55 +276,40 @@ def _refuse_other(first: date, last: date, grouping: str | None, found: Found) -
                 raise _other_summary(f"{key}: {value[:100]}", f"{first} to {last}")
             if name == "groupby" and isinstance(value, str) and fold(value) != fold(grouping or ""):
                 raise _other_summary(f"{key}: {value[:100]}", f"group_by={grouping}")
-    has_days = not found.records
     for row in found.records:
-        is_by_day = grouping == "day"
-        cells = [
-            value
-            for name, value in row.items()
-            if name in DAY_NAMES or (is_by_day and fold(name) not in _METRICS)
-        ]
-        days = sorted({day for cell in cells for day in _days_of(cell)})
+        days = sorted(_days_in(row, grouping))
         if days and not any(first <= day <= last for day in days):
             raise _other_summary(f"a row of {days[0]}", "its days")
-        # A day may be a text of any form, and other days may be added up in a row of a name.
-        has_days |= bool(days) or any(
-            isinstance(cell, str) and not _is_number(cell) for cell in cells
-        )
         if grouping is not None and {*map(fold, row)} <= _METRICS:
             raise _other_summary("rows without a group", f"group_by={grouping}")
         groups = {*filter(None, map(_grouping_of, row))}
         # How the service groups without the parameter is not documented.
         if groups and grouping is not None and grouping not in groups:
             raise _other_summary(f"rows by {min(groups)}", f"group_by={grouping}")
-    if grouping == "day" and not has_days:
-        raise _other_summary("rows without a day", "group_by=day")
 
 
-def _days_of(cell: Json) -> Iterator[date]:
-    """Yield the days that a cell may mean; 12/01/2026 may be two.
+def _names_group(row: Mapping[str, Json], grouping: str) -> bool:
+    return any(map(_grouping_of, row)) or any(_days_in(row, grouping))
+
+
+def _days_in(row: Mapping[str, Json], grouping: str | None) -> Iterator[date]:
+    """Yield the days that a row of a summary may be of; 12/01/2026 may be two.
 
     Examples:
-        >>> [str(day) for day in _days_of("20260115")], [str(day) for day in _days_of(1768435200)]
-        (['2026-01-15'], ['2026-01-15'])
+        >>> [str(day) for day in _days_in({"dt": "20260115", "n": 5}, "day")]
+        ['2026-01-15']
     """
-    text = str(cell)
-    if epoch := _EPOCH.fullmatch(text):
-        yield datetime.fromtimestamp(int(epoch[1]), UTC).date()
-    if (parts := _DAY.fullmatch(text)) is None:
-        return
-    year, _, month, day, *other = parts.groups()
-    numbers = [(year, month, day)] if year else [(other[2], *other[:2]), (other[2], *other[1::-1])]
-    for each in numbers:
-        with suppress(ValueError):
-            yield date(*map(int, each))
-
-
-def _is_number(text: str) -> bool:
-    with suppress(ValueError):
-        float(text)
-        return True
-    return False
+    for name, cell in row.items():
+        if name not in DAY_NAMES and (grouping != "day" or fold(name) in _METRICS):
+            continue
+        text = str(cell)
+        if epoch := _EPOCH.fullmatch(text):
+            yield datetime.fromtimestamp(int(epoch[1]), UTC).date()
+        elif parts := _DAY.fullmatch(text):
+            year, _, month, day, one, two, last = parts.groups()
+            for each in [(year, month, day)] if year else [(last, one, two), (last, two, one)]:
+                with suppress(ValueError):
+                    yield date(*map(int, each))
 
 
 def _meta(content: dict[str, Json]) -> Iterator[tuple[str, Json]]:

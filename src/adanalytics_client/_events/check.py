@@ -342,7 +342,7 @@ def _compare_range(session: Session, pull: Comparison) -> Operation[tuple[Span, 
         behind = yield from request_place(session, days, pull.events + 1)
         total = behind.signals.total
         if len(behind) and total in {None, pull.events}:
-            raise _different(pull, f"more than {counted(pull.events, 'event')}", pull.events, [])
+            raise _different(pull, f"more than {counted(pull.events, 'event')}")
     if total is None:
         total = yield from request_total(session, pull.start, pull.end)
     if total == pull.events:
@@ -367,7 +367,7 @@ def _compare_range(session: Session, pull: Comparison) -> Operation[tuple[Span, 
             return ()
         if total is None:
             words = f"{'more' if has_last else 'fewer'} than {counted(pull.events, 'event')}"
-            raise _different(pull, words, pull.events, [])
+            raise _different(pull, words)
     elif is_open:
         closed = tuple(span for span in pull.spans if span.end < first_open)
         if not closed:
@@ -385,7 +385,7 @@ def _compare_range(session: Session, pull: Comparison) -> Operation[tuple[Span, 
         if pull.refusal is not None:
             raise pull.refusal
         if has_more:
-            raise _different(pull, f"more than {counted(pull.events, 'event')}", pull.events, [])
+            raise _different(pull, f"more than {counted(pull.events, 'event')}")
         text = "The service counts %s in %s, but %s by days, as many as arrived."
         _LOG.warning(text, counted(total, "event"), pull, f"{pull.events:,}")
         return ()
@@ -398,7 +398,7 @@ def _compare_range(session: Session, pull: Comparison) -> Operation[tuple[Span, 
                 f"{span.events:,}",
             )
         return tuple(span for span, _ in differing)
-    raise _different(pull, counted(total, "event"), pull.events, differing)
+    raise _different(pull, counted(total, "event"), differing)
 
 
 def _missing_day(session: Session, pull: Comparison) -> Operation[date | None]:
@@ -476,11 +476,11 @@ def _differing(
 
 
 def _different(
-    pull: Comparison, count: str, events: int, differing: Sequence[tuple[Span, int]]
+    pull: Comparison, count: str, differing: Sequence[tuple[Span, int]] = ()
 ) -> ProtocolError:
     days = [f"{total:,} on {span}, but {span.events:,} arrived" for span, total in differing[:3]]
     if not days or len(differing) > 3:
-        days = [f"{count} in {pull}, but {events:,} arrived"]
+        days = [f"{count} in {pull}, but {pull.events:,} arrived"]
     hint = f" ({pull.hint})" if pull.hint else ""
     return ProtocolError(
         f"The service counts {'; '.join(days)}{hint}.",
@@ -495,7 +495,7 @@ def _compare_hour(session: Session, pull: Comparison, hour: int) -> Operation[No
     if pull.is_blind and pull.end < first_open_day(session):
         behind = yield from request_place(session, days, pull.events + 1)
         if len(behind):
-            raise _different(pull, f"more than {counted(pull.events, 'event')}", pull.events, [])
+            raise _different(pull, f"more than {counted(pull.events, 'event')}")
     if not pull.may_ignore_hour:
         return
     total = yield from request_total(session, pull.start, pull.end)
@@ -527,5 +527,5 @@ def _compare_with_summary(session: Session, pull: Comparison) -> Operation[bool]
     days = [day for day in days_between(pull.start, pull.end) if day < first_open]
     total = sum(counts.get(day, 0) for day in days)
     if total > pull.events:
-        raise _different(pull, f"at least {counted(total, 'event')}", pull.events, [])
+        raise _different(pull, f"at least {counted(total, 'event')}")
     return True

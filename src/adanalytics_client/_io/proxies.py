@@ -22,6 +22,7 @@ _SEPARATORS = re.compile(r"[\s,;|]+")
 _PLACE = re.compile(
     r"(?:\[([\w.:%-]+)\]|([\w.*-]+|[\w.%-]*:[\w.%-]*:[\w.:%-]*))(/[\d.]+)?(?::(\d+))?"
 )
+_PUNYCODE = re.compile(r"\bxn--([^.]+)")
 _NO_ADDRESS = "is not a proxy address such as http://proxy.example:3128"
 _NO_SOCKS = "names a SOCKS proxy, which needs socksio; install it with: pip install 'httpx[socks]'"
 _NOT_QUOTED = "holds a /, ? or # in its user or password; write it as %2F, %3F or %23"
@@ -136,15 +137,9 @@ class _Exclusion:
 
 def _unicode(host: str) -> str:
     """Return a host with its Punycode labels as Unicode (RFC 5890), in lower case."""
-    labels = host.lower().split(".")
     with suppress(UnicodeError):
-        labels = [
-            label.removeprefix("xn--").encode().decode("punycode")
-            if label.startswith("xn--")
-            else label
-            for label in labels
-        ]
-    return ".".join(labels)
+        return _PUNYCODE.sub(lambda label: label[1].encode().decode("punycode"), host.lower())
+    return host
 
 
 def _addresses_of(host: str) -> list[IPv4Address | IPv6Address]:

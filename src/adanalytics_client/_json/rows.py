@@ -255,16 +255,11 @@ def stated_error(objects: Iterable[dict[str, Json]]) -> str:
     return next(filter(None, stated), "")
 
 
-def _entry_words(value: Json) -> str:
-    """Read an entry of a list, where an object is an error whatever it has."""
-    return _words(value) or (json_text(value) if isinstance(value, dict) and value else "")
-
-
 def _words(value: Json) -> str:
     if isinstance(value, RawRows):
         value = [*value.first(_MOST_ERRORS).rows()]
     if isinstance(value, list):
-        return "; ".join(filter(None, map(_entry_words, value)))
+        return "; ".join(filter(None, map(_words, value)))
     if isinstance(value, dict):
         if isinstance(message := value.get("message"), str) and message:
             return message
