@@ -79,7 +79,9 @@ def local_service(request: pytest.FixtureRequest, stand_in: StandIn, say: type[S
             return say({"data": [], "meta": {"total": 0, "page": 1}})
         hours = [int(query["hour"])] if "hour" in query else range(24)
         rows = [events[hour] for hour in hours]
-        return say({"data": rows, "meta": {"total": len(rows), "page": int(query["page"])}})
+        page, size = int(query["page"]), int(query["per_page"])
+        served = rows[(page - 1) * size : page * size]
+        return say({"data": served, "meta": {"total": len(rows), "page": page}})
 
     stand_in.script = script
     return stand_in

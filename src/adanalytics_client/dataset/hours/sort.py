@@ -152,7 +152,7 @@ def _hour_numbers(table: Table, names: FieldNames, zone: str) -> "pa.ChunkedArra
     if times is None:
         raise HourUnknown(
             "Some events have no field with a known time, so their hours are unknown.",
-            remedy="Name it: ServiceProfile(time_field=...), or --time-field.",
+            remedy="Name it with --time-field, or as time_field of the service's profile.",
         )
     times = times.cast(pa.timestamp("s", zone), safe=False)
     return pc.divide(pc.local_timestamp(times).cast(pa.int64()), 3600).cast(pa.int32())
