@@ -131,6 +131,8 @@ def days_of(name: str, *values: str) -> list[list[str]]:
         ("revenue", ('"1.5"', '"0.0000944916"'), "decimal128(38, 10)", None),
         ("is_filtered", ("0", "false"), "bool", [False, False]),
         ("is_filtered", ("1", "2"), "int64", [1, 2]),
+        ("received_at", ("1768446000", "0"), "int64", [1768446000, 0]),
+        ("received_at", ("1768446000", "0.5"), "decimal128(38, 9)", [1768446000, Decimal("0.5")]),
         ("date", ('"soon"', '"late"'), "string", ["soon", "late"]),
         ("hour", ("99", "-1"), "int64", [99, -1]),
         ("_text", ('"a"', '"b"'), "string", ["a", "b"]),

@@ -109,7 +109,7 @@ def convert(type_: ColumnType, column: pa.Array, *, wide: bool = False) -> pa.Ar
     if type_.base in _SAME_FAMILY and any(belongs(given) for belongs in _SAME_FAMILY[type_.base]):
         return column.cast(made)
     if _IS.is_timestamp(given) and type_.epoch:
-        return to_array(type_, [_epoch(value, type_) for value in _moments(column)], wide=wide)
+        return to_array(type_, epochs_of(type_, column), wide=wide)
     return to_array(type_, _plain_values(column), wide=wide)
 
 
@@ -263,26 +263,20 @@ def _decimals(column: pa.Array) -> int:
     return UNITS["ns"]
 
 
-def _moments(column: pa.Array) -> list[tuple[int, int] | None]:
-    """Return times as whole numbers, each with its decimals of a second."""
-    decimals = UNITS[column.type.unit]
-    numbers = column.cast(pa.int64()).to_pylist()
-    return [None if number is None else (number, decimals) for number in numbers]
-
-
 def _epoch_of(column: pa.Array) -> ColumnType | None:
     """Return the type of whole numbers that are all times in one unit: these are a range."""
     ends = {type_of(Kind.TIME, value) for value in pc.min_max(column).as_py().values()}
     return next((end for end in ends if end.base == "epoch" and len(ends) == 1), None)
 
 
-def _epoch(moment: tuple[int, int] | None, type_: ColumnType) -> Json:
-    """Return a time as the number that it was sent as."""
-    if moment is None:
-        return None
-    number, decimals = moment
-    exact = Decimal(number).scaleb(UNITS[type_.epoch] - decimals)
-    return int(exact) if exact == exact.to_integral_value() else exact
+def epochs_of(type_: ColumnType, column: pa.Array) -> list[Json]:
+    """Return the times of a column with an epoch as the numbers that they were sent as."""
+    shift = UNITS[type_.epoch] - UNITS[column.type.unit]
+    exact = (
+        None if number is None else Decimal(number).scaleb(shift)
+        for number in column.cast(pa.int64()).to_pylist()
+    )
+    return [each if each is None or each % 1 else int(each) for each in exact]
 
 
 def _from_texts(type_: ColumnType, texts: pa.StringArray, *, wide: bool) -> pa.Array:

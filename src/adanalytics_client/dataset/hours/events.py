@@ -20,7 +20,7 @@ from adanalytics_client._json.encoding import json_text, utf8
 from adanalytics_client._json.fields import DOCUMENTED, FieldNames, Kind
 from adanalytics_client._json.types import Types
 from adanalytics_client._outputs.arrow.batches import ArrowRows
-from adanalytics_client._outputs.arrow.conversion import as_text
+from adanalytics_client._outputs.arrow.conversion import as_text, epochs_of
 from adanalytics_client.dataset.hours.sections import PARQUET, Section, beginning_of, group_begins
 from adanalytics_client.dataset.records.layout import Hour
 from adanalytics_client.errors import ProtocolError
@@ -222,12 +222,12 @@ def int32s(values: Iterable[int]) -> "pa.Array":
     return pa.Array.from_buffers(pa.int32(), len(numbers), [None, pa.py_buffer(numbers)])
 
 
-def to_jsonl(table: Table, names: FieldNames) -> Iterator[bytes]:
+def to_jsonl(table: Table, types: Types, names: FieldNames) -> Iterator[bytes]:
     """Write each event as a line of JSON, with digits and times as the service writes them.
 
     Amounts are text, as the service sends them in its pages; other decimals are numbers.
     """
-    columns = {}
+    columns = dict[str, list[Any]]()
     for field in table.schema:
         column, is_amount = table[field.name], names.kind(field.name) is Kind.AMOUNT
         if pa.types.is_map(field.type):
@@ -236,6 +236,10 @@ def to_jsonl(table: Table, names: FieldNames) -> Iterator[bytes]:
             ]
         elif pa.types.is_decimal(field.type) and is_amount:
             columns[field.name] = _amounts_as_text(column).to_pylist()
+        elif types[field.name].base == "epoch":
+            # Other files may show that these are plain numbers.
+            parts = (epochs_of(types[field.name], chunk) for chunk in column.chunks)
+            columns[field.name] = [*chain.from_iterable(parts)]
         elif pa.types.is_timestamp(field.type) or pa.types.is_date(field.type):
             columns[field.name] = [
                 text for chunk in column.chunks for text in as_text(chunk).to_pylist()

@@ -14,7 +14,6 @@ from tempfile import TemporaryDirectory
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from adanalytics_client._json.fields import FieldNames
 from adanalytics_client._json.types import join_columns
 from adanalytics_client.dataset.hours.events import TEXT, EventTables, Table, to_jsonl
 from adanalytics_client.dataset.hours.ids import Ids
@@ -69,7 +68,7 @@ def write_hour(
         if form == "parquet":
             _write_parquet(path, whole, tables.schema)
         else:
-            _write_jsonl(path, whole, tables.names)
+            _write_jsonl(path, whole, tables)
         with path.open("rb") as file:
             sha256 = hashlib.file_digest(file, "sha256").hexdigest()
         size = path.stat().st_size
@@ -183,12 +182,12 @@ def _write_parquet(path: Path, tables: Iterator[Table], schema: pa.Schema) -> No
             write(rows)
 
 
-def _write_jsonl(path: Path, tables: Iterator[Table], names: FieldNames) -> None:
+def _write_jsonl(path: Path, events: Iterator[Table], tables: EventTables) -> None:
     """Write JSON lines: the received text of each event, if it is known."""
     with path.open("wb") as file:
-        for table in tables:
+        for table in events:
             if TEXT in table.column_names:
                 lines = "".join(f"{text}\n" for text in table[TEXT].to_pylist())
                 file.write(lines.encode())
             else:
-                file.writelines(to_jsonl(table, names))
+                file.writelines(to_jsonl(table, tables.types, tables.names))
