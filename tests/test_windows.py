@@ -67,7 +67,7 @@ import os
 from adanalytics_client.dataset import dataset as module
 with LocalServer(sample=sample) as server:
     with Client(server.url, api_key=server.api_key, partner=server.partner) as client:
-        for via, format in (("pages", "parquet"), ("pages", "jsonl")):
+        for via, format in (("pages", "parquet"), ("export", "jsonl")):
             dataset = Dataset(format, format=format)
             assert dataset.sync(client, day, via=via).events == 60
             assert dataset.sync(client, day).events == 0
