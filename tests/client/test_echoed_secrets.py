@@ -282,3 +282,27 @@ def shown(error: BaseException) -> str:
     frames = [each.locals for each in told.stack if each.filename.startswith(home)]
     behind = [shown(each) for each in (error.__cause__, error.__context__) if each is not None]
     return f"{error}{error!r}{error.args}{vars(error)}{frames}{behind}"
+
+
+@pytest.mark.parametrize("way", ["to_arrow", "to_pandas", "to_arrow_batches", "k.parquet", "events"])
+def test_a_field_whose_name_echoes_it(
+    open_variant: OpenVariant,
+    stand_in: StandIn,
+    say: type[Say],
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    way: str,
+) -> None:
+    """Its column becomes text, and no field is a documented one: both are logged by name."""
+    rows = [{f"Bearer {KEY}": value} for value in (1, "x")]
+    stand_in.says(say({"data": rows, "meta": {"total": 2}}))
+    variant = open_variant(api_key=KEY)
+    query = variant.client.events("2026-01-15", split="none", check="none")
+    if way.startswith("k."):
+        variant.on(query, "write", tmp_path / way)
+    elif way in {"to_arrow", "to_pandas"}:
+        variant.on(query, way)
+    else:
+        variant.all_of(query if way == "events" else getattr(query, way)())
+    assert "Bearer ***" in caplog.text
+    assert KEY not in caplog.text

@@ -1,12 +1,56 @@
-"""The log of this package on stderr, for those who have not configured logging."""
+"""The log of this package: without secrets, and on stderr for those who configured no logging."""
 
 import logging
 import sys
+import threading
 from collections.abc import Mapping
+from typing import Protocol
+from weakref import WeakSet
 
 from adanalytics_client.errors import ConfigurationError
 
 _LEVELS = ("debug", "info", "warning", "error")
+
+
+class Redactor(Protocol):
+    """Removes secrets from texts."""
+
+    def redact(self, text: str) -> str: ...
+
+
+class _Redaction(logging.Filter):
+    """Removes the secrets of all clients from each record: a service may echo one anywhere."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._redactors: WeakSet[Redactor] = WeakSet()
+        self._changing = threading.Lock()
+
+    def add(self, redactor: Redactor) -> None:
+        with self._changing:
+            self._redactors.add(redactor)
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        with self._changing:
+            redactors = [*self._redactors]
+        text = shown = record.getMessage()
+        for redactor in redactors:
+            shown = redactor.redact(shown)
+        if shown != text:
+            record.msg, record.args = shown, ()
+        return True
+
+
+_REDACTION = _Redaction()
+
+
+def hide_secrets(redactor: Redactor) -> None:
+    """Remove the secrets that a redactor knows from all further records of this package's log.
+
+    The redactor is kept no longer than others keep it.
+    """
+    _REDACTION.add(redactor)
+    logging.getLogger("adanalytics_client").addFilter(_REDACTION)
 
 
 def log_to_stderr(environment: Mapping[str, str]) -> None:

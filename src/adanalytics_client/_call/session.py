@@ -7,6 +7,7 @@ from typing import Generic, TypeVar
 
 from adanalytics_client._base.clock import Clock, ClockCheck
 from adanalytics_client._base.deadline import Deadline
+from adanalytics_client._base.logs import hide_secrets
 from adanalytics_client._base.observer import Observer
 from adanalytics_client._base.secrets import Secret
 from adanalytics_client._base.urls import redact_url
@@ -52,6 +53,7 @@ class Session:
             longest_wait=config.retry.longest_wait,
         )
         credentials = Credentials(config.credential, others)
+        hide_secrets(credentials)
         return cls(config, credentials, quota, observer, clock, ClockCheck(clock))
 
     def with_config(self, config: Config, observer: Observer | None = None) -> "Session":
