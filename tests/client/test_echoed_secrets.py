@@ -284,7 +284,9 @@ def shown(error: BaseException) -> str:
     return f"{error}{error!r}{error.args}{vars(error)}{frames}{behind}"
 
 
-@pytest.mark.parametrize("way", ["to_arrow", "to_pandas", "to_arrow_batches", "k.parquet", "events"])
+@pytest.mark.parametrize(
+    "way", ["to_arrow", "to_pandas", "to_arrow_batches", "k.parquet", "events"]
+)
 def test_a_field_whose_name_echoes_it(
     open_variant: OpenVariant,
     stand_in: StandIn,

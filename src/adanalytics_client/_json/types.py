@@ -146,3 +146,14 @@ def join_columns(columns: Types, others: Types) -> dict[str, ColumnType]:
     """Return the columns of both tables: the first ones first, each of a type for both."""
     names = dict.fromkeys((*columns, *others))
     return {name: columns.get(name, NULL).join(others.get(name, NULL)) for name in names}
+
+
+def became_text(before: Types, after: Types) -> list[str]:
+    """List the columns that are text only after they had another type.
+
+    Examples:
+        >>> became_text({"a": ColumnType("number", 1), "b": TEXT}, {"a": TEXT, "b": TEXT})
+        ['a']
+    """
+    text = (name for name, type_ in after.items() if type_ == TEXT)
+    return [name for name in text if before.get(name, NULL) not in {NULL, TEXT}]

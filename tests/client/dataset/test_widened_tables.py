@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from decimal import Decimal
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,11 @@ import pytest
 from tests.client.dataset.service_of_rows import ServiceOfRows
 
 from adanalytics_client import DatasetError
-from adanalytics_client.dataset import Dataset
+from adanalytics_client.dataset import Dataset, Hour
+from adanalytics_client.dataset.hours.events import EventTables
+from adanalytics_client.dataset.hours.files import join_pieces, write_hour
+from adanalytics_client.dataset.records.manifest import Identity
+from adanalytics_client.dataset.storage.local import open_store
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,6 +24,7 @@ if TYPE_CHECKING:
 
     from adanalytics_client.dataset import TableFormat
 
+DAY = date(2026, 1, 15)
 FIRST = '{"ymdh":"2026-01-15 03:00:00","n":1,"x":7,"m":{"a":1},"flag":true}'
 SECOND = (
     '{"ymdh":"2026-01-16 04:00:00","n":2.5,"x":"abc","m":[1],"flag":0,"new":0.30000000000000004}'
@@ -151,3 +157,32 @@ def test_a_time_field_makes_one_request_of_a_small_day(
     with service.client(fields={"revenue": "at"}) as client, pytest.raises(DatasetError) as caught:
         dataset.sync(client)
     assert "is a dataset of field names event_time=at, not revenue=at" in str(caught.value)
+
+
+@pytest.mark.parametrize("form", ["parquet", "jsonl"])
+def test_a_column_that_becomes_text_is_named_once_and_without_the_key(
+    service: ServiceOfRows, tmp_path: Path, caplog: pytest.LogCaptureFixture, form: Any
+) -> None:
+    name = "a-test-key"
+    service.rows = {
+        ("2026-01-15", hour): [f'{{"ymdh":"2026-01-15 {hour:02}:00:00","{name}":{value},"n":1}}']
+        for hour, value in ((3, "1"), (4, '"x"'), (5, "2"))
+    }
+    dataset = Dataset(tmp_path, format=form)
+    with service.client() as client:
+        assert dataset.sync(client, "2026-01-15").failed == []
+        assert dataset.verify(client, until="2026-01-15").is_whole
+    warnings = [each.getMessage() for each in caplog.records if "common type" in each.getMessage()]
+    assert warnings == ["*** has values without a common type, so its column is text."]
+
+
+def test_pieces_of_an_hour_name_the_columns_that_become_text(tmp_path: Path) -> None:
+    """Two processes sort the sections of one file, and neither sees what the other read."""
+    hour, store, identity = Hour(DAY, 3), open_store(str(tmp_path)), Identity("a", "b", "parquet")
+    pieces = []
+    for value in (b"1", b'"x"'):
+        tables = EventTables()
+        events = [tables.from_jsonl(b'{"n":%b}\n' % value)]
+        pieces.append(write_hour(hour, iter(events), tmp_path, "parquet", hour.start, tables))
+    assert [piece.mixed for piece in pieces] == [(), ()]
+    assert join_pieces(pieces, store, tmp_path, identity).mixed == ("n",)

@@ -39,6 +39,8 @@ class ArrowRows:
 
     Attributes:
         types: the columns so far.
+        mixed: the names of columns that are text because their values have no common type. Those of
+            pages are logged; a task of another process has no client, whose secrets a log hides.
     """
 
     def __init__(
@@ -54,6 +56,7 @@ class ArrowRows:
         self._chosen = None if columns is None else Columns(columns, documented)
         self._documented = documented
         self._wide = wide
+        self.mixed: dict[str, None] = {}
         self._schema: pa.Schema | None = None
         # Columns of amounts that the service sends as JSON numbers, and others with numbers.
         self._numbers: set[str] = set()
@@ -78,8 +81,12 @@ class ArrowRows:
         self._kind_of, self._schema = events.names.kind, None
         if self._chosen is not None:
             self._chosen.sent = events.names
+        before = len(self.mixed)
         read = self._read_lines(events.jsonl(), events.first(_FIRST_EVENTS).rows())
-        return self.batch(events.rows()) if read is None else read
+        batch = self.batch(events.rows()) if read is None else read
+        for name in [*self.mixed][before:]:
+            warn_of(name)
+        return batch
 
     def jsonl(self, lines: bytes) -> pa.RecordBatch:
         """Return a batch of the events in JSON lines, each with its line break; see `page`.
@@ -194,7 +201,7 @@ class ArrowRows:
         return {type_of(kind, value) for value in values}
 
     def _widen(self, name: str, types: Collection[ColumnType]) -> ColumnType:
-        """Join the type of a column with those of new values; warn once if they become text."""
+        """Join the type of a column with those of new values; note if it becomes text."""
         before, kind = self.types.get(name, NULL), self._kind_of(name)
         is_text = kind is Kind.ID or DEFAULTS[kind] == TEXT
         after = join_all([before, *types])
@@ -202,7 +209,7 @@ class ArrowRows:
             self.types[name] = after
             self._schema = None
         if after == TEXT != before and not (is_text and {before, *types} <= {NULL, TEXT}):
-            _LOG.warning("%s has values without a common type, so its column is text.", name)
+            self.mixed[name] = None
         return after
 
     def _batch(self, arrays: Mapping[str, pa.Array], rows: int) -> pa.RecordBatch:
@@ -213,6 +220,11 @@ class ArrowRows:
         return pa.RecordBatch.from_arrays(
             [pa.nulls(rows, field.type) for field in schema], schema=schema
         )
+
+
+def warn_of(name: str) -> None:
+    """Log that a column is text because its values have no common type."""
+    _LOG.warning("%s has values without a common type, so its column is text.", name)
 
 
 def _narrowest(kind: Kind | None, type_: ColumnType, array: pa.Array) -> ColumnType:

@@ -64,6 +64,11 @@ class EventTables:
         return self._rows.types
 
     @property
+    def mixed(self) -> tuple[str, ...]:
+        """The columns that became text because their values have no common type."""
+        return (*self._rows.mixed,)
+
+    @property
     def schema(self) -> pa.Schema:
         """The Arrow schema of all tables so far."""
         return self._rows.schema

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from datetime import datetime
 from functools import partial, reduce
 from io import BufferedIOBase
@@ -14,7 +15,7 @@ from tempfile import TemporaryDirectory
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from adanalytics_client._json.types import join_columns
+from adanalytics_client._json.types import became_text, join_columns
 from adanalytics_client.dataset.hours.events import TEXT, EventTables, Table, to_jsonl
 from adanalytics_client.dataset.hours.ids import Ids
 from adanalytics_client.dataset.hours.sort import HourPartition, HourUnknown
@@ -75,7 +76,7 @@ def write_hour(
         record = HourRecord(rows, size, sha256, asked_at, UNCONFIRMED, totals)
         again = EventTables(tables.names, tables.types)
         repeated = ids.repeated(partial(_read_again, path, form, again))
-        return FinishedHour(hour, record, str(path), repeated, {**tables.types})
+        return FinishedHour(hour, record, str(path), repeated, {**tables.types}, tables.mixed)
 
 
 def write_hours(
@@ -124,7 +125,9 @@ def join_pieces(
     tables = EventTables(identity.names, types, with_texts=form == "jsonl")
     parts = (read_part(store, piece.file or "", form, tables) for piece in filled)
     events, asked_at = chain.from_iterable(parts), filled[0].record.asked_at
-    return write_hour(filled[0].hour, events, folder, form, asked_at, tables)
+    written = write_hour(filled[0].hour, events, folder, form, asked_at, tables)
+    mixed = [(*piece.mixed, *became_text(piece.types, tables.types)) for piece in filled]
+    return replace(written, mixed=tuple(dict.fromkeys(chain.from_iterable(mixed))))
 
 
 def read_part(store: Store, name: str, form: PartFormat, tables: EventTables) -> Iterator[Table]:

@@ -12,6 +12,8 @@ from typing import Self
 
 from msgspec.structs import replace
 
+from adanalytics_client._json.types import became_text
+from adanalytics_client._outputs.arrow.batches import warn_of
 from adanalytics_client.dataset.hours.events import EventTables
 from adanalytics_client.dataset.hours.files import checksum, read_part, write_hour
 from adanalytics_client.dataset.records.layout import DATA, JOURNAL, Hour
@@ -50,6 +52,8 @@ class Contents:
         self.table = FileTable(store, identity) if identity.table else None
         self.replaced = replaced
         self._noted: set[Hour] = set()
+        # Columns of which a warning was logged.
+        self._named: set[str] = set()
         self._sizes = {**sizes}
 
     @classmethod
@@ -83,6 +87,10 @@ class Contents:
         return [*found.values(), *(f"the manifest of {day}: {what}" for day, what in days_lost)]
 
     def commit(self, finished: FinishedHour, fingerprint: str) -> None:
+        for name in (*finished.mixed, *became_text(self.schema.union, finished.types)):
+            if name not in self._named:
+                warn_of(name)
+                self._named.add(name)
         types = self.schema.number(finished.types)
         if types is None:
             self.schema = self.schema.extended(finished.types)

@@ -163,6 +163,7 @@ class FinishedHour:
             hour without events.
         repeated: the number of events with the id and the content of an earlier one.
         types: the types of its file's columns.
+        mixed: columns that became text because their values have no common type.
     """
 
     hour: Hour
@@ -170,6 +171,7 @@ class FinishedHour:
     file: str | None = None
     repeated: int = 0
     types: Types = field(default_factory=dict)
+    mixed: tuple[str, ...] = ()
 
 
 FORMER_KEPT = 20
