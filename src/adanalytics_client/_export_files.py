@@ -27,7 +27,7 @@ def files_of(job: ExportJob) -> list[SavedExport]:
         return [saved]
     # The rows of one file among several are not stated.
     status = replace(saved.status, row_count=None)
-    return [replace(saved, status=replace(status, files=(each,))) for each in files]
+    return [replace(saved, status=replace(status, files=(file,))) for file in files]
 
 
 @contextmanager

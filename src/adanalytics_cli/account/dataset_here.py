@@ -15,7 +15,7 @@ def default_dataset() -> str:
     """Return the dataset to read by default: the current folder, or else `events` in it."""
     from adanalytics_client.dataset import Dataset
 
-    return next((each for each in (".", _DEFAULT) if Dataset(each).holdings()), _DEFAULT)
+    return next((place for place in (".", _DEFAULT) if Dataset(place).holdings()), _DEFAULT)
 
 
 def dataset_here(settings: ServiceSettings) -> "Holdings | None":

@@ -57,8 +57,8 @@ def changes(
 
     place = location or default_dataset()
     dataset = Dataset(place, clock=invocation.clock)
-    held = dataset.holdings()
-    if held is None:
+    holdings = dataset.holdings()
+    if holdings is None:
         sync = invocation.command_line("sync", "--to", place)
         raise CommandError(f"There is no dataset at {place}.", remedy=f"Make one: {sync}")
     days = start.through(end) if start else (None, None)
@@ -79,7 +79,7 @@ def changes(
         note="" if rows else "No day was restated.",
         bom=bom,
         title="changes",
-        about=facts_about([held.partner], held.hours),
+        about=facts_about([holdings.partner], holdings.hours),
     )
 
 

@@ -37,7 +37,7 @@ def write_sync_report(report: "SyncReport", location: str, progress: "Progress")
         "left": report.left,
         "damaged": report.damaged,
         "failed": [each.as_json() for each in report.failed],
-        "restated": [row for each in report.restated for row in change_rows(each)],
+        "restated": [row for change in report.restated for row in change_rows(change)],
         "report": report.file or None,
         "requests": progress.requests,
         "seconds": round(progress.seconds(), 3),
@@ -69,8 +69,8 @@ def write_verify_report(report: "VerifyReport", location: str, progress: "Progre
         "problems": [
             {**asdict(each), "day": each.day and str(each.day)} for each in report.problems
         ],
-        "compared": [asdict(each) for each in report.compared],
-        "not_compared": [asdict(each) for each in report.uncompared],
+        "compared": [asdict(figure) for figure in report.compared],
+        "not_compared": [asdict(figure) for figure in report.uncompared],
         "without_id": report.without_id,
         "requests": progress.requests,
         "seconds": round(progress.seconds(), 3),
@@ -80,7 +80,7 @@ def write_verify_report(report: "VerifyReport", location: str, progress: "Progre
 
 def describe_comparison(report: "VerifyReport") -> str:
     """Say which figures were compared with the service, and which were not and why."""
-    figures = [str(each) for each in report.compared if each.name != _COUNT]
+    figures = [str(figure) for figure in report.compared if figure.name != _COUNT]
     count = "with the service's count" if len(figures) < len(report.compared) else ""
     texts = ["not compared with the service"]
     if figures:
@@ -88,9 +88,9 @@ def describe_comparison(report: "VerifyReport") -> str:
     elif count:
         texts = [f"compared {count}"]
     names = dict[str, list[str]]()
-    for each in report.uncompared:
-        names.setdefault(each.reason, []).append(each.name)
-    others = [f"{', '.join(of)}, {reason}" for reason, of in names.items()]
+    for figure in report.uncompared:
+        names.setdefault(figure.reason, []).append(figure.name)
+    others = [f"{', '.join(columns)}, {reason}" for reason, columns in names.items()]
     texts += [f"not compared: {'; '.join(others)}"] if others else []
     if report.without_id and report.without_id == report.events:
         texts.append("repeats could not be looked for, because no event has an id")

@@ -190,10 +190,10 @@ def summary(
     query = {**parameters, **dict(further_params(params, own))}
     most = (last - first).days + 1 if group_by == "day" else None
 
-    def find(asked: Mapping[str, str], answer: Answer[Json]) -> Found:
+    def find(sent: Mapping[str, str], answer: Answer[Json]) -> Found:
         key = session.config.service.rows_key
         found = find_rows(_content(answer), rows_key=key, also="summary", single=True)
-        _refuse_other(first, last, asked.get("group_by"), found)
+        _refuse_other(first, last, sent.get("group_by"), found)
         return found
 
     def may_be_cut(found: Found) -> bool:
@@ -307,9 +307,9 @@ def _days_in(row: Mapping[str, Json], grouping: str | None) -> Iterator[date]:
             yield datetime.fromtimestamp(int(epoch[1]), UTC).date()
         elif parts := _DAY.fullmatch(text):
             year, _, month, day, one, two, last = parts.groups()
-            for each in [(year, month, day)] if year else [(last, one, two), (last, two, one)]:
+            for numbers in [(year, month, day)] if year else [(last, one, two), (last, two, one)]:
                 with suppress(ValueError):
-                    yield date(*map(int, each))
+                    yield date(*map(int, numbers))
 
 
 def _meta(content: dict[str, Json]) -> Iterator[tuple[str, Json]]:

@@ -313,8 +313,8 @@ def compare_days(session: Session, days: Mapping[date, int]) -> Operation[Counte
     spans = tuple(Span(day, day, events, ()) for day, events in sorted(days.items()))
     first, last = spans[0], spans[-1]
     events = sum(span.events for span in spans)
-    held = tuple(span.end for span in spans if span.events)
-    pull = Comparison(first.start, last.end, events, spans, True, days=held)
+    filled = tuple(span.end for span in spans if span.events)
+    pull = Comparison(first.start, last.end, events, spans, True, days=filled)
     try:
         differing = yield from _compare_range(session, pull)
         day = None if differing else (yield from _missing_day(session, pull))

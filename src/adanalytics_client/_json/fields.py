@@ -139,7 +139,7 @@ class FieldNames:
             return wanted if wanted in names else None
         spellings = (fold(documented), *(_TIMES if documented == "event_time" else ()))
         folded = {fold(name): name for name in reversed([*names])}
-        return next((folded[each] for each in spellings if each in folded), None)
+        return next((folded[spelling] for spelling in spellings if spelling in folded), None)
 
     def kind(self, name: str) -> Kind | None:
         """Return the kind of a field with a documented part, else None."""

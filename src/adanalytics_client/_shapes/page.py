@@ -205,7 +205,7 @@ def _members(content: dict[str, Json], places: Collection[str]) -> Iterator[tupl
         inner = {k: v for k, v in value.items() if isinstance(v, bool)} if is_query else value
         yield from _members(inner, places)
         if name == "shards":
-            total, good = (_at_least(0, value.get(each)) for each in ("total", "successful"))
+            total, good = (_at_least(0, value.get(noun)) for noun in ("total", "successful"))
             yield "failedshards", f"{key}.failed", value.get("failed") or (total or 0) - (good or 0)
 
 

@@ -54,7 +54,7 @@ def commit(update: Update, parts: Collection[Part]) -> None:
             staging.compare_again(service, set())
             update.take_counts(staging, service)
         failed = [*report.failed, *staging.reject()]
-        report.failed = [_with_command(each, store.place) for each in failed]
+        report.failed = [_with_command(failure, store.place) for failure in failed]
 
 
 def _assign(parts: Collection[Part], contents: Contents) -> Delivery:
@@ -67,7 +67,7 @@ def _assign(parts: Collection[Part], contents: Contents) -> Delivery:
     for part in parts:
         if part.start in delivery:
             # A commit that was killed has moved some of its files.
-            if all(sizes.get(of.file or "", 0) == of.record.size for of in part.hours):
+            if all(sizes.get(hour.file or "", 0) == hour.record.size for hour in part.hours):
                 # Of repeated and speculative tasks, the first counts.
                 delivery[part.start].setdefault(part.number, part)
         elif not _is_done(contents, part.start):
@@ -80,8 +80,8 @@ def _assign(parts: Collection[Part], contents: Contents) -> Delivery:
 
 def _is_done(contents: Contents, start: Start) -> bool:
     """Return whether the hours of a query were committed since it was planned."""
-    held = map(contents.manifest.record, start.query.wanted)
-    return all(record and record.asked_at >= start.at for record in held)
+    records = map(contents.manifest.record, start.query.wanted)
+    return all(record and record.asked_at >= start.at for record in records)
 
 
 def _is_undivided(parts: Mapping[int, Part]) -> bool:

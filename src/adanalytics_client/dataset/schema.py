@@ -58,8 +58,10 @@ class Schema(msgspec.Struct, frozen=True):
     def number(self, types: Types) -> int | None:
         """Return the number of a set of types, or None if it is new."""
         # The order of the columns counts, too.
-        wanted = [*_rounded(types).items()]
-        return next((at for at, each in enumerate(self.sets) if [*each.items()] == wanted), None)
+        rounded = [*_rounded(types).items()]
+        return next(
+            (at for at, columns in enumerate(self.sets) if [*columns.items()] == rounded), None
+        )
 
     def extended(self, types: Types) -> "Schema":
         """Return a schema with one more set of types."""

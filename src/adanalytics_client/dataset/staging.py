@@ -165,7 +165,9 @@ class Staging:
 
         Its hours are marked, because until it agrees again, its totals are not worth keeping.
         """
-        staged = [of.record.asked_at for hour, of in self._staged.items() if hour.day == day]
+        staged = [
+            finished.record.asked_at for hour, finished in self._staged.items() if hour.day == day
+        ]
         if staged and self._contents.manifest.day(day).is_agreed:
             self._contents.manifest.keep_totals(day, min(staged))
             self._contents.mark(hours_of(day), UNCONFIRMED)

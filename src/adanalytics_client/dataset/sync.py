@@ -160,7 +160,9 @@ def _likely_events(update: Update, service: ServiceDays, sample: _Sample | None)
 
 
 def _events_beside(record: DayRecord, asked: Collection[Hour]) -> int:
-    return sum(of.rows for hour, of in record.by_hour.items() if hour not in asked)
+    return sum(
+        hour_record.rows for hour, hour_record in record.by_hour.items() if hour not in asked
+    )
 
 
 def _differing(update: Update, needs: Needs) -> Iterator[Hour]:

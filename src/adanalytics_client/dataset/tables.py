@@ -55,7 +55,7 @@ class FileTable:
         with self._errors():
             types = self._log.types() if self._listed else {}
         widened = {
-            each.name for each in columns if types.get(each.name) != _stored(each.type)
+            column.name for column in columns if types.get(column.name) != _stored(column.type)
         }.intersection(types)
         added, removed = self.difference(manifest, None if widened else days)
         if widened:
@@ -75,7 +75,9 @@ class FileTable:
         return {
             number
             for number, types in enumerate(schema.sets)
-            if any(columns.field(each.name).type != each.type for each in self._columns(types))
+            if any(
+                columns.field(column.name).type != column.type for column in self._columns(types)
+            )
         }
 
     def _columns(self, types: Types) -> pa.Schema:
@@ -93,7 +95,7 @@ class FileTable:
     ) -> tuple[Files, set[str]]:
         """Return the files that the table lacks, and those that only the table lists."""
         files = self._files(manifest, manifest.days() if days is None else days)
-        added = {name: each for name, each in files.items() if name not in self._listed}
+        added = {name: file for name, file in files.items() if name not in self._listed}
         begins = ("",) if days is None else tuple(f"{DATA}/date={day}/" for day in days)
         foreign = {name for name in self._listed - files.keys() if name.startswith(begins)}
         # Rows of a day whose manifest is damaged stay until a sync has pulled it again.
@@ -102,8 +104,8 @@ class FileTable:
 
     def _files(self, manifest: Manifest, days: Iterable[date]) -> Files:
         records = map(manifest.day, days)
-        every = [each for record in records for each in record.by_hour.items() if each[1].size]
-        return {self._identity.part_name(*each): each for each in every}
+        every = [file for record in records for file in record.by_hour.items() if file[1].size]
+        return {self._identity.part_name(*file): file for file in every}
 
     @contextmanager
     def _errors(self) -> Iterator[None]:

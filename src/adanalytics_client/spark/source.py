@@ -103,7 +103,7 @@ def _client(options: Mapping[str, str]) -> Client:
 def _days(client: Client, options: Mapping[str, str]) -> list[date]:
     """Return the days that have data."""
     query = client.events(options["start"], options.get("end"), split="daily")
-    return [each.start for each in query.plan.only_days(client.dates()).slices]
+    return [piece.start for piece in query.plan.only_days(client.dates()).slices]
 
 
 def _for_spark(field: pa.Field) -> pa.Field:
@@ -194,26 +194,26 @@ class ExportReader(DataSourceReader):
             )
 
 
-def _cast(column: pa.Array, wanted: pa.DataType) -> pa.Array:
+def _cast(column: pa.Array, type_: pa.DataType) -> pa.Array:
     """Return a column as another type.
 
     Raises:
         REFUSALS: for a value that the type cannot hold exactly; floats take the nearest number.
     """
     if column.null_count == len(column):
-        return pa.nulls(len(column), wanted)
-    if pa.types.is_floating(wanted):
+        return pa.nulls(len(column), type_)
+    if pa.types.is_floating(type_):
         if not pa.types.is_integer(column.type) and not pa.types.is_decimal(column.type):
             raise TypeError("some are no numbers.")
-        return column.cast(wanted)
-    return convert(_column_type(wanted), column, wide=True).cast(wanted)
+        return column.cast(type_)
+    return convert(_column_type(type_), column, wide=True).cast(type_)
 
 
-def _column_type(wanted: pa.DataType) -> ColumnType:
-    if pa.types.is_decimal(wanted):
-        return ColumnType("number", wanted.precision - wanted.scale, wanted.scale)
-    if pa.types.is_timestamp(wanted):
-        return ColumnType("time", scale=UNITS[wanted.unit])
+def _column_type(type_: pa.DataType) -> ColumnType:
+    if pa.types.is_decimal(type_):
+        return ColumnType("number", type_.precision - type_.scale, type_.scale)
+    if pa.types.is_timestamp(type_):
+        return ColumnType("time", scale=UNITS[type_.unit])
     types = {
         pa.types.is_string: TEXT,
         pa.types.is_integer: ColumnType("number", 1),
@@ -221,7 +221,7 @@ def _column_type(wanted: pa.DataType) -> ColumnType:
         pa.types.is_date: DATE,
         pa.types.is_map: PAIRS,
     }
-    for is_of, type_ in types.items():
-        if is_of(wanted):
-            return type_
+    for fits, made in types.items():
+        if fits(type_):
+            return made
     raise TypeError("events have no such values.")

@@ -158,7 +158,7 @@ def _plain_values(column: pa.Array) -> list[Json]:
 def _plain(value: Any) -> Json:  # noqa: ANN401  # of any Arrow type
     """Return a value of Arrow as JSON has it."""
     if isinstance(value, dict):
-        return {str(name): _plain(each) for name, each in value.items()}
+        return {str(name): _plain(member) for name, member in value.items()}
     if isinstance(value, list):
         # Only the members of a map are tuples.
         is_map = bool(value) and isinstance(value[0], tuple)
@@ -276,7 +276,7 @@ def epochs_of(type_: ColumnType, column: pa.Array) -> list[Json]:
         None if number is None else Decimal(number).scaleb(shift)
         for number in column.cast(pa.int64()).to_pylist()
     )
-    return [each if each is None or each % 1 else int(each) for each in exact]
+    return [number if number is None or number % 1 else int(number) for number in exact]
 
 
 def _from_texts(type_: ColumnType, texts: pa.StringArray, *, wide: bool) -> pa.Array:

@@ -59,7 +59,9 @@ def read_lines(
         if name in numbers and (not _is_plain(name) or _odd_number(name, type_).search(text)):
             raise ValueError(f"{name} has values that Arrow reads as other numbers")
         fields[name] = _read_as(type_, is_number=name in numbers)
-    table = _read(text, {name: each for name, each in fields.items() if name != pairs}, skip_others)
+    table = _read(
+        text, {name: field for name, field in fields.items() if name != pairs}, skip_others
+    )
     if table.num_rows != (lines.count(b"\n") if pairs is None else len(parted) // 2):
         raise ValueError("a line is not one event, or has no key_values")
     arrays = []

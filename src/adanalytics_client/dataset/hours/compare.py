@@ -130,7 +130,7 @@ def compare_day(
             uncompared[name] = "the totals of the events are not known"
             continue
         readings = [*_readings(name, totals, names or FieldNames())]
-        agreed = next((each for each in readings if _is_equal(each.figure, stated)), None)
+        agreed = next((reading for reading in readings if _is_equal(reading.figure, stated)), None)
         if agreed:
             is_exact = agreed.figure == stated
             equal[name] = None if is_exact else _places(stated)
@@ -227,10 +227,10 @@ def merge(
         for name, reason in comparison.uncompared.items():
             reasons.setdefault(name, {})[day] = reason
     compared = [
-        ComparedFigure(name, min((each for each in of if each is not None), default=None))
-        for name, of in places.items()
+        ComparedFigure(name, min((place for place in digits if place is not None), default=None))
+        for name, digits in places.items()
     ]
-    return compared, [uncompared(name, of, len(days)) for name, of in reasons.items()]
+    return compared, [uncompared(name, by_day, len(days)) for name, by_day in reasons.items()]
 
 
 def uncompared(name: str, reasons: Mapping[date, str], days: int) -> UncomparedFigure:

@@ -237,7 +237,7 @@ def to_jsonl(table: Table, types: Types, names: FieldNames) -> Iterator[bytes]:
         column, is_amount = table[field.name], names.kind(field.name) is Kind.AMOUNT
         if pa.types.is_map(field.type):
             columns[field.name] = [
-                each if each is None else dict(each) for each in column.to_pylist()
+                pairs if pairs is None else dict(pairs) for pairs in column.to_pylist()
             ]
         elif pa.types.is_decimal(field.type) and is_amount:
             columns[field.name] = _amounts_as_text(column).to_pylist()
@@ -259,6 +259,6 @@ def _amounts_as_text(column: "pa.ChunkedArray") -> "pa.ChunkedArray":
     """Write amounts in plain notation, where Arrow would write 1E-9; each distinct one once."""
     chunks = []
     for chunk in column.dictionary_encode().chunks:
-        texts = [format(each, "f") for each in chunk.dictionary.to_pylist()]
+        texts = [format(amount, "f") for amount in chunk.dictionary.to_pylist()]
         chunks.append(pa.array(texts, pa.string()).take(chunk.indices))
     return pa.chunked_array(chunks, pa.string())

@@ -37,7 +37,7 @@ class Ids:
         self._hashes.close()
 
     def add(self, table: Table) -> None:
-        hashes = [hash(each) for each in self._ids_of(table) if each is not None]
+        hashes = [hash(event_id) for event_id in self._ids_of(table) if event_id is not None]
         self.without += table.num_rows - len(hashes)
         self._hashes.add(hashes)
 
@@ -55,7 +55,8 @@ class Ids:
             for table in events():
                 ids = self._ids_of(table)
                 is_suspect = [
-                    each is not None and (shared is None or hash(each) in shared) for each in ids
+                    event_id is not None and (shared is None or hash(event_id) in shared)
+                    for event_id in ids
                 ]
                 if any(is_suspect):
                     rows = table.filter(pa.array(is_suspect, pa.bool_())).to_pylist()
@@ -76,7 +77,7 @@ class Ids:
         # If all events have ids, none is checked singly.
         if {*map(type, ids)} <= {str, int} and NO_IDS.isdisjoint(ids):
             return ids
-        return [each if is_id(each) else None for each in ids]
+        return [event_id if is_id(event_id) else None for event_id in ids]
 
 
 def _content(row: dict[str, object]) -> int:
@@ -102,7 +103,7 @@ class _Hashes:
         self._file.write(array("q", hashes).tobytes())
 
     def distinct(self) -> int:
-        return sum(int(pc.count_distinct(each).as_py()) for each in self._groups())
+        return sum(int(pc.count_distinct(group).as_py()) for group in self._groups())
 
     def shared(self) -> set[int] | None:
         """Return the hashes that occur more than once; None for more than `IDS_HELD`."""

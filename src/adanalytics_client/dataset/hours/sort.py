@@ -132,7 +132,7 @@ def split_by_id(table: Table, names: FieldNames, groups: int) -> Iterator[tuple[
     name = names.sent("event_id", table.column_names)
     columns = [table[name]] if name else table.columns
     # Some formats cannot distinguish an empty text from null.
-    texts = (pc.fill_null(as_text(each.combine_chunks()), "").to_pylist() for each in columns)
+    texts = (pc.fill_null(as_text(column.combine_chunks()), "").to_pylist() for column in columns)
     keys = (hash(row) % groups for row in zip(*texts, strict=True))
     yield from _split(table, int32s(keys))
 

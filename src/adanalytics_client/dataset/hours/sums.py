@@ -60,7 +60,7 @@ def _sum(column: "pa.ChunkedArray") -> Figure | None:
     is_integer, is_decimal = pa.types.is_integer(column.type), pa.types.is_decimal(column.type)
     if not (is_integer or is_decimal):
         return None
-    bounds = [each for each in pc.min_max(column).as_py().values() if each is not None]
+    bounds = [bound for bound in pc.min_max(column).as_py().values() if bound is not None]
     # Arrow's sums do not tell when they overflow.
     most = max(map(abs, bounds), default=0) * len(column)
     if is_integer and most > _MOST_INTEGER:

@@ -153,8 +153,8 @@ def join_parts(
             f"The export of {query} has {counted(rows, 'event')}, not {total:,}."
         )
     pieces = zip(*(hours for hours, _ in parts), strict=True)
-    hours = [join_pieces(each, store, folder, identity) for each in pieces]
-    if repeated := sum(each.repeated for each in hours):
+    hours = [join_pieces(group, store, folder, identity) for group in pieces]
+    if repeated := sum(hour.repeated for hour in hours):
         raise errors.ProtocolError(
             f"The export of {query} holds {counted(repeated, 'event')} twice."
         )

@@ -28,11 +28,11 @@ def plan_tasks(update: Update) -> list[Task]:
     doubtful = doubtful_hours(needs, Staging(contents, needs.service, {}))
     # An earlier plan ends here.
     store = contents.store
-    keep_started(store, [each for each in list_started(store) if each.query.way == "pages"])
+    keep_started(store, [start for start in list_started(store) if start.query.way == "pages"])
     by_day = groupby(sorted({*needs.asked, *doubtful}), lambda hour: hour.day)
     queries = [Query("export", day, day, None, tuple(hours)) for day, hours in by_day]
     basis = needs.service.basis
-    spools = [Spool.open(store, each, basis(each.first, each.last)) for each in queries]
+    spools = [Spool.open(store, query, basis(query.first, query.last)) for query in queries]
     with closing(update.fetcher(Path())) as fetcher:
         # All before waiting for the first: the service prepares them together.
         orders = [fetcher.exports.order(spool) for spool in spools]
@@ -64,5 +64,5 @@ def _sections_of(task: Task) -> list[Task]:
         file.seek(0)
         if stored and not file.read().startswith(GZIP_MAGIC):
             sections = Section.of_size(stored.size, stored.size // TASK_BYTES)
-            return [replace(task, section=each, stored=stored) for each in sections] or [task]
+            return [replace(task, section=part, stored=stored) for part in sections] or [task]
     return [task]
