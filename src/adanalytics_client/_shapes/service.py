@@ -3,8 +3,10 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta, timezone, tzinfo
-from typing import Any
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal
 
 from adanalytics_client._base.spelling import fold
 from adanalytics_client._base.validation import check_text, invalid
@@ -16,14 +18,132 @@ _LONGEST_OFFSET = timedelta(hours=24)
 _DOCUMENTED = dict.fromkeys((*EVENT_KINDS, *SUMMARY_KINDS))
 
 
+JsonType = Literal["text", "integer", "number", "flag", "object", "list", "null", "mixed"]
+"""The JSON type of a field's values, null apart; `number` has a point, `mixed` has several."""
+
+Role = Literal["id", "time", "date", "money", "flag"]
+"""What the values of a field look like."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageProfile:
+    """How the service divides events into pages. A place is a path in the body or a header.
+
+    Attributes:
+        total: the place of the number of events, such as `meta.total` or `header X-Total-Count`;
+            empty if no page states it, as for the other places.
+        page: the place of the number of the page.
+        per_page: the place of the number of events per page.
+        pages: the place of the number of pages.
+        more: the place of a flag that says whether another page follows.
+        next: the place of the number or address of the next page.
+        first: the number of the first page.
+        most: the events on a page, if the service serves fewer than `per_page` asks for.
+        heeds: whether the service heeds a parameter: `page`, `per_page`, `hour`, `start_date`,
+            `end_date`; a missing one is unknown.
+        empty: the response for hours without events: a status, and what stands in place of the
+            list, such as `200 []`, `200 null`, `404`; None if unknown.
+        past_end: the response for a page after the last one, in the same words.
+        order: the field by which events are in order; empty for none, None if unknown.
+        stable: whether the same page is the same twice; None if unknown.
+    """
+
+    total: str = ""
+    page: str = ""
+    per_page: str = ""
+    pages: str = ""
+    more: str = ""
+    next: str = ""
+    first: int = 1
+    most: int | None = None
+    heeds: Mapping[str, bool] = field(default_factory=dict, hash=False)
+    empty: str | None = None
+    past_end: str | None = None
+    order: str | None = None
+    stable: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnProfile:
+    """A field of events, without its values.
+
+    Attributes:
+        type: the JSON type.
+        role: what the values look like; None if they look like nothing known.
+        nulls: whether values are null or missing: `never`, `some`, `always`.
+        longest: the characters of the longest value, rounded up to a power of ten.
+        form: the form of times, such as `YYYY-MM-DDThh:mm:ss.fffZ` or `epoch seconds`, of ids
+            (`uuid`), or of amounts (`9 digits` after the point); empty for several or none.
+    """
+
+    type: JsonType
+    role: Role | None = None
+    nulls: Literal["never", "some", "always"] = "never"
+    longest: int = 1
+    form: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryProfile:
+    """The summary of the service.
+
+    Attributes:
+        rows_key: the path of the list of rows, such as `data`; `$` if it is the whole body.
+        columns: the columns by grouping: `none`, `day`, `campaign`, `demand_tag`.
+        sums: the field of events that adds up to a column, by the column; `event_type` if the
+            column is the number of events of its type.
+    """
+
+    rows_key: str | None = None
+    columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
+    sums: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ExportProfile:
+    """The bulk export of the service.
+
+    Attributes:
+        names: the place of `id`, `status`, `file` (its address), `state` (the address of the
+            state) and `rows` (their number) in responses.
+        words: the service's words for the states `pending`, `processing`, `completed`, as far as
+            they were seen.
+        wait: how the export is waited for: `none` (it is complete at once), `state`, `order` (the
+            same order again) or `file`; None if unknown.
+        columns: the columns of a CSV file.
+        same_rows: whether the file has the rows of the pages; None if unknown.
+    """
+
+    names: Mapping[str, str] = field(default_factory=dict, hash=False)
+    words: Mapping[str, str] = field(default_factory=dict, hash=False)
+    wait: Literal["none", "state", "order", "file"] | None = None
+    columns: tuple[str, ...] = ()
+    same_rows: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderProfile:
+    """The headers of the service's responses.
+
+    Attributes:
+        request_id: the header with the id of the request; empty for none.
+        limit: the headers about the limit of requests.
+    """
+
+    request_id: str = ""
+    limit: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class ServiceProfile:
-    """The properties of the service that the client cannot find out by itself.
+    """The properties of the service that its public documents leave open.
+
+    `Client.probe` asks the service for them. You can also state those that you know.
 
     Attributes:
         rows_key: the name of the list of events, or its path such as `report.body.events`, for a
-            service that uses none of the usual names. A summary uses the usual names, too, if it
-            has no list of this name.
+            service that uses none of the usual names; `$` if it is the whole body. A summary uses
+            the usual names, too, if it has no list of this name.
         zone: the time zone of the service's days and hours: a name such as `Asia/Kolkata` (see
             `zoneinfo`), or an offset such as `+05:30`.
         fields: the service's name of a field, by the documented name whose part the field has, such
@@ -32,6 +152,13 @@ class ServiceProfile:
             keep the service's names.
         time_field: the service's name of the field with the time of an event; as an entry
             `event_time` in `fields`.
+        pages: how events are divided into pages; None if unknown, as for the next three.
+        summary: the summary.
+        export: the bulk export.
+        headers: the headers of responses.
+        columns: the fields of events by their names, in order; empty if unknown.
+        probe_date: the day of the probe, in UTC; None if the service was not asked. From then on a
+            response that contradicts the profile is a ProtocolError.
 
     Raises:
         ConfigurationError: for an empty name, an unknown time zone or an unknown documented name,
@@ -47,6 +174,12 @@ class ServiceProfile:
     zone: str = "UTC"
     fields: Mapping[str, str] = field(default_factory=dict, hash=False)
     time_field: str | None = None
+    pages: PageProfile | None = None
+    summary: SummaryProfile | None = None
+    export: ExportProfile | None = None
+    headers: HeaderProfile | None = None
+    columns: Mapping[str, ColumnProfile] = field(default_factory=dict, hash=False)
+    probe_date: date | None = None
 
     def __post_init__(self) -> None:
         check_text("rows_key", self.rows_key)
@@ -83,6 +216,33 @@ class ServiceProfile:
                     f"fields: {name!r} is mapped to {parts[name]} and to {part}.",
                     remedy="Map it to one of them.",
                 )
+
+    @classmethod
+    def read(cls, path: str | PathLike[str]) -> "ServiceProfile":
+        """Read the profile from a file, as `adanalytics doctor --probe` writes it.
+
+        Raises:
+            ConfigurationError: when the file cannot be read, holds an unknown key or a wrong value,
+                or is of a newer version of adanalytics.
+
+        Examples:
+            >>> ServiceProfile.read("service.toml").rows_key
+            'data'
+        """
+        # Late, because few clients have a file.
+        from adanalytics_client._shapes.service_file import read_service
+
+        return read_service(Path(path))
+
+    def to_toml(self) -> str:
+        """Return the text of a file with this profile; comments explain each line.
+
+        Examples:
+            >>> Path("service.toml").write_text(ServiceProfile(rows_key="hits").to_toml())
+        """
+        from adanalytics_client._shapes.service_file import service_text
+
+        return service_text(self)
 
     def tzinfo(self) -> tzinfo:
         """Return the time zone of the service's days and hours.
