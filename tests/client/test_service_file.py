@@ -23,6 +23,7 @@ FULL = ServiceProfile(
         total="header X-Total-Count",
         first=0,
         most=1000,
+        days="exclusive",
         heeds={"hour": True, "page": False},
         empty="200 []",
         past_end="404",

@@ -39,8 +39,10 @@ class PageProfile:
         next: the place of the number or address of the next page.
         first: the number of the first page.
         most: the events on a page, if the service serves fewer than `per_page` asks for.
-        heeds: whether the service heeds a parameter: `page`, `per_page`, `hour`, `start_date`,
-            `end_date`; a missing one is unknown.
+        days: which days a range has: both its dates and those between (`inclusive`), without
+            `end_date` (`exclusive`), or `start_date` alone (`first`); None if unknown.
+        heeds: whether the service heeds a parameter: `page`, `per_page`, `hour`; a missing one is
+            unknown.
         empty: the response for hours without events: a status, and what stands in place of the
             list, such as `200 []`, `200 null`, `404`; None if unknown.
         past_end: the response for a page after the last one, in the same words.
@@ -56,6 +58,7 @@ class PageProfile:
     next: str = ""
     first: int = 1
     most: int | None = None
+    days: Literal["inclusive", "exclusive", "first"] | None = None
     heeds: Mapping[str, bool] = field(default_factory=dict, hash=False)
     empty: str | None = None
     past_end: str | None = None

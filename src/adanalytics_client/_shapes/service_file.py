@@ -42,6 +42,7 @@ _COMMENTS: Mapping[type, Mapping[str, str]] = {
     PageProfile: {
         "first": "The number of the first page.",
         "most": "The service serves fewer events per page than it is asked for.",
+        "days": "Which days a range has: both dates, without end_date, or start_date alone.",
         "empty": "The response for hours without events.",
         "past_end": "The response for a page after the last one.",
         "order": "The field by which events are in order.",
