@@ -416,6 +416,17 @@ def test_a_status_address_is_asked_for_the_file_of_what_is_done(
     assert [asked.method for asked in stand_in.asked] == ["POST", "GET", "GET"]
 
 
+def test_a_job_that_is_done_at_once_is_asked_for_its_file(
+    variant: Variant, stand_in: StandIn
+) -> None:
+    done = {"job_id": "j-7", "status": "completed"}
+    file = Say({**done, "url": "/f.csv"})
+    stand_in.says_by_name(bulk_export=[Say(done)], j_7=[file])
+    job = variant.call("start_export", "2026-01-01")
+    assert len(variant.on(job, "wait", timeout=60).files) == 1
+    assert [asked.method for asked in stand_in.asked] == ["POST", "GET"]
+
+
 @pytest.mark.parametrize(
     ("first", "status"),
     [

@@ -163,8 +163,8 @@ def wait_for(
     check_seconds("timeout", timeout, zero=True)
     deadline = session.clock.monotonic() + timeout
     polls, last = 0, False
-    if known.done and not known.files and known.poll_url is not None:
-        # Some services report the end a moment before they name the file.
+    if known.done and not known.files and _has_address(known):
+        # Some services report the end a moment before they name the file, or elsewhere.
         known = replace(known, phase=ExportPhase.WORKING)
     while known.phase is ExportPhase.WORKING:
         left = deadline - session.clock.monotonic()
