@@ -12,6 +12,7 @@ from adanalytics_client._client_base import ClientBase
 from adanalytics_client._io.async_driver import AsyncDriver
 from adanalytics_client._io.http import AsyncHttpClient
 from adanalytics_client._json.exact import Json
+from adanalytics_client._shapes.service import ServiceProfile
 
 # Exports and queries are imported by the methods that start them: most programs need only one.
 if TYPE_CHECKING:
@@ -83,6 +84,32 @@ class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
         from adanalytics_client._call.lists import summary
 
         operation = summary(self.connection.session, start, end, group_by=group_by, params=params)
+        return await self.connection.driver.run(operation)
+
+    async def probe(self, *, with_export: bool = False) -> ServiceProfile:
+        """Ask the service what its public documents leave open, and return it as a profile.
+
+        This sends at most 12 GET requests about one day with few events, each once, and reads at
+        most 10,000 of its events, or 50 per page if it has more. What they cannot tell stays
+        unknown. The client's own `service` is not used, except a `rows_key` that you stated.
+
+        Args:
+            with_export: also order a bulk export of the day, wait for it, and compare its rows
+                with the events.
+
+        Raises:
+            ProtocolError: when neither events nor summaries can be read.
+            AdAnalyticsError: when the service cannot be reached or refuses the credential, or the
+                request limit is reached.
+
+        Examples:
+            >>> profile = await client.probe()
+            >>> profile.rows_key, profile.pages.total, profile.zone
+            ('data', 'meta.total', 'UTC')
+        """
+        from adanalytics_client._probe.probe import probe
+
+        operation = probe(self.connection.session, with_export=with_export)
         return await self.connection.driver.run(operation)
 
     async def request(

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import distributions
+from pathlib import Path
 from typing import Literal
 
 import click
@@ -15,7 +16,7 @@ from adanalytics_cli.account.connection import open_client
 from adanalytics_cli.account.credential import find_credential
 from adanalytics_cli.console.redaction import redact
 from adanalytics_cli.console.terminal import look_at
-from adanalytics_cli.core.command import command
+from adanalytics_cli.core.command import command, flag, option
 from adanalytics_cli.core.errors import CommandError, ExitCode
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.prose import fitted
@@ -27,6 +28,7 @@ from adanalytics_client._base.quantities import counted
 from adanalytics_client._json.encoding import json_text
 from adanalytics_client._profiles.keyring_access import UnusableLogin
 
+FILE = click.Path(dir_okay=False, path_type=Path)
 Result = Literal["ok", "warn", "fail"]
 
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
@@ -114,19 +116,50 @@ _COLORS = {"ok": "green", "warn": "yellow", "fail": "red"}
 
 @command(
     "doctor",
-    params=[format_option(("table", "json"), "Output format; json prints a list of objects.")],
+    params=[
+        format_option(("table", "json"), "Output format; json prints a list of objects."),
+        flag("--probe", "Ask the service what is not published, in at most 12 requests."),
+        flag("--with-export", "With --probe: also order an export of one day."),
+        option("--against", FILE, "FILE", "With --probe: print what differs from this profile."),
+        flag("--yes", "With --probe: send the requests without asking."),
+        click.Option(
+            ["-o", "--output"],
+            type=FILE,
+            metavar="FILE",
+            help="With --probe: the profile to write; by default service.toml beside the settings.",
+        ),
+    ],
     details=(
         "Sends one request and never waits for quota. Exit status 1 when a check fails, but not "
-        "for a warning."
+        "for a warning. With --probe it looks at one day with few events instead, and writes what "
+        "the service is to a file for --service and for serve --as: names, types and shapes, and "
+        "no value of the data. Exit status 7 when the service differs from the file --against."
     ),
     examples=[
         "adanalytics doctor",
         "adanalytics doctor --profile night",
+        "adanalytics doctor --probe --with-export",
+        "adanalytics doctor --probe --yes --against service.toml",
         "adanalytics doctor -f json | jq '.[] | select(.result != \"ok\")'",
     ],
     connects=True,
 )
-def doctor(invocation: Invocation, chosen_format: str | None) -> None:
+def doctor(
+    invocation: Invocation,
+    chosen_format: str | None,
+    probe: bool,
+    with_export: bool,
+    against: Path | None,
+    yes: bool,
+    output: Path | None,
+) -> None:
+    if not probe and (with_export or against or yes or output):
+        raise click.UsageError("--with-export, --against, --yes and -o need --probe.")
+    if probe:
+        from adanalytics_cli.account.probe import probe_service
+
+        probe_service(invocation, with_export=with_export, against=against, yes=yes, output=output)
+        return
     terminal, done = look_at(sys.stdout, invocation.color, os.environ), []
     for check in _checks(invocation):
         found, remedy = (redact(each, invocation.secrets) for each in (check.found, check.remedy))

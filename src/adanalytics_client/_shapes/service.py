@@ -24,6 +24,10 @@ JsonType = Literal["text", "integer", "number", "flag", "object", "list", "null"
 Role = Literal["id", "time", "date", "money", "flag"]
 """What the values of a field look like."""
 
+Nulls = Literal["never", "some", "always"]
+Days = Literal["inclusive", "exclusive", "first"]
+Wait = Literal["none", "state", "order", "file"]
+
 
 @dataclass(frozen=True, slots=True)
 class PageProfile:
@@ -37,6 +41,7 @@ class PageProfile:
         pages: the place of the number of pages.
         more: the place of a flag that says whether another page follows.
         next: the place of the number or address of the next page.
+        shortfall: what pages state if they say that they are not whole, such as `success: false`.
         first: the number of the first page.
         most: the events on a page, if the service serves fewer than `per_page` asks for.
         days: which days a range has: both its dates and those between (`inclusive`), without
@@ -56,9 +61,10 @@ class PageProfile:
     pages: str = ""
     more: str = ""
     next: str = ""
+    shortfall: str = ""
     first: int = 1
     most: int | None = None
-    days: Literal["inclusive", "exclusive", "first"] | None = None
+    days: Days | None = None
     heeds: Mapping[str, bool] = field(default_factory=dict, hash=False)
     empty: str | None = None
     past_end: str | None = None
@@ -81,7 +87,7 @@ class ColumnProfile:
 
     type: JsonType
     role: Role | None = None
-    nulls: Literal["never", "some", "always"] = "never"
+    nulls: Nulls = "never"
     longest: int = 1
     form: str = ""
 
@@ -119,7 +125,7 @@ class ExportProfile:
 
     names: Mapping[str, str] = field(default_factory=dict, hash=False)
     words: Mapping[str, str] = field(default_factory=dict, hash=False)
-    wait: Literal["none", "state", "order", "file"] | None = None
+    wait: Wait | None = None
     columns: tuple[str, ...] = ()
     same_rows: bool | None = None
 

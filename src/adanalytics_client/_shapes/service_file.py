@@ -40,6 +40,7 @@ _COMMENTS: Mapping[type, Mapping[str, str]] = {
         "columns": "The fields of events, without their values.",
     },
     PageProfile: {
+        "shortfall": "What pages state if they say that they are not whole.",
         "first": "The number of the first page.",
         "most": "The service serves fewer events per page than it is asked for.",
         "days": "Which days a range has: both dates, without end_date, or start_date alone.",
@@ -111,7 +112,9 @@ def _refuse_unknown(kind: type, content: object, where: str, path: str = "") -> 
                 f"{where} has an unknown key '{path}{key}'.",
                 remedy=f"Known keys: {', '.join(hints)}.",
             )
-        for inner in filter(is_dataclass, (hints[key], *get_args(hints[key]))):
+        for inner in (hints[key], *get_args(hints[key])):
+            if not is_dataclass(inner) or not isinstance(inner, type):
+                continue
             tables = value if inner is ColumnProfile else {"": value}
             for name, table in tables.items() if isinstance(tables, Mapping) else ():
                 _refuse_unknown(inner, table, where, f"{path}{key}.{name}." if name else f"{key}.")
@@ -143,10 +146,10 @@ def _lines(profile: Table, path: str) -> Iterator[str]:
     for name, value in tables:
         if is_dataclass(value) or value:
             yield f"\n# {comments[name]}" if name in comments else ""
-        if is_dataclass(value):
+        if isinstance(value, Table):
             yield f"[{path}{name}]"
             yield from _lines(value, f"{path}{name}.")
-        elif value:
+        elif value and isinstance(value, Mapping):
             yield from _mapping_lines(value, f"{path}{name}")
 
 

@@ -1,0 +1,156 @@
+"""`adanalytics doctor --probe`: ask the service what it is, and write it down."""
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+import click
+
+from adanalytics_cli.account.connection import connect, report_end
+from adanalytics_cli.console.prompts import can_ask
+from adanalytics_cli.console.terminal import look_at
+from adanalytics_cli.core.errors import CommandError, ProblemsFound, UsedUp
+from adanalytics_cli.core.files import naming, replacing
+from adanalytics_cli.core.invocation import Invocation, remark
+from adanalytics_cli.core.prose import fitted
+from adanalytics_cli.core.settings import find_settings, write_profile
+from adanalytics_client._base.escaping import visible
+from adanalytics_client._base.files import make_folder
+from adanalytics_client._base.quantities import counted
+from adanalytics_client._json.encoding import json_text
+from adanalytics_client._profiles.settings_file import DEFAULT_PROFILE, settings_file
+
+if TYPE_CHECKING:
+    from adanalytics_client import Client, ServiceProfile
+    from adanalytics_client._shapes.drift import Difference
+
+
+# The cells of the columns of the table.
+_SOURCE, _SUBJECT, _FACT = 11, 9, 19
+_COLORS = {"seen": "green", "published": "cyan", "assumed": "yellow", "unknown": "red"}
+
+
+def probe_service(
+    invocation: Invocation,
+    *,
+    with_export: bool,
+    against: Path | None,
+    yes: bool,
+    output: Path | None,
+) -> None:
+    """Probe the service, print what it is or what has changed, and write the file.
+
+    With `against` a file is written only to a stated `output`.
+
+    Raises:
+        UsedUp: when the requests do not fit into the quota.
+        ProblemsFound: when the service differs from the file `against`.
+    """
+    from adanalytics_client import ServiceProfile
+    from adanalytics_client._probe.asker import MOST_GETS
+
+    before = None if against is None else ServiceProfile.read(against)
+    target = output if output or before else _default_file(invocation)
+    with connect(invocation) as (client, progress):
+        _refuse_used_up(client, MOST_GETS)
+        export = ", and one order of an export with its polls" if with_export else ""
+        question = f"Send at most {MOST_GETS} GET requests{export}?"
+        if not yes and not can_ask():
+            raise click.UsageError(f"{question} Confirm with --yes.")
+        if not yes and not click.confirm(question, default=True, err=True):
+            raise CommandError("Nothing was sent.")
+        # The file is opened first, so that no request is spent if it cannot be written.
+        with _writing(target) as stream:
+            profile = client.probe(with_export=with_export)
+            stream.write(profile.to_toml().encode())
+        if before is None:
+            _print_profile(invocation, profile)
+        if target is not None and output is None:
+            _note_file(invocation, target)
+        report_end(invocation, "Probed the service", progress, target=target)
+    if before is not None and against is not None:
+        _compare(invocation, before, profile, against)
+
+
+@contextmanager
+def _writing(path: Path | None) -> Iterator[BinaryIO]:
+    """Open the file that takes the name `path` at the end; without a path nothing is kept."""
+    if path is None:
+        yield BytesIO()
+        return
+    with naming(path, path.parent):
+        make_folder(path.parent)
+    with replacing(path) as stream:
+        yield stream
+
+
+def _refuse_used_up(client: "Client", most: int) -> None:
+    left = client.quota.remaining
+    if left is not None and left < most:
+        raise UsedUp(
+            f"A probe needs up to {counted(most, 'request')}; {left} of this hour are left.",
+            remedy="Run it again in the next hour.",
+        )
+
+
+def _default_file(invocation: Invocation) -> Path:
+    name = find_settings(invocation, os.environ).profile.value
+    file = "service.toml" if name == DEFAULT_PROFILE else f"service-{name}.toml"
+    return settings_file(os.environ).with_name(file)
+
+
+def _note_file(invocation: Invocation, path: Path) -> None:
+    """Have the profile of the login use the file, unless the login has a table of its own."""
+    from adanalytics_client import ServiceProfile
+
+    settings = find_settings(invocation, os.environ)
+    file = settings_file(os.environ)
+    if not file.exists() or settings.service not in {ServiceProfile(), None}:
+        remark(f'To use it: --service {path}, or Client(service="{path}").', invocation)
+        return
+    write_profile(file, settings.profile.value, {"service": path.name})
+    remark(f"Profile {settings.profile.value} uses it from now on.", invocation)
+
+
+def _print_profile(invocation: Invocation, profile: "ServiceProfile") -> None:
+    from adanalytics_cli.output.probe_output import consequences, facts
+
+    lines, texts = facts(profile), consequences(profile)
+    if invocation.as_json:
+        told = {"facts": [asdict(line) for line in lines], "consequences": texts}
+        click.echo(json_text(told))
+        return
+    terminal = look_at(sys.stdout, invocation.color, os.environ)
+    for line in lines:
+        text = f"{line.source:<{_SOURCE}}{line.subject:<{_SUBJECT}}"
+        text += f"{visible(line.fact):<{_FACT}} {visible(line.value)}"
+        text = fitted(text, sys.stdout, _SOURCE + _SUBJECT).removeprefix(line.source)
+        color = _COLORS[line.source] if terminal.color else None
+        click.echo(click.style(line.source, fg=color, reset=bool(color)) + text, color=True)
+    for text in texts:
+        click.echo(fitted(visible(text), sys.stdout))
+
+
+def _compare(
+    invocation: Invocation, before: "ServiceProfile", after: "ServiceProfile", file: Path
+) -> None:
+    from adanalytics_client._shapes.drift import differences
+
+    changes: Sequence[Difference] = differences(before, after)
+    if invocation.as_json:
+        click.echo(json_text([asdict(change) for change in changes]))
+    else:
+        for change in changes:
+            click.echo(str(change))
+    if changes:
+        since = f" since {before.probe_date}" if before.probe_date else ""
+        raise ProblemsFound(
+            f"The service differs from {file} in {counted(len(changes), 'property')}{since}.",
+            remedy="If that is right, write the file anew: adanalytics doctor --probe -o FILE",
+        )
+    remark(f"The service is as {file} says.", invocation)

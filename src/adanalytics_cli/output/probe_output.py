@@ -1,0 +1,177 @@
+"""The profile of a service as a table: what is published, seen, assumed or unknown."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from adanalytics_client import ServiceProfile
+from adanalytics_client._base.quantities import counted
+from adanalytics_client._shapes.service import ColumnProfile, PageProfile
+
+Source = Literal["published", "seen", "assumed", "unknown"]
+
+# The groupings that are published.
+_GROUPINGS = ("none", "day", "campaign", "demand_tag")
+_DAYS = {
+    "inclusive": "from start_date to end_date, both included",
+    "exclusive": "from start_date to the day before end_date",
+    "first": "start_date alone",
+}
+_WAITS = {
+    "none": "complete at once",
+    "state": "by the address of its state",
+    "order": "by the same order again",
+    "file": "by the address of the file",
+}
+_MOST_NAMES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A property of the service, and how it is known."""
+
+    subject: str
+    fact: str
+    value: str
+    source: Source
+
+
+def _fact(
+    subject: str, fact: str, value: str | None, *, published: str = "", assumed: str = ""
+) -> Fact:
+    """Choose the source of a property: what was seen, else what is published, else assumed."""
+    if value is not None:
+        return Fact(subject, fact, value, "seen")
+    if published:
+        return Fact(subject, fact, published, "published")
+    return Fact(subject, fact, assumed or "-", "assumed" if assumed else "unknown")
+
+
+def facts(profile: ServiceProfile) -> list[Fact]:
+    """Return the lines of the table."""
+    return [
+        *_page_facts(profile),
+        *_field_facts(profile),
+        *_summary_facts(profile),
+        *_export_facts(profile),
+        *_header_facts(profile),
+    ]
+
+
+def _page_facts(profile: ServiceProfile) -> Iterator[Fact]:
+    pages, subject = profile.pages or PageProfile(), "events"
+    seen = bool(profile.columns)
+
+    def place(name: str, text: str) -> Fact:
+        value = text or ("nowhere" if seen else None)
+        return _fact(subject, name, value, published=f"meta.{name}")
+
+    yield _fact(subject, "list", profile.rows_key, published="data")
+    yield place("total", pages.total)
+    yield place("page", pages.page)
+    yield place("per_page", pages.per_page)
+    further = ", ".join(filter(None, (pages.pages, pages.more, pages.next)))
+    yield _fact(subject, "further pages", further or ("nowhere" if seen else None))
+    yield _fact(subject, "first page", str(pages.first) if seen else None, published="1")
+    for name in ("page", "per_page", "hour"):
+        heeds = pages.heeds.get(name)
+        text = None if heeds is None else "heeded" if heeds else "ignored"
+        yield _fact(subject, f"parameter {name}", text, published="heeded")
+    most = None if pages.most is None else f"at most {pages.most:,} per page"
+    yield _fact(subject, "page size", most, published="at most 10,000 per page")
+    yield _fact(subject, "days", _DAYS.get(pages.days or ""), assumed="both dates are included")
+    yield _fact(subject, "same page twice", _yes_or_no(pages.stable), assumed="the same")
+    order = pages.order if pages.order is None else f"by {pages.order}" if pages.order else "none"
+    yield _fact(subject, "order", order)
+    yield _fact(subject, "empty hour", pages.empty, assumed="an empty list")
+    yield _fact(subject, "after the end", pages.past_end, assumed="an empty list")
+    if pages.shortfall:
+        yield _fact(subject, "states", pages.shortfall)
+    shows_zone = bool(pages.heeds.get("hour")) and any(
+        column.role == "time" for column in profile.columns.values()
+    )
+    is_known = shows_zone or profile.zone != "UTC"
+    yield _fact(subject, "zone", profile.zone if is_known else None, assumed="UTC")
+
+
+def _yes_or_no(flag: bool | None) -> str | None:
+    return None if flag is None else "yes" if flag else "no"
+
+
+def _field_facts(profile: ServiceProfile) -> Iterator[Fact]:
+    parts = {name: part for part, name in profile.fields.items()}
+    if profile.time_field:
+        parts[profile.time_field] = "event_time"
+    for name, column in profile.columns.items():
+        text = _described(column)
+        yield _fact("field", name, f"{text}; used as {parts[name]}" if name in parts else text)
+    if not profile.columns:
+        yield _fact("field", "all", None)
+
+
+def _described(column: ColumnProfile) -> str:
+    what = column.type if column.role in {None, "flag"} else f"{column.role} as {column.type}"
+    what = "flag as 0 or 1" if column.role == "flag" and column.type == "integer" else what
+    nulls = {"never": "", "some": ", some null", "always": ", always null"}[column.nulls]
+    form = f", {column.form}" if column.form else f", up to {counted(column.longest, 'character')}"
+    return f"{what}{'' if column.type == 'flag' else form}{nulls}"
+
+
+def _summary_facts(profile: ServiceProfile) -> Iterator[Fact]:
+    summary, subject = profile.summary, "summary"
+    yield _fact(subject, "list", summary.rows_key if summary else None, published="data")
+    for grouping in _GROUPINGS:
+        names = summary.columns.get(grouping) if summary else None
+        yield _fact(subject, f"group_by {grouping}", _listed(names) if names else None)
+    for column, name in (summary.sums if summary else {}).items():
+        sums = "events of its type" if name == "event_type" else f"sum of {name}"
+        yield _fact(subject, column, sums)
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return ", ".join(names[:_MOST_NAMES]) + more
+
+
+def _export_facts(profile: ServiceProfile) -> Iterator[Fact]:
+    export, subject = profile.export, "export"
+    names = export.names if export else {}
+    for fact in ("file", "status", "id", "state", "rows"):
+        yield _fact(subject, fact, names.get(fact))
+    words = ", ".join((export.words if export else {}).values())
+    yield _fact(subject, "words", words or None)
+    yield _fact(subject, "wait", _WAITS.get((export and export.wait) or ""))
+    yield _fact(subject, "columns", _listed(export.columns) if export and export.columns else None)
+    yield _fact(subject, "same rows as pages", _yes_or_no(export.same_rows) if export else None)
+
+
+def _header_facts(profile: ServiceProfile) -> Iterator[Fact]:
+    headers = profile.headers
+    yield _fact("headers", "request id", (headers.request_id or "none") if headers else None)
+    limit = (", ".join(headers.limit) or "none") if headers else None
+    yield _fact("headers", "limit", limit)
+
+
+def consequences(profile: ServiceProfile) -> list[str]:
+    """Return what the client does because of this, and which options a pull needs."""
+    pages = profile.pages or PageProfile()
+    texts = []
+    if profile.pages is None or not profile.columns:
+        texts.append("No event was seen, so its fields stay unknown: probe a partner with data.")
+    if pages.shortfall:
+        texts.append(f"Each pull is refused, because pages state {pages.shortfall}.")
+    if pages.heeds.get("page") is False:
+        texts.append("A query is refused if it has several pages: order exports instead.")
+    if pages.heeds.get("hour") is False:
+        texts.append("Hours cannot be pulled by themselves: pass --split daily.")
+    if pages.days in {"exclusive", "first"}:
+        texts.append("A range of days is refused where days are missing: order exports instead.")
+    if profile.columns and not pages.total:
+        texts.append("Pages state no total, so each query ends with one more page that is empty.")
+    if profile.columns and not any(column.role == "id" for column in profile.columns.values()):
+        texts.append("Events have no id, so an event that comes twice is kept twice.")
+    if profile.summary is None:
+        texts.append("There is no summary to compare with: verify can compare numbers of files.")
+    if profile.export and profile.export.same_rows is False:
+        texts.append("The export has other rows than the pages: use --via pages.")
+    return texts or ["The client needs no option for this service."]

@@ -1,0 +1,1 @@
+"""First contact: ask the service what its public documents leave open."""

@@ -1,0 +1,224 @@
+"""The fields of events: types, roles and forms, and which of them add up to a summary."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+
+from adanalytics_client._base.dates import from_epoch
+from adanalytics_client._base.spelling import fold
+from adanalytics_client._json.encoding import json_text
+from adanalytics_client._json.exact import Json
+from adanalytics_client._json.fields import COLUMN_OF_TYPE, FieldNames, Kind
+from adanalytics_client._shapes.service import ColumnProfile, JsonType, Nulls, Role
+
+Rows = Sequence[Mapping[str, Json]]
+
+_TYPES: Mapping[type, JsonType] = {
+    bool: "flag",
+    int: "integer",
+    Decimal: "number",
+    str: "text",
+    dict: "object",
+    list: "list",
+}
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_TIME = re.compile(
+    r"\d{4}-\d\d-\d\d([T ])\d\d:\d\d(:\d\d)?(?:\.(\d{1,9}))?(Z|[+-]\d\d(:?)\d\d)?", re.ASCII
+)
+_AMOUNT = re.compile(r"-?\d+(?:\.(\d+))?", re.ASCII)
+# Between 2001 and 2033, in seconds or less.
+_EPOCH = re.compile(r"1\d{9}((?:\d{3}){0,3})(?:\.(\d+))?", re.ASCII)
+_UNITS = {0: "seconds", 3: "milliseconds", 6: "microseconds", 9: "nanoseconds"}
+_PUBLISHED = FieldNames()
+MINUTE = timedelta(minutes=1)
+# From 12 hours behind UTC to 14 ahead, as in the database of time zones.
+_OFFSETS = [15 * MINUTE * number for number in range(-48, 57)]
+
+
+def column_profiles(rows: Rows) -> dict[str, ColumnProfile]:
+    """Describe each field of some rows, in the order of first appearance."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {name: _column_profile(name, [row.get(name) for row in rows]) for name in names}
+
+
+def _column_profile(name: str, values: Sequence[Json]) -> ColumnProfile:
+    present = [value for value in values if value is not None]
+    if not present:
+        return ColumnProfile("null", nulls="always")
+    types = {_TYPES[type(value)] for value in present}
+    # An encoder of floats may write 1 among 0.5.
+    types -= {"integer"} if "number" in types else set()
+    texts = [value if isinstance(value, str) else json_text(value) for value in present]
+    json_type: JsonType = next(iter(types)) if len(types) == 1 else "mixed"
+    role, form = _role(name, json_type, texts)
+    nulls: Nulls = "never" if len(present) == len(values) else "some"
+    longest, power = max(map(len, texts)), 1
+    while power < longest:
+        power *= 10
+    return ColumnProfile(json_type, role, nulls, power, form)
+
+
+def _role(name: str, json_type: JsonType, texts: Sequence[str]) -> tuple[Role | None, str]:
+    if json_type == "flag" or (json_type == "integer" and {*texts} <= {"0", "1"}):
+        return "flag", ""
+    if json_type in {"object", "list", "mixed"}:
+        return None, ""
+    if json_type == "text" and all(map(_DATE.fullmatch, texts)):
+        return "date", ""
+    if (form := _form(texts, _time_form)) is not None:
+        return "time", form
+    if all(map(_UUID.fullmatch, texts)):
+        return "id", "uuid"
+    if fold(name).endswith("id") or _PUBLISHED.kind(name) is Kind.ID:
+        return "id", ""
+    is_fraction = json_type == "number" or any("." in text for text in texts)
+    if is_fraction and (form := _form(texts, _amount_form)) is not None:
+        return "money", form
+    return None, ""
+
+
+def _form(texts: Sequence[str], form_of: Callable[[str], str | None]) -> str | None:
+    """Return the form that texts share; empty for several forms, None if a text has none."""
+    forms = {form_of(text) for text in texts}
+    if None in forms:
+        return None
+    return next(iter(forms)) if len(forms) == 1 else ""
+
+
+def _time_form(text: str) -> str | None:
+    if epoch := _EPOCH.fullmatch(text):
+        fraction = f".{'f' * len(epoch[2])}" if epoch[2] else ""
+        return f"epoch {_UNITS[len(epoch[1])]}{fraction}"
+    if not (time := _TIME.fullmatch(text)):
+        return None
+    separator, seconds, fraction, zone, colon = time.groups()
+    shape = f"YYYY-MM-DD{separator}hh:mm{':ss' if seconds else ''}"
+    shape += f".{'f' * len(fraction)}" if fraction else ""
+    return shape + ("" if zone is None else "Z" if zone == "Z" else f"+hh{colon}mm")
+
+
+def _amount_form(text: str) -> str | None:
+    amount = _AMOUNT.fullmatch(text)
+    return f"{len(amount[1] or '')} digits" if amount else None
+
+
+def moment_of(value: Json) -> datetime | None:
+    """Return the moment of a time as JSON; one without a zone is in UTC.
+
+    Examples:
+        >>> print(moment_of("2026-01-15 13:05:09"))
+        2026-01-15 13:05:09+00:00
+    """
+    text = value if isinstance(value, str) else json_text(value)
+    with suppress(ValueError, OverflowError):
+        if _EPOCH.fullmatch(text):
+            return from_epoch(text)
+        if time := _TIME.fullmatch(text):
+            # At most microseconds.
+            digits = time[3] or ""
+            moment = datetime.fromisoformat(text.replace(f".{digits}", f".{digits[:6]}", 1))
+            return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return None
+
+
+def time_column(columns: Mapping[str, ColumnProfile]) -> str | None:
+    """Return the field with the time of an event: under a documented name, else the only time."""
+    named = _PUBLISHED.sent("event_time", columns)
+    if named:
+        return named
+    times = [name for name, column in columns.items() if column.role == "time"]
+    return times[0] if len(times) == 1 else None
+
+
+def offsets_of(moments: Sequence[datetime], day: str, hour: int | None = None) -> set[timedelta]:
+    """Return the offsets from UTC by which all moments are in a day, or in one hour of it.
+
+    Examples:
+        >>> moment = datetime(2026, 1, 15, 7, 30, tzinfo=UTC)
+        >>> [str(offset) for offset in offsets_of([moment, moment + 59 * MINUTE], "2026-01-15", 13)]
+        ['5:30:00']
+    """
+    return {offset for offset in _OFFSETS if _are_within(moments, offset, day, hour)}
+
+
+def _are_within(moments: Sequence[datetime], offset: timedelta, day: str, hour: int | None) -> bool:
+    local = (moment.astimezone(UTC) + offset for moment in moments)
+    return all(f"{moment:%Y-%m-%d}" == day and hour in {None, moment.hour} for moment in local)
+
+
+def zone_text(offset: timedelta) -> str:
+    """Return an offset as the zone of a `ServiceProfile`.
+
+    Examples:
+        >>> zone_text(timedelta(hours=-5)), zone_text(timedelta(0))
+        ('-05:00', 'UTC')
+    """
+    if not offset:
+        return "UTC"
+    minutes = abs(offset) // MINUTE
+    return f"{'-' if offset < timedelta(0) else '+'}{minutes // 60:02}:{minutes % 60:02}"
+
+
+def sums(
+    rows: Rows, columns: Mapping[str, ColumnProfile], summary: Mapping[str, Json]
+) -> dict[str, str]:
+    """Return the field of events that adds up to each column of a summary, by the column.
+
+    `event_type` stands for the number of events of the column's type. Rows that are filtered count
+    if the sums agree only with them. A sum of zero shows nothing.
+    """
+    filtered = _PUBLISHED.sent("is_filtered", columns)
+    groups = [rows]
+    if filtered:
+        groups.insert(0, [row for row in rows if row.get(filtered) not in (True, 1)])
+    ties: dict[str, str] = {}
+    for group in groups:
+        added = {name: total for name in columns if (total := _sum(group, name)) is not None}
+        added_types = _types(group, columns)
+        for column, cell in summary.items():
+            amount = _number(cell)
+            if not amount or column in ties:
+                continue
+            if added_types.get(fold(column)) == amount:
+                ties[column] = "event_type"
+                continue
+            names = [name for name, total in added.items() if total == amount]
+            same = [name for name in names if fold(name) == fold(column)]
+            if len(names) == 1 or same:
+                ties[column] = (same or names)[0]
+    return ties
+
+
+def _types(rows: Rows, columns: Mapping[str, ColumnProfile]) -> dict[str, int]:
+    """Count the events of each type under the folded name of the summary's column."""
+    counts: dict[str, int] = {}
+    if name := _PUBLISHED.sent("event_type", columns):
+        for row in rows:
+            if column := COLUMN_OF_TYPE.get(str(row.get(name))):
+                counts[fold(column)] = counts.get(fold(column), 0) + 1
+    return counts
+
+
+def _sum(rows: Rows, name: str) -> Decimal | None:
+    numbers = [_number(row.get(name)) for row in rows if row.get(name) is not None]
+    return None if None in numbers else sum(filter(None, numbers), Decimal(0))
+
+
+def _number(value: Json) -> Decimal | None:
+    if isinstance(value, str):
+        return Decimal(value) if _AMOUNT.fullmatch(value) else None
+    is_number = isinstance(value, int | Decimal) and not isinstance(value, bool)
+    return Decimal(value) if is_number else None
+
+
+def order_of(rows: Rows, columns: Mapping[str, ColumnProfile]) -> str | None:
+    """Return the first time whose values never descend; empty for none, None without times."""
+    times = [name for name, column in columns.items() if column.role == "time"]
+    for name in times:
+        moments = [moment for row in rows if (moment := moment_of(row.get(name)))]
+        if len(moments) == len(rows) and moments == sorted(moments) and len({*moments}) > 1:
+            return name
+    return "" if times else None

@@ -1,0 +1,109 @@
+"""Where a response holds its rows and its page numbers."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from adanalytics_client._json.exact import Json
+from adanalytics_client._json.rows import Found, find_rows, stated_error
+from adanalytics_client._shapes.page import signals, stated_shortfall
+from adanalytics_client._shapes.service import PageProfile
+from adanalytics_client.errors import ProtocolError
+
+WHOLE_BODY = "$"
+_MOST_LEVELS = 4
+_NUMBERS = ("total", "page", "per_page", "pages")
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A response to a request of the probe: its status, headers and JSON."""
+
+    status: int = 0
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    content: Json = field(default=None, repr=False)
+
+    @property
+    def shortfall(self) -> str:
+        """The sign by which the response says that it is not whole; empty for none."""
+        content = self.content
+        within = [content, *content.values()] if isinstance(content, dict) else []
+        objects = [value for value in within if isinstance(value, dict)]
+        return stated_error(objects) or stated_shortfall(objects, self.headers)
+
+    def rows(self, rows_key: str | None) -> list[dict[str, Json]]:
+        """Return the rows at a path; none where there is no list of objects."""
+        value = self.at(rows_key) if rows_key else None
+        if not isinstance(value, list):
+            return [value] if isinstance(value, dict) and value and rows_key else []
+        return [row for row in value if isinstance(row, dict)]
+
+    def at(self, path: str) -> Json:
+        """Return the value at a place; None where there is nothing."""
+        kind, _, name = path.partition(" ")
+        if kind == "header" and name:
+            return self.headers.get(name.lower())
+        value = self.content
+        for step in path.split(".") if path != WHOLE_BODY else ():
+            value = value.get(step) if isinstance(value, dict) else None
+        return value
+
+
+def rows_place(look: Look, *, also: str, hint: str | None = None) -> str | None:
+    """Return the path of the list of rows: under a usual name, else of the longest list.
+
+    Args:
+        also: the name of the endpoint, which counts as a usual name.
+        hint: what the caller knows of the name.
+    """
+    lists = {path: value for path, value in members(look.content) if _is_rows(value)}
+    try:
+        rows = find_rows(look.content, rows_key=hint, also=also, single=True).rows
+    except ProtocolError:
+        rows = max(lists.values(), key=len, default=[])
+    if isinstance(look.content, dict) and rows and not any(rows is one for one in lists.values()):
+        # One object in place of the list.
+        return next((path for path, value in members(look.content) if [value] == rows), None)
+    return next((path for path, value in lists.items() if value is rows), None)
+
+
+def _is_rows(value: Json) -> bool:
+    return isinstance(value, list) and all(isinstance(row, dict) for row in value)
+
+
+def members(content: Json) -> Iterator[tuple[str, Json]]:
+    """Yield the paths and values of a response, the outer ones first; lists are not entered."""
+    level: list[tuple[str, Json]] = [(WHOLE_BODY, content)]
+    for _ in range(_MOST_LEVELS):
+        yield from level
+        level = [
+            (name if path == WHOLE_BODY else f"{path}.{name}", value)
+            for path, content in level
+            if isinstance(content, dict)
+            for name, value in content.items()
+        ]
+
+
+def number_places(look: Look, rows: Sequence[Any]) -> PageProfile:
+    """Return the places of the page numbers of a page that others follow."""
+    # Each member and header by itself shows what it is read as.
+    single: list[tuple[str, dict[str, Json], dict[str, str]]] = [
+        (path, {path.rpartition(".")[2]: value}, {})
+        for path, value in members(look.content)
+        if not isinstance(value, list | dict)
+    ]
+    single += [(f"header {name}", {}, {name: value}) for name, value in look.headers.items()]
+    places: dict[str, str] = {}
+    for place, content, headers in single:
+        says = signals(Found([*rows], (content,)), headers)
+        for name in _NUMBERS:
+            if getattr(says, name) is not None:
+                places.setdefault(name, place)
+        if says.further or says.end:
+            value = next(iter((*content.values(), *headers.values())))
+            is_flag = isinstance(value, bool) or str(value).lower() in {"true", "false"}
+            places.setdefault("more" if is_flag else "next", place)
+    total, page, per_page, pages, more, next_page = (
+        places.get(name, "") for name in (*_NUMBERS, "more", "next")
+    )
+    return PageProfile(total, page, per_page, pages, more, next_page)

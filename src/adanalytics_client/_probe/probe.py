@@ -1,0 +1,96 @@
+"""Ask the service once what its public documents leave open: at most 12 GETs about one day."""
+
+from collections.abc import Collection
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from adanalytics_client._base.effects import Operation
+from adanalytics_client._base.spelling import fold
+from adanalytics_client._call.retry import RetryPolicy
+from adanalytics_client._call.session import Session
+from adanalytics_client._json.fields import DOCUMENTED, EVENT_KINDS
+from adanalytics_client._probe.asker import Asker, Keep, ProbeDay, choose_day
+from adanalytics_client._probe.columns import column_profiles, sums, time_column
+from adanalytics_client._probe.events import EventProbe
+from adanalytics_client._probe.export import probe_export
+from adanalytics_client._probe.places import rows_place
+from adanalytics_client._shapes.service import HeaderProfile, ServiceProfile, SummaryProfile
+from adanalytics_client.errors import ProtocolError
+
+# Rails, Spring and Heroku (X-Request-Id), ASP.NET (X-Correlation-Id), Google (X-Cloud-Trace-Id).
+_REQUEST_IDS = ("requestid", "correlationid", "traceid")
+
+
+def probe(
+    session: Session, *, with_export: bool = False, keep: Keep | None = None
+) -> Operation[ServiceProfile]:
+    """Return the profile of the service; see `Client.probe`."""
+    service = session.config.service
+    hint = None if service.probe_date else service.rows_key
+    # By an earlier profile, a change would be an error. A request that is repeated would cost more.
+    session = session.with_config(
+        replace(session.config, service=ServiceProfile(), retry=RetryPolicy(attempts=1))
+    )
+    asker = Asker(session, hint, keep)
+    day = yield from choose_day(asker)
+    events = EventProbe(asker, day)
+    pages = yield from events.run()
+    summary = yield from _probe_summary(asker, day)
+    if events.rows_key is None and summary is None:
+        raise ProtocolError(
+            "The service serves neither events nor summaries in a form that can be read.",
+            remedy="Check base_url and partner. If the list of events has an unusual name, pass it "
+            "as ServiceProfile(rows_key=...).",
+        )
+    export = None
+    if with_export:
+        rows = day.rows if day.is_whole else None
+        export = yield from probe_export(session, day.day, rows)
+    columns = column_profiles(day.rows)
+    ties = summary.sums if summary else {}
+    time = time_column(columns)
+    return ServiceProfile(
+        rows_key=events.rows_key,
+        zone=events.zone or "UTC",
+        fields={
+            part: name
+            for part, name in ties.items()
+            if part in EVENT_KINDS and DOCUMENTED.documented(name) is None
+        },
+        time_field=time if time and DOCUMENTED.documented(time) is None else None,
+        pages=pages,
+        summary=summary,
+        export=export,
+        headers=_header_profile(asker.headers),
+        columns=columns,
+        probe_date=datetime.fromtimestamp(session.clock.time(), UTC).date(),
+    )
+
+
+def _probe_summary(asker: Asker, day: ProbeDay) -> Operation[SummaryProfile | None]:
+    """Look at the summary of the day, as one total and by each grouping."""
+    by_day, key = day.by_day
+    columns: dict[str, tuple[str, ...]] = {}
+    ties: dict[str, str] = {}
+    for grouping in ("none", "campaign", "demand_tag"):
+        look = yield from asker.look(
+            "summary",
+            start_date=day.day,
+            end_date=day.end,
+            group_by=None if grouping == "none" else grouping,
+        )
+        key = key or rows_place(look, also="summary", hint=asker.hint)
+        rows = look.rows(key)
+        if rows:
+            columns[grouping] = tuple(rows[0])
+        if grouping == "none" and len(rows) == 1 and day.is_whole:
+            ties = sums(day.rows, column_profiles(day.rows), rows[0])
+    if rows := by_day.rows(key):
+        columns["day"] = tuple(rows[0])
+    return SummaryProfile(key, columns, ties) if columns else None
+
+
+def _header_profile(names: Collection[str]) -> HeaderProfile:
+    limit = tuple(sorted(name for name in names if "ratelimit" in fold(name)))
+    ids = sorted(name for name in names if fold(name).endswith(_REQUEST_IDS))
+    return HeaderProfile(next(iter(ids), ""), limit)

@@ -1,0 +1,281 @@
+"""The probe: what it finds out about a service, and what it sends for that."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from pytest_httpserver import HTTPServer
+from tests.client.dataset.service_of_rows import API, ServiceOfRows
+from tests.vocabularies import VOCABULARIES, Vocabulary, as_csv
+from werkzeug import Request, Response
+
+from adanalytics_client import AsyncClient, Client, ServiceProfile, errors
+from adanalytics_client._probe.asker import MOST_GETS
+from adanalytics_client._shapes.drift import differences
+from adanalytics_client._shapes.service import ColumnProfile
+from adanalytics_server.local import LocalServer, Sample
+
+SAMPLE = Sample(days=3, events_per_day=300)
+
+
+def probe(dialect: str = "reference", *, inline: int = 50_000) -> tuple[ServiceProfile, list[str]]:
+    """Probe the reference server; return the profile and the requests."""
+    with (
+        LocalServer(sample=SAMPLE, dialect=dialect, export_inline_max=inline) as server,
+        Client(server.url, api_key=server.api_key, partner=server.partner) as client,
+    ):
+        profile = client.probe(with_export=True)
+        sent = [f"{entry.method} {entry.path}" for entry in server.journal.entries()]
+    return profile, sent
+
+
+def value_at(profile: ServiceProfile, path: str) -> Any:
+    value: Any = profile
+    for name in path.split("."):
+        value = value.get(name) if isinstance(value, dict) else getattr(value, name)
+    return value
+
+
+CASES: dict[str, dict[str, object]] = {
+    "reference": {
+        "rows_key": "data",
+        "pages.total": "meta.total",
+        "pages.per_page": "meta.per_page",
+        "pages.more": "",
+        "pages.days": "inclusive",
+        "pages.heeds": {"page": True, "per_page": True, "hour": True},
+        "pages.empty": "200 []",
+        "pages.past_end": "200 []",
+        "pages.order": "event_time",
+        "pages.stable": True,
+        "summary.sums.requests": "event_type",
+        "summary.sums.revenue": "revenue",
+        "export.names.file": "download_url",
+        "export.same_rows": True,
+        "export.wait": "none",
+        "headers.request_id": "x-request-id",
+        "time_field": None,
+        "zone": "UTC",
+    },
+    "hints": {"rows_key": "events", "pages.more": "pagination.has_more"},
+    "envelope-array": {"rows_key": "$", "pages.total": "header x-total-count"},
+    "envelope-nested": {"rows_key": "data.events", "pages.page": "data.meta.page"},
+    "meta-next": {"pages.total": "", "pages.next": "next_page"},
+    "meta-none": {"pages.total": "", "pages.past_end": "200 []"},
+    "link-header": {"export.names.file": "header location"},
+    "export-job": {"export.names.file": "url", "export.names.id": "job_id"},
+    "rate-headers": {"headers.limit": ("ratelimit", "ratelimit-policy")},
+    "fields-counters": {
+        "pages.order": "ymdh",
+        "columns.revenue.form": "10 digits",
+        "columns.clicks.role": "flag",
+        "summary.sums.clicks": "clicks",
+        "columns.event_id": None,
+    },
+    "fields-ids": {"columns.id": ColumnProfile("integer", "id", "never", 100)},
+    "amounts-number": {"columns.revenue.type": "number", "summary.sums.revenue": "revenue"},
+    "times-epoch": {"columns.event_time.form": "epoch seconds.fff"},
+    "times-offset": {"columns.event_time.form": "YYYY-MM-DDThh:mm:ss.fff+hh:mm", "zone": "UTC"},
+    "served-at": {"pages.stable": False},
+    "page-from-zero": {"pages.first": 0, "pages.heeds.page": True},
+    "page-ignored": {"pages.heeds.page": False, "pages.past_end": None},
+    "page-empty": {"pages.past_end": None},
+    "hour-ignored": {"pages.heeds.hour": False},
+    "end-date-ignored": {"pages.days": "first"},
+    "end-date-exclusive": {"pages.days": "exclusive"},
+    "total-high": {"pages.most": None, "summary.sums": {}},
+    "empty-404": {"pages.empty": "404"},
+    "empty-null": {"pages.empty": "200 null"},
+    "empty-204": {"pages.empty": "204"},
+    "past-end-400": {"pages.past_end": "400"},
+    "says-success": {"pages.shortfall": "success: false"},
+    "accepted": {"columns": {}, "rows_key": "data"},
+}
+
+
+@pytest.mark.parametrize("dialect", CASES)
+def test_a_dialect_is_seen(dialect: str) -> None:
+    profile, sent = probe(dialect)
+    expected = CASES[dialect]
+    assert {path: value_at(profile, path) for path in expected} == expected
+    assert sum(line.startswith("GET") for line in sent if "bulk-export" not in line) <= (
+        # The file itself is outside the Partner API.
+        MOST_GETS + 1
+    )
+    assert sum(line.startswith("POST") for line in sent) <= 2
+
+
+def test_an_export_in_the_background_is_waited_for() -> None:
+    profile, _ = probe("status-done", inline=10)
+    assert profile.export is not None
+    assert profile.export.wait == "state"
+    assert profile.export.words["completed"] == "done"
+    assert {*profile.export.words.values()} <= {"queued", "running", "done"}
+    assert profile.export.same_rows is True
+
+
+def test_both_clients_see_the_same() -> None:
+    async def ask(server: LocalServer) -> ServiceProfile:
+        async with AsyncClient(
+            server.url, api_key=server.api_key, partner=server.partner
+        ) as client:
+            return await client.probe()
+
+    with LocalServer(sample=SAMPLE) as server:
+        with Client(server.url, api_key=server.api_key, partner=server.partner) as client:
+            profile = client.probe()
+        assert asyncio.run(ask(server)) == profile
+
+
+def test_two_probes_of_a_service_differ_in_nothing() -> None:
+    assert differences(probe("classic")[0], probe("classic", inline=10)[0]) == []
+
+
+def test_a_change_is_a_difference() -> None:
+    before, after = probe("hints")[0], probe("modern,fields-camel")[0]
+    paths = {change.path: (change.before, change.after) for change in differences(before, after)}
+    assert paths["rows_key"] == ("events", "data")
+    assert paths["pages.more"] == ("pagination.has_more", "meta.has_more")
+    assert paths["columns.event_time"] == ("there", "missing")
+    assert paths["columns.eventTime"] == ("missing", "there")
+
+
+@pytest.fixture
+def service(httpserver: HTTPServer) -> ServiceOfRows:
+    return ServiceOfRows(httpserver)
+
+
+@pytest.mark.parametrize("name", VOCABULARIES)
+def test_no_value_of_the_data_is_in_the_file(service: ServiceOfRows, name: str) -> None:
+    vocabulary: Vocabulary = VOCABULARIES[name]
+    service.rows = dict(vocabulary.rows)
+    service.summary = {"2026-01-15": {"spend": str(vocabulary.sum)}}
+    service.export = as_csv
+    text = service.client().probe(with_export=True).to_toml()
+    tried = 0
+    for value in values_of([json.loads(row) for row in vocabulary.texts]):
+        if len(value) >= 6:
+            tried += 1
+            assert value not in text
+    assert tried > 50
+    assert all(f"columns.{column}" in text for column in vocabulary.types)
+
+
+@pytest.mark.parametrize("dialect", ["reference", "fields-counters", "classic,fields-ids"])
+def test_no_value_of_the_reference_server_is_in_the_file(dialect: str) -> None:
+    with (
+        LocalServer(sample=SAMPLE, dialect=dialect) as server,
+        Client(server.url, api_key=server.api_key, partner=server.partner) as client,
+    ):
+        params = {"start_date": "2026-01-15", "end_date": "2026-01-17", "per_page": "10000"}
+        body = client.request("GET", f"{API}/events", params=params).data
+        text = client.probe(with_export=True).to_toml()
+    words = {*re.findall(r"[^\s\"'=\[\],]+", text)}
+    # The name of a column, such as `first_quartiles`, holds that of a type of event.
+    values = {value for value in values_of(body) if len(value) >= 6}
+    assert len(values) > 300
+    assert not values & words
+    assert not [value for value in values if re.search(r"\d", value) and value in text]
+
+
+def values_of(value: Any) -> set[str]:
+    if isinstance(value, dict):
+        return {text for inner in value.values() for text in values_of(inner)}
+    if isinstance(value, list):
+        return {text for inner in value for text in values_of(inner)}
+    return {str(value)}
+
+
+def test_a_field_that_adds_up_to_the_summary_has_its_part(service: ServiceOfRows) -> None:
+    vocabulary = VOCABULARIES["camelCase"]
+    service.rows = dict(vocabulary.rows)
+    days = {day for day, _ in service.rows}
+    service.summary = {
+        day: {"revenue": str(sum_of(vocabulary, day)), "impressions": 50} for day in days
+    }
+    profile = service.client().probe()
+    assert profile.fields == {"revenue": "grossRevenue"}
+    assert profile.summary is not None
+    assert profile.summary.sums["revenue"] == "grossRevenue"
+
+
+def sum_of(vocabulary: Vocabulary, day: str) -> Any:
+    rows = {at: texts for at, texts in vocabulary.rows.items() if at[0] == day}
+    return replace(vocabulary, rows=rows).sum
+
+
+@pytest.mark.parametrize(("offset", "zone"), [(-5, "-05:00"), (5.5, "+05:30"), (0, "UTC")])
+def test_the_zone_of_hours_explains_the_times(
+    service: ServiceOfRows, offset: float, zone: str
+) -> None:
+    """A day of the service begins `offset` hours before that of UTC."""
+    midnight = 1_768_435_200 - int(offset * 3600)
+    service.rows = {
+        ("2026-01-15", hour): [
+            json.dumps({"at": midnight + hour * 3600 + minute * 60}) for minute in range(60)
+        ]
+        for hour in range(24)
+    }
+    profile = service.client().probe()
+    assert (profile.zone, profile.time_field) == (zone, "at")
+
+
+def test_a_large_day_is_never_pulled(httpserver: HTTPServer) -> None:
+    def events(request: Request) -> Response:
+        page, size = int(request.args["page"]), int(request.args["per_page"])
+        sizes.append(size)
+        rows = [{"id": f"{page}-{number}"} for number in range(size)]
+        body = {"data": rows, "meta": {"total": 20_000_000, "page": page, "per_page": size}}
+        return Response(json.dumps(body), content_type="application/json")
+
+    sizes: list[int] = []
+    httpserver.expect_request(f"{API}/dates").respond_with_json({"dates": ["2026-01-15"]})
+    httpserver.expect_request(f"{API}/events").respond_with_handler(events)
+    httpserver.expect_request(f"{API}/summary").respond_with_json({"error": "no"}, status=403)
+    with Client(httpserver.url_for(""), api_key="k", partner="acme") as client:
+        profile = client.probe()
+    assert max(sizes) <= 50
+    # What the summary would have said stays unknown, and the rest is known.
+    assert profile.summary is None
+    assert profile.pages is not None
+    assert profile.pages.total == "meta.total"
+    assert profile.pages.past_end == "200 rows"
+
+
+def test_a_service_that_answers_nothing_right_is_an_error(httpserver: HTTPServer) -> None:
+    httpserver.expect_request(re.compile(".*")).respond_with_json({"hello": "world"})
+    with (
+        Client(httpserver.url_for(""), api_key="k", partner="acme") as client,
+        pytest.raises(errors.ProtocolError, match="neither events nor summaries"),
+    ):
+        client.probe()
+
+
+def test_a_refused_credential_ends_the_probe(httpserver: HTTPServer) -> None:
+    httpserver.expect_request(re.compile(".*")).respond_with_json({"error": "no"}, status=401)
+    with (
+        Client(httpserver.url_for(""), api_key="k", partner="acme") as client,
+        pytest.raises(errors.AuthenticationError),
+    ):
+        client.probe(with_export=True)
+    assert len(httpserver.log) == 1
+
+
+def test_a_refused_export_leaves_it_unknown(service: ServiceOfRows) -> None:
+    service.rows = dict(VOCABULARIES["counters"].rows)
+    profile = service.client().probe(with_export=True)
+    assert profile.export is None
+    assert profile.columns["revenue"].form == "10 digits"
+
+
+def test_a_profile_of_before_does_not_hide_a_change(service: ServiceOfRows) -> None:
+    service.rows = dict(VOCABULARIES["counters"].rows)
+    first = service.client().probe()
+    stale = replace(first, rows_key="elsewhere")
+    with Client(service.url, api_key="k", partner="acme", service=stale) as client:
+        assert client.probe() == first
