@@ -23,7 +23,9 @@ def test_nothing_is_sent_unasked(run: Run, service: LocalServer, tmp_path: Path)
     assert list(service.journal.entries()) == []
 
 
-@pytest.mark.parametrize("option", ["--with-export", "--yes", "--against=x.toml", "-ox.toml"])
+@pytest.mark.parametrize(
+    "option", ["--with-export", "--yes", "--against=x.toml", "--cassette=x.yaml", "-ox.toml"]
+)
 def test_the_other_options_need_a_probe(run: Run, service: LocalServer, option: str) -> None:
     assert run("doctor", option).exit_code == 2
 
@@ -86,6 +88,13 @@ def test_a_folder_that_cannot_be_written_costs_no_request(
     assert done.exit_code == 1
     assert str(tmp_path / "file") in done.stderr
     assert list(service.journal.entries()) == []
+
+
+def test_a_cassette_is_written_beside(run: Run, service: LocalServer, tmp_path: Path) -> None:
+    path, cassette = str(tmp_path / "service.toml"), tmp_path / "probe.yaml"
+    assert run("doctor", "--probe", "--yes", "-o", path, "--cassette", str(cassette)).exit_code == 0
+    assert len(json.loads(cassette.read_text())["interactions"]) == 12
+    assert service.api_key not in cassette.read_text()
 
 
 def test_a_quota_that_is_too_small_sends_nothing(run: Run, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ ARROWS: dict[str, set[str]] = {
     "_base": set(),
     "_json": {"_base"},
     "_shapes": {"_base", "_json"},
+    "_probe": {"_base", "_call", "_exports", "_json", "_shapes"},
     "_quota": {"_base"},
     "_io": {"_base"},
     "_profiles": {"_base", "_shapes"},

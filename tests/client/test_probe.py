@@ -6,9 +6,11 @@ import asyncio
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
+import vcr
 from pytest_httpserver import HTTPServer
 from tests.client.dataset.service_of_rows import API, ServiceOfRows
 from tests.vocabularies import VOCABULARIES, Vocabulary, as_csv
@@ -16,6 +18,8 @@ from werkzeug import Request, Response
 
 from adanalytics_client import AsyncClient, Client, ServiceProfile, errors
 from adanalytics_client._probe.asker import MOST_GETS
+from adanalytics_client._probe.cassette import ORIGIN, PARTNER, Cassette, recorded
+from adanalytics_client._probe.probe import probe as probe_of
 from adanalytics_client._shapes.drift import differences
 from adanalytics_client._shapes.service import ColumnProfile
 from adanalytics_server.local import LocalServer, Sample
@@ -74,7 +78,6 @@ CASES: dict[str, dict[str, object]] = {
         "pages.order": "ymdh",
         "columns.revenue.form": "10 digits",
         "columns.clicks.role": "flag",
-        "summary.sums.clicks": "clicks",
         "columns.event_id": None,
     },
     "fields-ids": {"columns.id": ColumnProfile("integer", "id", "never", 100)},
@@ -143,6 +146,37 @@ def test_a_change_is_a_difference() -> None:
     assert paths["pages.more"] == ("pagination.has_more", "meta.has_more")
     assert paths["columns.event_time"] == ("there", "missing")
     assert paths["columns.eventTime"] == ("missing", "there")
+
+
+@pytest.mark.parametrize("dialect", ["reference", "hints,fields-counters", "times-epoch,meta-next"])
+def test_a_cassette_has_other_values_and_the_same_profile(dialect: str, tmp_path: Path) -> None:
+    cassette = Cassette()
+    with (
+        LocalServer(sample=SAMPLE, dialect=dialect) as server,
+        Client(server.url, api_key=server.api_key, partner=server.partner) as client,
+    ):
+        connection = client.connection
+        profile = connection.driver.run(recorded(probe_of(connection.session), cassette))
+        params = {"start_date": "2026-01-15", "end_date": "2026-01-17", "per_page": "10000"}
+        body = client.request("GET", f"{API}/events", params=params).data
+        secrets = {server.api_key, server.url, server.partner}
+    text = cassette.text()
+    days = {"2026-01-15", "2026-01-16", "2026-01-17"}
+    values = {value for value in values_of(body) if len(value) >= 6} - days
+    assert len(values) > 300
+    # The name of a column, such as `impressions`, holds that of a type of event.
+    assert not {*values, *secrets} & {*re.split(r'[\s"\\,{}\[\]]+', text)}
+    assert not [value for value in values if re.search(r"\d", value) and value in text]
+    path = tmp_path / "probe.yaml"
+    path.write_text(text)
+    with (
+        vcr.use_cassette(str(path), record_mode="none"),
+        Client(ORIGIN, api_key="k", partner=PARTNER) as client,
+    ):
+        replayed = client.probe()
+    # Other times are in another order.
+    assert {change.path for change in differences(profile, replayed)} <= {"pages.order"}
+    assert replayed.columns == profile.columns
 
 
 @pytest.fixture

@@ -40,12 +40,14 @@ def probe_service(
     *,
     with_export: bool,
     against: Path | None,
+    cassette: Path | None,
     yes: bool,
     output: Path | None,
 ) -> None:
     """Probe the service, print what it is or what has changed, and write the file.
 
-    With `against` a file is written only to a stated `output`.
+    With `against` a profile is written only to a stated `output`. The file `cassette` gets the
+    responses.
 
     Raises:
         UsedUp: when the requests do not fit into the quota.
@@ -53,6 +55,8 @@ def probe_service(
     """
     from adanalytics_client import ServiceProfile
     from adanalytics_client._probe.asker import MOST_GETS
+    from adanalytics_client._probe.cassette import Cassette, recorded
+    from adanalytics_client._probe.probe import probe
 
     before = None if against is None else ServiceProfile.read(against)
     target = output if output or before else _default_file(invocation)
@@ -64,10 +68,13 @@ def probe_service(
             raise click.UsageError(f"{question} Confirm with --yes.")
         if not yes and not click.confirm(question, default=True, err=True):
             raise CommandError("Nothing was sent.")
-        # The file is opened first, so that no request is spent if it cannot be written.
-        with _writing(target) as stream:
-            profile = client.probe(with_export=with_export)
+        # The files are opened first, so that no request is spent if one cannot be written.
+        with _writing(target) as stream, _writing(cassette) as tape:
+            connection, responses = client.connection, Cassette()
+            operation = probe(connection.session, with_export=with_export)
+            profile = connection.driver.run(recorded(operation, responses))
             stream.write(profile.to_toml().encode())
+            tape.write(responses.text().encode())
         if before is None:
             _print_profile(invocation, profile)
         if target is not None and output is None:

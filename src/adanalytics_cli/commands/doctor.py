@@ -121,6 +121,7 @@ _COLORS = {"ok": "green", "warn": "yellow", "fail": "red"}
         flag("--probe", "Ask the service what is not published, in at most 12 requests."),
         flag("--with-export", "With --probe: also order an export of one day."),
         option("--against", FILE, "FILE", "With --probe: print what differs from this profile."),
+        option("--cassette", FILE, "FILE", "With --probe: keep responses, with other values."),
         flag("--yes", "With --probe: send the requests without asking."),
         click.Option(
             ["-o", "--output"],
@@ -133,7 +134,9 @@ _COLORS = {"ok": "green", "warn": "yellow", "fail": "red"}
         "Sends one request and never waits for quota. Exit status 1 when a check fails, but not "
         "for a warning. With --probe it looks at one day with few events instead, and writes what "
         "the service is to a file for --service and for serve --as: names, types and shapes, and "
-        "no value of the data. Exit status 7 when the service differs from the file --against."
+        "no value of the data. A cassette of VCR has the responses with other values of the same "
+        "type and length, to replay or to send to others. Exit status 7 when the service differs "
+        "from the file --against."
     ),
     examples=[
         "adanalytics doctor",
@@ -150,15 +153,23 @@ def doctor(
     probe: bool,
     with_export: bool,
     against: Path | None,
+    cassette: Path | None,
     yes: bool,
     output: Path | None,
 ) -> None:
-    if not probe and (with_export or against or yes or output):
-        raise click.UsageError("--with-export, --against, --yes and -o need --probe.")
+    if not probe and (with_export or against or cassette or yes or output):
+        raise click.UsageError("--with-export, --against, --cassette, --yes and -o need --probe.")
     if probe:
         from adanalytics_cli.account.probe import probe_service
 
-        probe_service(invocation, with_export=with_export, against=against, yes=yes, output=output)
+        probe_service(
+            invocation,
+            with_export=with_export,
+            against=against,
+            cassette=cassette,
+            yes=yes,
+            output=output,
+        )
         return
     terminal, done = look_at(sys.stdout, invocation.color, os.environ), []
     for check in _checks(invocation):

@@ -1,11 +1,11 @@
 """Send the requests of a probe, each once, and choose its day."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 
-from adanalytics_client._base.effects import Operation, Reply
+from adanalytics_client._base.effects import Operation
 from adanalytics_client._base.urls import with_query
 from adanalytics_client._call.attempts import Rules, call, read_json
 from adanalytics_client._call.operations import get_json
@@ -20,11 +20,11 @@ MOST_GETS = 12
 FEW = 50
 """Events on a page of a day that may have millions."""
 
+MOST = 10_000
+"""The most events on a page, by the public documents."""
+
 DAY = timedelta(1)
 _MOST_DAYS = 31
-
-Keep = Callable[[str, Reply], None]
-"""Receives the address and the response of each request."""
 
 
 @dataclass(slots=True)
@@ -33,12 +33,10 @@ class Asker:
 
     Attributes:
         hint: what the caller knows of the name of the list of events.
-        keep: receives each response.
     """
 
     session: Session
     hint: str | None
-    keep: Keep | None
     requests: int = 0
     headers: set[str] = field(default_factory=set)
 
@@ -61,8 +59,6 @@ class Asker:
             return Look(error.status)
         except ProtocolError:
             return Look()
-        if self.keep is not None:
-            self.keep(url, answer.reply)
         headers = answer.reply.head.headers
         self.headers |= headers.keys()
         return Look(answer.reply.status, headers, answer.value)
@@ -91,7 +87,7 @@ class ProbeDay:
 
 
 def choose_day(asker: Asker) -> Operation[ProbeDay]:
-    """Choose the day with the fewest events that fill several pages, else the one with the most.
+    """Choose a day whose events fill several pages of `FEW`, and at most one of `MOST`.
 
     It costs two requests: the days with data, and their summary.
     """
@@ -110,9 +106,10 @@ def choose_day(asker: Asker) -> Operation[ProbeDay]:
         )
         key = rows_place(by_day, also="summary", hint=asker.hint)
     counts = dict(filter(None, (_count(row, listed) for row in by_day.rows(key))))
-    several = {day: count for day, count in counts.items() if count > 3 * FEW}
-    chosen = min(several, key=several.__getitem__, default=None)
-    chosen = chosen or max(counts, key=counts.__getitem__, default=None)
+    several = [day for day, count in counts.items() if 2 * FEW <= count < MOST]
+    # Of these the latest one before another day, since fields may have changed.
+    chosen = max(several, key=lambda day: (day + DAY in listed, day), default=None)
+    chosen = chosen or min(counts, key=lambda day: abs(counts[day] - MOST), default=None)
     chosen = chosen or (listed[-1] if listed else today - DAY)
     return ProbeDay(chosen, listed, (by_day, key), counts.get(chosen), chosen)
 

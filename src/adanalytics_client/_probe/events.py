@@ -6,7 +6,7 @@ from datetime import date, timedelta
 
 from adanalytics_client._base.effects import Operation
 from adanalytics_client._json.exact import Json
-from adanalytics_client._probe.asker import DAY, FEW, Asker, ProbeDay
+from adanalytics_client._probe.asker import DAY, FEW, MOST, Asker, ProbeDay
 from adanalytics_client._probe.columns import (
     column_profiles,
     moment_of,
@@ -18,7 +18,6 @@ from adanalytics_client._probe.columns import (
 from adanalytics_client._probe.places import Look, number_places, rows_place
 from adanalytics_client._shapes.service import Days, PageProfile
 
-_MOST = 10_000
 _LONG_AGO = date(2000, 1, 1)
 
 
@@ -104,9 +103,9 @@ class EventProbe:
     def _read_whole(self, rows: list[dict[str, Json]]) -> Operation[bool | None]:
         """Look at the first page again, with all events of a small day; return if it is stable."""
         expected = self._total if self._total is not None else self.day.count
-        most = _MOST if expected is not None and expected <= _MOST else FEW
+        most = MOST if expected is not None and expected <= MOST else FEW
         again = self._rows((yield from self._look(page=self._first, per_page=most)))
-        if not again and self._first and most == _MOST:
+        if not again and self._first and most == MOST:
             # There is no second page of so many events, so pages count from 0.
             self._first = 0
             again = self._rows((yield from self._look(page=0, per_page=most)))
@@ -117,10 +116,10 @@ class EventProbe:
         elif len(rows) > FEW:
             self._heeds["per_page"] = False
         self.day.is_whole = len(self.day.rows) == self._total or (
-            self._total is None and most == _MOST and len(again) not in {0, len(rows)}
+            self._total is None and most == MOST and len(again) not in {0, len(rows)}
         )
         # A little more than arrived may be a wrong total.
-        if most == _MOST and self._total and len(rows) < len(again) <= self._total // 2:
+        if most == MOST and self._total and len(rows) < len(again) <= self._total // 2:
             self._most = len(again)
         return again[begin : begin + len(rows)] == rows if again else None
 
@@ -145,7 +144,7 @@ class EventProbe:
         moments = [moment for row in self.day.rows if time and (moment := moment_of(row.get(time)))]
         hours = Counter(moment.hour for moment in moments)
         hour = max(hours, key=hours.__getitem__, default=12)
-        most = _MOST if self.day.is_whole else FEW
+        most = MOST if self.day.is_whole else FEW
         look = yield from self._look(hour=hour, page=self._first, per_page=most)
         rows = self._rows(look)
         total = _integer(look.at(self._places.total))
@@ -173,7 +172,7 @@ class EventProbe:
         first = min(self.day.listed, default=self.day.day)
         long_ago = max(_LONG_AGO, first - 400 * DAY)
         # A service that ignores the dates would send so many.
-        most = _MOST if self.day.is_whole else FEW
+        most = MOST if self.day.is_whole else FEW
         look = yield from self._look(
             start_date=long_ago, end_date=long_ago, hour=0, page=self._first, per_page=most
         )
@@ -187,7 +186,7 @@ class EventProbe:
         days = self.day.listed
         if self.day.day + DAY not in days:
             return None
-        most = 1 if self._total is not None else _MOST if self.day.is_whole else FEW
+        most = 1 if self._total is not None else MOST if self.day.is_whole else FEW
         look = yield from self._look(end_date=self.day.day + DAY, page=self._first, per_page=most)
         size = _integer(look.at(self._places.total))
         size = len(self._rows(look)) if size is None else size

@@ -9,7 +9,7 @@ from adanalytics_client._base.spelling import fold
 from adanalytics_client._call.retry import RetryPolicy
 from adanalytics_client._call.session import Session
 from adanalytics_client._json.fields import DOCUMENTED, EVENT_KINDS
-from adanalytics_client._probe.asker import Asker, Keep, ProbeDay, choose_day
+from adanalytics_client._probe.asker import Asker, ProbeDay, choose_day
 from adanalytics_client._probe.columns import column_profiles, sums, time_column
 from adanalytics_client._probe.events import EventProbe
 from adanalytics_client._probe.export import probe_export
@@ -21,9 +21,7 @@ from adanalytics_client.errors import ProtocolError
 _REQUEST_IDS = ("requestid", "correlationid", "traceid")
 
 
-def probe(
-    session: Session, *, with_export: bool = False, keep: Keep | None = None
-) -> Operation[ServiceProfile]:
+def probe(session: Session, *, with_export: bool = False) -> Operation[ServiceProfile]:
     """Return the profile of the service; see `Client.probe`."""
     service = session.config.service
     hint = None if service.probe_date else service.rows_key
@@ -31,7 +29,7 @@ def probe(
     session = session.with_config(
         replace(session.config, service=ServiceProfile(), retry=RetryPolicy(attempts=1))
     )
-    asker = Asker(session, hint, keep)
+    asker = Asker(session, hint)
     day = yield from choose_day(asker)
     events = EventProbe(asker, day)
     pages = yield from events.run()

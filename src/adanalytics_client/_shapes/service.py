@@ -235,8 +235,9 @@ class ServiceProfile:
                 or is of a newer version of adanalytics.
 
         Examples:
+            >>> _ = Path("service.toml").write_text(ServiceProfile(rows_key="hits").to_toml())
             >>> ServiceProfile.read("service.toml").rows_key
-            'data'
+            'hits'
         """
         # Late, because few clients have a file.
         from adanalytics_client._shapes.service_file import read_service
@@ -247,7 +248,10 @@ class ServiceProfile:
         """Return the text of a file with this profile; comments explain each line.
 
         Examples:
-            >>> Path("service.toml").write_text(ServiceProfile(rows_key="hits").to_toml())
+            >>> print(ServiceProfile(rows_key="hits").to_toml())
+            # ...
+            rows_key = "hits"
+            ...
         """
         from adanalytics_client._shapes.service_file import service_text
 
