@@ -1,4 +1,4 @@
-"""Datasets as other programs read them."""
+"""Datasets as other programs read them, and their files."""
 
 from collections.abc import Callable
 from decimal import Decimal
@@ -72,3 +72,15 @@ READERS: dict[str, Reader] = {
     "duckdb, two stars": lambda folder: _with_duckdb(folder / "data/*/*/*.parquet"),
 }
 """Each library and way of opening a dataset: its number of events and their revenue."""
+
+
+def everything_in(folder: Path) -> dict[str, tuple[int, int]]:
+    """Each file and folder with its number and its time of change."""
+    return {
+        str(path): (path.stat().st_ino, path.stat().st_mtime_ns)
+        for path in sorted(folder.rglob("*"))
+    }
+
+
+def files_in(folder: Path) -> set[str]:
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.datasets import everything_in
 
 from adanalytics_client._base.clock import SystemClock
 from adanalytics_client.dataset.pull import fetch as dataset_fetch
@@ -20,18 +21,6 @@ COUNT = 1
 FIRST, SECOND = "2026-01-15", "2026-01-16"
 # Where requests are counted by the hour: a pull of 48 hours each by itself costs four times more.
 BY_HOUR = pytest.mark.usefixtures("hourly")
-
-
-def everything_in(folder: Path) -> dict[str, tuple[int, int]]:
-    """Each file and folder with its number and its time of change."""
-    return {
-        str(path): (path.stat().st_ino, path.stat().st_mtime_ns)
-        for path in sorted(folder.rglob("*"))
-    }
-
-
-def files_in(folder: Path) -> set[str]:
-    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
 
 
 @BY_HOUR

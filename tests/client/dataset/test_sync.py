@@ -7,24 +7,13 @@ from typing import Any
 
 import pytest
 from tests.client.dataset.shop import COUNT, FIRST, LOOK, SECOND, Shop
+from tests.datasets import everything_in, files_in
 
 from adanalytics_client.dataset.pull import fetch
 from adanalytics_client.dataset.records.contents import Contents
 
 # Where requests are counted by the hour: a pull of 48 hours each by itself costs four times more.
 BY_HOUR = pytest.mark.usefixtures("hourly")
-
-
-def everything_in(folder: Path) -> dict[str, tuple[int, int]]:
-    """Each file and folder with its number and its time of change."""
-    return {
-        str(path): (path.stat().st_ino, path.stat().st_mtime_ns)
-        for path in sorted(folder.rglob("*"))
-    }
-
-
-def files_in(folder: Path) -> set[str]:
-    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
 
 
 @BY_HOUR
