@@ -45,6 +45,13 @@ def _chosen(given: Choice | None, name: str, choices: tuple[Choice, ...]) -> Cho
     raise invalid(name, value, f"Set it to {' or '.join(map(str, choices))}.")
 
 
+def _profile_of(service: ServiceProfile | str | os.PathLike[str] | None) -> ServiceProfile:
+    """Return the profile of the service; a path is that of its file."""
+    if isinstance(service, str | os.PathLike):
+        return ServiceProfile.read(service)
+    return ServiceProfile() if service is None else service
+
+
 def connect(
     driver: type[Driving],
     config: Config,
@@ -87,7 +94,7 @@ class ClientBase(Generic[Http, Driving]):
         on_limit: OnLimit | None = None,
         max_wait: float = 7200.0,
         quota_log: QuotaLog | None = None,
-        service: ServiceProfile | None = None,
+        service: ServiceProfile | str | os.PathLike[str] | None = None,
         observer: Observer | None = None,
         http: Http | None = None,
         clock: Clock | None = None,
@@ -108,7 +115,7 @@ class ClientBase(Generic[Http, Driving]):
             on_limit=_chosen(on_limit, "ADANALYTICS_ON_LIMIT", _ON_LIMIT),
             max_wait=max_wait,
             base=BaseUrl.parse(base_url),
-            service=ServiceProfile() if service is None else service,
+            service=_profile_of(service),
         )
         check_observer(observer)
         log = _chosen(quota_log, "ADANALYTICS_QUOTA_LOG", _QUOTA_LOG)
@@ -136,7 +143,7 @@ class ClientBase(Generic[Http, Driving]):
         on_limit: OnLimit | None = None,
         max_wait: float = 7200.0,
         quota_log: QuotaLog | None = None,
-        service: ServiceProfile | None = None,
+        service: ServiceProfile | str | os.PathLike[str] | None = None,
         observer: Observer | None = None,
         http: Http | None = None,
         clock: Clock | None = None,
@@ -198,7 +205,7 @@ class ClientBase(Generic[Http, Driving]):
         on_limit: OnLimit | None = None,
         max_wait: float | None = None,
         quota_log: QuotaLog | None = None,
-        service: ServiceProfile | None = None,
+        service: ServiceProfile | str | os.PathLike[str] | None = None,
         observer: Observer | None = None,
         http: Http | None = None,
     ) -> AnyClient:

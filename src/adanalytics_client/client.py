@@ -55,7 +55,8 @@ class Client(ClientBase[HttpClient, SyncDriver]):
             count in `$XDG_STATE_HOME/adanalytics/quota`; with a `Path`, they share it in that
             folder; with `memory`, this client counts only its own requests. The default is the
             value of `ADANALYTICS_QUOTA_LOG`, or `shared`.
-        service: what you know about the service, such as its time zone; see `ServiceProfile`.
+        service: what you know about the service, such as its time zone: a `ServiceProfile`, or the
+            path of its file, which is read now; it is the only file that the constructor reads.
         observer: an object that is notified of requests, retries, waits and more; see `Observer`.
         http: an httpx or httpx2 `Client` to send with. It is neither changed nor closed. Its
             transport, proxies, TLS settings, hooks and timeouts apply. `http`'s headers go only to

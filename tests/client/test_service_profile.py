@@ -198,8 +198,12 @@ def test_any_other_zone_is_refused(zone: Any) -> None:
         (lambda: ServiceProfile(rows_key=""), r"rows_key='' is not valid\. Name the list"),
         (lambda: ServiceProfile(rows_key=cast("Any", 5)), "rows_key is not a str but a int"),
         (
-            lambda: Client("http://localhost", api_key="k", service=cast("Any", "hits")),
-            r"service='hits' is not valid\. Pass a ServiceProfile",
+            lambda: Client("http://localhost", api_key="k", service=cast("Any", 5)),
+            r"service=5 is not valid\. Pass a ServiceProfile",
+        ),
+        (
+            lambda: Client("http://localhost", api_key="k", service="no such file"),
+            r"Cannot read no such file: .*\. Write it with adanalytics doctor --probe",
         ),
         (
             lambda: ServiceProfile(fields={"evnt_time": "ymdh"}),
@@ -328,12 +332,13 @@ def test_a_settings_file_has_the_profile_of_the_service(
     ("lines", "words"),
     [
         ("rows = 'hits'", "[profile.default.service] in {file} has an unknown key 'rows'."),
-        ("rows_key = 5", "[profile.default.service] in {file}: rows_key is not a string."),
+        ("rows_key = 5", "[profile.default.service] in {file}: Expected `str | null`, got"),
+        ("[profile.default.service.pages]\nfist = 1", "has an unknown key 'pages.fist'."),
         ("zone = 'Nowhere'", "[profile.default.service] in {file}: zone='Nowhere' is not valid."),
-        ("fields = 'a'", "[profile.default.service] in {file}: fields='a' is not valid."),
-        ("fields = { revenue = 5 }", "in {file}: fields: the name for revenue is 5."),
+        ("fields = 'a'", "in {file}: Expected `object`, got `str` - at `$.fields`."),
+        ("fields = { revenue = 5 }", "in {file}: Expected `str`, got `int` - at `$.fields["),
         ("fields = { revenu = 'r' }", "in {file}: fields: 'revenu' is not a documented field."),
-        ("time_field = 5", "[profile.default.service] in {file}: time_field is not a string."),
+        ("time_field = 5", "in {file}: Expected `str | null`, got `int` - at `$.time_field`."),
         ("token = 'abcdef'", "[profile.default.service] in {file} holds a secret (token)."),
     ],
 )
@@ -342,6 +347,49 @@ def test_a_wrong_profile_in_the_file_is_named(lines: str, words: str) -> None:
     code, _, err = _run("dates")
     assert code == 2
     assert words.format(file=settings_file(os.environ)) in " ".join(err.split())
+
+
+@pytest.mark.usefixtures("_own_settings")
+def test_a_profile_names_the_file_of_the_service(
+    stand_in: StandIn, say: type[Say], open_variant: OpenVariant
+) -> None:
+    from tests.stored_login import store_login
+
+    probed = ServiceProfile("hits", "+05:30", {"event_time": "t"}, probe_date=date(2026, 11, 26))
+    store_login(stand_in.url, "secret-key", lines='partner = "acme"\nservice = "kept/own.toml"\n')
+    file = settings_file(os.environ).parent / "kept/own.toml"
+    code, _, err = _run("events", DAY)
+    assert (code, f"Cannot read {file}" in " ".join(err.split())) == (2, True), err
+    file.parent.mkdir()
+    file.write_text(probed.to_toml())
+    with Client.from_profile() as client:
+        assert client.connection.session.config.service == probed
+    for path in (file, str(file)):
+        variant = open_variant(service=path)
+        assert variant.client.connection.session.config.service == probed
+    stand_in.script = _in_hour_3(say, "hits", {"event_id": "e", "t": "2026-01-15T03:10:00"})
+    code, out, err = _run("events", DAY, "--hour", "3")
+    assert (code, json.loads(out)["event_id"]) == (0, "e"), err
+    # Options win, also over the other name of the time.
+    stand_in.script = _in_hour_3(say, "rows", {"event_id": "e", "at": "2026-01-15T03:10:00"})
+    code, out, err = _run("events", DAY, "--hour", "3", "--rows-key", "rows", "--time-field", "at")
+    assert (code, json.loads(out)["event_id"]) == (0, "e"), err
+    before = settings_file(os.environ).read_text()
+    to = ("--base-url", stand_in.url, "--partner", "acme", "--no-verify", "--store", "file")
+    code, _, err = _run("login", *to, "--zone", "UTC")
+    words = f"Profile default has the service in {file}, which login does not change."
+    assert (code, words in " ".join(err.split())) == (2, True), err
+    assert _run("login", *to)[0] == 0
+    assert 'service = "kept/own.toml"' in settings_file(os.environ).read_text(), before
+
+
+@pytest.mark.usefixtures("_own_settings")
+@pytest.mark.parametrize("value", ["5", "['a']", "true"])
+def test_a_service_is_a_table_or_a_file(value: str) -> None:
+    _write_profile(f"[profile.default]\nservice = {value}\n")
+    code, _, err = _run("dates")
+    words = f"in {settings_file(os.environ)} is neither a table nor the path of a file."
+    assert (code, words in " ".join(err.split())) == (2, True), err
 
 
 @pytest.mark.usefixtures("_own_settings")

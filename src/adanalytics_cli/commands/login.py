@@ -5,12 +5,13 @@ import binascii
 import json
 import os
 import sys
+import tomllib
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -28,9 +29,9 @@ from adanalytics_cli.core.settings import (
     check_address,
     find_settings,
     partner_of,
+    profiles_of,
     write_profile,
 )
-from adanalytics_client import ServiceProfile
 from adanalytics_client._base.escaping import visible
 from adanalytics_client._base.files import state_folder
 from adanalytics_client._profiles import keyring_access
@@ -87,6 +88,12 @@ def login(
         raise click.UsageError("An API key needs no e-mail. Give --api-key-stdin alone.")
     settings = find_settings(invocation, os.environ, new_profile=True)
     profile = settings.profile.value
+    file = profiles_of(os.environ).service_file(profile)
+    if file and invocation.describes_service:
+        raise SettingsError(
+            f"Profile {profile} has the service in {file}, which login does not change.",
+            remedy="Change the file, or leave out --rows-key, --map, --time-field and --zone.",
+        )
     logins = LoginStore(state_folder(os.environ))
     stored = logins.find(profile)
     key_first = stored is not None and stored.kind == "api_key"
@@ -132,11 +139,12 @@ def login(
             settings = replace(settings, partner=None)
     login, secret = outcome
     invocation.secrets.add(secret)
-    values: dict[str, object] = {"base_url": base_url, "partner": partner_of(settings)}
+    values: dict[str, Any] = {"base_url": base_url, "partner": partner_of(settings)}
     if login.email:
         values["email"] = login.email
-    if settings.service != ServiceProfile():
-        values["service"] = {name: text for name, text in asdict(settings.service).items() if text}
+    if invocation.describes_service:
+        values["service"] = tomllib.loads(settings.service.to_toml())
+        del values["service"]["version"]
     write_profile(settings_file(os.environ), profile, values)
     where = keep_login(logins, profile, login, secret, store, invocation)
     until = login.until()

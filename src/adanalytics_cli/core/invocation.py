@@ -45,6 +45,11 @@ class Invocation:
     # Values that no message may contain, added as soon as they are read.
     secrets: set[str] = field(default_factory=set, repr=False)
 
+    @property
+    def describes_service(self) -> bool:
+        """Return whether an option says more about the service than its address."""
+        return bool(self.rows_key or self.fields or self.time_field or self.zone)
+
     def command_line(self, *words: str) -> str:
         """Return the command line that runs `words` for the same service and partner."""
         given = {

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from adanalytics_cli.core.errors import SettingsError
 from adanalytics_cli.core.files import replacing
@@ -115,13 +114,7 @@ def find_settings(
     profiles = profiles_of(environment)
     with _settings_errors():
         known = profiles.find(name.value if name else None, may_be_new=new_profile)
-        options: dict[str, Any] = {
-            "rows_key": invocation.rows_key,
-            "fields": invocation.fields and {**known.service.fields, **invocation.fields},
-            "time_field": invocation.time_field,
-            "zone": invocation.zone,
-        }
-        service = replace(known.service, **{key: value for key, value in options.items() if value})
+        service = _overruled(known.service, invocation)
     chosen = name or Setting(DEFAULT_PROFILE, "by default")
 
     def find(variable: str, option: str, given: str | None, kept: str | None) -> Setting | None:
@@ -135,6 +128,26 @@ def find_settings(
         find("EMAIL", "--email", None, known.email),
         known.max_wait if invocation.max_wait is None else invocation.max_wait,
         service,
+    )
+
+
+def _overruled(service: ServiceProfile, invocation: Invocation) -> ServiceProfile:
+    """Return the service's profile as far as no option says otherwise."""
+    fields, time_field = {**service.fields, **invocation.fields}, invocation.time_field
+    # The time of an event has two places in the profile, and an option wins over both.
+    if time_field and "event_time" not in invocation.fields:
+        fields.pop("event_time", None)
+    elif "event_time" not in invocation.fields:
+        time_field = service.time_field
+    is_probed = not (invocation.rows_key or invocation.fields or invocation.time_field)
+    return replace(
+        service,
+        rows_key=invocation.rows_key or service.rows_key,
+        fields=fields,
+        time_field=time_field,
+        zone=invocation.zone or service.zone,
+        # What the user names was not seen by a probe, so the service cannot have changed it.
+        probe_date=service.probe_date if is_probed else None,
     )
 
 

@@ -23,7 +23,8 @@ _SECRET_KEYS = frozenset({"api_key", "password", "token"})
 class Profile:
     """One `[profile.NAME]` table; every key may be left out.
 
-    The table `[profile.NAME.service]` is the service's profile.
+    The service's profile is the table `[profile.NAME.service]`, or a file: the key `service` then
+    has its path, from the folder of the settings file on.
     """
 
     base_url: str | None = None
@@ -56,7 +57,12 @@ class Profiles:
         """
         table = self.tables.get(name or DEFAULT_PROFILE)
         if table is not None:
-            return _read_profile(table, f"[profile.{name or DEFAULT_PROFILE}] in {self.path}")
+            where = f"[profile.{name or DEFAULT_PROFILE}] in {self.path}"
+            content = {**_content_of(table, where)}
+            if "service" in content:
+                file = self.service_file(name)
+                content["service"] = _read_service(file or content["service"], where)
+            return Profile(**content)
         if name is None or may_be_new:
             return Profile()
         known = ", ".join(sorted(self.tables)) or "none"
@@ -64,6 +70,12 @@ class Profiles:
             f"Unknown profile '{name}' in {self.path}. Known profiles: {known}.",
             remedy=f"Add it: {login_command(name)}",
         )
+
+    def service_file(self, name: str | None) -> Path | None:
+        """Return the file with the service's profile, if the profile `name` has one."""
+        table = self.tables.get(name or DEFAULT_PROFILE)
+        service = table.get("service") if isinstance(table, dict) else None
+        return self.path.parent / service if isinstance(service, str) else None
 
 
 def login_command(profile: str) -> str:
@@ -121,40 +133,45 @@ def read_profiles(path: Path) -> Profiles:
     return Profiles(path, tables)
 
 
-def _read_profile(table: object, where: str) -> Profile:
-    content = {**_table_of(Profile, table, where)}
-    if (service := content.get("service")) is not None:
-        service_of = where.replace("]", ".service]", 1)
-        content["service"] = _service_of(_table_of(ServiceProfile, service, service_of), service_of)
-    return Profile(**content)
-
-
-def _service_of(content: Mapping[str, Any], where: str) -> ServiceProfile:
-    try:
-        return ServiceProfile(**content)
-    except ConfigurationError as error:
-        raise error.amended(message=f"{where}: {error.message}") from None
-
-
-def _table_of(kind: type, table: object, where: str) -> Mapping[str, Any]:
-    """Return the content of a table that describes a `kind`; partners become one text."""
-    names = [member.name for member in fields(kind)]
-    if not isinstance(table, dict):
+def _read_service(service: object, where: str) -> ServiceProfile:
+    """Read the service's profile from its file or its table."""
+    if isinstance(service, Path):
+        return ServiceProfile.read(service)
+    where = where.replace("]", ".service]", 1)
+    if not isinstance(service, dict):
         raise ConfigurationError(
-            f"{where} is not a table.", remedy=f"Known keys: {', '.join(names)}."
+            f"{where} is neither a table nor the path of a file.",
+            remedy='Write service = "service.toml".',
         )
+    _refuse_secrets(service, where)
+    # Late, because few profiles have one.
+    from adanalytics_client._shapes.service_file import service_of
+
+    return service_of(service, where)
+
+
+def _refuse_secrets(table: Mapping[str, object], where: str) -> None:
     if secret := sorted(_SECRET_KEYS & table.keys()):
         raise ConfigurationError(
             f"{where} holds a secret ({secret[0]}).",
             remedy="Remove it and run adanalytics login, which keeps secrets safely.",
         )
+
+
+def _content_of(table: object, where: str) -> Mapping[str, Any]:
+    """Return the content of the table of a profile; partners become one text."""
+    names = [member.name for member in fields(Profile)]
+    if not isinstance(table, dict):
+        raise ConfigurationError(
+            f"{where} is not a table.", remedy=f"Known keys: {', '.join(names)}."
+        )
+    _refuse_secrets(table, where)
     for key, value in table.items():
         if key not in names:
             raise ConfigurationError(
                 f"{where} has an unknown key '{key}'.", remedy=f"Known keys: {', '.join(names)}."
             )
-        # Tables, which their own kind checks.
-        if key in {"service", "fields"}:
+        if key == "service":
             continue
         kinds: tuple[type, ...] = (int, float) if key == "max_wait" else (str,)
         several = key == "partner" and isinstance(value, list)
