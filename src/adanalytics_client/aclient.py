@@ -162,7 +162,7 @@ class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
             check=check,
             params=params,
         )
-        pull = plan_pull(request, self.connection.session.config.partner)
+        pull = plan_pull(request, self.connection.session.config)
         return AsyncEventQuery(pull, self.connection)
 
     async def start_export(

@@ -288,7 +288,7 @@ class Client(ClientBase[HttpClient, SyncDriver]):
             check=check,
             params=params,
         )
-        pull = plan_pull(request, self.connection.session.config.partner)
+        pull = plan_pull(request, self.connection.session.config)
         return EventQuery(pull, self.connection)
 
     def start_export(

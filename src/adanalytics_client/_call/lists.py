@@ -19,6 +19,7 @@ from adanalytics_client._call.session import Session
 from adanalytics_client._json.columns import GROUP_COLUMNS, SUMMARY_COLUMNS
 from adanalytics_client._json.exact import Json
 from adanalytics_client._json.rows import Found, describe, find_rows, kind_of, stated_error
+from adanalytics_client._shapes.changes import find_at
 from adanalytics_client._shapes.page import signals, stated_shortfall, stated_warnings
 from adanalytics_client.errors import ConfigurationError, ProtocolError, StatusError
 
@@ -191,8 +192,11 @@ def summary(
     most = (last - first).days + 1 if group_by == "day" else None
 
     def find(sent: Mapping[str, str], answer: Answer[Json]) -> Found:
-        key = session.config.service.rows_key
-        found = find_rows(_content(answer), rows_key=key, also="summary", single=True)
+        service, content = session.config.service, _content(answer)
+        own = service.summary.rows_key if service.summary else None
+        key = own or service.rows_key
+        find = partial(find_rows, content, rows_key=key, also="summary", single=True)
+        found = find_at(service, own, content, find)
         _refuse_other(first, last, sent.get("group_by"), found)
         return found
 

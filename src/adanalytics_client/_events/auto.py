@@ -27,7 +27,7 @@ is one request in twenty.
 
 
 def lay_out(
-    days: Sequence[date], counts: DayCounts, *, size: int, hour: int | None
+    days: Sequence[date], counts: DayCounts, *, size: int, hour: int | None, by_hour: bool = True
 ) -> list[DateRange]:
     """Make one query of each run of small days, and one per hour of each day that is too large.
 
@@ -36,6 +36,7 @@ def lay_out(
         counts: the rough number of events of each day; a missing day has none.
         size: events of a full page.
         hour: the only hour to pull; its days cannot be divided further.
+        by_hour: whether large days may be divided by the hour.
 
     Examples:
         >>> days = [date(2026, 1, 1), date(2026, 1, 2), date(2026, 1, 3)]
@@ -46,7 +47,7 @@ def lay_out(
     for group in _groups(days, counts, MOST_FULL_PAGES * size):
         if counts.get(group[0], 0) <= MOST_FULL_PAGES * size:
             laid.append(DateRange(group[0], group[-1], "whole"))
-        elif hour is None:
+        elif hour is None and by_hour:
             laid += [DateRange(run[0], run[-1], "hour") for run in runs_of(group)]
         else:
             laid += [DateRange(day, day, "whole") for day in group]
@@ -147,7 +148,7 @@ class Planner:
             return page
         known = yield from self._known(session, page)
         counts = self._estimated(known, page)
-        ranges = lay_out(self._days(), counts, size=size, hour=self.plan.hour) if counts else []
+        ranges = self._lay_out(counts, size) if counts else []
         if [each.cut for each in ranges] in ([], ["whole"]):
             return page
         # Events that the summary leaves out may be on a day that neither it nor `dates` lists.
@@ -160,6 +161,10 @@ class Planner:
         requests = requests_of(ranges, counts, size=size, hour=self.plan.hour)
         planned = self._bounded(len(slices), requests, sum(counts.values()), size)
         return Position(slices, tuple(ranges), planned=planned)
+
+    def _lay_out(self, counts: DayCounts, size: int) -> list[DateRange]:
+        plan = self.plan
+        return lay_out(self._days(), counts, size=size, hour=plan.hour, by_hour=plan.by_hour)
 
     def _rest_of(self, cursor: Cursor, page: FetchedPage) -> PullPlanned | None:
         """Count the pages after the first, if any follow and their number is known."""

@@ -50,9 +50,13 @@ class Cursor:
     def __str__(self) -> str:
         return f"page {self.number} of {self.slice}"
 
-    def parameters(self, per_page: int) -> dict[str, str]:
-        """Return the query parameters of this page, all of them documented."""
-        return {**self.slice.parameters(), "page": str(self.number), "per_page": str(per_page)}
+    def parameters(self, per_page: int, first: int = 1) -> dict[str, str]:
+        """Return the query parameters of this page, all of them documented.
+
+        `first` is the number of the first page at the service.
+        """
+        page = self.number - 1 + first
+        return {**self.slice.parameters(), "page": str(page), "per_page": str(per_page)}
 
 
 def following(cursor: Cursor, size: int, says: Signals, per_page: int) -> Cursor | None:

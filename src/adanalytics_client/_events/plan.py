@@ -130,6 +130,7 @@ class Plan:
         max_events: the maximum number of events, or None; in a resumed pull, the number remaining.
         before: the moment passed to `only_before`, or None.
         params: additional query parameters, as name-value pairs.
+        by_hour: whether days may be divided by the hour, which some services ignore.
 
     Examples:
         >>> print(client.events("2026-01-01", "2026-01-31").plan)
@@ -147,6 +148,7 @@ class Plan:
     max_events: int | None = None
     before: datetime | None = None
     params: tuple[tuple[str, str], ...] = ()
+    by_hour: bool = True
 
     @property
     def least_requests(self) -> int:
@@ -261,22 +263,44 @@ def make_plan(
     per_page: int | None = None,
     max_events: int | None = None,
     params: tuple[tuple[str, str], ...] = (),
+    most: int = LARGEST_PAGE,
+    by_hour: bool = True,
 ) -> Plan:
-    """Divide a range into slices."""
+    """Divide a range into slices.
+
+    Args:
+        most: the most events that the service puts on a page.
+        by_hour: whether the service heeds an hour; without it, `hourly` becomes `daily`.
+    """
     if split not in get_args(Split):
         raise invalid("split", split, "Choose hourly, daily, none or auto.")
     if hour is not None and not is_whole(hour, 0, 23):
         raise invalid("hour", hour, "Pass a whole number from 0 to 23.")
+    if not by_hour:
+        if hour is not None:
+            remedy = "By its profile, the service ignores the hour: leave it out, or split='daily'."
+            raise invalid("hour", hour, remedy)
+        split = "daily" if split == "hourly" else split
     # A smaller page takes as many requests and fewer bytes.
     size = min(LARGEST_PAGE, max_events or LARGEST_PAGE) if per_page is None else per_page
     if not is_whole(size, 1, LARGEST_PAGE):
         raise invalid("per_page", per_page, f"Pass a whole number from 1 to {LARGEST_PAGE}.")
+    size = min(size, most)
     ranges = (DateRange(start, end, _CUTS[split]),)
     # Auto counts the events of each day, and checks its slices again after dividing the range.
     check_slices([DateRange(start, end, "day")] if split == "auto" else ranges, hour)
     slices = slices_of(ranges, hour)
     return Plan(
-        start, end, split, size, slices, ranges, hour=hour, max_events=max_events, params=params
+        start,
+        end,
+        split,
+        size,
+        slices,
+        ranges,
+        hour=hour,
+        max_events=max_events,
+        params=params,
+        by_hour=by_hour,
     )
 
 

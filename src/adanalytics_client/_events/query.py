@@ -11,6 +11,7 @@ from adanalytics_client._base.effects import Fanout, Operation
 from adanalytics_client._base.observer import BytesWritten, notify
 from adanalytics_client._base.urls import Params, further_params
 from adanalytics_client._base.validation import invalid, is_whole
+from adanalytics_client._call.config import Config
 from adanalytics_client._call.lists import MOST_PAGES
 from adanalytics_client._call.session import Connection, Session
 from adanalytics_client._events.auto import Planner
@@ -18,7 +19,7 @@ from adanalytics_client._events.check import Check, Comparison, PullCheck, compa
 from adanalytics_client._events.dedupe import Deduplicator, SeenEvents, check_seen
 from adanalytics_client._events.fanout import Fetched, Job, PageFanout, YieldedPage
 from adanalytics_client._events.page import Page, TextPage
-from adanalytics_client._events.plan import Plan, Slice, Split, make_plan
+from adanalytics_client._events.plan import LARGEST_PAGE, Plan, Slice, Split, make_plan
 from adanalytics_client._events.reader import PageReader
 from adanalytics_client._events.resume import Position, read_token, token_of
 from adanalytics_client._events.slice import OnDrift, SliceRules, report_drift
@@ -270,9 +271,9 @@ def convert_events(convert: Callable[[RawRows], T], ready: YieldedPage) -> T:
     raise source.sign(ProtocolError(problem, remedy=remedy))
 
 
-def plan_pull(request: EventRequest[M], partner: str | None) -> Pull[M]:
+def plan_pull(request: EventRequest[M], config: Config) -> Pull[M]:
     """Plan the queries of a request."""
-    per_page = request.per_page
+    per_page, pages, partner = request.per_page, config.service.pages, config.partner
     token = None if request.resume is None else read_token(request.resume)
     if token and per_page is None:
         per_page = token.query.per_page
@@ -285,6 +286,8 @@ def plan_pull(request: EventRequest[M], partner: str | None) -> Pull[M]:
         # With seen=, the number of pages is unknown, because some of their events are left out.
         max_events=request.max_events if request.seen is None else None,
         params=further_params(request.params, _OWN_PARAMS),
+        most=pages.most if pages and pages.most else LARGEST_PAGE,
+        by_hour=pages is None or pages.heeds.get("hour", True),
     )
     position = None if token is None else token.position_in(plan, partner)
     if position:

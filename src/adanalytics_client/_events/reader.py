@@ -15,6 +15,7 @@ from adanalytics_client._base.effects import Offload, Operation, Reply
 from adanalytics_client._base.observer import PageReceived, notify
 from adanalytics_client._base.urls import with_query
 from adanalytics_client._call.attempts import Answer, Rules, call
+from adanalytics_client._call.lists import dates
 from adanalytics_client._call.operations import (
     check_whole,
     exchange_of,
@@ -26,11 +27,14 @@ from adanalytics_client._call.session import Session
 from adanalytics_client._events.page import FetchedPage
 from adanalytics_client._events.paging import Cursor, following, page_count
 from adanalytics_client._events.plan import Slice
+from adanalytics_client._events.slice import ROUND
 from adanalytics_client._json.exact import Json
 from adanalytics_client._json.fields import FieldNames
 from adanalytics_client._json.raw import LEVELS, PageSource, RawRows, read_page
 from adanalytics_client._json.rows import Found, find_rows
+from adanalytics_client._shapes.changes import check_page, find_at
 from adanalytics_client._shapes.page import Signals, signals, stated_shortfall, stated_warnings
+from adanalytics_client._shapes.service import PageProfile, ServiceProfile
 from adanalytics_client.errors import ProtocolError, StatusError
 
 _DAY = re.compile(rb'"(\d{4}-\d\d-\d\d)')
@@ -96,7 +100,17 @@ class PageReader:
         return page
 
     def read(self, session: Session, cursor: Cursor) -> Operation[FetchedPage]:
-        """Fetch a page that may turn out not to be used."""
+        """Fetch a page that may turn out not to be used.
+
+        Raises:
+            ProtocolError: also for a page behind the first, if the service ignores the number.
+        """
+        if not (cursor.is_first_page or _page_profile(session).heeds.get("page", True)):
+            raise ProtocolError(
+                f"{cursor.slice} has a further page, but the service ignores the number of a page.",
+                remedy="Pull smaller queries, with another split or a larger per_page=, or use "
+                "start_export.",
+            )
         try:
             answer, read = yield from self._try(session, cursor)
             for _ in range(_REPEATS):
@@ -130,34 +144,55 @@ class PageReader:
         self, session: Session, cursor: Cursor, error: StatusError
     ) -> Operation[FetchedPage]:
         """Return an empty page if the status means that there is none; else raise the error."""
+        is_usual = _usual_without_events(session, cursor) == str(error.status)
+        doubt = "" if is_usual else f"the answer was {error.status}"
         if not cursor.is_first_page and error.status in _NO_PAGE:
-            return FetchedPage(RawRows(), Signals(), doubt=f"the answer was {error.status}")
+            return FetchedPage(RawRows(), Signals(), doubt=doubt)
         if not cursor.is_first_page and error.status in _REFUSED_PAGE:
+            # The same status may limit the depth of pages, and such limits are round numbers.
+            if is_usual and cursor.seen % ROUND:
+                return FetchedPage(RawRows(), Signals())
             return FetchedPage(RawRows(), Signals(), refusal=error)
         if error.status != _NOT_FOUND:
             raise error
         if not self.begun:
             # Either these days have no events, or the partner or the address is wrong.
-            if self.whole is None or self.whole == cursor.slice:
+            if is_usual:
+                # Only a partner that exists has dates.
+                yield from dates(session)
+            elif self.whole is None or self.whole == cursor.slice:
                 raise error
-            yield from PageReader(1, self.params).read(session, Cursor(self.whole))
+            else:
+                yield from PageReader(1, self.params).read(session, Cursor(self.whole))
             self.begun = True
-        return FetchedPage(RawRows(), Signals(), doubt="the answer was 404")
+        return FetchedPage(RawRows(), Signals(), doubt=doubt)
 
     def _try(
         self, session: Session, cursor: Cursor, *headers: tuple[str, str]
     ) -> Operation[tuple[Answer[Json], _Read]]:
-        """Fetch and read a page; fetch it once more if the response has no body."""
-        parameters = cursor.parameters(self.per_page) | dict(self.params)
+        """Fetch and read a page; fetch it once more if the response unexpectedly has no body."""
+        parameters = cursor.parameters(self.per_page, _page_profile(session).first) | dict(
+            self.params
+        )
         url = with_query(session.address("events"), parameters)
         request = get_json(url)
         request = replace(request, headers=(*request.headers, *headers))
         rules, parse = Rules(patient=self.begun, whole=True), partial(_parse, session)
         answer = yield from call(session, request, parse, rules)
-        if is_empty(answer.reply):
+        usual = _usual_without_events(session, cursor)
+        if is_empty(answer.reply) and usual != str(answer.reply.status):
             answer = yield from call(session, request, parse, rules)
         self.begun = True
         return answer, answer.checked(session.credentials, partial(_read, session, answer, cursor))
+
+
+def _page_profile(session: Session) -> PageProfile:
+    return session.config.service.pages or PageProfile()
+
+
+def _usual_without_events(session: Session, cursor: Cursor) -> str | None:
+    """Return the service's response in place of a page without events, if it is known."""
+    return _page_profile(session).empty if cursor.is_first_page else _page_profile(session).past_end
 
 
 def _parse(session: Session, reply: Reply) -> Json:
@@ -168,27 +203,35 @@ def _parse(session: Session, reply: Reply) -> Json:
 
 
 def _read(session: Session, answer: Answer[Json], cursor: Cursor) -> _Read:
-    headers = answer.reply.head.headers
+    headers, status = answer.reply.head.headers, answer.reply.status
+    service, pages = session.config.service, _page_profile(session)
+    usual = _usual_without_events(session, cursor)
     if is_empty(answer.reply):
-        stated = signals(Found([], ()), headers).total or cursor.total
-        if stated or not cursor.is_first_page:
+        says = signals(Found([], ()), headers, pages)
+        if usual == str(status):
+            return _Read(RawRows(), says)
+        if says.total or cursor.total or not cursor.is_first_page:
             raise ProtocolError(
                 f"The answer to {cursor} was empty twice.",
                 remedy="Pull it again, and report it to the service.",
             )
         return _Read(RawRows(), Signals(), doubt="the answer had no body")
-    service = session.config.service
-    found = find_rows(answer.value, rows_key=service.rows_key)
-    says = signals(found, headers)
+    key = service.rows_key
+    found = find_at(service, key, answer.value, partial(find_rows, answer.value, rows_key=key))
+    says = signals(found, headers, pages)
+    error = found.error or stated_shortfall(found.around, headers)
+    shape = f"{status} {found.placeholder}" if found.placeholder else ""
+    if not error:
+        check_page(service, found, headers, shape=shape, usual=usual)
     rows = found.rows if isinstance(found.rows, RawRows) else RawRows()
     rows = replace(rows, names=FieldNames(service.fields, service.time_field))
     return _Read(
         rows,
         says,
         found.around,
-        found.error or stated_shortfall(found.around, headers),
-        doubt="" if found.is_list else "the answer had no list",
-        other=_other_content(cursor, rows, says, service.tzinfo()),
+        error,
+        doubt="the answer had no list" if shape and shape != usual else "",
+        other=_other_content(cursor, rows, says, service),
     )
 
 
@@ -199,11 +242,12 @@ def _is_compared(cursor: Cursor, page: FetchedPage) -> bool:
     return page.ahead is not None
 
 
-def _other_content(cursor: Cursor, rows: RawRows, says: Signals, zone: tzinfo) -> str:
+def _other_content(cursor: Cursor, rows: RawRows, says: Signals, service: ServiceProfile) -> str:
     """Describe a page that responds to another request; empty for the requested page."""
-    if says.page not in {None, cursor.number}:
+    first = service.pages.first if service.pages else 1
+    if says.page not in {None, cursor.number - 1 + first}:
         return f"page {says.page}"
-    slice_ = cursor.slice
+    slice_, zone = cursor.slice, service.tzinfo()
     for event in (rows, replace(rows, texts=rows.texts[-1:])):
         places = [*_places(event.sample(), rows.names, zone)]
         if places and not any(_is_of(slice_, day, hour) for day, hour in places):

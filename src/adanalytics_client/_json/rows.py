@@ -111,6 +111,10 @@ ROW_NAMES = (
     "content",
     "values",
 )
+BODY = "$"
+"""The name of the list that is the whole response."""
+
+_PLACEHOLDERS: tuple[tuple[Json, str], ...] = ((None, "null"), ({}, "{}"))
 WRAPPERS = ("data", "result", "response", "payload")
 
 
@@ -120,13 +124,13 @@ class Found:
 
     Attributes:
         error: the service's words if it states an error beside records, else empty.
-        is_list: False if null or an empty object stands where the list should be.
+        placeholder: what stands where the list should be: `null` or `{}`; empty for a list.
     """
 
     rows: list[Any] | RawRows
     around: tuple[dict[str, Json], ...]
     error: str = ""
-    is_list: bool = True
+    placeholder: str = ""
 
     @property
     def records(self) -> list[Any]:
@@ -147,7 +151,8 @@ def find_rows(
     Args:
         content: the result of `parse` or `read_page`.
         rows_key: the list's name, if the caller knows it; then only lists of that name match, also
-            inside any one object. With dots it is a path from the top, of any depth.
+            inside any one object. With dots it is a path from the top, of any depth; `$` is the
+            whole response.
         also: one more usual name, such as the endpoint's own; then the usual names count if no list
             has the name `rows_key`.
         single: whether one object instead of a list is a list of one record.
@@ -158,10 +163,17 @@ def find_rows(
     """
     if _is_rows(content):
         return Found(content, ())
+    if rows_key == BODY and content is None:
+        return Found([], (), placeholder="null")
     if not isinstance(content, dict):
         raise ProtocolError(
             f"The answer is {kind_of(content)}, not an object or a list of objects."
         )
+    if rows_key == BODY:
+        found_inside = find_rows(content, also=also, single=single)
+        if len(found_inside) and not also:
+            raise ProtocolError(f"The answer is {describe(content)}, not a list of objects.")
+        return found_inside
     names = {fold(rows_key)} if rows_key else {fold(each) for each in (*ROW_NAMES, also or "")}
     found = _candidates(content, names, rows_key)
     if rows_key and also and not found:
@@ -202,8 +214,10 @@ def _without_list(content: dict[str, Json], names: set[str], *, single: bool) ->
     if single:
         records = [pair for pair in records if not all(map(_is_container, pair[1].values()))]
         return [Found([value], each) for each, value in records]
-    is_empty = not content or any(value is None or value == {} for _, value in members)
-    return [Found([], (content,), is_list=False)] if is_empty else []
+    kinds = [kind for value, kind in _PLACEHOLDERS if any(value == one for _, one in members)]
+    if not content:
+        kinds = ["{}"]
+    return [Found([], (content,), placeholder=kinds[0])] if kinds else []
 
 
 def _is_container(value: Json) -> bool:

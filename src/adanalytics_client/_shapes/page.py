@@ -1,7 +1,8 @@
 """Read what a response says about its pages, and about itself: totals, signs of more, shortfalls.
 
 The service publishes `total`, `page` and `per_page`. All other names are those of public APIs and
-libraries, and each stands beside its source. Names are folded: `hasMore` is `has_more`.
+libraries, and each stands beside its source. Names are folded: `hasMore` is `has_more`. The places
+in the profile of a service overrule the names; a further page is never ignored.
 """
 
 import re
@@ -14,7 +15,9 @@ from adanalytics_client._base.spelling import fold
 from adanalytics_client._json.encoding import json_text
 from adanalytics_client._json.exact import Json
 from adanalytics_client._json.raw import RawRows
-from adanalytics_client._json.rows import Found, stated_error
+from adanalytics_client._json.rows import Found, kind_of, stated_error
+from adanalytics_client._shapes.places import values_at
+from adanalytics_client._shapes.service import PageProfile
 
 T = TypeVar("T")
 
@@ -115,17 +118,117 @@ class Signals:
         return self.further or (f"{self.pages} pages" if more else "")
 
 
-def signals(found: Found, headers: Mapping[str, str]) -> Signals:
-    """Read the page metadata of the objects around the events, then of the headers."""
+@dataclass(frozen=True, slots=True)
+class _Statements:
+    """The statements of a response about its pages, with the names as sent.
+
+    Attributes:
+        flags: for each flag, whether it says that another page follows, and its text.
+        links: the names of links to another page.
+    """
+
+    total: int | None
+    pages: int | None
+    page: int | None
+    per_page: int | None
+    flags: tuple[tuple[bool, str], ...]
+    links: tuple[str, ...]
+
+
+def signals(found: Found, headers: Mapping[str, str], pages: PageProfile | None = None) -> Signals:
+    """Read the page metadata of the objects around the events, then of the headers.
+
+    Args:
+        pages: the places of the metadata; where nothing is there, the names decide.
+    """
+    says = _by_name(found, headers)
+    if pages is not None:
+        says = _by_place(says, found, headers, pages)
+    further = [text for more, text in says.flags if more] + [*says.links]
+    return Signals(
+        total=says.total,
+        pages=says.pages,
+        page=says.page,
+        per_page=says.per_page,
+        end=next((text for more, text in says.flags if not more), ""),
+        further=next(iter(further), ""),
+    )
+
+
+def contradiction(found: Found, headers: Mapping[str, str], pages: PageProfile) -> str:
+    """Name what a page states otherwise than its profile says; empty if it states nothing so."""
+    for place in filter(None, (pages.total, pages.page, pages.pages) if len(found) else ()):
+        values = _values(found, headers, place)
+        if not values:
+            return f"{place} is missing"
+        if _number(place, values[0]) is None:
+            return f"{place} is {kind_of(values[0])}, not a whole number"
+    says = _by_name(found, headers)
+    if not pages.total and says.total is not None:
+        return f"a page states the total {says.total:,}"
+    if not pages.more and says.flags:
+        return f"a page states {says.flags[0][1]}"
+    return f"a page states {says.links[0]}" if says.links and not pages.next else ""
+
+
+def _by_place(
+    says: _Statements, found: Found, headers: Mapping[str, str], pages: PageProfile
+) -> _Statements:
+    """Return the statements at the places of a profile, and by name where it has none."""
+
+    def number(place: str, other: int | None) -> int | None:
+        stated = _first(_number(place, value) for value in _values(found, headers, place))
+        return other if stated is None else stated
+
+    flags, links = says.flags, says.links
+    if pages.more:
+        own = [_flag_at(pages.more, value) for value in _values(found, headers, pages.more)]
+        # An end counts only at its place, and another page anywhere.
+        flags = (*filter(None, own), *(flag for flag in flags if flag[0]))
+    name = fold(_last_name(pages.next))
+    leads_on = _has_next if name in {"link", "links"} else _leads_on
+    if any(map(leads_on, _values(found, headers, pages.next))):
+        links = (pages.next, *links)
+    return _Statements(
+        total=number(pages.total, says.total),
+        pages=number(pages.pages, says.pages),
+        page=number(pages.page, says.page),
+        per_page=number(pages.per_page, says.per_page),
+        flags=flags,
+        links=links,
+    )
+
+
+def _last_name(place: str) -> str:
+    return place.rpartition(" " if place.startswith("header ") else ".")[2]
+
+
+def _values(found: Found, headers: Mapping[str, str], place: str) -> tuple[Json, ...]:
+    """Return the value at a place; the response without one has no place at all."""
+    if not place:
+        return ()
+    return values_at(next(iter(found.around), None), headers, place)
+
+
+def _number(place: str, value: Json) -> int | None:
+    if place.lower() == "header content-range":
+        part = _RANGE.fullmatch(str(value))
+        return int(part[1]) if part else None
+    return _total(value)
+
+
+def _flag_at(place: str, value: Json) -> tuple[bool, str] | None:
+    """Return the flag at a place; a name such as `last` says the opposite of `more`."""
+    more = _more(fold(_last_name(place)), value)
+    more = _flag(value) if more is None else more
+    return None if more is None else (more, f"{place}: {json_text(value)}")
+
+
+def _by_name(found: Found, headers: Mapping[str, str]) -> _Statements:
     members = [*_stated_members(found.around, _PAGING), *_header_members(headers)]
     links = [(key, _leads_on(value)) for name, key, value in members if _NEXT.fullmatch(name)]
-    flags = [
-        (more, f"{key}: {json_text(value)}")
-        for name, key, value in members
-        if (more := _more(name, value)) is not None
-    ]
     # The address of a link may be signed, so only its name is shown.
-    further = [text for more, text in flags if more] + [key for key, leads_on in links if leads_on]
+    further = [key for key, leads_on in links if leads_on]
     further += [
         f"{key} with rel=next"
         for name, key, value in members
@@ -138,7 +241,7 @@ def signals(found: Found, headers: Mapping[str, str]) -> Signals:
         # Beside a `next`, or when it equals the events of this page, `count` is this page's.
         counts = [value for name, _, value in members if name == "count"]
         totals += [_at_least(len(found) + 1, value) for value in counts]
-    return Signals(
+    return _Statements(
         # Of two totals the larger one, because a pull that is short of it is not whole.
         total=max((total for total in totals if total is not None), default=None),
         # A `page_count` of the events on this page counts those.
@@ -149,8 +252,12 @@ def signals(found: Found, headers: Mapping[str, str]) -> Signals:
         ),
         page=_first(_at_least(0, value) for name, _, value in members if name in _PAGE),
         per_page=_first(_at_least(1, value) for name, _, value in members if name in _PER_PAGE),
-        end=next((text for more, text in flags if not more), ""),
-        further=next(iter(further), ""),
+        flags=tuple(
+            (more, f"{key}: {json_text(value)}")
+            for name, key, value in members
+            if (more := _more(name, value)) is not None
+        ),
+        links=tuple(further),
     )
 
 
