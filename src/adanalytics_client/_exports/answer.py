@@ -1,7 +1,8 @@
 """Read the service's responses about a bulk export.
 
 The service documents only that the response to an order contains a URL. The names and words here
-are those of docs/how-to/export-and-download.md; nothing beyond them is guessed.
+are those of docs/how-to/export-and-download.md; nothing beyond them is guessed. A fact whose place
+is in the profile of the service is read there only.
 """
 
 import re
@@ -21,7 +22,10 @@ from adanalytics_client._exports.checks import is_answer, is_json_format
 from adanalytics_client._exports.status import ExportFile, ExportOrder, ExportPhase, ExportStatus
 from adanalytics_client._json.exact import Json, NotJson, parse
 from adanalytics_client._quota.headers import retry_after
+from adanalytics_client._shapes.changes import changed
 from adanalytics_client._shapes.page import stated_shortfall
+from adanalytics_client._shapes.places import values_at
+from adanalytics_client._shapes.service import ExportProfile, ServiceProfile
 from adanalytics_client.errors import ProtocolError
 
 _DONE = frozenset(
@@ -29,6 +33,11 @@ _DONE = frozenset(
 )
 _FAILED = frozenset(
     {"failed", "failure", "error", "fatal", "aborted", "rejected", "cancelled", "canceled"}
+)
+# The usual words for work that goes on; only a profile makes any other word an error.
+_WORKING = frozenset(
+    {"pending", "queued", "waiting", "scheduled", "accepted", "created", "started", "submitted"}
+    | {"processing", "running", "inprogress", "preparing", "working"}
 )
 # First the names that only a file has, in order of precedence, then those of a file or a job.
 _SPECIFIC = (
@@ -127,7 +136,9 @@ def status_from(session: Session, order: ExportOrder, answer: Answer[Json]) -> E
     asked = retry_after(head, session.clock.time()) if head.get("retry-after") else None
     found = answer.checked(
         session.credentials,
-        lambda: _read_status(answer.value, head, order, url=answer.url, retry_after=asked),
+        lambda: _read_status(
+            answer.value, head, order, session.config.service, url=answer.url, retry_after=asked
+        ),
     )
     if found.done:
         # An error beside the file is only reported.
@@ -160,21 +171,43 @@ def _redacted(value: Json, redact: Callable[[str], str]) -> Json:
 
 
 def _read_status(
-    content: Json, head: ResponseHead, order: ExportOrder, *, url: str, retry_after: float | None
+    content: Json,
+    head: ResponseHead,
+    order: ExportOrder,
+    service: ServiceProfile,
+    *,
+    url: str,
+    retry_after: float | None,
 ) -> ExportStatus:
     """Read a response about an export; relative addresses are resolved against its own, `url`."""
+    profile = service.export or ExportProfile()
+
+    def known(part: str) -> list[Json] | None:
+        """Return the value at the place of a fact; None if the place is not known."""
+        place = profile.names.get(part)
+        return None if place is None else [*values_at(content, head.headers, place)]
+
     listed_only = {"files": content} if isinstance(content, list) else {}
     answer = content if isinstance(content, dict) else listed_only
     levels = _levels(answer)
     fields = {name: value for level in levels for name, value in level.items()}
     _check_days(fields, order)
-    status_text = next(filter(None, map(_status_text, reversed(levels))), None)
+    words, ids, rows = known("status"), known("id"), known("rows")
+    levels_of_status = levels if words is None else [{"status": next(iter(words), None)}]
+    status_text = next(filter(None, map(_status_text, reversed(levels_of_status))), None)
     specific, generic = _named(fields, _SPECIFIC, url), _named(fields, _GENERIC, url)
     listed = _entries(fields.get("files"), url)
     header = _address(url, head.get("location"))
-    poll = next(filter(None, (_address(url, each) for each in _poll_addresses(fields))), None)
+    if (addresses := known("file")) is not None:
+        generic, header = {}, None
+        listed = _entries(next(iter(addresses), None), url)
+        specific = {profile.names["file"]: listed} if len(listed) == 1 else {}
+    states = known("state")
+    polls = _poll_addresses(fields) if states is None else states
+    poll = next(filter(None, (_address(url, each) for each in polls)), None)
     named = bool(specific or generic or listed)
-    phase = _phase(status_text, fields, head, named=named, polled=bool(poll or header))
+    phase = _phase_by_profile(status_text, service)
+    phase = phase or _phase(status_text, fields, head, named=named, polled=bool(poll or header))
     files: tuple[ExportFile, ...] = ()
     if phase is ExportPhase.DONE:
         candidates = specific or generic
@@ -190,10 +223,17 @@ def _read_status(
     return ExportStatus(
         phase=phase,
         status_text=status_text,
-        export_id=_text(fields, "exportid", "jobid", "id"),
+        export_id=_text(fields, "exportid", "jobid", "id") if ids is None else _first_text(ids),
         files=_measured(files, fields),
         reason=_reason(fields, _REASONS if phase in _ENDED_BADLY else ("error",)),
-        row_count=next((n for n in map(_count, map(fields.get, _ROWS)) if n is not None), None),
+        row_count=next(
+            (
+                number
+                for value in (map(fields.get, _ROWS) if rows is None else rows)
+                if (number := _count(value)) is not None
+            ),
+            None,
+        ),
         retry_after=retry_after,
         poll_url=poll,
         keys=tuple(answer),
@@ -231,6 +271,23 @@ def _poll_addresses(fields: Fields) -> list[Json]:
     status = fields.get("status")
     linked = isinstance(status, str) and _is_address(status)
     return [*(fields.get(name) for name in _POLL), *([status] if linked else [])]
+
+
+def _phase_by_profile(status_text: str | None, service: ServiceProfile) -> ExportPhase | None:
+    """Return the phase that a word means by the profile; None if the profile does not say.
+
+    Raises:
+        ProtocolError: for a word that nobody uses, from a service that was probed.
+    """
+    words = service.export.words if service.export else {}
+    folded = fold(status_text or "")
+    for state, word in words.items():
+        if status_text and fold(word) == folded:
+            return ExportPhase.DONE if state == "completed" else ExportPhase.WORKING
+    usual = _DONE | _FAILED | _WORKING | {"expired", ""}
+    if words and service.probe_date is not None and folded not in usual:
+        raise changed(service, f"the state of an export is {status_text!r:.100}")
+    return None
 
 
 def _phase(
@@ -338,7 +395,10 @@ def _is_address(value: str) -> bool:
 
 
 def _text(fields: Fields, *names: str) -> str | None:
-    values = (fields.get(name) for name in names)
+    return _first_text(fields.get(name) for name in names)
+
+
+def _first_text(values: Iterable[Json]) -> str | None:
     return next((str(each) for each in values if isinstance(each, str | int) and each != ""), None)
 
 

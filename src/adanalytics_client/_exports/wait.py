@@ -23,6 +23,7 @@ from adanalytics_client._exports.status import (
     ExportStatus,
 )
 from adanalytics_client._json.exact import Json
+from adanalytics_client._shapes.changes import changed
 
 E = TypeVar("E", bound=errors.AdAnalyticsError)
 
@@ -189,7 +190,7 @@ def wait_for(
                 raise
             known = replace(known, retry_after=None)
         keep(known)
-    return _finished(known)
+    return _finished(session, known)
 
 
 def _has_address(known: ExportStatus) -> bool:
@@ -235,8 +236,15 @@ def _too_late(timeout: float, asked: float, known: ExportStatus) -> errors.Expor
     )
 
 
-def _finished(known: ExportStatus) -> ExportStatus:
+def _file_place(session: Session) -> str | None:
+    """Return where a finished export names its file, if the profile of the service says so."""
+    export = session.config.service.export
+    return export.names.get("file") if export else None
+
+
+def _finished(session: Session, known: ExportStatus) -> ExportStatus:
     """Return a status with files, or raise the error that ended the export."""
+    service = session.config.service
     reason = (known.reason or "").rstrip(".")
     if known.phase is ExportPhase.FAILED:
         reason = reason or f"its status is {known.status_text!r}, without a reason"
@@ -249,9 +257,11 @@ def _finished(known: ExportStatus) -> ExportStatus:
         expired = errors.ExportExpired(f"The export has expired{why}.", remedy="Start it again.")
         raise described(expired, known)
     if not known.files:
+        keys = f"Keys seen: {', '.join(known.keys)[:_LONGEST_KEYS] or 'none'}"
+        if (place := _file_place(session)) and service.probe_date is not None:
+            raise changed(service, f"a finished export has no {place}. {keys}")
         raise errors.ProtocolError(
-            "The export is done, but the answer names no file to download. "
-            f"Keys seen: {', '.join(known.keys)[:_LONGEST_KEYS] or 'none'}.",
+            f"The export is done, but the answer names no file to download. {keys}.",
             remedy="The whole answer is last_status.answer of the job that start_export returns: "
             "fetch the file from an address in it, or ask the service for the address.",
         )
