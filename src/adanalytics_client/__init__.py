@@ -54,7 +54,12 @@ if TYPE_CHECKING:
     from adanalytics_client._outputs.open import Format as Format
     from adanalytics_client._quota.store import QuotaLog as QuotaLog
     from adanalytics_client._quota.window import QuotaState as QuotaState
+    from adanalytics_client._shapes.service import ColumnProfile as ColumnProfile
+    from adanalytics_client._shapes.service import ExportProfile as ExportProfile
+    from adanalytics_client._shapes.service import HeaderProfile as HeaderProfile
+    from adanalytics_client._shapes.service import PageProfile as PageProfile
     from adanalytics_client._shapes.service import ServiceProfile as ServiceProfile
+    from adanalytics_client._shapes.service import SummaryProfile as SummaryProfile
     from adanalytics_client.aclient import AsyncClient as AsyncClient
     from adanalytics_client.aevents import AsyncEventQuery as AsyncEventQuery
     from adanalytics_client.ajobs import AsyncExportJob as AsyncExportJob
@@ -92,7 +97,10 @@ _HOMES = {
         *("PageReceived", "PartialAnswer", "PullPlanned", "RequestDue", "RequestSent"),
         *("RetryPlanned", "WaitStarted"),
     ),
-    "_shapes.service": ("ServiceProfile",),
+    "_shapes.service": (
+        *("ColumnProfile", "ExportProfile", "HeaderProfile", "PageProfile", "ServiceProfile"),
+        *("SummaryProfile",),
+    ),
     "_base.urls": ("Params",),
     "_call.config": ("OnLimit",),
     "_call.lists": ("GroupBy",),

@@ -18,7 +18,7 @@ from adanalytics_cli.core.errors import CommandError, ProblemsFound, UsedUp
 from adanalytics_cli.core.files import naming, replacing
 from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.core.prose import fitted
-from adanalytics_cli.core.settings import find_settings, write_profile
+from adanalytics_cli.core.settings import find_settings, profiles_of, write_profile
 from adanalytics_client._base.escaping import visible
 from adanalytics_client._base.files import make_folder
 from adanalytics_client._base.quantities import counted
@@ -112,16 +112,17 @@ def _default_file(invocation: Invocation) -> Path:
 
 
 def _note_file(invocation: Invocation, path: Path) -> None:
-    """Have the profile of the login use the file, unless the login has a table of its own."""
-    from adanalytics_client import ServiceProfile
-
-    settings = find_settings(invocation, os.environ)
-    file = settings_file(os.environ)
-    if not file.exists() or settings.service not in {ServiceProfile(), None}:
-        remark(f'To use it: --service {path}, or Client(service="{path}").', invocation)
+    """Have the profile of the login use the file, unless it has a `service` of its own."""
+    name = find_settings(invocation, os.environ).profile.value
+    file, profiles = settings_file(os.environ), profiles_of(os.environ)
+    table = profiles.tables.get(name)
+    entry = table.get("service", path.name) if isinstance(table, dict) else None
+    if entry != path.name:
+        line = f'service = "{path.name}"'
+        remark(f"To use it, write {line} below [profile.{name}] in {file}.", invocation)
         return
-    write_profile(file, settings.profile.value, {"service": path.name})
-    remark(f"Profile {settings.profile.value} uses it from now on.", invocation)
+    write_profile(file, name, {"service": path.name})
+    remark(f"Profile {name} uses it from now on.", invocation)
 
 
 def _print_profile(invocation: Invocation, profile: "ServiceProfile") -> None:

@@ -25,8 +25,13 @@ Role = Literal["id", "time", "date", "money", "flag"]
 """What the values of a field look like."""
 
 Nulls = Literal["never", "some", "always"]
+"""Whether values of a field are null or missing."""
+
 Days = Literal["inclusive", "exclusive", "first"]
+"""Which days a range has: see `PageProfile.days`."""
+
 Wait = Literal["none", "state", "order", "file"]
+"""How an export is waited for: see `ExportProfile.wait`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +58,10 @@ class PageProfile:
         past_end: the response for a page after the last one, in the same words.
         order: the field by which events are in order; empty for none, None if unknown.
         stable: whether the same page is the same twice; None if unknown.
+
+    Examples:
+        >>> ServiceProfile(pages=PageProfile(total="meta.total", first=0)).pages.first
+        0
     """
 
     total: str = ""
@@ -83,6 +92,10 @@ class ColumnProfile:
         longest: the characters of the longest value, rounded up to a power of ten.
         form: the form of times, such as `YYYY-MM-DDThh:mm:ss.fffZ` or `epoch seconds`, of ids
             (`uuid`), or of amounts (`9 digits` after the point); empty for several or none.
+
+    Examples:
+        >>> ColumnProfile("text", "time", form="YYYY-MM-DDThh:mm:ssZ").nulls
+        'never'
     """
 
     type: JsonType
@@ -101,6 +114,10 @@ class SummaryProfile:
         columns: the columns by grouping: `none`, `day`, `campaign`, `demand_tag`.
         sums: the field of events that adds up to a column, by the column; `event_type` if the
             column is the number of events of its type.
+
+    Examples:
+        >>> SummaryProfile("data", sums={"revenue": "rev"}).sums["revenue"]
+        'rev'
     """
 
     rows_key: str | None = None
@@ -121,6 +138,10 @@ class ExportProfile:
             same order again) or `file`; None if unknown.
         columns: the columns of a CSV file.
         same_rows: whether the file has the rows of the pages; None if unknown.
+
+    Examples:
+        >>> ExportProfile(names={"file": "download_url"}, wait="state").names["file"]
+        'download_url'
     """
 
     names: Mapping[str, str] = field(default_factory=dict, hash=False)
@@ -137,6 +158,10 @@ class HeaderProfile:
     Attributes:
         request_id: the header with the id of the request; empty for none.
         limit: the headers about the limit of requests.
+
+    Examples:
+        >>> HeaderProfile("x-request-id").limit
+        ()
     """
 
     request_id: str = ""
@@ -311,4 +336,12 @@ def _unknown(part: object) -> ConfigurationError:
     return ConfigurationError(f"fields: {part!r} is not a documented field.", remedy=remedy)
 
 
-ServiceProfile.__module__ = "adanalytics_client"
+for _profile in (
+    ColumnProfile,
+    ExportProfile,
+    HeaderProfile,
+    PageProfile,
+    ServiceProfile,
+    SummaryProfile,
+):
+    _profile.__module__ = "adanalytics_client"
