@@ -5,14 +5,15 @@ are the headers and the credential that the API hands to the layers around it.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, field
+from datetime import datetime, tzinfo
 from email.utils import formatdate
 from math import ceil
 from typing import Any, Literal, NamedTuple, TypeVar, cast
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel
+from starlette.datastructures import URL
 from starlette.requests import Request
 
 from adanalytics_server.accounts.ratelimit import WINDOW_SECONDS, Allowance
@@ -23,24 +24,37 @@ MOST_PER_PAGE = 10_000
 # The rows that all lists have on a page unless the request says otherwise.
 USUAL_PER_PAGE = 1_000
 Outcome = Literal["stuck", "failed"]
-Envelope = Literal["data", "events", "results", "items", "array", "nested"]
-Metadata = Literal[
-    "meta", "object", "pagination", "flat", "has-more", "pages", "next", "header", "none"
-]
-Link = Literal["download_url", "url", "file_url", "location", "relative", "header", "later"]
-Words = Literal["reference", "upper", "done", "success"]
-RateHeaders = Literal["none", "ratelimit", "delta", "epoch", "retry-after"]
+Wait = Literal["none", "state", "order", "file"]
 RetryAfter = Literal["seconds", "date", "none"]
 Headers = dict[str, str]
 Row = dict[str, Any]
 RowChange = Callable[[list[Row]], list[Row]]
+# The rows of a summary, its grouping, and the served rows of its days: what is served in its place.
+SummaryChange = Callable[[list[Row], str | None, Callable[[], list[Row]]], list[Row]]
 QueryChange = Callable[[Any], Mapping[str, object]]
 Query = TypeVar("Query", bound=BaseModel)
 
-# Keys of a request's scope: its own answers, the headers that the layer around the API adds, and
-# the credential's number for the log.
+# The path of a list that is the whole body, and the beginning of a place in the headers.
+WHOLE_BODY = "$"
+HEADER = "header "
+# The published page numbers, and where they are.
+META: Mapping[str, str] = {name: f"meta.{name}" for name in ("total", "page", "per_page")}
+_EXPORT_FIELDS = (
+    *("export_id", "status", "format", "start_date", "end_date", "download_url", "status_url"),
+    *("created_at", "expires_at", "row_count", "size_bytes", "sha256", "error"),
+)
+EXPORT: Mapping[str, str] = {
+    **{name: name for name in _EXPORT_FIELDS},
+    "location": f"{HEADER}Location",
+}
+# What may have a place in the response to an export, the published fields apart.
+EXPORT_FACTS = frozenset({*EXPORT, "download_path", "ready_url", "failure"})
+
+# Keys of a request's scope: its own answers, its id, the headers that the layer around the API adds
+# to its response, and the credential's number for the log.
 ANSWERS = "adanalytics.answers"
 HEADERS = "adanalytics.headers"
+REQUEST_ID = "adanalytics.request_id"
 CREDENTIAL = "adanalytics.credential"
 
 
@@ -61,24 +75,35 @@ class Answers:
             front.
         outcome: forced result of a requested export.
         is_expired: sign download URLs with a time in the past.
-        envelope: where the rows of events and summaries are: in a field (``events`` stands for
-            ``events`` and ``summary``), as the whole body, or in ``data.events``.
-        metadata: which page numbers there are, and where: see ``_PAGE_NUMBERS``.
+        envelope: the path of the list of events in the body, such as ``data.events``; ``$`` if it
+            is the whole body.
+        summary_envelope: the path of the rows of a summary; ``None`` if they are where events are.
+        metadata: the places of the page numbers that a response states. A place is a path in the
+            body, or a header such as ``header X-Total-Count``.
+        facts: the path of the object with the other facts of a summary; empty for none of its own.
         beside: fields of the body beside the rows or dates, which say how the request went.
         is_object: a summary of one row has this row in place of the list.
-        link: where the download URL is: in this field, relative in ``download_url``, only in the
-            ``Location`` header, or in ``url`` of the state of a completed export alone, where the
-            export is a ``job_id`` and a ``status``.
-        words: the names of an export's states.
-        rate: the headers of the request limit: none, or ``Retry-After`` on a 429, alone or with
-            those of the IETF draft, or with ``X-RateLimit-*`` and the reset in seconds or as a
-            timestamp.
+        export_places: the places of the facts of an export: the published fields; ``location``, the
+            URL of the state while it is in progress; ``download_path``, the download URL without a
+            host; ``ready_url``, the download URL of a completed export only; ``failure``, the
+            reason of a failed one only.
+        words: the names of an export's states, by the published ones.
+        wait: how the client learns of a completed export: from the response to the order
+            (``none``), from the state, from the same order again, or from the file itself.
+        states: the states of a completed export in the first responses to a new order.
+        rate: which fact of the request limit a header states: ``retry_after``, on a 429 only;
+            ``policy`` and ``state``, as in the IETF draft; ``limit``, ``remaining``, ``used``;
+            ``reset_seconds``; ``reset_time``, in seconds since 1970.
+        request_id: the header with the id of the request; empty for none.
         retry: the form of ``Retry-After`` on a 202 or 429: in seconds, as a date, or none.
         is_sliding: count the requests of the last 3,600 s instead of those since the full hour.
         has_details: errors list the parameters or fields in ``details``, too.
         cuts_per_page: cut a ``per_page`` over the maximum instead of answering 400.
-        fields, ids, times, amounts, stamp: changes of the rows of events, in this order.
+        ids, times, fields, amounts, stamp: changes of the rows of events, in this order.
+        file_rows: change of the rows of events in the file of an export, if it is another one.
+        summary_rows: change of the rows of a summary.
         belongs: whether an event of a moment belongs to a range, if not by its UTC day and hour.
+        zone: the time zone of the days that have data, if it is not UTC.
         first_page: the number of the first page.
         days, end_date, hour, page, per_page, group_by: changes of what a query asks for; the
             response states the page numbers as if nothing had changed.
@@ -92,13 +117,18 @@ class Answers:
     moved_rows: int = 0
     outcome: Outcome | None = None
     is_expired: bool = False
-    envelope: Envelope = "data"
-    metadata: Metadata = "meta"
+    envelope: str = "data"
+    summary_envelope: str | None = None
+    metadata: Mapping[str, str] = field(default_factory=lambda: META)
+    facts: str = "meta"
     beside: Mapping[str, object] | None = None
     is_object: bool = False
-    link: Link = "download_url"
-    words: Words = "reference"
-    rate: RateHeaders = "none"
+    export_places: Mapping[str, str] = field(default_factory=lambda: EXPORT)
+    words: Mapping[str, str] = field(default_factory=dict)
+    wait: Wait = "none"
+    states: tuple[str, ...] = ()
+    rate: Mapping[str, str] = field(default_factory=dict)
+    request_id: str = "X-Request-Id"
     retry: RetryAfter = "seconds"
     is_sliding: bool = False
     has_details: bool = False
@@ -108,7 +138,10 @@ class Answers:
     times: RowChange | None = None
     amounts: RowChange | None = None
     stamp: RowChange | None = None
+    file_rows: RowChange | None = None
+    summary_rows: SummaryChange | None = None
     belongs: Callable[[DayRange, datetime], bool] | None = None
+    zone: tzinfo | None = None
     first_page: int = 1
     days: QueryChange | None = None
     end_date: QueryChange | None = None
@@ -124,14 +157,30 @@ class Answers:
 
     @property
     def changes_rows(self) -> bool:
-        """Whether the rows of events are not the stored ones."""
-        return any(self._row_changes())
+        """Whether the rows of events are not the stored ones of their days."""
+        return any((*self._row_changes(), self.belongs))
 
     def rows(self, events: list[Row]) -> list[Row]:
         """Return the rows of a dialect for events in order; a ``msgspec.Raw`` is a number."""
         for change in self._row_changes():
             events = events if change is None else change(events)
         return events
+
+    def stored(self, days: DayRange) -> DayRange:
+        """Return the stored days that may have the events of a range."""
+        return days if self.belongs is None else days.widened()
+
+    def in_range(self, days: DayRange, events: list[Row]) -> list[Row]:
+        """Return the events that belong to a range, of those of its stored days."""
+        belongs = self.belongs
+        if belongs is None:
+            return events
+        times = (datetime.fromisoformat(event["event_time"]) for event in events)
+        return [event for event, time in zip(events, times, strict=True) if belongs(days, time)]
+
+    def file_of(self, days: DayRange, events: list[Row]) -> list[Row]:
+        """Return the rows of an exported file, for the events of the stored days of a range."""
+        return (self.file_rows or self.rows)(self.in_range(days, events))
 
     def _row_changes(self) -> tuple[RowChange | None, ...]:
         return self.ids, self.times, self.fields, self.amounts, self.stamp
@@ -154,22 +203,26 @@ class Answers:
                 query = query.model_copy(update=dict(change(query)))
         return query
 
-    def page_numbers(self, page: int, per_page: int, total: int) -> Mapping[str, object]:
-        """Return all numbers of a page; the dialect states some of them."""
+    def page_numbers(self, page: int, per_page: int, total: int, url: URL) -> Mapping[str, object]:
+        """Return all numbers of a page of a URL; the dialect states some of them."""
         total_pages = ceil(total / per_page)
         has_more = page - self.first_page + 1 < total_pages
+        next_url = str(url.include_query_params(page=page + 1)) if has_more else None
         return {
             "total": total,
             "page": page,
             "per_page": per_page,
             "total_pages": total_pages,
             "has_more": has_more,
+            "is_last": not has_more,
             "next_page": page + 1 if has_more else None,
+            "next_url": next_url,
+            "next_link": next_url and f'<{next_url}>; rel="next"',
         }
 
     def list_body(
         self,
-        name: str,
+        path: str,
         rows: object,
         numbers: Mapping[str, object] | None,
         facts: Mapping[str, object] | None = None,
@@ -177,62 +230,55 @@ class Answers:
         """Return the body of a list of rows, and its headers.
 
         Args:
-            name: the field of the rows where the envelope is ``events``.
+            path: where the list is.
             rows: the list.
             numbers: the page numbers, or ``None`` for none.
-            facts: what else the body states: in ``meta`` if the dialect has one.
+            facts: what else the body states.
         """
-        beside, headers = self._beside(numbers or {}, facts or {})
-        match self.envelope:
-            case "array":
-                return rows, headers
-            case "nested":
-                return {"data": {name: rows, **beside}}, headers
-            case "events":
-                return {name: rows, **beside}, headers
-            case key:
-                return {key: rows, **beside}, headers
+        body: dict[str, Any] = {}
+        headers: Headers = {}
+        if path != WHOLE_BODY:
+            _put(body, path, rows)
+        for name, place in self.metadata.items():
+            if numbers is not None and name in numbers:
+                _state(body, headers, place, numbers[name])
+        if path == WHOLE_BODY:
+            return rows, headers
+        for name, fact in (facts or {}).items():
+            _put(body, f"{self.facts}.{name}" if self.facts else name, fact)
+        for name, fact in (self.beside or {}).items():
+            _put(body, parent_of(path) + name, fact)
+        return body, headers
 
     def summary(
-        self, rows: list[Row], facts: Mapping[str, object], sent: Mapping[str, str]
+        self, rows: list[Row], facts: Mapping[str, object], sent: Mapping[str, str], url: URL
     ) -> tuple[object, Headers]:
-        """Return the body of a summary with its rows where events have theirs, and its headers."""
+        """Return the body of a summary, and its headers.
+
+        Args:
+            rows: its rows.
+            facts: what else it states.
+            sent: the query, if the dialect has pages of lists.
+            url: the URL of the request.
+        """
         numbers: Mapping[str, object] | None = None
         if self.rows_of_lists is not None:
-            rows, numbers = self._cut(rows, sent)
-        elif _PAGE_NUMBERS[self.metadata][0] == "meta":
-            numbers = self.page_numbers(1, max(len(rows), USUAL_PER_PAGE), len(rows))
+            rows, numbers = self._cut(rows, sent, url)
+        elif self.facts:
+            numbers = self.page_numbers(1, max(len(rows), USUAL_PER_PAGE), len(rows), url)
         found = rows[0] if self.is_object and len(rows) == 1 else rows
-        return self.list_body("summary", found, numbers, facts)
+        path = self.envelope if self.summary_envelope is None else self.summary_envelope
+        return self.list_body(path, found, numbers, facts)
 
-    def dates(self, dates: list[str], sent: Mapping[str, str]) -> tuple[object, Headers]:
+    def dates(self, dates: list[str], sent: Mapping[str, str], url: URL) -> tuple[object, Headers]:
         """Return the body of the list of dates, and its headers."""
         if self.rows_of_lists is None:
             return {"dates": dates, **(self.beside or {})}, {}
-        dates, numbers = self._cut(dates, sent)
-        beside, headers = self._beside(numbers, {})
-        return {"dates": dates, **beside}, headers
-
-    def _beside(
-        self, numbers: Mapping[str, object], facts: Mapping[str, object]
-    ) -> tuple[Mapping[str, object], Headers]:
-        """Return what is beside the rows, and the headers, where the page numbers may be."""
-        place, names = _PAGE_NUMBERS[self.metadata]
-        stated = {each: numbers[each] for each in names if each in numbers}
-        headers: Headers = {}
-        beside: Mapping[str, object] = {**stated, **facts}
-        match place:
-            case "meta":
-                beside = {"meta": beside}
-            case "pagination":
-                beside = {**({"pagination": stated} if stated else {}), **facts}
-            case "header":
-                headers = {_PAGE_HEADERS[each]: str(value) for each, value in stated.items()}
-                beside = facts
-        return {**beside, **(self.beside or {})}, headers
+        dates, numbers = self._cut(dates, sent, url)
+        return self.list_body("dates", dates, numbers)
 
     def _cut(
-        self, rows: list[Any], sent: Mapping[str, str]
+        self, rows: list[Any], sent: Mapping[str, str], url: URL
     ) -> tuple[list[Any], Mapping[str, object]]:
         """Return the rows of the page that a query asks for, and its numbers."""
         most = self.rows_of_lists or len(rows)
@@ -241,54 +287,63 @@ class Answers:
             for name, usual in (("page", 1), ("per_page", most))
         )
         per_page = min(per_page, most)
-        numbers = self.page_numbers(page, per_page, len(rows))
+        numbers = self.page_numbers(page, per_page, len(rows), url)
         return rows[(page - 1) * per_page :][:per_page], numbers
 
-    def export(
-        self, export: Mapping[str, object], location: str | None, *, is_order: bool
-    ) -> tuple[object, Headers]:
+    def export_state(self, status: str, responses: int, *, is_order: bool) -> tuple[str, int]:
+        """Return the state of an export that a response states, and the number of responses by now.
+
+        Args:
+            status: the state in the server's own words.
+            responses: how many responses have described the export before, since its order.
+            is_order: whether the response is that to an order.
+        """
+        if status != "completed" or not self.states:
+            return status, 0
+        is_new = is_order and (self.wait != "order" or responses > len(self.states))
+        number = 0 if is_new else responses
+        return (*self.states, status)[min(number, len(self.states))], number + 1
+
+    def export(self, export: Mapping[str, object], *, is_order: bool) -> tuple[object, Headers]:
         """Return the body that describes an export, and its headers.
 
         Args:
-            export: the state in the server's own words.
-            location: the URL of the state while it is in progress.
+            export: the published fields, and ``location``.
             is_order: whether this is the response to the order, not to a look at the state.
         """
         status, url = str(export["status"]), str(export["download_url"])
-        body = {**export, "status": STATUS_WORDS[self.words].get(status, status)}
-        match self.link:
-            case "relative":
-                parts = urlsplit(url)
-                body["download_url"] = f"{parts.path}?{parts.query}"
-            case "header":
-                del body["download_url"]
-                location = url
-            case "later":
-                is_ready = status == "completed" and not is_order
-                body = {"job_id": body["export_id"], "status": body["status"]}
-                return body | ({"url": url} if is_ready else {}), {}
-            case name:
-                body[name] = body.pop("download_url")
-        return body, {"Location": location} if location else {}
+        parts = urlsplit(url)
+        stated = {
+            **export,
+            "status": self.words.get(status, status),
+            "download_path": f"{parts.path}?{parts.query}",
+        }
+        if status == "completed" and not (is_order and self.wait == "state"):
+            stated["ready_url"] = url
+        if export["error"]:
+            stated["failure"] = export["error"]
+        body: dict[str, Any] = {}
+        headers: Headers = {}
+        for name, place in self.export_places.items():
+            if name in stated:
+                _state(body, headers, place, stated[name])
+        return body, headers
 
     def rate_headers(self, allowance: Allowance, now: int) -> Headers:
         """Return the headers of the request limit; ``now`` in milliseconds since 1970."""
-        if self.rate == "none":
-            return {}
-        headers = {} if allowance.passes else self.retry_after(allowance.seconds, now)
-        if self.rate == "ratelimit":
-            headers |= {
-                "RateLimit-Policy": f'"hour";q={allowance.limit};w={WINDOW_SECONDS}',
-                "RateLimit": f'"hour";r={allowance.remaining};t={allowance.seconds}',
-            }
-        elif self.rate != "retry-after":
-            moment = _seconds(now) if self.rate == "epoch" else 0
-            headers |= {
-                "X-RateLimit-Limit": str(allowance.limit),
-                "X-RateLimit-Remaining": str(allowance.remaining),
-                "X-RateLimit-Reset": str(moment + allowance.seconds),
-            }
-        return headers
+        limit, remaining, seconds = allowance.limit, allowance.remaining, allowance.seconds
+        facts = {
+            "policy": f'"hour";q={limit};w={WINDOW_SECONDS}',
+            "state": f'"hour";r={remaining};t={seconds}',
+            "limit": str(limit),
+            "remaining": str(remaining),
+            "used": str(limit - remaining),
+            "reset_seconds": str(seconds),
+            "reset_time": str(_seconds(now) + seconds),
+        }
+        if not allowance.passes and (waits := self.retry_after(seconds, now)):
+            facts["retry_after"] = waits["Retry-After"]
+        return {header: facts[name] for header, name in self.rate.items() if name in facts}
 
     def retry_after(self, seconds: int, now: int) -> Headers:
         """Return the ``Retry-After`` header; ``now`` in milliseconds since 1970."""
@@ -306,43 +361,26 @@ def _seconds(now: int) -> int:
     return -(-now // 1000)
 
 
-_ALL_NUMBERS = ("page", "per_page", "total", "total_pages", "has_more")
-# Where the numbers of a page are, and which of them.
-_PAGE_NUMBERS: Mapping[Metadata, tuple[str, tuple[str, ...]]] = {
-    "meta": ("meta", ("total", "page", "per_page")),
-    "object": ("meta", _ALL_NUMBERS),
-    "pagination": ("pagination", _ALL_NUMBERS),
-    "flat": ("", _ALL_NUMBERS),
-    "has-more": ("", ("page", "has_more")),
-    "pages": ("", ("page", "total_pages")),
-    "next": ("", ("next_page",)),
-    "header": ("header", ("page", "per_page", "total", "total_pages")),
-    "none": ("", ()),
-}
-_PAGE_HEADERS = {
-    "page": "X-Page",
-    "per_page": "X-Per-Page",
-    "total": "X-Total-Count",
-    "total_pages": "X-Total-Pages",
-}
-# The word of a dialect for each of the server's five states.
-STATUS_WORDS: Mapping[Words, Mapping[str, str]] = {
-    "reference": {},
-    "upper": {
-        "pending": "PENDING",
-        "processing": "IN_PROGRESS",
-        "completed": "COMPLETED",
-        "failed": "FAILED",
-        "expired": "EXPIRED",
-    },
-    "done": {"pending": "queued", "processing": "running", "completed": "done", "failed": "error"},
-    "success": {
-        "pending": "waiting",
-        "processing": "inProgress",
-        "completed": "success",
-        "failed": "failure",
-    },
-}
+def parent_of(path: str) -> str:
+    """Return the beginning of a path up to its last name, such as ``data.`` of ``data.events``."""
+    return "".join(path.rpartition(".")[:2])
+
+
+def _put(body: dict[str, Any], path: str, value: object) -> None:
+    *parents, name = path.split(".")
+    for parent in parents:
+        body = body.setdefault(parent, {})
+    body[name] = value
+
+
+def _state(body: dict[str, Any], headers: Headers, place: str, value: object) -> None:
+    """Put a fact at its place; a header is left out if there is nothing to state."""
+    if not place.startswith(HEADER):
+        _put(body, place, value)
+    elif value is not None:
+        headers[place.removeprefix(HEADER)] = (
+            str(value).lower() if isinstance(value, bool) else str(value)
+        )
 
 
 REFERENCE = Answers()
@@ -359,7 +397,7 @@ def add_headers(request: Request, headers: Headers) -> None:
 
 
 def request_id_of(request: Request) -> str:
-    return str(request.scope[HEADERS]["X-Request-Id"])
+    return str(request.scope[REQUEST_ID])
 
 
 def note_credential(request: Request, credential: str) -> None:

@@ -144,5 +144,5 @@ def create_app(
             expose_headers=["*"],
         )
     app.add_middleware(HostCheck, any_host=settings.any_host)
-    app.add_middleware(RequestLayer, clock=clock)
+    app.add_middleware(RequestLayer, clock=clock, request_id=settings.dialect.request_id)
     return app

@@ -3,14 +3,13 @@
 from collections.abc import Callable
 from email.utils import parsedate_to_datetime
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import httpx
 import pytest
 from tests.server.speaking import DAY, ORDER, speaking
 
-from adanalytics_server import answers
-from adanalytics_server.answers import Answers
+from adanalytics_server.answers import HEADER, Answers
 from adanalytics_server.clock import Clock
 from adanalytics_server.faults.dialects import DIALECTS, DialectError, dialect_of
 
@@ -152,9 +151,9 @@ def test_the_states_of_an_export_have_other_words(
 
 def test_every_set_of_words_tells_the_states_apart() -> None:
     states = ("pending", "processing", "completed", "failed", "expired")
-    for words in get_args(answers.Words):
-        spoken = [answers.STATUS_WORDS[words].get(state, state) for state in states]
-        assert len(set(spoken)) == len(states)
+    for name in ("reference", "status-upper", "status-done", "status-success"):
+        words = dialect_of(name).words
+        assert len({words.get(state, state) for state in states}) == len(states)
 
 
 @pytest.mark.parametrize(
@@ -254,11 +253,15 @@ def test_every_choice_is_another_answer_and_says_why() -> None:
 
 
 def test_choices_combine_and_refine_a_set() -> None:
-    assert dialect_of("envelope-items, META-FLAT") == Answers(envelope="items", metadata="flat")
-    assert dialect_of("hints,meta-none") == Answers(envelope="events", metadata="none")
-    assert dialect_of("bare,meta-header").metadata == "header"
-    assert dialect_of("bare").metadata == "none"
-    assert dialect_of("modern,envelope-array").metadata == "header"
+    flat = {name: name for name in NUMBERS}
+    none = Answers(envelope="events", summary_envelope="summary", metadata={}, facts="")
+    assert dialect_of("envelope-items, META-FLAT") == Answers(
+        envelope="items", metadata=flat, facts=""
+    )
+    assert dialect_of("hints,meta-none") == none
+    for names in ("bare,meta-header", "modern,envelope-array"):
+        assert dialect_of(names).metadata["total"] == f"{HEADER}X-Total-Count"
+    assert dialect_of("bare").metadata == {}
 
 
 @pytest.mark.parametrize(

@@ -1,21 +1,22 @@
 """A page of events: stored texts between commas, or the decoded rows of a dialect."""
 
-from datetime import datetime
-
 import msgspec
+from starlette.datastructures import URL
 from starlette.responses import Response
 
 from adanalytics_server.answers import Answers, Plain, Row
 from adanalytics_server.api.requests import EventsQuery
-from adanalytics_server.storage.days import DayRange, day_of_number
+from adanalytics_server.storage.days import DayRange
 from adanalytics_server.storage.pages import Page, read_in_parts, read_page, read_spans
 from adanalytics_server.storage.store import PartnerStore
 
 _PART_ROWS = 10_000
 
 
-def events_response(store: PartnerStore, query: EventsQuery, answers: Answers) -> Response:
-    """Return one page of the events of a range."""
+def events_response(
+    store: PartnerStore, query: EventsQuery, answers: Answers, url: URL
+) -> Response:
+    """Return one page of the events of a range; ``url`` is that of the request."""
     if answers.every is not None:
         return _plain(answers.every)
     is_named = "page" in query.model_fields_set
@@ -29,8 +30,8 @@ def events_response(store: PartnerStore, query: EventsQuery, answers: Answers) -
         return _plain(answers.past_end)
     if answers.total is not None:
         total = answers.total(total)
-    numbers = answers.page_numbers(number, per_page, total)
-    body, headers = answers.list_body("events", [], numbers)
+    numbers = answers.page_numbers(number, per_page, total, url)
+    body, headers = answers.list_body(answers.envelope, [], numbers)
     # The events are JSON already: put them between the brackets of the empty list.
     before, after = msgspec.json.encode(body).split(b"[]", 1)
     whole = b"".join([before, b"[", b",".join(found.pieces), b"]", after])
@@ -46,7 +47,7 @@ def _read(store: PartnerStore, query: EventsQuery, answers: Answers) -> Page:
     """Read the rows of a query, whose page is by the dialect's numbers."""
     page, days = query.page - answers.first_page + 1, query.days(query.hour)
     per_page, shift = query.per_page, answers.moved_rows
-    if answers.belongs is None and not answers.changes_rows:
+    if not answers.changes_rows:
         return read_page(store, days, page=page, per_page=per_page, shift=shift)
     rows = answers.rows(read_events(store, days, answers))
     skip = max(0, (page - 1) * per_page - shift)
@@ -55,16 +56,7 @@ def _read(store: PartnerStore, query: EventsQuery, answers: Answers) -> Page:
 
 def read_events(store: PartnerStore, days: DayRange, answers: Answers) -> list[Row]:
     """Read and decode the events that belong to a range, in order."""
-    wide = days if answers.belongs is None else _widened(days)
     events: list[Row] = []
-    for pieces in read_in_parts(store, read_spans(store, wide), rows=_PART_ROWS):
+    for pieces in read_in_parts(store, read_spans(store, answers.stored(days)), rows=_PART_ROWS):
         events += msgspec.json.decode(b"[" + b",".join(pieces) + b"]")
-    if answers.belongs is None:
-        return events
-    belongs = answers.belongs
-    return [event for event in events if belongs(days, datetime.fromisoformat(event["event_time"]))]
-
-
-def _widened(days: DayRange) -> DayRange:
-    """Return all hours of a range with a day more at each end, for hours that are not UTC's."""
-    return DayRange(day_of_number(days.first_day - 1), day_of_number(days.last_day + 1))
+    return answers.in_range(days, events)

@@ -1,6 +1,7 @@
 """The Partner API: login, events, summary, dates, bulk export, and downloads of its files."""
 
 import asyncio
+from functools import cache, partial
 from operator import attrgetter
 from typing import Annotated
 
@@ -12,9 +13,9 @@ from starlette.responses import Response
 from starlette.routing import Match
 
 from adanalytics_server.accounts.people import Partner
-from adanalytics_server.answers import add_headers, answers_of, note_credential
+from adanalytics_server.answers import Answers, add_headers, answers_of, note_credential
 from adanalytics_server.api import openapi
-from adanalytics_server.api.events import events_response
+from adanalytics_server.api.events import events_response, read_events
 from adanalytics_server.api.requests import (
     ApiRoute,
     BulkExportRequest,
@@ -110,7 +111,9 @@ def events(
     query: Annotated[EventsQuery, Query()],
 ) -> Response:
     """Return one page of the events of a range of days."""
-    return events_response(context.stores.of(partner.number), query, answers_of(request))
+    return events_response(
+        context.stores.of(partner.number), query, answers_of(request), request.url
+    )
 
 
 @partner_router.get("/summary", tags=["data"], responses=openapi.SUMMARY)
@@ -122,14 +125,15 @@ def summary(
 ) -> Response:
     """Return aggregated metrics of a range of days: one row per group, or a single total."""
     answers = answers_of(request)
-    query = answers.changed(query)
-    found = read_summary(
-        context.stores.of(partner.number),
-        query.days(),
-        group_by=query.group_by,
-        currency=partner.currency,
-    )
-    body, headers = answers.summary(found.pop("summary"), found, sent_query(request))
+    query, store = answers.changed(query), context.stores.of(partner.number)
+    days, group_by = query.days(), query.group_by
+    facts = read_summary(store, days, group_by=group_by, currency=partner.currency)
+    rows = facts.pop("summary")
+    if (change := answers.summary_rows) is not None:
+        events = cache(partial(read_events, store, days, answers))
+        rows = change(rows, group_by, events)
+        facts["totals"] = change([facts["totals"]], None, events)[0]
+    body, headers = answers.summary(rows, facts, sent_query(request), request.url)
     return json_response(body, headers=headers)
 
 
@@ -138,8 +142,9 @@ def dates(
     request: Request, context: ContextDep, partner: ReadablePartner, _query: NoQuery
 ) -> Response:
     """List the days that have data."""
-    days = read_dates(context.stores.of(partner.number))
-    body, headers = answers_of(request).dates(days, sent_query(request))
+    answers = answers_of(request)
+    days = read_dates(context.stores.of(partner.number), answers)
+    body, headers = answers.dates(days, sent_query(request), request.url)
     return json_response(body, headers=headers)
 
 
@@ -214,10 +219,10 @@ async def download(
     job = await context.exports.table.job(export_id)
     if job is None:
         raise ApiError(404, "Not Found")
-    if job.is_waiting:
-        return Response(
-            status_code=202, headers=answers_of(request).retry_after(RETRY_SECONDS, now)
-        )
+    answers = answers_of(request)
+    is_early = answers.wait == "file" and _state_of(context, answers, job) != "completed"
+    if job.is_waiting or (job.status == "completed" and is_early):
+        return Response(status_code=202, headers=answers.retry_after(RETRY_SECONDS, now))
     if job.status == "expired":
         raise ApiError(403, "Forbidden")
     if job.status != "completed":
@@ -252,9 +257,12 @@ def _export_answer(
     status_url = str(request.url_for("export_status", partner_id=partner.id, export_id=job.id))
     url = request.url_for("download", export_id=job.id)
     expires = now if answers.is_expired else job.expires_at
+    state = _state_of(context, answers, job, is_order=status is None)
+    is_waiting = state in ("pending", "processing")
+    is_hidden = state != job.status
     export = {
         "export_id": job.id,
-        "status": job.status,
+        "status": state,
         "format": job.format,
         "start_date": job.start_date,
         "end_date": job.end_date,
@@ -262,16 +270,25 @@ def _export_answer(
         "status_url": status_url,
         "created_at": rfc3339(job.created_at),
         "expires_at": rfc3339(job.expires_at),
-        "row_count": job.row_count,
-        "size_bytes": job.size_bytes,
-        "sha256": job.sha256,
+        "row_count": None if is_hidden else job.row_count,
+        "size_bytes": None if is_hidden else job.size_bytes,
+        "sha256": None if is_hidden else job.sha256,
         "error": job.error,
+        "location": status_url if is_waiting else None,
     }
-    location = status_url if job.is_waiting else None
-    body, headers = answers.export(export, location, is_order=status is None)
-    if job.is_waiting:
+    body, headers = answers.export(export, is_order=status is None)
+    if is_waiting:
         headers |= answers.retry_after(RETRY_SECONDS, now)
-    return json_response(body, status=status or (202 if job.is_waiting else 200), headers=headers)
+    return json_response(body, status=status or (202 if is_waiting else 200), headers=headers)
+
+
+def _state_of(context: Context, answers: Answers, job: ExportJob, *, is_order: bool = False) -> str:
+    """Return the state of an export that this response states, and count the response."""
+    responses = context.exports.responses
+    state, responses[job.id] = answers.export_state(
+        job.status, responses.get(job.id, 0), is_order=is_order
+    )
+    return state
 
 
 def json_response(

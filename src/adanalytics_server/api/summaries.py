@@ -5,10 +5,14 @@ last digit is the one that the same arithmetic over the single events gives.
 """
 
 import sqlite3
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import msgspec
 
+from adanalytics_server.answers import REFERENCE, Answers
+from adanalytics_server.api.events import read_events
 from adanalytics_server.storage.days import DayRange, day_of_number
 from adanalytics_server.storage.money import NANOS, divided, text_from_nanos
 from adanalytics_server.storage.rollups import CAMPAIGN, DEMAND_TAG, TOTAL
@@ -21,6 +25,7 @@ GROUPINGS = {
     "campaign": (CAMPAIGN, "id_is_null, id"),
     "demand_tag": (DEMAND_TAG, "id_is_null, id"),
 }
+_LAST_OF_HOUR = timedelta(minutes=59, seconds=59)
 _SUMS = ", ".join(f"SUM({measure})" for measure in MEASURES)
 _ANY_EVENT = " + ".join(f"SUM({counter})" for counter in COUNTERS)
 
@@ -49,15 +54,24 @@ def read_summary(
     }
 
 
-def read_dates(store: PartnerStore) -> list[str]:
+def read_dates(store: PartnerStore, answers: Answers = REFERENCE) -> list[str]:
     """List the days that have events, filtered ones included, in order."""
     with store.reading("ledger") as ledger:
-        rows = ledger.execute(
-            # A floor division by 24 that is right before 1970 too.
-            "SELECT DISTINCT (hour - ((hour % 24) + 24) % 24) / 24 FROM hours"
-            " WHERE n > 0 ORDER BY 1"
-        )
-        return [day_of_number(number).isoformat() for (number,) in rows]
+        hours = [hour for (hour,) in ledger.execute("SELECT hour FROM hours WHERE n > 0")]
+    zone = answers.zone
+    if zone is None:
+        return [day_of_number(number).isoformat() for number in sorted({h // 24 for h in hours})]
+    days: set[date] = set()
+    for hour in hours:
+        start = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(hours=hour)
+        ends = {time.astimezone(zone).date() for time in (start, start + _LAST_OF_HOUR)}
+        if len(ends) > 1:
+            # Midnight there is within this hour, so only its events tell.
+            events = read_events(store, DayRange(start.date(), start.date(), start.hour), REFERENCE)
+            times = (datetime.fromisoformat(event["event_time"]) for event in events)
+            ends = {time.astimezone(zone).date() for time in times}
+        days |= ends
+    return [day.isoformat() for day in sorted(days)]
 
 
 def _totals(ledger: sqlite3.Connection, days: DayRange) -> Row:
@@ -65,7 +79,7 @@ def _totals(ledger: sqlite3.Connection, days: DayRange) -> Row:
         f"SELECT {_SUMS} FROM rollups WHERE dimension = ? AND day BETWEEN ? AND ?",  # noqa: S608  # column names only
         (TOTAL, days.first_day, days.last_day),
     ).fetchone()
-    return _measures([number or 0 for number in sums])
+    return measures_of([number or 0 for number in sums])
 
 
 def _grouped(ledger: sqlite3.Connection, days: DayRange, group_by: str) -> list[Row]:
@@ -78,7 +92,9 @@ def _grouped(ledger: sqlite3.Connection, days: DayRange, group_by: str) -> list[
         (dimension, days.first_day, days.last_day),
     ).fetchall()
     if group_by == "day":
-        return [{"date": day_of_number(day).isoformat(), **_measures(sums)} for day, *sums in found]
+        return [
+            {"date": day_of_number(day).isoformat(), **measures_of(sums)} for day, *sums in found
+        ]
     names = dict(
         ledger.execute("SELECT id, CAST(name AS BLOB) FROM names WHERE dimension = ?", (dimension,))
     )
@@ -86,13 +102,14 @@ def _grouped(ledger: sqlite3.Connection, days: DayRange, group_by: str) -> list[
         {
             f"{group_by}_id": None if is_null else number,
             f"{group_by}_name": None if is_null or number not in names else names[number].decode(),
-            **_measures(sums),
+            **measures_of(sums),
         }
         for is_null, number, *sums in found
     ]
 
 
-def _measures(sums: list[int]) -> Row:
+def measures_of(sums: Sequence[int]) -> Row:
+    """Return the measures of a row of a summary, of the sums of ``MEASURES``."""
     counts = dict(zip(COUNTERS, sums, strict=False))
     revenue_units, revenue_nanos, cost_units, cost_nanos = sums[len(COUNTERS) :]
     revenue = revenue_units * NANOS + revenue_nanos

@@ -15,6 +15,7 @@ import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 from adanalytics_server.answers import Outcome
@@ -44,6 +45,8 @@ class Exports:
         self._folder = settings.data / "exports"
         self._queue: asyncio.Queue[str] = asyncio.Queue()
         self._ordering = asyncio.Lock()
+        # How many responses have described a job since its order, for a dialect that waits.
+        self.responses: dict[str, int] = {}
         self._inline: dict[str, asyncio.Task[None]] = {}
         self._stopping = threading.Event()
 
@@ -164,15 +167,16 @@ class Exports:
         if job is None or not job.is_waiting:
             return
         await self.table.update(job, {"status": "processing"})
+        days = DayRange(job.start_date, job.end_date)
         try:
             finished = await asyncio.to_thread(
                 write_export,
                 self._stores.of(job.partner),
-                DayRange(job.start_date, job.end_date),
+                self._dialect.stored(days),
                 self.path(job),
                 form=job.format,
                 compression=job.compression,
-                change=self._dialect.rows if self._dialect.changes_rows else None,
+                change=partial(self._dialect.file_of, days) if self._dialect.changes_rows else None,
                 stopping=self._stopping.is_set,
             )
         except ExportStopped:

@@ -9,10 +9,10 @@ events, and ``ENDS`` which rows a response has, and what it says about further o
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from adanalytics_server.answers import Answers
+from adanalytics_server.answers import EXPORT, HEADER, META, WHOLE_BODY, Answers, parent_of
 from adanalytics_server.faults import ends, rows
 
 
@@ -40,18 +40,94 @@ class Choice:
     is_set: bool = False
 
 
+def _envelope(events: str, summary: str | None = None) -> Mapping[str, object]:
+    return {"envelope": events, "summary_envelope": summary}
+
+
+_ALL_NUMBERS = ("total", "page", "per_page", "total_pages", "has_more")
+
+
+def _numbers(places: Mapping[str, str], facts: str = "") -> Mapping[str, object]:
+    """Return the places of page numbers, in the object around the list, and of other facts."""
+    return {"metadata": places, "facts": facts}
+
+
+def _numbers_in(name: str) -> Mapping[str, str]:
+    return {number: f"{name}.{number}" for number in _ALL_NUMBERS}
+
+
+def _beside(*names: str) -> Mapping[str, object]:
+    return _numbers({name: name for name in names})
+
+
+_NO_NUMBERS = _numbers({})
+_HEADERS = _numbers(
+    {
+        "page": f"{HEADER}X-Page",
+        "per_page": f"{HEADER}X-Per-Page",
+        "total": f"{HEADER}X-Total-Count",
+        "total_pages": f"{HEADER}X-Total-Pages",
+    }
+)
+
+
+def _link(field: str, fact: str = "download_url") -> Mapping[str, object]:
+    """Return the place of the download URL."""
+    places = {name: place for name, place in EXPORT.items() if name != "download_url"}
+    if field.startswith(HEADER):
+        del places["location"]
+    return {"export_places": {**places, fact: field}, "wait": "none"}
+
+
+_JOB: Mapping[str, object] = {
+    "export_places": {"export_id": "job_id", "status": "status", "ready_url": "url"},
+    "wait": "state",
+}
+_UPPER: Mapping[str, object] = {
+    "words": {
+        "pending": "PENDING",
+        "processing": "IN_PROGRESS",
+        "completed": "COMPLETED",
+        "failed": "FAILED",
+        "expired": "EXPIRED",
+    }
+}
+_DONE: Mapping[str, object] = {
+    "words": {"pending": "queued", "processing": "running", "completed": "done", "failed": "error"}
+}
+_SUCCESS: Mapping[str, object] = {
+    "words": {
+        "pending": "waiting",
+        "processing": "inProgress",
+        "completed": "success",
+        "failed": "failure",
+    }
+}
+_RETRY_AFTER = {"Retry-After": "retry_after"}
+
+
+def _rate(reset: str) -> Mapping[str, object]:
+    limits = {"X-RateLimit-Limit": "limit", "X-RateLimit-Remaining": "remaining"}
+    return {"rate": {**_RETRY_AFTER, **limits, "X-RateLimit-Reset": reset}}
+
+
 SHAPES: Mapping[str, Choice] = {
     "reference": Choice("the published ones", {}, "the service", is_set=True),
     "hints": Choice(
         "rows in events or summary, with the page count and has_more in pagination",
-        {"envelope": "events", "metadata": "pagination"},
+        {**_envelope("events", "summary"), **_numbers(_numbers_in("pagination"))},
         "a list under its own name",
         is_set=True,
     ),
     "modern": Choice(
         "rows in data, all page numbers in meta, the download URL in url,"
         " X-RateLimit-* with the reset in seconds",
-        {"envelope": "data", "metadata": "object", "link": "url", "rate": "delta"},
+        {
+            **_envelope("data"),
+            **_numbers(_numbers_in("meta"), "meta"),
+            **_link("url"),
+            **_rate("reset_seconds"),
+        },
         "usual in Node and Laravel",
         is_set=True,
     ),
@@ -59,11 +135,11 @@ SHAPES: Mapping[str, Choice] = {
         "rows in results, page numbers beside them, a relative download URL, states in capitals,"
         " X-RateLimit-* with the reset as a timestamp, Retry-After as a date",
         {
-            "envelope": "results",
-            "metadata": "flat",
-            "link": "relative",
-            "words": "upper",
-            "rate": "epoch",
+            **_envelope("results"),
+            **_beside(*_ALL_NUMBERS),
+            **_link("download_url", "download_path"),
+            **_UPPER,
+            **_rate("reset_time"),
             "retry": "date",
         },
         "usual in Django",
@@ -73,68 +149,82 @@ SHAPES: Mapping[str, Choice] = {
         "rows as a bare array, no page numbers, the download URL in Location, no rate headers,"
         " a large per_page is cut",
         {
-            "envelope": "array",
-            "metadata": "none",
-            "link": "header",
-            "words": "done",
-            "rate": "none",
+            **_envelope(WHOLE_BODY),
+            **_NO_NUMBERS,
+            **_link(f"{HEADER}Location"),
+            **_DONE,
+            "rate": {},
             "retry": "none",
             "cuts_per_page": True,
         },
         "usual in Rails",
         is_set=True,
     ),
-    "envelope-events": Choice("rows in events", {"envelope": "events"}, "the endpoint's name"),
-    "envelope-results": Choice("rows in results", {"envelope": "results"}, "Django REST framework"),
-    "envelope-items": Choice("rows in items", {"envelope": "items"}, "GitHub's search"),
-    "envelope-array": Choice("rows as a bare array", {"envelope": "array"}, "GitHub's lists"),
-    "envelope-nested": Choice("rows in data.events", {"envelope": "nested"}, "JSend"),
+    "envelope-events": Choice(
+        "rows in events", _envelope("events", "summary"), "the endpoint's name"
+    ),
+    "envelope-results": Choice("rows in results", _envelope("results"), "Django REST framework"),
+    "envelope-items": Choice("rows in items", _envelope("items"), "GitHub's search"),
+    "envelope-array": Choice("rows as a bare array", _envelope(WHOLE_BODY), "GitHub's lists"),
+    "envelope-nested": Choice(
+        "rows in data.events", _envelope("data.events", "data.summary"), "JSend"
+    ),
     "meta-object": Choice(
-        "in meta also total_pages and has_more", {"metadata": "object"}, "will_paginate in Rails"
+        "in meta also total_pages and has_more",
+        _numbers(_numbers_in("meta"), "meta"),
+        "will_paginate in Rails",
     ),
     "meta-pagination": Choice(
-        "page numbers in pagination", {"metadata": "pagination"}, "usual in Node"
+        "page numbers in pagination", _numbers(_numbers_in("pagination")), "usual in Node"
     ),
-    "meta-flat": Choice("page numbers beside the rows", {"metadata": "flat"}, "Spring Data"),
-    "meta-has-more": Choice("no total, has_more", {"metadata": "has-more"}, "Stripe's lists"),
-    "meta-pages": Choice("no total, total_pages", {"metadata": "pages"}, "Strapi's pageCount"),
-    "meta-next": Choice("no total, next_page or null", {"metadata": "next"}, "Kaminari in Rails"),
-    "meta-header": Choice("page numbers in X- headers", {"metadata": "header"}, "api-pagination"),
-    "meta-none": Choice("no page numbers at all", {"metadata": "none"}, "a plain query"),
-    "link-url": Choice("the download URL in the field url", {"link": "url"}, "the short name"),
+    "meta-flat": Choice("page numbers beside the rows", _beside(*_ALL_NUMBERS), "Spring Data"),
+    "meta-has-more": Choice("no total, has_more", _beside("page", "has_more"), "Stripe's lists"),
+    "meta-pages": Choice(
+        "no total, total_pages", _beside("page", "total_pages"), "Strapi's pageCount"
+    ),
+    "meta-next": Choice("no total, next_page or null", _beside("next_page"), "Kaminari in Rails"),
+    "meta-header": Choice("page numbers in X- headers", _HEADERS, "api-pagination"),
+    "meta-none": Choice("no page numbers at all", _NO_NUMBERS, "a plain query"),
+    "link-url": Choice("the download URL in the field url", _link("url"), "the short name"),
     "link-file-url": Choice(
-        "the download URL in the field file_url", {"link": "file_url"}, "the file's name"
+        "the download URL in the field file_url", _link("file_url"), "the file's name"
     ),
     "link-location": Choice(
-        "the download URL in the field location", {"link": "location"}, "the header's name"
+        "the download URL in the field location", _link("location"), "the header's name"
     ),
     "link-relative": Choice(
-        "the download URL without a host", {"link": "relative"}, "a server behind a proxy"
+        "the download URL without a host",
+        _link("download_url", "download_path"),
+        "a server behind a proxy",
     ),
     "link-header": Choice(
-        "the download URL in the header Location", {"link": "header"}, "RFC 9110, section 10.2.2"
+        "the download URL in the header Location",
+        _link(f"{HEADER}Location"),
+        "RFC 9110, section 10.2.2",
     ),
     "export-job": Choice(
         "an export as job_id and status, with url once its state says completed",
-        {"link": "later"},
+        _JOB,
         "a job queue's own words",
     ),
-    "status-upper": Choice("states such as IN_PROGRESS", {"words": "upper"}, "Java enums"),
-    "status-done": Choice("states queued, running, done, error", {"words": "done"}, "job queues"),
+    "status-upper": Choice("states such as IN_PROGRESS", _UPPER, "Java enums"),
+    "status-done": Choice("states queued, running, done, error", _DONE, "job queues"),
     "status-success": Choice(
-        "states waiting, inProgress, success, failure", {"words": "success"}, "Node job queues"
+        "states waiting, inProgress, success, failure", _SUCCESS, "Node job queues"
     ),
     "rate-headers": Choice(
         "RateLimit and RateLimit-Policy, and Retry-After on a 429",
-        {"rate": "ratelimit"},
+        {"rate": {**_RETRY_AFTER, "RateLimit-Policy": "policy", "RateLimit": "state"}},
         "the IETF draft",
     ),
-    "rate-delta": Choice("X-RateLimit-*, with the reset in seconds", {"rate": "delta"}, "Reddit"),
+    "rate-delta": Choice(
+        "X-RateLimit-*, with the reset in seconds", _rate("reset_seconds"), "Reddit"
+    ),
     "rate-epoch": Choice(
-        "X-RateLimit-*, with the reset as seconds since 1970", {"rate": "epoch"}, "GitHub"
+        "X-RateLimit-*, with the reset as seconds since 1970", _rate("reset_time"), "GitHub"
     ),
     "rate-retry-after": Choice(
-        "Retry-After on a 429, and no rate headers", {"rate": "retry-after"}, "RFC 6585, section 4"
+        "Retry-After on a 429, and no rate headers", {"rate": _RETRY_AFTER}, "RFC 6585, section 4"
     ),
     "rate-sliding": Choice(
         "the limit counts the last 3,600 s, not the hour", {"is_sliding": True}, "a sliding log"
@@ -326,21 +416,21 @@ ENDS: Mapping[str, Choice] = {
 DIALECTS: Mapping[str, Choice] = {**SHAPES, **ROWS, **ENDS}
 
 
-def dialect_of(names: str) -> Answers:
+def dialect_of(names: str, service: Choice | None = None) -> Answers:
     """Combine named choices, separated by commas, into a dialect.
 
     One set may come first, and single choices refine it. Two choices for the same gap contradict
-    each other.
+    each other, also if one of them is that of a ``service``.
 
     Raises:
         DialectError: an unknown name, a contradiction, or no place for the page numbers.
 
     Examples:
-        >>> dialect_of("hints,meta-flat").metadata
-        'flat'
+        >>> dialect_of("hints,meta-flat").metadata["total"]
+        'total'
     """
-    changes: dict[str, Any] = {}
-    stated: dict[str, str] = {}
+    changes: dict[str, Any] = {} if service is None else dict(service.changes)
+    stated = dict.fromkeys(changes, "the service file")
     seen: list[str] = []
     for name in (part.strip().lower() for part in names.split(",")):
         choice = DIALECTS.get(name)
@@ -349,18 +439,39 @@ def dialect_of(names: str) -> Answers:
         if choice.is_set and seen:
             raise DialectError(f"{name!r} is a complete set: put it first, and name only one set")
         for gap in choice.changes:
-            if not choice.is_set and stated.setdefault(gap, name) != name:
-                raise DialectError(f"{name!r} contradicts {stated[gap]!r}: name only one of them")
+            if gap not in stated:
+                stated.update({} if choice.is_set else {gap: repr(name)})
+            elif stated[gap] != repr(name):
+                raise DialectError(f"{name!r} contradicts {stated[gap]}: name only one of them")
         seen.append(name)
         changes |= choice.changes
-    if changes.get("envelope") == "array" and "metadata" not in stated:
+    if changes.get("envelope") == WHOLE_BODY and "metadata" not in stated:
         # A body that is only a list has no room for page numbers.
-        changes["metadata"] = "header" if changes.get("metadata") != "none" else "none"
+        changes |= _HEADERS if changes.get("metadata", META) else _NO_NUMBERS
     dialect = Answers(**changes)
-    if dialect.envelope == "array" and dialect.beside:
+    if service is None or "metadata" not in service.changes:
+        dialect = _inside(dialect)
+    _check_room(dialect)
+    return dialect
+
+
+def _inside(dialect: Answers) -> Answers:
+    """Return a dialect whose page numbers and facts are in the object around the list."""
+    outer = parent_of(dialect.envelope)
+    if not outer:
+        return dialect
+    places = {
+        name: place if place.startswith(HEADER) else outer + place
+        for name, place in dialect.metadata.items()
+    }
+    return replace(dialect, metadata=places, facts=(outer + dialect.facts).rstrip("."))
+
+
+def _check_room(dialect: Answers) -> None:
+    if dialect.envelope == WHOLE_BODY and dialect.beside:
         raise DialectError("envelope-array has no room beside the rows: choose another envelope")
-    if dialect.envelope == "array" and dialect.metadata not in ("header", "none"):
+    places = [place for place in dialect.metadata.values() if not place.startswith(HEADER)]
+    if dialect.envelope == WHOLE_BODY and places:
         raise DialectError(
             "envelope-array has no room for page numbers: add meta-header or meta-none"
         )
-    return dialect

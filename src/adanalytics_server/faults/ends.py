@@ -4,18 +4,25 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
-from adanalytics_server.answers import Plain
+from adanalytics_server.answers import Plain, QueryChange
 
 CAPPED_PER_PAGE = 1_000
 CAPPED_TOTAL = 10_000
 Changes = Mapping[str, object]
 
 
-def cap_per_page(query: Any) -> Changes:  # noqa: ANN401  # an EventsQuery, as below
-    return {"per_page": min(query.per_page, CAPPED_PER_PAGE)}
+def cap_at(most: int) -> QueryChange:
+    return lambda query: {"per_page": min(query.per_page, most)}
 
 
-def ignore_page(_query: Any) -> Changes:  # noqa: ANN401
+cap_per_page = cap_at(CAPPED_PER_PAGE)
+
+
+def ignore_per_page(size: int) -> QueryChange:
+    return lambda _query: {"per_page": size}
+
+
+def ignore_page(_query: Any) -> Changes:  # noqa: ANN401  # an EventsQuery, as below
     return {"page": 1}
 
 
@@ -26,6 +33,10 @@ def empty_second_page(query: Any) -> Changes:  # noqa: ANN401
 
 def ignore_hour(_query: Any) -> Changes:  # noqa: ANN401
     return {"hour": None}
+
+
+def ignore_start_date(query: Any) -> Changes:  # noqa: ANN401
+    return {"start_date": query.end_date}
 
 
 def ignore_end_date(query: Any) -> Changes:  # noqa: ANN401

@@ -5,7 +5,7 @@ Each takes the events of a range in order and returns the rows that are served i
 
 import json
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from itertools import count
 from uuid import UUID
 
@@ -134,6 +134,9 @@ def closed_hours(days: DayRange, moment: datetime) -> bool:
     return _is_in(days, moment) or (days.hour is not None and _is_in(days, moment - _MILLISECOND))
 
 
-def local_hours(days: DayRange, moment: datetime) -> bool:
-    """Return whether days and an hour of another zone have a moment."""
-    return _is_in(days, moment.astimezone(_ZONE))
+def hours_in(zone: tzinfo) -> Callable[[DayRange, datetime], bool]:
+    """Return whether days and an hour of a zone have a moment, as a function."""
+    return lambda days, moment: _is_in(days, moment.astimezone(zone))
+
+
+local_hours = hours_in(_ZONE)

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from adanalytics_server.accounts.credentials import hide_credentials
-from adanalytics_server.answers import CREDENTIAL, HEADERS, request_id_of
+from adanalytics_server.answers import CREDENTIAL, HEADERS, REQUEST_ID, request_id_of
 from adanalytics_server.clock import Clock
 from adanalytics_server.errors import ApiError, error_response
 from adanalytics_server.storage.damage import DamagedFile, is_no_room
@@ -50,13 +50,15 @@ def log_failure(request: Request, error: Exception) -> None:
 class RequestLayer:
     """The outermost ASGI middleware.
 
-    Adds ``X-Request-Id`` and the clock's ``Date`` to every response and turns a crash into a plain
-    500. When the response is complete, it writes the request's log line.
+    Adds the id of the request, in the header ``request_id``, and the clock's ``Date`` to every
+    response and turns a crash into a plain 500. When the response is complete, it writes the
+    request's log line.
     """
 
-    def __init__(self, app: ASGIApp, *, clock: Clock) -> None:
+    def __init__(self, app: ASGIApp, *, clock: Clock, request_id: str) -> None:
         self._app = app
         self._clock = clock
+        self._request_id = request_id
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -64,7 +66,10 @@ class RequestLayer:
             return
         begin = time.perf_counter()
         date = formatdate(self._clock.milliseconds() // 1000, usegmt=True)
-        headers = scope[HEADERS] = {"X-Request-Id": uuid4().hex, "Date": date}
+        request_id = scope[REQUEST_ID] = uuid4().hex
+        headers = scope[HEADERS] = {"Date": date}
+        if self._request_id:
+            headers[self._request_id] = request_id
         status: int | None = None
         sent_bytes = 0
 
@@ -94,7 +99,7 @@ class RequestLayer:
                 "ms": round(seconds * 1000, 1),
                 "bytes": sent_bytes,
                 "credential": scope.get(CREDENTIAL),
-                "request_id": headers["X-Request-Id"],
+                "request_id": request_id,
             }
             shown = {**fields, "status": status or "aborted", "by": fields["credential"] or "-"}
             line = "%(method)s %(path)s %(status)s %(ms)s ms %(bytes)s bytes %(by)s"

@@ -46,3 +46,7 @@ class DayRange:
     @property
     def last_day(self) -> int:
         return day_number(self.end)
+
+    def widened(self) -> "DayRange":
+        """Return all hours of the range and of a day more at each end, for days of other zones."""
+        return DayRange(day_of_number(self.first_day - 1), day_of_number(self.last_day + 1))
