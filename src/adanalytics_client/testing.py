@@ -11,12 +11,14 @@ from contextlib import AsyncExitStack, ExitStack
 from datetime import UTC, date, datetime
 from functools import partial
 from math import ceil
+from os import PathLike
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Self
 
 from adanalytics_client._base.dates import Day, to_day
 from adanalytics_client._base.validation import invalid, is_whole
 from adanalytics_client._io.async_driver import in_thread
+from adanalytics_client._shapes.service import ServiceProfile
 from adanalytics_client.aclient import AsyncClient
 from adanalytics_client.client import Client
 from adanalytics_client.errors import ConfigurationError
@@ -188,6 +190,9 @@ class reference_client:  # noqa: N801  # used like a function
         faults: the faults to arm on the server, each as a sentence, such as `503 once per hour`.
         dialect: the dialect of the server's responses, such as `hints` or
             `fields-camel,page-ignored`.
+        service: the file of a service that the server imitates, as `adanalytics doctor --probe`
+            writes it, or a name of one in the package, such as `counters`. The client reads it as
+            its `ServiceProfile`.
         clock: a movable clock for client and server; by default, both use the machine's time.
 
     Raises:
@@ -213,6 +218,7 @@ class reference_client:  # noqa: N801  # used like a function
         limit: int = 1000,
         faults: Sequence[str] = (),
         dialect: str = "reference",
+        service: str | PathLike[str] | None = None,
         clock: MovableClock | None = None,
     ) -> None:
         local, first = _local_server(), to_day(start, "start")
@@ -237,15 +243,18 @@ class reference_client:  # noqa: N801  # used like a function
                 rate_limit=limit,
                 faults=faults,
                 dialect=dialect,
+                service=service,
                 clock=clock.of_server if clock else None,
             )
         except ValueError as error:
             raise ConfigurationError(f"{error}.") from None
+        self._profile = _profile(service)
 
     def __enter__(self) -> Client:
         _start(self._server)
         self._stack.callback(self._server.close)
-        client = Client(self._server.url, **_options(self._server, self._clock))
+        options = _options(self._server, self._clock) | self._profile
+        client = Client(self._server.url, **options)
         return self._stack.enter_context(client)
 
     def __exit__(self, *_: object) -> None:
@@ -259,7 +268,8 @@ class reference_client:  # noqa: N801  # used like a function
             await in_thread(self._server.close)
             raise
         self._async_stack.push_async_callback(in_thread, self._server.close)
-        client = AsyncClient(self._server.url, **_options(self._server, self._clock))
+        options = _options(self._server, self._clock) | self._profile
+        client = AsyncClient(self._server.url, **options)
         return await self._async_stack.enter_async_context(client)
 
     async def __aexit__(self, *_: object) -> None:
@@ -288,6 +298,15 @@ def _options(server: "ControlledServer", clock: MovableClock | None) -> dict[str
         "on_limit": "wait" if clock else None,
         "clock": clock,
     }
+
+
+def _profile(service: str | PathLike[str] | None) -> dict[str, ServiceProfile]:
+    """Return the argument of both clients for the file that the server read."""
+    if service is None:
+        return {}
+    from adanalytics_server.faults.service_file import service_path
+
+    return {"service": ServiceProfile.read(service_path(service))}
 
 
 def _local_server() -> ModuleType:

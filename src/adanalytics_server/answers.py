@@ -245,7 +245,10 @@ class Answers:
         if path == WHOLE_BODY:
             return rows, headers
         for name, fact in (facts or {}).items():
-            _put(body, f"{self.facts}.{name}" if self.facts else name, fact)
+            place = f"{self.facts}.{name}" if self.facts else name
+            # A list of that name is what the client asked for.
+            if place != path:
+                _put(body, place, fact)
         for name, fact in (self.beside or {}).items():
             _put(body, parent_of(path) + name, fact)
         return body, headers

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import replace
+from os import PathLike
 from pathlib import Path
 from typing import Self
 
@@ -18,7 +19,7 @@ except ModuleNotFoundError as error:
     raise ModuleNotFoundError(text, name=error.name) from error
 from adanalytics_server.clock import Clock
 from adanalytics_server.control.controls import ControlError, Controls
-from adanalytics_server.faults import Fault, dialect_of
+from adanalytics_server.faults import Fault, dialect_of, service_choice
 from adanalytics_server.remote import FIRST_DAY, ControlledServer, RemoteServer, event
 from adanalytics_server.seed.generate import Sample
 from adanalytics_server.serving.running import LocalServerError, ServerThread
@@ -50,11 +51,15 @@ class LocalServer(ControlledServer):
         clock: the server's clock; keep a reference to it if you want to move the clock.
         faults: the faults to arm at the start, as sentences or as ``Fault`` objects.
         dialect: the names of dialects, separated by commas.
+        service: the file of a service whose responses the server imitates, as
+            ``adanalytics doctor --probe`` writes it, or the name of one in the package, such as
+            ``counters``.
 
     Raises:
         ValueError: a number is negative.
         FaultError: a fault is invalid.
-        DialectError: a dialect is unknown, or two dialects contradict each other.
+        DialectError: a dialect is unknown, two dialects contradict each other or the service file,
+            or the file is wrong.
 
     Attributes:
         settings: the settings of the application that the server runs.
@@ -77,6 +82,7 @@ class LocalServer(ControlledServer):
         clock: Clock | None = None,
         faults: Iterable[str | Fault] = (),
         dialect: str = "reference",
+        service: str | PathLike[str] | None = None,
     ) -> None:
         self.partner = partner
         self.clock = clock or Clock()
@@ -91,7 +97,7 @@ class LocalServer(ControlledServer):
             export_inline_max=export_inline_max,
             loose=loose,
             test_controls=True,
-            dialect=dialect_of(dialect),
+            dialect=dialect_of(dialect, None if service is None else service_choice(service)),
         )
         self._closing = ExitStack()
         if data is None:

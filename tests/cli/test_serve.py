@@ -224,6 +224,23 @@ def test_dialect_and_test_controls(spawn: Spawn, tmp_path: Path) -> None:
     stop(process)
 
 
+def test_the_server_responds_as_the_service_of_a_file(spawn: Spawn, tmp_path: Path) -> None:
+    (tmp_path / "service.toml").write_text("rows_key = 'hits'\n[headers]\nrequest_id = 'x-trace'\n")
+    for service in (str(tmp_path / "service.toml"), "counters"):
+        words = ("--demo", "--demo-key", "aak_for-tests", "--demo-events", "20", "--as", service)
+        process, url = start(spawn, tmp_path / "data", *words)
+        response = httpx.get(
+            f"{url}/api/partners/acme/ad-analytics/events",
+            params={"start_date": "2000-01-01", "end_date": "2099-12-31"},
+            headers={"Authorization": "Bearer aak_for-tests"},
+        )
+        rows = response.json()["data" if service == "counters" else "hits"]
+        assert len(rows) >= 20
+        assert ("usable_requests" in rows[0]) == (service == "counters")
+        assert ("x-trace" in response.headers) == (service != "counters")
+        stop(process)
+
+
 def test_no_test_controls_unasked(spawn: Spawn, tmp_path: Path) -> None:
     process, url = start(spawn, tmp_path)
     assert httpx.get(f"{url}/_control/clock").status_code == httpx.codes.NOT_FOUND

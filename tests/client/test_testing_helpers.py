@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -102,11 +103,20 @@ def test_the_same_with_tasks_and_another_dialect() -> None:
     assert asyncio.run(count()) == 50
 
 
+def test_client_and_server_read_one_file(tmp_path: Path) -> None:
+    path = tmp_path / "service.toml"
+    path.write_text("rows_key = 'report.stuff'\nzone = '-05:00'\n")
+    with reference_client(events_per_day=50, service=path) as client:
+        assert client.dates() == [date(2026, 1, 14), date(2026, 1, 15)]
+        assert len(list(client.events("2026-01-14", DAY))) == 50
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
         ({"faults": ["rain"]}, "rain"),
         ({"dialect": "latin"}, "latin"),
+        ({"service": "latin.toml"}, "There is no service file 'latin.toml'.* counters"),
         ({"faults": "503 once"}, "faults='503 once' is not valid. Pass a list"),
         ({"days": -1}, "days=-1 is not valid. Pass a whole number, at least 0"),
         ({"limit": None}, "limit=None is not valid. Pass a whole number, at least 1"),

@@ -62,6 +62,11 @@ from adanalytics_cli.server.demo_data import EVENTS_PER_DAY, PARTNER, DemoAccess
         option(
             "--dialect", str, "NAME", "Other responses, such as hints or modern,bare.", "reference"
         ),
+        click.Option(
+            ["--as", "service"],
+            metavar="FILE|NAME",
+            help="Respond as the service of this file from doctor --probe, or as counters.",
+        ),
         flag("--docs", "Serve /docs, a page that shows and tries the API."),
         click.Option(
             ["--cors"],
@@ -96,6 +101,7 @@ def serve(
     allow_remote: bool,
     log_format: Literal["text", "json"],
     dialect: str,
+    service: str | None,
     test_controls: bool,
 ) -> None:
     """Bind, prepare the data, print the address, and serve until a signal stops it."""
@@ -112,7 +118,7 @@ def serve(
     from adanalytics_server.accounts.api_keys import KEY
     from adanalytics_server.admin import list_partners
     from adanalytics_server.app import create_app
-    from adanalytics_server.faults import dialect_of
+    from adanalytics_server.faults import dialect_of, service_choice
     from adanalytics_server.logs import set_up_logs
     from adanalytics_server.serving.running import listen, serve, url_of
     from adanalytics_server.settings import Settings
@@ -121,7 +127,7 @@ def serve(
     if demo_key is not None and not KEY.fullmatch(demo_key):
         text = "a key is aak_ and at least 8 letters, digits, '-' or '_'."
         raise click.BadParameter(text, param_hint="'--demo-key'")
-    shapes = dialect_of(dialect)
+    shapes = dialect_of(dialect, service_choice(service) if service else None)
     with ExitStack() as stack:
         # SIGTERM is how a server is meant to end.
         stack.enter_context(suppress(Terminated))

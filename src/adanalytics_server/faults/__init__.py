@@ -12,6 +12,7 @@ from adanalytics_server.faults.dialects import (
 from adanalytics_server.faults.fault import EFFECTS, Fault, FaultError, parse_fault
 from adanalytics_server.faults.journal import Entry, Journal
 from adanalytics_server.faults.layer import CONTROL_PREFIX, FaultCount, FaultLayer, Faults
+from adanalytics_server.faults.service import service_choice
 
 __all__ = [
     "CONTROL_PREFIX",
@@ -31,4 +32,5 @@ __all__ = [
     "Journal",
     "dialect_of",
     "parse_fault",
+    "service_choice",
 ]
