@@ -27,8 +27,10 @@ INTERNALS = (
     "adanalytics_client._json.columns",
     "adanalytics_client._json.encoding",
     "adanalytics_client._json.fields",
+    "adanalytics_client._probe",
     "adanalytics_client._profiles",
     "adanalytics_client._progress",
+    "adanalytics_client._shapes",
 )
 
 

@@ -160,7 +160,7 @@ def doctor(
     if not probe and (with_export or against or cassette or yes or output):
         raise click.UsageError("--with-export, --against, --cassette, --yes and -o need --probe.")
     if probe:
-        from adanalytics_cli.account.probe import probe_service
+        from adanalytics_cli.commands.probe import probe_service
 
         probe_service(
             invocation,

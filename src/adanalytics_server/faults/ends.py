@@ -35,10 +35,6 @@ def ignore_hour(_query: Any) -> Changes:  # noqa: ANN401
     return {"hour": None}
 
 
-def ignore_start_date(query: Any) -> Changes:  # noqa: ANN401
-    return {"start_date": query.end_date}
-
-
 def ignore_end_date(query: Any) -> Changes:  # noqa: ANN401
     return {"end_date": query.start_date}
 

@@ -24,12 +24,11 @@ Changes = dict[str, Any]
 _META = ("meta", "metadata")
 _LAST = ("last", "islast", "lastpage", "islastpage", "done", "finished", "eof")
 _EMPTY = {"": b"", "[]": None, "null": b"null", "{}": b"{}"}
+_DAYS = {"exclusive": ends.exclude_end_date, "first": ends.ignore_end_date}
 _IGNORED: Mapping[str, tuple[str, object]] = {
     "page": ("page", ends.ignore_page),
     "per_page": ("per_page", ends.ignore_per_page(USUAL_PER_PAGE)),
     "hour": ("hour", ends.ignore_hour),
-    "start_date": ("days", ends.ignore_start_date),
-    "end_date": ("end_date", ends.ignore_end_date),
 }
 
 
@@ -104,6 +103,10 @@ def _of_pages(pages: Pages, list_path: str) -> Changes:
     }
     if pages.most is not None:
         changes["per_page"] = ends.cap_at(pages.most)
+    if pages.days in _DAYS:
+        changes["end_date"] = _DAYS[pages.days]
+    if pages.shortfall:
+        changes["beside"] = _beside(pages.shortfall)
     for name, is_heeded in pages.heeds.items():
         if name not in _IGNORED:
             raise DialectError(f"pages.heeds has an unknown key {name!r}: {', '.join(_IGNORED)}")
@@ -116,6 +119,17 @@ def _of_pages(pages: Pages, list_path: str) -> Changes:
         if words is not None:
             changes[gap] = _plain(words, list_path, f"pages.{gap}")
     return changes
+
+
+def _beside(text: str) -> Mapping[str, object]:
+    """Return the member that a text such as ``success: false`` states."""
+    name, _, value = text.partition(": ")
+    try:
+        return {name: msgspec.json.decode(value)}
+    except msgspec.DecodeError:
+        raise DialectError(
+            f"pages.shortfall is {text!r}: write a name and JSON, such as 'success: false'"
+        ) from None
 
 
 def _last_name(place: str) -> str:

@@ -272,7 +272,7 @@ def _time(column: Column, zone: tzinfo, *, is_date: bool) -> Callable[[datetime]
     """Return the function from a moment to its value in a column."""
     epoch, _, unit = column.form.partition(" ")
     if epoch == "epoch" or (column.type in ("integer", "number") and not is_date):
-        per_second = _PER_SECOND.get(unit, 1 if column.longest <= 10 else 1000)
+        per_second = _PER_SECOND.get(unit.partition(".")[0], 1 if column.longest <= 10 else 1000)
         return lambda moment: _since_epoch((moment - _EPOCH) // _MICROSECOND, per_second, column)
     write = _writer(column.form or ("YYYY-MM-DD" if is_date else "YYYY-MM-DDThh:mm:ss.fffZ"), zone)
     if column.type == "integer":
