@@ -270,24 +270,27 @@ def _amount(nanos: int, column: Column) -> object:
 
 def _time(column: Column, zone: tzinfo, *, is_date: bool) -> Callable[[datetime], object]:
     """Return the function from a moment to its value in a column."""
-    epoch, _, unit = column.form.partition(" ")
-    if epoch == "epoch" or (column.type in ("integer", "number") and not is_date):
-        per_second = _PER_SECOND.get(unit.partition(".")[0], 1 if column.longest <= 10 else 1000)
-        return lambda moment: _since_epoch((moment - _EPOCH) // _MICROSECOND, per_second, column)
+    if column.form.startswith("epoch") or (column.type in ("integer", "number") and not is_date):
+        unit, _, fraction = column.form.removeprefix("epoch ").partition(".")
+        per_second = _PER_SECOND.get(unit, 1 if column.longest <= 10 else 1000)
+        digits = len(fraction) or (3 if column.type == "number" else 0)
+        return lambda moment: _since_epoch(
+            (moment - _EPOCH) // _MICROSECOND, per_second, digits, column
+        )
     write = _writer(column.form or ("YYYY-MM-DD" if is_date else "YYYY-MM-DDThh:mm:ss.fffZ"), zone)
     if column.type == "integer":
         return lambda moment: int(write(moment).replace("-", ""))
     return write
 
 
-def _since_epoch(microseconds: int, per_second: int, column: Column) -> object:
-    if column.type != "number":
-        return _typed(microseconds * per_second // 10**6, column)
-    # Written out, with all milliseconds: a float might have other digits.
-    thousandths = microseconds * per_second // 1000
-    sign = "-" if thousandths < 0 else ""
-    whole, rest = divmod(abs(thousandths), 1000)
-    return msgspec.Raw(f"{sign}{whole}.{rest:03}".encode())
+def _since_epoch(microseconds: int, per_second: int, digits: int, column: Column) -> object:
+    number = microseconds * per_second * 10**digits // 10**6
+    if not digits:
+        return _typed(number, column)
+    # Written out, with all its digits: a float might have others.
+    whole, rest = divmod(abs(number), 10**digits)
+    text = f"{'-' if number < 0 else ''}{whole}.{rest:0{digits}}"
+    return msgspec.Raw(text.encode()) if column.type == "number" else text
 
 
 def _writer(form: str, zone: tzinfo) -> Callable[[datetime], str]:
