@@ -79,6 +79,7 @@ longest = 100
 form = "epoch seconds"
 [columns.impressions]
 type = "integer"
+role = "flag"
 [columns.rev]
 type = "number"
 role = "money"
@@ -110,6 +111,7 @@ type = "list"
 longest = 100
 [columns.isFiltered]
 type = "integer"
+role = "flag"
 """
 KINDS: dict[str, tuple[type, ...]] = {
     "text": (str,),

@@ -216,9 +216,13 @@ def _number(value: Json) -> Decimal | None:
 
 def order_of(rows: Rows, columns: Mapping[str, ColumnProfile]) -> str | None:
     """Return the first time whose values never descend; empty for none, None without times."""
-    times = [name for name, column in columns.items() if column.role == "time"]
-    for name in times:
+    order = None
+    for name in [name for name, column in columns.items() if column.role == "time"]:
         moments = [moment for row in rows if (moment := moment_of(row.get(name)))]
-        if len(moments) == len(rows) and moments == sorted(moments) and len({*moments}) > 1:
+        # Equal times show no order.
+        if len(moments) < len(rows) or len({*moments}) < 2:
+            continue
+        if moments == sorted(moments):
             return name
-    return "" if times else None
+        order = ""
+    return order

@@ -133,7 +133,10 @@ def _number(event: Row, name: str) -> int:
 def _value(name: str, column: Column, part: str | None, counted: str | None, zone: tzinfo) -> Value:
     """Return the function from an event to the value of a column, other than null."""
     if counted is not None:
-        return lambda event: _typed(int(event["event_type"] == counted), column)
+        # A counter that was seen above 1 counts more than one event in a row.
+        most = 2 if column.longest == 1 else 10 ** (column.longest // 10)
+        count = most if column.role != "flag" and column.type == "integer" else 1
+        return lambda event: _typed(count * (event["event_type"] == counted), column)
     if part in _TIMES or part == "event_date" or column.role in ("time", "date"):
         # A date is that of the event in the zone, not the stored one in UTC.
         is_date = part == "event_date" or column.role == "date"
