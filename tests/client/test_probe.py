@@ -279,6 +279,25 @@ def test_a_large_day_is_never_pulled(httpserver: HTTPServer) -> None:
     assert profile.pages is not None
     assert profile.pages.total == "meta.total"
     assert profile.pages.past_end == "200 rows"
+    assert profile.pages.heeds["per_page"] is True
+    assert profile.pages.stable is True
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_the_first_page_of_a_large_day(httpserver: HTTPServer, first: int) -> None:
+    def events(request: Request) -> Response:
+        page, size = int(request.args["page"]), int(request.args["per_page"])
+        begin = (max(page, first) - first) * size
+        rows = [{"id": f"row-{number}"} for number in range(begin, begin + size)]
+        body = {"data": rows, "meta": {"total": 20_000_000}}
+        return Response(json.dumps(body), content_type="application/json")
+
+    httpserver.expect_request(f"{API}/events").respond_with_handler(events)
+    with Client(httpserver.url_for(""), api_key="k", partner="acme") as client:
+        profile = client.probe()
+    assert profile.pages is not None
+    assert profile.pages.first == first
+    assert profile.pages.heeds == {"page": True, "per_page": True}
 
 
 def test_a_service_that_answers_nothing_right_is_an_error(httpserver: HTTPServer) -> None:

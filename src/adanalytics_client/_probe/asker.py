@@ -106,12 +106,17 @@ def choose_day(asker: Asker) -> Operation[ProbeDay]:
         )
         key = rows_place(by_day, also="summary", hint=asker.hint)
     counts = dict(filter(None, (_count(row, listed) for row in by_day.rows(key))))
-    several = [day for day, count in counts.items() if 2 * FEW <= count < MOST]
-    # Of these the latest one before another day, since fields may have changed.
-    chosen = max(several, key=lambda day: (day + DAY in listed, day), default=None)
-    chosen = chosen or min(counts, key=lambda day: abs(counts[day] - MOST), default=None)
+    chosen = max(counts, key=lambda day: _rank(day, counts[day], listed), default=None)
     chosen = chosen or (listed[-1] if listed else today - DAY)
     return ProbeDay(chosen, listed, (by_day, key), counts.get(chosen), chosen)
+
+
+def _rank(day: date, count: int, listed: Sequence[date]) -> tuple[bool, bool, bool, int]:
+    """Rank a day: few pages, several pages, another day behind it, late or else near to few."""
+    is_several = count >= 2 * FEW
+    is_few = is_several and count < MOST
+    late = day.toordinal() if is_few else -abs(count - MOST)
+    return is_few, is_several, is_several and day + DAY in listed, late
 
 
 def _count(row: Mapping[str, Json], listed: Sequence[date]) -> tuple[date, int] | None:

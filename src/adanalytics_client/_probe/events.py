@@ -103,25 +103,34 @@ class EventProbe:
     def _read_whole(self, rows: list[dict[str, Json]]) -> Operation[bool | None]:
         """Look at the first page again, with all events of a small day; return if it is stable."""
         expected = self._total if self._total is not None else self.day.count
-        most = MOST if expected is not None and expected <= MOST else FEW
-        again = self._rows((yield from self._look(page=self._first, per_page=most)))
-        if not again and self._first and most == MOST:
+        size = MOST if expected is not None and expected <= MOST else FEW // 2
+        again = self._rows((yield from self._look(page=self._first, per_page=size)))
+        if not again and self._first and size == MOST:
             # There is no second page of so many events, so pages count from 0.
             self._first = 0
-            again = self._rows((yield from self._look(page=0, per_page=most)))
-        begin = 0 if self._first or len(rows) < FEW else FEW
-        if len(again) > len(rows):
-            self._heeds["per_page"] = len(rows) == FEW
-            self.day.rows = again
-        elif len(rows) > FEW:
+            again = self._rows((yield from self._look(page=0, per_page=size)))
+        if len(again) not in {0, len(rows)}:
+            self._heeds["per_page"] = len(rows) <= FEW and len(again) <= size
+        elif len(again) > min(size, FEW):
             self._heeds["per_page"] = False
+        self.day.rows = max(again, rows, key=len)
         self.day.is_whole = len(self.day.rows) == self._total or (
-            self._total is None and most == MOST and len(again) not in {0, len(rows)}
+            self._total is None and size == MOST and len(again) not in {0, len(rows)}
         )
         # A little more than arrived may be a wrong total.
-        if most == MOST and self._total and len(rows) < len(again) <= self._total // 2:
+        if size == MOST and self._total and len(rows) < len(again) <= self._total // 2:
             self._most = len(again)
-        return again[begin : begin + len(rows)] == rows if again else None
+        begin = 0 if self._first or len(rows) < FEW else FEW
+        common = min(len(rows), len(again) - begin)
+        if again[begin : begin + common] == rows[:common]:
+            return True if again else None
+        if size < FEW:
+            # If pages count from 0, the second page of each size came.
+            zero = self._rows((yield from self._look(page=0, per_page=size)))
+            if zero and zero != again:
+                self._first, self.day.rows = 0, zero
+                return None
+        return False
 
     def _turn_pages(self, rows: list[dict[str, Json]]) -> Operation[str | None]:
         """Look at the second page and behind the last one; return the response to the latter."""
