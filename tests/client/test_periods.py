@@ -60,7 +60,7 @@ def test_every_method_takes_the_same_words(
 
 
 @pytest.mark.parametrize(
-    "word", ["tomorrow", "2026-13", "-7", "7d", "2026115", "", None, 5, 20261301, True, pd.NaT]
+    "word", ["tomorrow", "2026-13", "7d", "2026115", "", None, 5, 20261301, True, pd.NaT]
 )
 def test_another_word_is_an_error_that_says_what_to_write(variant: Variant, word: str) -> None:
     with pytest.raises(ConfigurationError, match=r"^start: .* YYYY-MM-DD, today, yesterday, -7d"):

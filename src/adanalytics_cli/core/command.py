@@ -30,8 +30,8 @@ HELP_SETTINGS: dict[str, object] = {
     "max_content_width": 100,
     "show_default": True,
 }
-# A number of days ago, and SQL that begins with a remark.
-_NO_OPTION = re.compile(r"-\d+d|--\s.*", re.DOTALL)
+# A number of days ago, with or without its unit, and SQL that begins with a remark.
+_NO_OPTION = re.compile(r"-\d+d?(?:\.\..*)?|--\s.*", re.DOTALL)
 
 
 class _HelpFormatter(click.HelpFormatter):

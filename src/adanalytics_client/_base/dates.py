@@ -28,7 +28,8 @@ The service's data are about an hour old, and come in hourly batches.
 # date.fromisoformat alone would also accept 2026-W03-4.
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}|\d{8}", re.ASCII)
 _MONTHS = re.compile(r"(\d{4})(?:-(\d{2})|-Q([1-4]))?", re.ASCII)
-_DAYS_AGO = re.compile(r"-(\d{1,5})d", re.ASCII)
+_WEEK = re.compile(r"(\d{4})-W(\d{2})", re.ASCII)
+_DAYS_AGO = re.compile(r"-(\d{1,5})(d?)", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,7 @@ class Period:
             given, `-7d` means the day seven days ago; otherwise, it means the last seven days.
         since: the first day to use when no end is given; None means the day `first`.
         months: 1 for a month, 3 for a quarter, 12 for a year, 0 otherwise.
+        weeks: 1 for a week, which begins on Monday (ISO 8601), 0 otherwise.
 
     Examples:
         >>> print(Period.parse("yesterday", today=date(2026, 3, 9)).first)
@@ -49,7 +51,8 @@ class Period:
     """
 
     FORMS: ClassVar[str] = (
-        "YYYY-MM-DD, today, yesterday, -7d, this-month, last-month, 2026-01, 2026-Q3 or 2026"
+        "YYYY-MM-DD, today, yesterday, -7d, last-week, this-month, last-month, mtd, 2026-01, "
+        "2026-W47, 2026-Q3, 2026 or two of them as A..B"
     )
 
     first: date
@@ -57,13 +60,16 @@ class Period:
     until: date | None = None
     since: date | None = None
     months: int = 0
+    weeks: int = 0
 
     @classmethod
     def parse(cls, value: object, today: date) -> "Period":
-        """Parse a day, `today`, `yesterday`, a number of days ago such as `-7d`, or whole months.
+        """Parse a day, `today`, `yesterday`, a number of days ago such as `-7d`, or a whole period.
 
-        Write whole months as `2026-01`, `2026-Q3`, `2026`, `this-month` or `last-month`. If a
-        period has begun but is not over yet, only its days up to today count.
+        Write months as `2026-01`, `2026-Q3`, `2026`, `this-month` or `last-month`, and weeks, which
+        begin on Monday, as `2026-W47` or `last-week`. If a period has begun but is not over yet,
+        only its days up to today count. `mtd` is the month without today; on its first day, that is
+        the month before. `A..B` is a range from one of these to another.
 
         Raises:
             ConfigurationError: for any other form, or a day that does not exist.
@@ -78,9 +84,17 @@ class Period:
             >>> week = Period.parse("-7d", today=date(2026, 3, 9))
             >>> f"{week.first}, alone {week.since}..{week.until}"
             '2026-03-02, alone 2026-03-03..2026-03-09'
+            >>> week = Period.parse("2026-W10", today=date(2026, 3, 9))
+            >>> f"{week.first}..{week.last}"
+            '2026-03-02..2026-03-08'
         """
         text = value.strip() if isinstance(value, str) else ""
+        begin, is_range, end = text.partition("..")
+        if is_range:
+            return cls._range(cls.parse(begin, today), cls.parse(end, today))
         days_ago = _DAYS_AGO.fullmatch(text)
+        if days_ago and not days_ago[2]:
+            raise ConfigurationError(f"'{text}' is not a date.", remedy=f"Did you mean {text}d?")
         try:
             if found := _plain_day(value):
                 return cls(found, found)
@@ -90,8 +104,15 @@ class Period:
             if text in {"today", "yesterday"}:
                 day = today - timedelta(days=text == "yesterday")
                 return cls(day, day)
+            if text == "mtd":
+                yesterday = today - timedelta(days=1)
+                return cls(yesterday.replace(day=1), yesterday, months=1)
             if text in {"this-month", "last-month"}:
                 return cls._whole_months(add_months(today, -(text == "last-month")), 1, today)
+            if text == "last-week":
+                return cls._week(today - timedelta(days=today.weekday() + 7), today)
+            if week := _WEEK.fullmatch(text):
+                return cls._week(date.fromisocalendar(int(week[1]), int(week[2]), 1), today)
             if words := _MONTHS.fullmatch(text):
                 year, month, quarter = words.groups()
                 first = date(int(year), int(month or 3 * int(quarter or 1) - 2), 1)
@@ -102,6 +123,19 @@ class Period:
             ) from None
         shown = f"'{text}'" if isinstance(value, str) else repr(value)
         raise ConfigurationError(f"{shown} is not a date.", remedy=f"Write {cls.FORMS}.")
+
+    @classmethod
+    def _range(cls, begin: "Period", end: "Period") -> "Period":
+        if end.last < begin.first:
+            raise ConfigurationError(
+                f"'{begin.first}..{end.last}' ends before it begins.", remedy="Swap its ends."
+            )
+        return cls(begin.first, end.last, months=_months_through(begin, end))
+
+    @classmethod
+    def _week(cls, monday: date, today: date) -> "Period":
+        sunday = monday + timedelta(days=6)
+        return cls(monday, min(sunday, today) if monday <= today else sunday, weeks=1)
 
     @classmethod
     def _whole_months(cls, start: date, months: int, today: date) -> "Period":
@@ -124,8 +158,9 @@ class Period:
     def before(self, end: "Period | None" = None) -> tuple[date, date]:
         """Return the first and last day of the preceding period; `end` extends this one to a range.
 
-        A range of whole months moves back by its number of months, as does a month, quarter or
-        year that is still running. Any other range moves back by its number of days.
+        That is the same number of days from the beginning of the month, quarter, year or week
+        before, which may be shorter, or else the same number of days right before. A range from a
+        month to a month moves back by its number of months.
 
         Examples:
             >>> march = Period.parse("2026-03", today=date(2026, 3, 9))
@@ -134,13 +169,23 @@ class Period:
             ['2026-02-01..2026-02-09', '2026-02-24..2026-03-02']
         """
         first, last = self.through(end)
-        after = last + timedelta(days=1)
-        months = 0 if end else self.months
-        if first.day == after.day == 1:
-            months = (after.year - first.year) * 12 + after.month - first.month
+        length = last - first
+        months, weeks = self.months, self.weeks
+        if end:
+            months, weeks = _months_through(self, end), 0
         if months:
-            return add_months(first, -months), add_months(last, -months, last=after.day == 1)
-        return first - (after - first), first - timedelta(days=1)
+            begin = add_months(first, -months)
+        else:
+            begin = first - (timedelta(weeks=weeks) or length + timedelta(days=1))
+        return begin, min(begin + length, first - timedelta(days=1))
+
+
+def _months_through(begin: Period, end: Period) -> int:
+    """Return the months from a period of months through another one; 0 if either has none."""
+    if not (begin.months and end.months):
+        return 0
+    years = end.first.year - begin.first.year
+    return 12 * years + end.first.month - begin.first.month + end.months
 
 
 def add_months(day: date, months: int, *, last: bool = False) -> date:
