@@ -108,6 +108,54 @@ def test_a_number_without_its_unit_is_no_option(run: Run, service: LocalServer) 
     assert run("summary", "2026-01-15..2026-01-16", "--compare", "previous").exit_code == 0
 
 
+def compared(done: Result) -> set[tuple[str, ...]]:
+    """The days of a comparison, as a file names them."""
+    names = ("start_date", "end_date", "before_start_date", "before_end_date")
+    return {tuple(row[name] for name in names) for row in csv.DictReader(io.StringIO(done.stdout))}
+
+
+@pytest.mark.parametrize(
+    ("words", "after", "before"),
+    [
+        # The service has data of the 15th and 16th, and today is the 20th.
+        ("2026-01-15..2026-01-20 --compare previous", "2026-01-15 16", "2026-01-13 14"),
+        ("this-month --compare previous", "2026-01-01 16", "2025-12-01 16"),
+        (
+            "2026-01-15 2026-01-17 --compare 2026-01-01..2026-01-03",
+            "2026-01-15 16",
+            "2026-01-01 02",
+        ),
+        ("2026-01-15 2026-01-17 --compare 2026-01-10", "2026-01-15 16", "2026-01-10 10"),
+        (
+            "2026-01-10 2026-01-11 --compare 2026-01-16 --all-hours",
+            "2026-01-10 11",
+            "2026-01-16 16",
+        ),
+        ("-7d --compare previous --all-hours", "2026-01-14 20", "2026-01-07 13"),
+    ],
+)
+def test_days_that_are_not_whole_are_left_out(
+    run: Run, service: LocalServer, words: str, after: str, before: str
+) -> None:
+    done = run("summary", *words.split(), "-f", "csv")
+    assert done.exit_code == 0, done.stderr
+    expected = [side.split() for side in (after, before)]
+    assert compared(done) == {
+        tuple(day for first, last in expected for day in (first, f"{first[:8]}{last}"))
+    }
+
+
+def test_what_is_left_out_is_said(run: Run, service: LocalServer) -> None:
+    words = ["summary", "2026-01-15..2026-01-20", "--compare", "previous"]
+    done = run(*words, "-f", "table")
+    assert "Left out, because not whole yet: 2026-01-17 to 2026-01-20." in done.stdout
+    assert "Left out" not in run(*words, "-f", "table", "--all-hours").stdout
+    refused = run("summary", "today", "--compare", "yesterday")
+    assert refused.exit_code == 1
+    assert "--all-hours" in refused.stderr
+    assert run("summary", "today", "--all-hours").exit_code == 2
+
+
 def test_the_month_before_has_fewer_days() -> None:
     march = Period.parse("2026-03", date(2026, 3, 30))
     assert march.before() == (date(2026, 2, 1), date(2026, 2, 28))
@@ -205,6 +253,7 @@ def test_days_are_paired_by_their_place(run: Run, service: LocalServer) -> None:
     assert (rate["before"], rate["change"]) == (None, None)
     assert (second["before"], second["after"] > 0, second["change"]) == (None, True, None)
     words = ["summary", "2026-01-17", "--compare", "previous", "-g", "day", "-f", "json"]
+    words.append("--all-hours")
     (gone,) = json.loads(run(*words, "--columns", "clicks").stdout)
     assert (gone["after"], gone["percent"]) == (0, -100)
 

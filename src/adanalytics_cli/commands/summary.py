@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Mapping
-from datetime import date
+from datetime import date, timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -12,6 +12,7 @@ import click
 from adanalytics_cli.account.connection import ask_each, connect_each, report_end
 from adanalytics_cli.core import periods
 from adanalytics_cli.core.command import command, completing, flag, option
+from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.numbers import WholeNumber
 from adanalytics_cli.core.settings import now_at_service
@@ -19,6 +20,7 @@ from adanalytics_cli.output.formats import FORMATS, Format, columns_option, is_p
 from adanalytics_cli.output.output_file import output_options
 from adanalytics_cli.output.row_output import write_chart
 from adanalytics_client import Period
+from adanalytics_client._base.dates import LATENESS
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._json.columns import SUMMARY_COLUMNS
 
@@ -69,6 +71,9 @@ def _compared_words(
             callback=_read_compared,
             shell_complete=_compared_words,
             help="Compare with another period: show before, after, change and percent.",
+        ),
+        flag(
+            "--all-hours", "With --compare: also take days that are not over, or have no data yet."
         ),
         *output_options(_FORMATS),
         columns_option(SUMMARY_COLUMNS),
@@ -130,9 +135,12 @@ def summary(
     exact: bool,
     rounded: bool,
     chart: bool,
+    all_hours: bool,
 ) -> None:
     """Get the summary and write its rows; a table also shows the totals."""
     form = pick_format(chosen_format, output, piped="csv", known=_FORMATS, bom=bom, chart=chart)
+    if all_hours and not compare:
+        raise click.UsageError("--all-hours needs --compare.")
     if chart and (columns or compare):
         other = "--columns" if columns else "--compare"
         raise click.UsageError(f"--chart has fixed columns. Leave out --chart or {other}.")
@@ -142,12 +150,12 @@ def summary(
         other = "--exact" if exact else f"{form}, which has every digit"
         raise click.UsageError(f"--round does not go with {other}. Leave out one of them.")
     spans = [periods.period(invocation, start, end)]
-    if isinstance(compare, Period):
-        spans.append(periods.period(invocation, compare, None))
-    elif compare:
-        last = spans[0][1]
-        spans.append(start.before(end and Period(last, last)))
+    left_out = ""
     with connect_each(invocation, chart=chart) as (clients, progress):
+        if compare:
+            whole_until = date.max if all_hours else _whole_until(invocation, clients)
+            period = compare if isinstance(compare, Period) else None
+            spans, left_out = _compared(invocation, (start, end), period, whole_until)
         answers, *earlier = [_ask(clients, *days, group_by) for days in spans]
 
     from adanalytics_cli.output.comparison import VALUES, list_changes
@@ -178,7 +186,7 @@ def summary(
         from adanalytics_cli.output.row_output import write_rows, write_summary_table
 
         listing = (
-            list_changes(earlier[0], answers, view, form)
+            list_changes(earlier[0], answers, view, form, left_out)
             if earlier
             else list_rows(answers, view, form)
         )
@@ -200,6 +208,54 @@ def summary(
         done = counted(len(listing.rows), "row")
     if output:
         report_end(invocation, done, progress, days=spans[0], target=output)
+
+
+Span = tuple[date, date]
+
+
+def _whole_until(invocation: Invocation, clients: "Mapping[str, Client]") -> date:
+    """Return the last day that is over and of which each partner has data."""
+    over = (now_at_service(invocation) - LATENESS).date() - timedelta(days=1)
+    listed = ask_each(clients, lambda client: client.dates())
+    return min([over, *(max(days) for days in listed.values() if days)])
+
+
+def _compared(
+    invocation: Invocation,
+    words: tuple[Period, Period | None],
+    other: Period | None,
+    whole_until: date,
+) -> tuple[list[Span], str]:
+    """Return the days to compare, of this period and the `other` or the previous one.
+
+    Also say which days are left out.
+
+    Raises:
+        CommandError: if no whole day of one of them has data.
+    """
+    start, end = words
+    after = periods.period(invocation, start, end)
+    before = after if other is None else periods.period(invocation, other, None)
+    surplus = [max(timedelta(0), last - whole_until) for _, last in (after, before)]
+    if after[1] - after[0] == before[1] - before[0]:
+        # Both lose the same days.
+        surplus = [max(surplus)] * 2
+    wanted = (after, before)
+    spans = [(first, last - cut) for (first, last), cut in zip(wanted, surplus, strict=True)]
+    for first, last in spans:
+        if last < first:
+            raise CommandError(
+                f"{first} is not whole yet, or has no data, so there is nothing to compare.",
+                remedy="To compare the hours that there are, add --all-hours.",
+            )
+    if other is None:
+        spans[1] = start.before(end, until=spans[0][1])
+    missing = [
+        periods.span(cut + timedelta(days=1), last)
+        for (_, last), (_, cut) in zip(dict.fromkeys(wanted), spans, strict=False)
+        if cut < last
+    ]
+    return spans, f"Left out, because not whole yet: {', '.join(missing)}." if missing else ""
 
 
 def _ask(

@@ -226,9 +226,9 @@ def _match(id_of: str, name_of: str, *sides: Iterable[Row]) -> Iterator[Pair]:
 
 
 def list_changes(
-    before: Sequence[Answer], after: Sequence[Answer], view: View, form: Format
+    before: Sequence[Answer], after: Sequence[Answer], view: View, form: Format, left_out: str
 ) -> Listing:
-    """Return the rows of each partner that compare the two periods."""
+    """Return the rows of each partner that compare the two periods; the note says what is not."""
     comparisons = [Comparison(*both, view) for both in zip(before, after, strict=True)]
     several = len(after) > 1
     # On a narrow terminal what can be worked out from the others leaves first.
@@ -242,6 +242,7 @@ def list_changes(
         columns = [*(PARTNER if several else []), *key, Column("metric", "metric", rank=0), *values]
         rows = [row for each in comparisons for row in each.table_rows()]
         note = f"{table_note(after, view)} Before is {span(before[0].first, before[0].last)}."
+        note += f" {left_out}" if left_out else ""
         groups = sum(len([*each.pairs()]) for each in comparisons)
         if view.top and groups > view.top * len(comparisons):
             note += f" {view.top * len(comparisons)} of {groups} groups."

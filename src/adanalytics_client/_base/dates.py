@@ -155,7 +155,9 @@ class Period:
             return self.first, end.last
         return self.since or self.first, self.until or self.last
 
-    def before(self, end: "Period | None" = None) -> tuple[date, date]:
+    def before(
+        self, end: "Period | None" = None, *, until: date | None = None
+    ) -> tuple[date, date]:
         """Return the first and last day of the preceding period; `end` extends this one to a range.
 
         That is the same number of days from the beginning of the month, quarter, year or week
@@ -169,7 +171,7 @@ class Period:
             ['2026-02-01..2026-02-09', '2026-02-24..2026-03-02']
         """
         first, last = self.through(end)
-        length = last - first
+        length = min(last, until or last) - first
         months, weeks = self.months, self.weeks
         if end:
             months, weeks = _months_through(self, end), 0
