@@ -92,6 +92,23 @@ def test_pages_and_exports_are_the_same_rows(
     assert all(table.equals(first) for table in others)
 
 
+@pytest.mark.parametrize("way", EXPORTS)
+def test_lines_of_an_export_have_times_and_pairs_as_pages_have_them(
+    service: ServiceOfRows, tmp_path: Path, way: str
+) -> None:
+    vocabulary = VOCABULARIES["camelCase"]
+    service.rows, service.export = {**vocabulary.rows}, EXPORTS[way]
+    with service.client(**vocabulary.profile) as client:
+        Dataset(tmp_path, format="jsonl").sync(client, via="export")
+    files = tmp_path.glob("data/*/*/*.jsonl*")
+    lines = [json.loads(line) for path in files for line in path.read_text().splitlines()]
+    sent = {row["eventId"]: row for row in map(json.loads, vocabulary.texts)}
+    assert len(lines) == len(sent)
+    for line in lines:
+        for name in ("eventTime", "keyValues"):
+            assert line[name] == sent[line["eventId"]][name]
+
+
 def sync_days(
     service: ServiceOfRows, dataset: Dataset, *days: Sequence[str], way: str = "pages"
 ) -> None:
