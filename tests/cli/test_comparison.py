@@ -13,6 +13,7 @@ import openpyxl
 import pytest
 from click.testing import Result
 
+from adanalytics_cli.output.comparison import Pair
 from adanalytics_client import Client, ConfigurationError, Period, Summary
 from adanalytics_server.local import LocalServer, Sample
 
@@ -256,6 +257,27 @@ def test_days_are_paired_by_their_place(run: Run, service: LocalServer) -> None:
     words.append("--all-hours")
     (gone,) = json.loads(run(*words, "--columns", "clicks").stdout)
     assert (gone["after"], gone["percent"]) == (0, -100)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "percent"),
+    [
+        # The stated digits alone would give 66.67 and 100.00.
+        ((30, 10_000_000, "0.000003"), (50, 10_000_000, "0.000005"), "66.67"),
+        ((25, 10_000_000, "0.000002"), (35, 10_000_000, "0.000004"), "40.00"),
+        # Another definition than the usual one, and a rate without its parts.
+        ((25, 10_000_000, "0.5"), (35, 10_000_000, "0.75"), "50.00"),
+        ((None, 10_000_000, "0.000002"), (35, 10_000_000, "0.000003"), "50.00"),
+    ],
+)
+def test_the_change_of_a_rate_has_no_rounding(
+    before: tuple[Any, ...], after: tuple[Any, ...], percent: str
+) -> None:
+    sides = [
+        {"clicks": clicks, "impressions": impressions, "ctr": Decimal(rate)}
+        for clicks, impressions, rate in (before, after)
+    ]
+    assert str(Pair({}, *sides).values("ctr")["percent"]) == percent
 
 
 def test_a_comparison_of_totals(run: Run, service: LocalServer, tmp_path: Path) -> None:

@@ -40,6 +40,20 @@ _SUMS = frozenset({*COLUMN_OF_TYPE.values(), "revenue", "cost", "profit"})
 # Enough digits for every difference of two amounts.
 _EXACT = Context(prec=400)
 
+# The usual definitions: the numerator, the denominator, and the factor of the ratio. A service may
+# have others, so they count only where they explain the stated value.
+_RATIOS = {
+    "fill_rate": ("impressions", "requests", 1),
+    "ctr": ("clicks", "impressions", 1),
+    "vcr": ("completions", "impressions", 1),
+    "completion_rate_started": ("completions", "starts", 1),
+    "error_rate": ("errors", "requests", 1),
+    "margin": ("profit", "revenue", 1),
+    "ecpm": ("revenue", "impressions", 1000),
+    "rpm": ("revenue", "requests", 1000),
+    "cpm_cost": ("cost", "impressions", 1000),
+}
+
 Number = int | Decimal
 Row = dict[str, object]
 
@@ -66,9 +80,30 @@ class Pair:
             difference = _EXACT.subtract(Decimal(after), Decimal(before))
             change = int(difference) if isinstance(after, int) else difference
             if before:
-                part = _EXACT.divide(difference, Decimal(before).copy_abs())
+                part = self._part(metric, before, after)
                 percent = Decimal(format(part.scaleb(2), "z.2f"))
         return dict(zip(VALUES, (before, after, change, percent), strict=True))
+
+    def _part(self, metric: str, before: Number, after: Number) -> Decimal:
+        """Return the change as a part of the amount before, of a rate without its rounding."""
+        exact = (_ratio(self.before, metric, before), _ratio(self.after, metric, after))
+        if exact[0] and exact[1] is not None:
+            before, after = exact[0], exact[1]
+        difference = _EXACT.subtract(Decimal(after), Decimal(before))
+        return _EXACT.divide(difference, Decimal(before).copy_abs())
+
+
+def _ratio(row: Mapping[str, object] | None, metric: str, stated: Number) -> Decimal | None:
+    """Return a rate from its numerator and denominator; None if they do not explain it."""
+    if metric not in _RATIOS or not row or not isinstance(stated, Decimal):
+        return None
+    above, below, factor = _RATIOS[metric]
+    parts = row.get(above), row.get(below)
+    if not all(isinstance(part, int | Decimal) for part in parts) or not parts[1]:
+        return None
+    numerator, denominator = (Decimal(str(part)) for part in parts)
+    ratio = _EXACT.divide(numerator * factor, denominator)
+    return ratio if ratio.quantize(stated, context=_EXACT) == stated else None
 
 
 def _value(
