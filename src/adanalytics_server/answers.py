@@ -372,7 +372,11 @@ def parent_of(path: str) -> str:
 def _put(body: dict[str, Any], path: str, value: object) -> None:
     *parents, name = path.split(".")
     for parent in parents:
-        body = body.setdefault(parent, {})
+        inner = body.setdefault(parent, {})
+        if not isinstance(inner, dict):
+            # The rows of a summary may be where those of events are not.
+            return
+        body = inner
     body[name] = value
 
 

@@ -158,7 +158,7 @@ def _compare(
     if changes:
         since = f" since {before.probe_date}" if before.probe_date else ""
         raise ProblemsFound(
-            f"The service differs from {file} in {counted(len(changes), 'property')}{since}.",
+            f"The service differs from {file} in {counted(len(changes), 'place')}{since}.",
             remedy="If that is right, write the file anew: adanalytics doctor --probe -o FILE",
         )
     remark(f"The service is as {file} says.", invocation)

@@ -6,6 +6,7 @@ from typing import Literal
 
 from adanalytics_client import ServiceProfile
 from adanalytics_client._base.quantities import counted
+from adanalytics_client._json.fields import DOCUMENTED
 from adanalytics_client._shapes.service import ColumnProfile, PageProfile
 
 Source = Literal["published", "seen", "assumed", "unknown"]
@@ -87,11 +88,7 @@ def _page_facts(profile: ServiceProfile) -> Iterator[Fact]:
     yield _fact(subject, "after the end", pages.past_end, assumed="an empty list")
     if pages.shortfall:
         yield _fact(subject, "states", pages.shortfall)
-    shows_zone = bool(pages.heeds.get("hour")) and any(
-        column.role == "time" for column in profile.columns.values()
-    )
-    is_known = shows_zone or profile.zone != "UTC"
-    yield _fact(subject, "zone", profile.zone if is_known else None, assumed="UTC")
+    yield _fact(subject, "zone", pages.zone, assumed=profile.zone)
 
 
 def _yes_or_no(flag: bool | None) -> str | None:
@@ -170,6 +167,9 @@ def consequences(profile: ServiceProfile) -> list[str]:
         texts.append("Pages state no total, so each query ends with one more page that is empty.")
     if profile.columns and not any(column.role == "id" for column in profile.columns.values()):
         texts.append("Events have no id, so an event that comes twice is kept twice.")
+    has_time = profile.time_field or DOCUMENTED.sent("event_time", profile.columns)
+    if profile.columns and not has_time:
+        texts.append("No field is known as the time of an event: pass --time-field NAME.")
     if profile.summary is None:
         texts.append("There is no summary to compare with: verify can compare numbers of files.")
     if profile.export and profile.export.same_rows is False:

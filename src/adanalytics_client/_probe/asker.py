@@ -12,7 +12,13 @@ from adanalytics_client._call.operations import get_json
 from adanalytics_client._call.session import Session
 from adanalytics_client._json.exact import Json
 from adanalytics_client._probe.places import Look, rows_place
-from adanalytics_client.errors import AuthenticationError, ProtocolError, RateLimited, StatusError
+from adanalytics_client.errors import (
+    AuthenticationError,
+    ProtocolError,
+    RateLimited,
+    StatusError,
+    TransportError,
+)
 
 MOST_GETS = 12
 """The most requests of a probe, apart from an export."""
@@ -32,12 +38,14 @@ class Asker:
     """Sends the requests of a probe, at most `MOST_GETS`, and keeps the names of headers.
 
     Attributes:
+        failure: why the last response that did not arrive did not.
         hint: what the caller knows of the name of the list of events.
     """
 
     session: Session
     hint: str | None
     requests: int = 0
+    failure: TransportError | None = None
     headers: set[str] = field(default_factory=set)
 
     def look(self, resource: str, **parameters: object) -> Operation[Look]:
@@ -53,12 +61,14 @@ class Asker:
         url = with_query(self.session.address(resource), query)
         try:
             answer = yield from call(self.session, get_json(url), read_json, Rules())
-        except (AuthenticationError, RateLimited):
+        except RateLimited:
             raise
-        except StatusError as error:
-            return Look(error.status)
-        except ProtocolError:
-            return Look()
+        except (StatusError, ProtocolError, TransportError) as error:
+            # Without any response the others would fail, too.
+            if not self.headers and isinstance(error, AuthenticationError | TransportError):
+                raise
+            self.failure = error if isinstance(error, TransportError) else self.failure
+            return Look(error.status if isinstance(error, StatusError) else 0)
         headers = answer.reply.head.headers
         self.headers |= headers.keys()
         return Look(answer.reply.status, headers, answer.value)
@@ -71,7 +81,7 @@ class ProbeDay:
     Attributes:
         listed: the days with data that are over, in order.
         by_day: the response with the summary of these days, and the path of its rows.
-        count: a number of events of the day in the summary; None if unknown.
+        counts: a number of events of each day in the summary, as far as they are known.
         end: the `end_date` of a query for the day.
         rows: its events, or the first of them.
         is_whole: whether `rows` are all events.
@@ -80,7 +90,7 @@ class ProbeDay:
     day: date
     listed: Sequence[date]
     by_day: tuple[Look, str | None]
-    count: int | None
+    counts: Mapping[date, int]
     end: date
     rows: list[dict[str, Json]] = field(default_factory=list)
     is_whole: bool = False
@@ -99,16 +109,15 @@ def choose_day(asker: Asker) -> Operation[ProbeDay]:
             listed.append(date.fromisoformat(text))
     today = asker.session.today()
     listed = sorted(day for day in listed if day < today)[-_MOST_DAYS:]
-    by_day, key = Look(), None
-    if listed:
-        by_day = yield from asker.look(
-            "summary", start_date=listed[0], end_date=listed[-1], group_by="day"
-        )
-        key = rows_place(by_day, also="summary", hint=asker.hint)
-    counts = dict(filter(None, (_count(row, listed) for row in by_day.rows(key))))
+    # Without a list of dates, the summary may know which days have data.
+    first, last = (listed[0], listed[-1]) if listed else (today - _MOST_DAYS * DAY, today - DAY)
+    by_day = yield from asker.look("summary", start_date=first, end_date=last, group_by="day")
+    key = rows_place(by_day, also="summary", hint=asker.hint)
+    counts = dict(filter(None, (_count(row) for row in by_day.rows(key))))
+    listed = listed or sorted(counts)
     chosen = max(counts, key=lambda day: _rank(day, counts[day], listed), default=None)
     chosen = chosen or (listed[-1] if listed else today - DAY)
-    return ProbeDay(chosen, listed, (by_day, key), counts.get(chosen), chosen)
+    return ProbeDay(chosen, listed, (by_day, key), counts, chosen)
 
 
 def _rank(day: date, count: int, listed: Sequence[date]) -> tuple[bool, bool, bool, int]:
@@ -119,9 +128,11 @@ def _rank(day: date, count: int, listed: Sequence[date]) -> tuple[bool, bool, bo
     return is_few, is_several, is_several and day + DAY in listed, late
 
 
-def _count(row: Mapping[str, Json], listed: Sequence[date]) -> tuple[date, int] | None:
+def _count(row: Mapping[str, Json]) -> tuple[date, int] | None:
     """Return the day of a row of a summary and its largest count, which its events may have."""
-    texts = {str(cell)[:10] for cell in row.values()}
-    day = next((day for day in listed if str(day) in texts), None)
+    days: list[date] = []
+    for cell in row.values():
+        with suppress(ValueError):
+            days.append(date.fromisoformat(str(cell)[:10]))
     most = max((cell for cell in row.values() if type(cell) is int), default=0)
-    return (day, most) if day and most else None
+    return (days[0], most) if days and most else None

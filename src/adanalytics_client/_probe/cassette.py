@@ -16,15 +16,14 @@ from urllib.parse import urlsplit
 from adanalytics_client._base.effects import Effect, Operation, Reply, Request, Send
 from adanalytics_client._json.encoding import json_text
 from adanalytics_client._json.exact import Json, NotJson, parse
-from adanalytics_client._probe.places import WHOLE_BODY, Look, number_places
+from adanalytics_client._probe.places import WHOLE_BODY, Look, number_places, rows_place
 
 T = TypeVar("T")
 ORIGIN, PARTNER = "http://service.example", "partner"
 """Where the requests of a cassette go, in place of the service and the partner."""
 
-_API = re.compile(r"/api/partners/[^/?]+(/[^?]*)")
-# Names of states and of columns, and days, which are in the requests, too.
-_PUBLIC = re.compile(r"[A-Za-z_-]{1,20}|\d{4}-\d\d-\d\d", re.ASCII)
+_API = re.compile(r"/api/partners/[^/?]+/ad-analytics/([^?]*)")
+_PUBLIC_HEADERS = frozenset({"content-type", "date"})
 _HOUR = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:", re.ASCII)
 _EPOCH = re.compile(r"1\d{9}(?=$|[\d.])", re.ASCII)
 _ZONE = re.compile(r"(?:Z|[+-]\d\d:?\d\d)$", re.ASCII)
@@ -67,23 +66,29 @@ class Cassette:
         address = urlsplit(request.url)
         if not (path := _API.search(address.path)):
             return
-        query = f"?{address.query}" if address.query else ""
-        headers, public = reply.head.headers, set[str]()
+        resource, *others = path[1].split("/")
+        # Of an export, path and query may be signed; the others are those that the probe made.
+        query = "" if others or not address.query else f"?{address.query}"
+        steps = "/".join([resource, *map(self._letters, others)])
+        headers = reply.head.headers
+        public: set[str] = set()
         try:
             content = parse(reply.body) if reply.body else None
         except NotJson:
-            body = self._scrambled(reply.body.decode("utf-8", "replace"))
+            body = self._letters(reply.body.decode("utf-8", "replace"))
         else:
-            pages = number_places(Look(reply.status, headers, content), ())
-            public = {pages.total, pages.page, pages.per_page, pages.pages, pages.more, pages.next}
+            look = Look(reply.status, headers, content)
+            pages = number_places(look, rows_place(look, also=resource))
+            public = {pages.total, pages.page, pages.per_page, pages.pages, pages.more}
+            public.add(pages.next)
             body = json_text(self._replaced(content, WHOLE_BODY, public)) if reply.body else ""
         response = {
             "status": {"code": reply.status, "message": ""},
             "headers": {
                 name: [
                     value
-                    if name in {"content-type", "date"} or f"header {name}" in public
-                    else self._scrambled(value)
+                    if name in _PUBLIC_HEADERS or (f"header {name}" in public and value.isdecimal())
+                    else self._letters(value)
                 ]
                 for name, value in headers.items()
                 # Of the body as it was sent.
@@ -93,7 +98,7 @@ class Cassette:
         }
         sent: dict[str, object] = {
             "method": request.method,
-            "uri": f"{ORIGIN}/api/partners/{PARTNER}{path[1]}{query}",
+            "uri": f"{ORIGIN}/api/partners/{PARTNER}/ad-analytics/{steps}{query}",
             "body": None if request.body is None else request.body.decode(),
             "headers": {},
         }
@@ -104,8 +109,8 @@ class Cassette:
         return json_text({"version": 1, "interactions": self._interactions}) + "\n"
 
     def _replaced(self, content: Json, path: str, public: Collection[str]) -> Json:
-        """Replace the values of a response but for its page numbers and words such as states."""
-        if path in public:
+        """Replace the values of a response, but for its page numbers; the names of members stay."""
+        if path in public and not isinstance(content, str | dict | list):
             return content
         if isinstance(content, dict):
             prefix = "" if path == WHOLE_BODY else f"{path}."
@@ -115,8 +120,7 @@ class Cassette:
             }
         if isinstance(content, list):
             return [self._row(value) for value in content]
-        is_word = isinstance(content, str) and _PUBLIC.fullmatch(content)
-        return content if is_word else self._value(content)
+        return self._value(content)
 
     def _row(self, row: Json) -> Json:
         """Replace all values of a row; names within its values are values, too."""

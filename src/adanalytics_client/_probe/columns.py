@@ -34,6 +34,7 @@ _EPOCH = re.compile(r"1\d{9}((?:\d{3}){0,3})(?:\.(\d+))?", re.ASCII)
 _UNITS = {0: "seconds", 3: "milliseconds", 6: "microseconds", 9: "nanoseconds"}
 _PUBLISHED = FieldNames()
 MINUTE = timedelta(minutes=1)
+_MOST_OF = 0.95
 # From 12 hours behind UTC to 14 ahead, as in the database of time zones.
 _OFFSETS = [15 * MINUTE * number for number in range(-48, 57)]
 
@@ -146,7 +147,20 @@ def offsets_of(moments: Sequence[datetime], day: str, hour: int | None = None) -
 
 def _are_within(moments: Sequence[datetime], offset: timedelta, day: str, hour: int | None) -> bool:
     local = (moment.astimezone(UTC) + offset for moment in moments)
-    return all(f"{moment:%Y-%m-%d}" == day and hour in {None, moment.hour} for moment in local)
+    fitting = sum(f"{moment:%Y-%m-%d}" == day and hour in {None, moment.hour} for moment in local)
+    # An event may be late.
+    return fitting > 0 and fitting >= _MOST_OF * len(moments)
+
+
+def likely_offset(offsets: set[timedelta]) -> timedelta | None:
+    """Choose among fitting offsets: UTC, the only one, or the only one of whole or half hours."""
+    if timedelta(0) in offsets:
+        return timedelta(0)
+    for step in (60 * MINUTE, 30 * MINUTE, 15 * MINUTE):
+        fitting = [offset for offset in offsets if not offset % step]
+        if fitting:
+            return fitting[0] if len(fitting) == 1 else None
+    return None
 
 
 def zone_text(offset: timedelta) -> str:
@@ -186,6 +200,8 @@ def sums(
                 ties[column] = "event_type"
                 continue
             names = [name for name, total in added.items() if total == amount]
+            # A constant adds up to a number of events, whatever it is.
+            names = [name for name in names if len({str(row.get(name)) for row in group}) > 1]
             same = [name for name in names if fold(name) == fold(column)]
             if len(names) == 1 or same:
                 ties[column] = (same or names)[0]

@@ -1,14 +1,16 @@
 """How the service divides events into days, hours and pages."""
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import date, timedelta
+from datetime import datetime
 
 from adanalytics_client._base.effects import Operation
 from adanalytics_client._json.exact import Json
 from adanalytics_client._probe.asker import DAY, FEW, MOST, Asker, ProbeDay
 from adanalytics_client._probe.columns import (
     column_profiles,
+    likely_offset,
     moment_of,
     offsets_of,
     order_of,
@@ -16,9 +18,10 @@ from adanalytics_client._probe.columns import (
     zone_text,
 )
 from adanalytics_client._probe.places import Look, number_places, rows_place
-from adanalytics_client._shapes.service import Days, PageProfile
+from adanalytics_client._shapes.service import ColumnProfile, Days, PageProfile
 
-_LONG_AGO = date(2000, 1, 1)
+# What a page after the last one may be refused with; anything else is a failure.
+_ENDS = frozenset({400, 404, 410, 416, 422})
 
 
 @dataclass(slots=True)
@@ -28,12 +31,14 @@ class EventProbe:
     Attributes:
         rows_key: the path of the list of events.
         zone: the time zone of days and hours; None if no time shows it.
+        time: the field whose values an hour explains; None for none or several.
     """
 
     asker: Asker
     day: ProbeDay
     rows_key: str | None = None
     zone: str | None = None
+    time: str | None = None
     _places: PageProfile = field(default_factory=PageProfile)
     _heeds: dict[str, bool] = field(default_factory=dict)
     _first: int = 1
@@ -46,12 +51,12 @@ class EventProbe:
         It costs at most seven requests.
         """
         page = yield from self._look(page=1, per_page=FEW)
-        if not page.status:
+        if not page.is_good:
             return None
         days, page = yield from self._first_page(page)
         self.rows_key = rows_place(page, also="events", hint=self.asker.hint)
         rows = self.day.rows = page.rows(self.rows_key)
-        self._places = number_places(page, rows)
+        self._places = number_places(page, self.rows_key)
         if not rows:
             return replace(self._places, shortfall=page.shortfall)
         self._total = _integer(page.at(self._places.total))
@@ -59,7 +64,7 @@ class EventProbe:
         columns = column_profiles(self.day.rows)
         order = order_of(self.day.rows, columns)
         past_end = yield from self._turn_pages(rows)
-        yield from self._ask_hour(time_column(columns))
+        yield from self._ask_hour(columns)
         empty = yield from self._ask_empty()
         if days is None:
             days = yield from self._ask_two_days()
@@ -88,12 +93,15 @@ class EventProbe:
         key = rows_place(page, also="events", hint=self.asker.hint)
         if page.rows(key):
             return None, page
-        if _integer(page.at(number_places(page, ()).total)):
+        if _integer(page.at(number_places(page, None).total)):
             self._first = 0
             return None, (yield from self._look(page=0, per_page=FEW))
         if self.day.day in self.day.listed:
             self.day.end += DAY
             later = yield from self._look(page=1, per_page=FEW)
+            if not later.is_good:
+                self.day.end = self.day.day
+                return None, page
             key = rows_place(later, also="events", hint=self.asker.hint)
             if later.rows(key):
                 return "exclusive", later
@@ -102,13 +110,19 @@ class EventProbe:
 
     def _read_whole(self, rows: list[dict[str, Json]]) -> Operation[bool | None]:
         """Look at the first page again, with all events of a small day; return if it is stable."""
-        expected = self._total if self._total is not None else self.day.count
+        count = self.day.counts.get(self.day.day)
+        # A count below the events of a page counts something else.
+        count = count if count and count > len(rows) else None
+        expected = self._total if self._total is not None else count
         size = MOST if expected is not None and expected <= MOST else FEW // 2
-        again = self._rows((yield from self._look(page=self._first, per_page=size)))
-        if not again and self._first and size == MOST:
-            # There is no second page of so many events, so pages count from 0.
-            self._first = 0
+        look = yield from self._look(page=self._first, per_page=size)
+        again = self._rows(look)
+        if not look.is_good:
+            return None
+        if not again and size == MOST:
+            # There may be no second page of so many events, if pages count from 0.
             again = self._rows((yield from self._look(page=0, per_page=size)))
+            self._first = 0 if again else self._first
         if len(again) not in {0, len(rows)}:
             self._heeds["per_page"] = len(rows) <= FEW and len(again) <= size
         elif len(again) > min(size, FEW):
@@ -137,6 +151,8 @@ class EventProbe:
         number = 1 if self._first == 0 else 2
         second = yield from self._look(page=number, per_page=FEW)
         others = self._rows(second)
+        if not (second.is_good or second.status in _ENDS):
+            return None
         first = self.day.rows[: len(rows)]
         if others:
             self._heeds["page"] = others != first
@@ -148,10 +164,12 @@ class EventProbe:
         behind = self._first + -(-count // len(rows)) + 1
         return self._words((yield from self._look(page=behind, per_page=FEW)))
 
-    def _ask_hour(self, time: str | None) -> Operation[None]:
-        """Look at the hour with the most events, and find the zone that explains its times."""
-        moments = [moment for row in self.day.rows if time and (moment := moment_of(row.get(time)))]
-        hours = Counter(moment.hour for moment in moments)
+    def _ask_hour(self, columns: Mapping[str, ColumnProfile]) -> Operation[None]:
+        """Look at the hour with the most events; find the field and the zone that explain it."""
+        times = [name for name, column in columns.items() if column.role == "time"]
+        times = [name] if (name := time_column(columns)) else times
+        moments = {name: self._moments(self.day.rows, name) for name in times}
+        hours = Counter(moment.hour for name in times[:1] for moment in moments[name])
         hour = max(hours, key=hours.__getitem__, default=12)
         most = MOST if self.day.is_whole else FEW
         look = yield from self._look(hour=hour, page=self._first, per_page=most)
@@ -166,50 +184,66 @@ class EventProbe:
             return
         if size < whole:
             self._heeds["hour"] = True
-        day = str(self.day.day)
-        within = [moment for row in rows if time and (moment := moment_of(row.get(time)))]
-        offsets = offsets_of(within, day, hour) if within else set()
-        if self.day.is_whole:
-            offsets &= offsets_of(moments, day)
-        if timedelta(0) in offsets:
-            self.zone = "UTC"
-        elif len(offsets) == 1:
-            self.zone = zone_text(offsets.pop())
+        offsets = {}
+        for name in times:
+            fitting = offsets_of(self._moments(rows, name), str(self.day.day), hour)
+            if self.day.is_whole:
+                fitting &= offsets_of(moments[name], str(self.day.day))
+            if fitting:
+                offsets[name] = fitting
+        if len(offsets) != 1:
+            return
+        ((self.time, fitting),) = offsets.items()
+        form, chosen = columns[self.time].form, likely_offset(fitting)
+        # That a time without a zone fits shows nothing, because it may be local.
+        has_zone = form.startswith("epoch") or form.endswith("Z") or "+" in form
+        if chosen is not None and (chosen or has_zone):
+            self.zone = zone_text(chosen)
+
+    def _moments(self, rows: list[dict[str, Json]], name: str) -> list[datetime]:
+        return [moment for row in rows if (moment := moment_of(row.get(name)))]
 
     def _ask_empty(self) -> Operation[str | None]:
         """Look at an hour of a day without events."""
-        first = min(self.day.listed, default=self.day.day)
-        long_ago = max(_LONG_AGO, first - 400 * DAY)
+        if not self.day.listed:
+            return None
+        # Much earlier days may be refused because they are too old.
+        empty = self.day.listed[0] - DAY
         # A service that ignores the dates would send so many.
         most = MOST if self.day.is_whole else FEW
         look = yield from self._look(
-            start_date=long_ago, end_date=long_ago, hour=0, page=self._first, per_page=most
+            start_date=empty, end_date=empty, hour=0, page=self._first, per_page=most
         )
         size = _integer(look.at(self._places.per_page))
         if size and size < most:
             self._most = size
-        return self._words(look)
+        # A refusal may be of the day, whatever it has.
+        return self._words(look) if look.is_good or look.status == 404 else None
 
     def _ask_two_days(self) -> Operation[Days | None]:
         """Look at the day with a neighbour; return whether both dates belong to the range."""
         days = self.day.listed
-        if self.day.day + DAY not in days:
+        later = self.day.day + DAY
+        if later not in days or not self.day.counts.get(later, self._total is not None):
             return None
         most = 1 if self._total is not None else MOST if self.day.is_whole else FEW
         look = yield from self._look(end_date=self.day.day + DAY, page=self._first, per_page=most)
         size = _integer(look.at(self._places.total))
         size = len(self._rows(look)) if size is None else size
         whole = self._total if self._total is not None else len(self.day.rows)
-        if not look.status or not size:
+        if not look.is_good or not size:
             return None
-        return "inclusive" if size > whole else "first"
+        # Without a total, a full page may be one of several.
+        counts = self.day.counts
+        is_known = self._total is not None and (later in counts or len(counts) == 1)
+        return "inclusive" if size > whole else "first" if is_known else None
 
     def _words(self, look: Look) -> str | None:
         """Describe a response without events: its status, and what is in place of the list."""
-        if not look.status:
-            return None
-        if not 200 <= look.status < 300 or look.status == 204:
+        if look.status in _ENDS or look.status == 204:
             return str(look.status)
+        if not look.is_good:
+            return None
         value = look.at(self.rows_key or "")
         text = "rows" if value else "null" if value is None else "[]"
         if look.content == {}:

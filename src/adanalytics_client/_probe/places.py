@@ -1,17 +1,19 @@
 """Where a response holds its rows and its page numbers."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
+from adanalytics_client._base.spelling import fold
 from adanalytics_client._json.exact import Json
 from adanalytics_client._json.rows import Found, find_rows, stated_error
-from adanalytics_client._shapes.page import signals, stated_shortfall
+from adanalytics_client._shapes.page import PAGING, signals, stated_shortfall
 from adanalytics_client._shapes.service import PageProfile
 from adanalytics_client.errors import ProtocolError
 
 WHOLE_BODY = "$"
-_MOST_LEVELS = 4
+_PLAIN = re.compile(r'true|false|\d{1,3}|"[a-z_]{1,20}"')
+_MOST_LEVELS = 8
 _NUMBERS = ("total", "page", "per_page", "pages")
 
 
@@ -29,7 +31,16 @@ class Look:
         content = self.content
         within = [content, *content.values()] if isinstance(content, dict) else []
         objects = [value for value in within if isinstance(value, dict)]
-        return stated_error(objects) or stated_shortfall(objects, self.headers)
+        stated = stated_shortfall(objects, self.headers)
+        if not stated and not stated_error(objects):
+            return ""
+        # The words of an error may name what the data are of.
+        name, _, value = (stated or "error: true").partition(": ")
+        return f"{name}: {value}" if _PLAIN.fullmatch(value) else f"{name}: true"
+
+    @property
+    def is_good(self) -> bool:
+        return 200 <= self.status < 300
 
     def rows(self, rows_key: str | None) -> list[dict[str, Json]]:
         """Return the rows at a path; none where there is no list of objects."""
@@ -84,13 +95,33 @@ def members(content: Json) -> Iterator[tuple[str, Json]]:
         ]
 
 
-def number_places(look: Look, rows: Sequence[Any]) -> PageProfile:
+def _beside(content: Json, rows_key: str) -> Iterator[tuple[str, str, Json]]:
+    """Yield path, name and value of the members around the rows, and in their page numbers."""
+    prefix = ""
+    for step in ["", *rows_key.split(".")[:-1]]:
+        if step:
+            content, prefix = content.get(step), f"{prefix}{step}."
+        if not isinstance(content, dict):
+            return
+        yield from _numbers(content, prefix)
+
+
+def _numbers(content: dict[str, Json], prefix: str) -> Iterator[tuple[str, str, Json]]:
+    for name, value in content.items():
+        yield f"{prefix}{name}", name, value
+        if isinstance(value, dict) and fold(name) in PAGING:
+            yield from _numbers(value, f"{prefix}{name}.")
+
+
+def number_places(look: Look, rows_key: str | None) -> PageProfile:
     """Return the places of the page numbers of a page that others follow."""
+    rows = look.rows(rows_key)
     # Each member and header by itself shows what it is read as.
     single: list[tuple[str, dict[str, Json], dict[str, str]]] = [
-        (path, {path.rpartition(".")[2]: value}, {})
-        for path, value in members(look.content)
-        if not isinstance(value, list | dict)
+        (path, {name: value}, {})
+        for path, name, value in _beside(look.content, rows_key or "")
+        # A name with a dot is no step of a path.
+        if not isinstance(value, list | dict) and "." not in name
     ]
     single += [(f"header {name}", {}, {name: value}) for name, value in look.headers.items()]
     places: dict[str, str] = {}

@@ -1,6 +1,6 @@
 """Ask the service once what its public documents leave open: at most 12 GETs about one day."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -8,6 +8,7 @@ from adanalytics_client._base.effects import Operation
 from adanalytics_client._base.spelling import fold
 from adanalytics_client._call.retry import RetryPolicy
 from adanalytics_client._call.session import Session
+from adanalytics_client._json.exact import Json
 from adanalytics_client._json.fields import DOCUMENTED, EVENT_KINDS
 from adanalytics_client._probe.asker import Asker, ProbeDay, choose_day
 from adanalytics_client._probe.columns import column_profiles, sums, time_column
@@ -18,6 +19,7 @@ from adanalytics_client._shapes.service import HeaderProfile, ServiceProfile, Su
 from adanalytics_client.errors import ProtocolError
 
 # Rails, Spring and Heroku (X-Request-Id), ASP.NET (X-Correlation-Id), Google (X-Cloud-Trace-Id).
+_MOST_COLUMNS = 200
 _REQUEST_IDS = ("requestid", "correlationid", "traceid")
 
 
@@ -33,6 +35,8 @@ def probe(session: Session, *, with_export: bool = False) -> Operation[ServicePr
     day = yield from choose_day(asker)
     events = EventProbe(asker, day)
     pages = yield from events.run()
+    if events.rows_key is None and asker.failure is not None:
+        raise asker.failure
     summary = yield from _probe_summary(asker, day)
     if events.rows_key is None and summary is None:
         raise ProtocolError(
@@ -45,8 +49,11 @@ def probe(session: Session, *, with_export: bool = False) -> Operation[ServicePr
         rows = day.rows if day.is_whole else None
         export = yield from probe_export(session, day.day, rows)
     columns = column_profiles(day.rows)
+    if len(columns) > _MOST_COLUMNS:
+        # So many names are values themselves.
+        columns = {}
     ties = summary.sums if summary else {}
-    time = time_column(columns)
+    time = events.time or time_column(columns)
     return ServiceProfile(
         rows_key=events.rows_key,
         zone=events.zone or "UTC",
@@ -56,7 +63,7 @@ def probe(session: Session, *, with_export: bool = False) -> Operation[ServicePr
             if part in EVENT_KINDS and DOCUMENTED.documented(name) is None
         },
         time_field=time if time and DOCUMENTED.documented(time) is None else None,
-        pages=pages,
+        pages=pages and replace(pages, zone=events.zone),
         summary=summary,
         export=export,
         headers=_header_profile(asker.headers),
@@ -80,12 +87,17 @@ def _probe_summary(asker: Asker, day: ProbeDay) -> Operation[SummaryProfile | No
         key = key or rows_place(look, also="summary", hint=asker.hint)
         rows = look.rows(key)
         if rows:
-            columns[grouping] = tuple(rows[0])
+            columns[grouping] = _names(rows)
         if grouping == "none" and len(rows) == 1 and day.is_whole:
             ties = sums(day.rows, column_profiles(day.rows), rows[0])
     if rows := by_day.rows(key):
-        columns["day"] = tuple(rows[0])
+        columns["day"] = _names(rows)
     return SummaryProfile(key, columns, ties) if columns else None
+
+
+def _names(rows: Sequence[Mapping[str, Json]]) -> tuple[str, ...]:
+    names = dict.fromkeys(name for row in rows for name in row)
+    return tuple(names) if len(names) <= _MOST_COLUMNS else ()
 
 
 def _header_profile(names: Collection[str]) -> HeaderProfile:

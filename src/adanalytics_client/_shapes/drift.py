@@ -7,7 +7,9 @@ from adanalytics_client._json.exact import Json
 from adanalytics_client._shapes.service import ServiceProfile
 
 # They depend on the day of the probe and on its data.
-_OF_THE_DATA = frozenset({"probe_date", "longest", "nulls", "role", "wait"})
+_OF_THE_DATA = frozenset({"probe_date", "longest", "nulls", "role", "wait", "fields"})
+# What each probe looks at.
+_PARTS = frozenset({"pages", "summary", "columns"})
 _MISSING = "missing"
 
 
@@ -36,34 +38,47 @@ def differences(before: ServiceProfile, after: ServiceProfile) -> list[Differenc
         >>> [str(line) for line in differences(earlier, ServiceProfile(rows_key="items"))]
         ["rows_key: 'data' before, 'items' now"]
     """
-    return [*_differences(before, after, "")]
+    found = [*_differences(before, after, "")]
+    # Only times show the zone.
+    has_zones = all(profile.pages and profile.pages.zone for profile in (before, after))
+    return [change for change in found if change.path != "zone" or has_zones]
 
 
 def _differences(before: Json, after: Json, path: str) -> Iterator[Difference]:
+    if path in _PARTS and before and not after:
+        yield Difference(path, "there", _MISSING)
+    elif path == "pages.most" and before != after:
+        yield Difference(path, before, after)
     if before == after or None in (before, after):
         return
     if is_dataclass(before):
-        names = [member.name for member in fields(before) if member.name not in _OF_THE_DATA]
-        for name in names:
-            yield from _differences(
-                getattr(before, name), getattr(after, name), f"{path}.{name}".lstrip(".")
-            )
+        for name in [member.name for member in fields(before) if member.name not in _OF_THE_DATA]:
+            inner = f"{path}.{name}".lstrip(".")
+            yield from _differences(getattr(before, name), getattr(after, name), inner)
     elif isinstance(before, Mapping):
         yield from _of_mappings(before, after, path)
-    # A field that is always null has any type; an empty form is several forms.
-    elif "null" not in (before, after) and not (path.endswith(".form") and "" in (before, after)):
+    elif not _is_same(before, after, path):
         yield Difference(path, before, after)
+
+
+def _is_same(before: Json, after: Json, path: str) -> bool:
+    """Return whether the data of two days may show one property in these two ways."""
+    # A field that is always null has any type, and whole numbers may be fractions.
+    if path.endswith(".type"):
+        return "null" in (before, after) or {before, after} == {"integer", "number"}
+    return path.endswith(".form") and before == ""
 
 
 def _of_mappings(
     before: Mapping[str, Json], after: Mapping[str, Json], path: str
 ) -> Iterator[Difference]:
-    # All columns of a service are known, or none is; the other tables hold what was seen.
-    is_complete = path in {"columns", "fields"} and bool(before and after)
+    is_complete = path == "columns" and bool(before and after)
     for name in dict.fromkeys((*before, *after)):
         old, new = before.get(name), after.get(name)
         if is_complete and None in (old, new):
-            change = [_MISSING if value is None else "there" for value in (old, new)]
-            yield Difference(f"{path}.{name}", *change)
+            # A day may lack a field that not every event has.
+            if getattr(old or new, "nulls", "") == "never":
+                change = [_MISSING if value is None else "there" for value in (old, new)]
+                yield Difference(f"{path}.{name}", *change)
         else:
             yield from _differences(old, new, f"{path}.{name}")

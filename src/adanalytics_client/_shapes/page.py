@@ -22,12 +22,12 @@ from adanalytics_client._shapes.service import PageProfile
 T = TypeVar("T")
 
 # Cloudflare (result_info), Slack (response_metadata); the others are the usual ones.
-_PAGING = frozenset(
+PAGING = frozenset(
     {"pagination", "paging", "pageinfo", "page", "meta", "metadata", "links", "cursors"}
     | {"resultinfo", "responsemetadata"}
 )
 # Where a response may say something of itself: also in Elasticsearch's `_shards`.
-_ABOUT = _PAGING | {"shards", "status", "response", "query", "info", "stats"}
+_ABOUT = PAGING | {"shards", "status", "response", "query", "info", "stats"}
 _MORE = re.compile(
     # Stripe; GraphQL Relay; Laravel; Amazon S3 (IsTruncated); Google Ads; HubSpot.
     r"(?:(?:has|is|can|load|show)+(?:more|next)|more)"
@@ -135,6 +135,9 @@ class _Statements:
     links: tuple[str, ...]
 
 
+_SILENCE = _Statements(None, None, None, None, (), ())
+
+
 def signals(found: Found, headers: Mapping[str, str], pages: PageProfile | None = None) -> Signals:
     """Read the page metadata of the objects around the events, then of the headers.
 
@@ -157,13 +160,17 @@ def signals(found: Found, headers: Mapping[str, str], pages: PageProfile | None 
 
 def contradiction(found: Found, headers: Mapping[str, str], pages: PageProfile) -> str:
     """Name what a page states otherwise than its profile says; empty if it states nothing so."""
-    for place in filter(None, (pages.total, pages.page, pages.pages) if len(found) else ()):
+    places = [*filter(None, (pages.total, pages.page, pages.pages) if len(found) else ())]
+    says = _by_name(found, headers)
+    if says == _SILENCE and not any(_values(found, headers, place) for place in places):
+        # Some services state nothing beside the only page.
+        return ""
+    for place in places:
         values = _values(found, headers, place)
         if not values:
             return f"{place} is missing"
         if _number(place, values[0]) is None:
             return f"{place} is {kind_of(values[0])}, not a whole number"
-    says = _by_name(found, headers)
     if not pages.total and says.total is not None:
         return f"a page states the total {says.total:,}"
     if not pages.more and says.flags:
@@ -225,7 +232,7 @@ def _flag_at(place: str, value: Json) -> tuple[bool, str] | None:
 
 
 def _by_name(found: Found, headers: Mapping[str, str]) -> _Statements:
-    members = [*_stated_members(found.around, _PAGING), *_header_members(headers)]
+    members = [*_stated_members(found.around, PAGING), *_header_members(headers)]
     links = [(key, _leads_on(value)) for name, key, value in members if _NEXT.fullmatch(name)]
     # The address of a link may be signed, so only its name is shown.
     further = [key for key, leads_on in links if leads_on]

@@ -58,6 +58,7 @@ class PageProfile:
         past_end: the response for a page after the last one, in the same words.
         order: the field by which events are in order; empty for none, None if unknown.
         stable: whether the same page is the same twice; None if unknown.
+        zone: the time zone that the times of an hour show; None if they show none.
 
     Examples:
         >>> ServiceProfile(pages=PageProfile(total="meta.total", first=0)).pages.first
@@ -79,6 +80,7 @@ class PageProfile:
     past_end: str | None = None
     order: str | None = None
     stable: bool | None = None
+    zone: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

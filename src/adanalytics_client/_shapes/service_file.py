@@ -48,6 +48,7 @@ _COMMENTS: Mapping[type, Mapping[str, str]] = {
         "past_end": "The response for a page after the last one.",
         "order": "The field by which events are in order.",
         "stable": "Whether the same page is the same twice.",
+        "zone": "The time zone that the times of an hour show.",
         "heeds": "Whether the service heeds a parameter.",
     },
     SummaryProfile: {
@@ -139,7 +140,7 @@ def _lines(profile: Table, path: str) -> Iterator[str]:
         if is_dataclass(value) or isinstance(value, Mapping):
             tables.append((member.name, value))
         # The zone decides about each row, so it is written in any case.
-        elif value != default or member.name in {"zone", "type"}:
+        elif value != default or (member.name in {"zone", "type"} and value):
             if member.name in comments:
                 yield f"# {comments[member.name]}"
             yield f"{member.name} = {_toml(value)}"

@@ -23,7 +23,7 @@ Changes = dict[str, Any]
 # The objects around page numbers that state other facts, too.
 _META = ("meta", "metadata")
 _LAST = ("last", "islast", "lastpage", "islastpage", "done", "finished", "eof")
-_EMPTY = {"": b"", "[]": None, "null": b"null", "{}": b"{}"}
+_EMPTY = {"": b"", "rows": None, "[]": None, "null": b"null", "{}": b"{}"}
 _DAYS = {"exclusive": ends.exclude_end_date, "first": ends.ignore_end_date}
 _IGNORED: Mapping[str, tuple[str, object]] = {
     "page": ("page", ends.ignore_page),
@@ -160,7 +160,8 @@ def _plain(words: str, list_path: str, key: str) -> Plain | None:
         raise DialectError(f"{key} is {words!r}: write a status and [], null or {{}}, or 404")
     if int(status) >= 400 and not body:
         return Plain(int(status), b'{"error":"No events"}')
-    if body == "[]" and int(status) == 200:
+    if body in {"[]", "rows"} and int(status) == 200:
+        # Rows come there where the page is not heeded.
         return None
     content = _EMPTY[body]
     if content is None or body == "null":

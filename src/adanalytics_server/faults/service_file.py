@@ -54,6 +54,7 @@ class Pages(_Table, frozen=True):
     past_end: str | None = None
     order: str | None = None
     stable: bool | None = None
+    zone: str | None = None
 
 
 class Summary(_Table, frozen=True):

@@ -58,6 +58,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _PER_SECOND = {"seconds": 1, "milliseconds": 10**3, "microseconds": 10**6, "nanoseconds": 10**9}
 _MICROSECOND = timedelta(microseconds=1)
 _TIME_TOKEN = re.compile(r"YYYY|MM|DD|[+-][0-9]{2}:?[0-9]{2}$|[+±-]hh:?mm$|hh|mm|ss|Z$")
+_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 _DIGITS = re.compile(r"([0-9]+) digits?")
 
 
@@ -423,4 +424,6 @@ def _sums(events: Sequence[Row]) -> list[int]:
 def _decimal(value: object) -> Decimal:
     if value is None:
         return Decimal()
-    return Decimal(bytes(value).decode() if isinstance(value, msgspec.Raw) else str(value))
+    text = bytes(value).decode() if isinstance(value, msgspec.Raw) else str(value)
+    # A text that was seen as a number may be served as a word.
+    return Decimal(text) if _NUMBER.fullmatch(text) else Decimal()
