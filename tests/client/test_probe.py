@@ -89,7 +89,7 @@ CASES: dict[str, dict[str, object]] = {
     "page-ignored": {"pages.heeds.page": False, "pages.past_end": None},
     "page-empty": {"pages.past_end": None},
     "hour-ignored": {"pages.heeds.hour": False},
-    "end-date-ignored": {"pages.days": "first"},
+    "end-date-ignored": {"pages.days": None},
     "end-date-exclusive": {"pages.days": "exclusive"},
     "total-high": {"pages.most": None, "summary.sums": {}},
     "empty-404": {"pages.empty": "404"},

@@ -272,7 +272,8 @@ def _places(
     beside it, so one of them that fits is enough.
     """
     date, clock, time = (
-        bytes(event.get(names.sent(part, event) or "", b""))
+        # A field may have an empty name.
+        b"" if (name := names.sent(part, event)) is None else bytes(event[name])
         for part in ("event_date", "event_hour", "event_time")
     )
     day, hour = _DAY.match(date), _HOUR.fullmatch(clock)

@@ -35,8 +35,12 @@ _UNITS = {0: "seconds", 3: "milliseconds", 6: "microseconds", 9: "nanoseconds"}
 _PUBLISHED = FieldNames()
 MINUTE = timedelta(minutes=1)
 _MOST_OF = 0.95
-# From 12 hours behind UTC to 14 ahead, as in the database of time zones.
-_OFFSETS = [15 * MINUTE * number for number in range(-48, 57)]
+# The offsets in the database of time zones, also in summer.
+_OFFSETS = [
+    *(60 * MINUTE * hours for hours in range(-12, 15)),
+    *(30 * MINUTE * halves for halves in (-19, -7, -5, 7, 9, 11, 13, 19, 21)),
+    *(15 * MINUTE * quarters for quarters in (23, 35, 51, 55)),
+]
 
 
 def column_profiles(rows: Rows) -> dict[str, ColumnProfile]:
@@ -142,25 +146,27 @@ def offsets_of(moments: Sequence[datetime], day: str, hour: int | None = None) -
         >>> [str(offset) for offset in offsets_of([moment, moment + 59 * MINUTE], "2026-01-15", 13)]
         ['5:30:00']
     """
-    return {offset for offset in _OFFSETS if _are_within(moments, offset, day, hour)}
+    shares = {offset: _share_within(moments, offset, day, hour) for offset in _OFFSETS}
+    # Without any that fits all, a few events may be late.
+    least = 1.0 if 1.0 in shares.values() else _MOST_OF
+    return {offset for offset, share in shares.items() if share >= least}
 
 
-def _are_within(moments: Sequence[datetime], offset: timedelta, day: str, hour: int | None) -> bool:
-    local = (moment.astimezone(UTC) + offset for moment in moments)
-    fitting = sum(f"{moment:%Y-%m-%d}" == day and hour in {None, moment.hour} for moment in local)
-    # An event may be late.
-    return fitting > 0 and fitting >= _MOST_OF * len(moments)
+def _share_within(
+    moments: Sequence[datetime], offset: timedelta, day: str, hour: int | None
+) -> float:
+    local = [moment.astimezone(UTC) + offset for moment in moments]
+    within = [
+        moment for moment in local if f"{moment:%Y-%m-%d}" == day and hour in {None, moment.hour}
+    ]
+    return len(within) / max(1, len(local))
 
 
 def likely_offset(offsets: set[timedelta]) -> timedelta | None:
-    """Choose among fitting offsets: UTC, the only one, or the only one of whole or half hours."""
+    """Return UTC if it is among fitting offsets, else the only one."""
     if timedelta(0) in offsets:
         return timedelta(0)
-    for step in (60 * MINUTE, 30 * MINUTE, 15 * MINUTE):
-        fitting = [offset for offset in offsets if not offset % step]
-        if fitting:
-            return fitting[0] if len(fitting) == 1 else None
-    return None
+    return next(iter(offsets)) if len(offsets) == 1 else None
 
 
 def zone_text(offset: timedelta) -> str:

@@ -20,6 +20,9 @@ from adanalytics_client._probe.columns import (
 from adanalytics_client._probe.places import Look, number_places, rows_place
 from adanalytics_client._shapes.service import ColumnProfile, Days, PageProfile
 
+_REFUSED = frozenset({400, 422})
+# By default, as published.
+_USUAL = 1_000
 # What a page after the last one may be refused with; anything else is a failure.
 _ENDS = frozenset({400, 404, 410, 416, 422})
 
@@ -48,9 +51,12 @@ class EventProbe:
     def run(self) -> Operation[PageProfile | None]:
         """Return how events are divided; None if the service does not serve them.
 
-        It costs at most seven requests.
+        It costs at most eight requests.
         """
         page = yield from self._look(page=1, per_page=FEW)
+        if not page.is_good:
+            # All others depend on it.
+            page = yield from self._look(page=1, per_page=FEW)
         if not page.is_good:
             return None
         days, page = yield from self._first_page(page)
@@ -116,6 +122,10 @@ class EventProbe:
         expected = self._total if self._total is not None else count
         size = MOST if expected is not None and expected <= MOST else FEW // 2
         look = yield from self._look(page=self._first, per_page=size)
+        if look.status in _REFUSED and size == MOST:
+            # A smaller page than the published most may be the largest.
+            look = yield from self._look(page=self._first, per_page=_USUAL)
+            self._most = _USUAL if look.is_good else None
         again = self._rows(look)
         if not look.is_good:
             return None
@@ -234,8 +244,7 @@ class EventProbe:
         if not look.is_good or not size:
             return None
         # Without a total, a full page may be one of several.
-        counts = self.day.counts
-        is_known = self._total is not None and (later in counts or len(counts) == 1)
+        is_known = self._total is not None and later in self.day.counts
         return "inclusive" if size > whole else "first" if is_known else None
 
     def _words(self, look: Look) -> str | None:

@@ -47,7 +47,7 @@ def differences(before: ServiceProfile, after: ServiceProfile) -> list[Differenc
 def _differences(before: Json, after: Json, path: str) -> Iterator[Difference]:
     if path in _PARTS and before and not after:
         yield Difference(path, "there", _MISSING)
-    elif path == "pages.most" and before != after:
+    elif path == "pages.most" and before is None and after is not None:
         yield Difference(path, before, after)
     if before == after or None in (before, after):
         return

@@ -60,8 +60,10 @@ _NUMBERS = re.compile(r"\d+")
 _FLOAT_DIGITS = 15
 _JSON_LINES = "format = 'newline_delimited'"
 # DuckDB's own partitions would take a column from any folder above the dataset that is named like
-# `country=DE`. A filter on a part of the file name leaves out files just as well.
-_FILES_ONLY = "filename = true, hive_partitioning = false"
+# `country=DE`. A filter on a part of the file name leaves out files just as well. The column of the
+# file has a name that no field has, since DuckDB refuses a second one.
+_FILES_ONLY = "filename = 'adanalytics: file', hive_partitioning = false"
+_FILE = '"adanalytics: file"'
 _PARTITIONS = {
     "date": r"CAST(regexp_extract(filename, 'date=([^/=]+)/hour=[^/]+/[^/]+$', 1) AS DATE)",
     "hour": r"CAST(regexp_extract(filename, 'hour=([^/=]+)/[^/]+$', 1) AS BIGINT)",
@@ -182,18 +184,19 @@ class CommittedFiles:
             name: _read_as(name, type_ if _is_fraction(type_) else columns[name], kind_of(name))
             for name, type_ in own.items()
         }
-        if len({name.lower() for name in own}) == len(own):
+        if len({name.lower() for name in own}) == len(own) and "" not in own:
             types = ", ".join(f"{_text(name)}: {_text(type_)}" for name, type_ in read_as.items())
             reader = (
                 f"read_json({_texts(paths)}, columns = {{{types}}}, {_JSON_LINES}, {_FILES_ONLY})"
             )
             return f"{reader} AS t({places}, filename)"
-        # DuckDB does not distinguish capital letters, so it finds only one of such names.
+        # DuckDB does not distinguish capital letters, so it finds only one of such names. It knows
+        # no empty name either.
         values = ", ".join(
             f"{_member(name, type_)} AS c{at}" for at, (name, type_) in enumerate(read_as.items())
         )
         lines = f"read_ndjson_objects({_texts(paths)}, {_FILES_ONLY})"
-        return f"(SELECT {values}, filename FROM {lines})"  # noqa: S608  # all of it quoted here
+        return f"(SELECT {values}, {_FILE} AS filename FROM {lines})"  # noqa: S608  # all of it quoted here
 
     def mount(self, connection: "duckdb.DuckDBPyConnection") -> None:
         """Let DuckDB read object storage through the library that the dataset uses."""
@@ -301,12 +304,13 @@ def _moment(place: str, made: str) -> str:
 def _names(fields: Iterable[str]) -> list[str]:
     """Return a name for each field, and for `date` and `hour`, that no other has in any case.
 
-    Of fields whose names differ in capital letters only, the later ones are numbered; a column of
-    ours gets an underscore in front where a field has its name.
+    Of fields whose names differ in capital letters only, the later ones are numbered; an empty name
+    is an underscore; a column of ours gets one in front where a field has its name.
     """
     names = dict[str, str]()
     for field in fields:
-        name = next(n for n in _numbered(field) if n.lower() not in names)
+        # SQL has no empty name.
+        name = next(n for n in _numbered(field or "_") if n.lower() not in names)
         names[name.lower()] = name
     for ours in _PARTITIONS:
         name = next(n for n in (f"{'_' * number}{ours}" for number in count()) if n not in names)

@@ -273,3 +273,40 @@ def test_a_damaged_schema_is_an_error(service: ServiceOfRows, tmp_path: Path) ->
     path.write_text(path.read_text().replace("number", "text"))
     with pytest.raises(Exception, match=r"schema\.json is damaged"):
         dataset.query("SELECT 1")
+
+
+@pytest.mark.parametrize("form", ["parquet", "jsonl"])
+@pytest.mark.parametrize("name", ["filename", "Filename", "", "file_row_number"])
+def test_a_field_of_any_name_is_queried(
+    service: ServiceOfRows, tmp_path: Path, form: PartFormat, name: str
+) -> None:
+    dataset = Dataset(tmp_path, format=form)
+    sync_days(service, dataset, *days_of(name, "5"))
+    assert dataset.query("SELECT count(*) AS n FROM events").to_pylist() == [{"n": 1}]
+    assert 5 in dataset.query("SELECT * FROM events").to_pylist()[0].values()
+
+
+def test_a_whole_number_widens_to_many_digits(service: ServiceOfRows, tmp_path: Path) -> None:
+    dataset = Dataset(tmp_path)
+    sync_days(service, dataset, *days_of("x", "5", "1.2345678901234567e-05"))
+    sums = dataset.query("SELECT sum(x) AS s FROM events").to_pylist()
+    assert sums == [{"s": Decimal("5.000012345678901234567")}]
+    with service.client() as client:
+        assert dataset.verify(client, until="2026-01-16").is_whole
+
+
+def test_a_documented_amount_is_summed_after_any_number_of_fields(
+    service: ServiceOfRows, tmp_path: Path
+) -> None:
+    many = ",".join(f'"f{number}":{number}' for number in range(250))
+    service.rows["2026-01-15", 3] = [f'{{"ymdh":"2026-01-15T03:00:00",{many},"revenue":"1.5"}}']
+    service.summary["2026-01-15"] = {"revenue": "99.5", "paid": 7000}
+    with service.client() as client:
+        assert Dataset(tmp_path).sync(client, "2026-01-15").failed
+    service.summary["2026-01-15"] = {"revenue": "1.5", "paid": 7000}
+    with service.client() as client:
+        dataset = Dataset(tmp_path)
+        assert not dataset.sync(client, "2026-01-15").failed
+        report = dataset.verify(client, until="2026-01-15")
+    assert "revenue" in {figure.name for figure in report.compared}
+    assert "paid" in {figure.name for figure in report.uncompared}

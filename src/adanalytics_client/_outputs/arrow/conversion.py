@@ -99,7 +99,9 @@ def convert(type_: ColumnType, column: pa.Array, *, wide: bool = False) -> pa.Ar
     if _IS.is_boolean(given) and type_.base == "number":
         return convert(type_, column.cast(pa.int64()), wide=wide)
     if _IS.is_decimal(made) and (_IS.is_integer(given) or _IS.is_decimal(given)):
-        # Arrow refuses a whole number of 64 bits in 18 digits, whatever it is.
+        # Arrow refuses a whole number of 64 bits in other than its 19 digits, whatever it is.
+        if _IS.is_integer(given):
+            column = column.cast(pa.decimal128(MOST_DIGITS, 0))
         return column.cast(pa.decimal128(MOST_DIGITS, made.scale)).cast(made)
     if _IS.is_boolean(made) and _IS.is_integer(given) and not _are_bits(column):
         # To Arrow, any other number is true, too.

@@ -3,18 +3,26 @@
 from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal
+from itertools import islice
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from adanalytics_client._base.spelling import fold
-from adanalytics_client._json.fields import COLUMN_OF_TYPE, EVENT_KINDS, FieldNames, Kind
+from adanalytics_client._json.fields import (
+    COLUMN_OF_TYPE,
+    EVENT_KINDS,
+    SUMMARY_KINDS,
+    FieldNames,
+    Kind,
+)
 from adanalytics_client.dataset.hours.events import TEXT, Table
 from adanalytics_client.dataset.hours.totals import OTHER, Figure, Totals
 
 MOST_SUMS = 200
 """The most fields of an event that are added up, because each hour keeps its sums."""
 
+_SUMMARY_NAMES = frozenset(map(fold, SUMMARY_KINDS))
 _COLUMN_OF_TYPE = {fold(name): column for name, column in COLUMN_OF_TYPE.items()}
 _MOST_INTEGER, _MOST_DIGITS = 2**63 - 1, 10**37
 
@@ -45,14 +53,19 @@ def totals_of(table: Table, names: FieldNames | None = None) -> Totals:
 
 
 def _summed(schema: "pa.Schema", names: FieldNames) -> Iterator[str]:
-    """Yield the columns that a summary may add up: not what identifies or describes an event."""
-    count = 0
-    for column in schema:
-        kind = EVENT_KINDS.get(names.documented(column.name) or "", Kind.AMOUNT)
-        is_empty = pa.types.is_null(column.type)
-        if kind is Kind.AMOUNT and not is_empty and column.name != TEXT and count < MOST_SUMS:
-            count += 1
-            yield column.name
+    """Yield the columns that a summary may add up: not what identifies or describes an event.
+
+    Of more than `MOST_SUMS`, those with a documented name come first.
+    """
+    amounts = [
+        column.name
+        for column in schema
+        if column.name != TEXT
+        and not pa.types.is_null(column.type)
+        and EVENT_KINDS.get(names.documented(column.name) or "", Kind.AMOUNT) is Kind.AMOUNT
+    ]
+    named = {name for name in amounts if names.documented(name) or fold(name) in _SUMMARY_NAMES}
+    yield from islice(sorted(amounts, key=lambda name: name not in named), MOST_SUMS)
 
 
 def _sum(column: "pa.ChunkedArray") -> Figure | None:

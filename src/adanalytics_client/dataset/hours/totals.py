@@ -94,13 +94,17 @@ _NO_FIGURES = {
 }
 
 
+# Not the end of a word, as in `paid`.
+_IDS = ("_id", "Id", "ID", "-id", " id")
+
+
 def stated_figures(row: Mapping[str, Any]) -> Figures:
     """Pick the counts and amounts that a summary row states, by the names that it uses."""
     return {
         name: figure
         for name, value in row.items()
         if fold(name) not in _NO_FIGURES
-        and not fold(name).endswith("id")
+        and not name.endswith(_IDS)
         and (figure := _figure(value)) is not None
     }
 
