@@ -332,3 +332,104 @@ def test_a_profile_of_before_does_not_hide_a_change(service: ServiceOfRows) -> N
     stale = replace(first, rows_key="elsewhere")
     with Client(service.url, api_key="k", partner="acme", service=stale) as client:
         assert client.probe() == first
+
+
+def serve_rows(
+    httpserver: HTTPServer,
+    rows: list[dict[str, Any]],
+    *,
+    wrap: Any = lambda page, meta: {"data": page, "meta": meta},
+    fail: dict[int, int] | None = None,
+) -> Client:
+    """Serve rows with an `hour` as those of 2026-01-15; `fail` has the status of the n-th look."""
+    looks = 0
+
+    def events(request: Request) -> Response:
+        nonlocal looks
+        looks += 1
+        if looks in (fail or {}):
+            return Response('{"error":"no"}', (fail or {})[looks], content_type="application/json")
+        hour, page, size = (request.args.get(name) for name in ("hour", "page", "per_page"))
+        chosen = [row for row in rows if hour in {None, str(row["hour"])}]
+        chosen = chosen if request.args["start_date"] == "2026-01-15" else []
+        meta = {"total": len(chosen), "page": int(page or 1), "per_page": int(size or 0)}
+        begin = (meta["page"] - 1) * meta["per_page"]
+        body = wrap(chosen[begin : begin + meta["per_page"]], meta)
+        return Response(json.dumps(body), content_type="application/json")
+
+    httpserver.expect_request(f"{API}/dates").respond_with_json({"dates": ["2026-01-15"]})
+    httpserver.expect_request(f"{API}/summary").respond_with_json({"error": "no"}, status=403)
+    httpserver.expect_request(f"{API}/events").respond_with_handler(events)
+    return Client(httpserver.url_for(""), api_key="k", partner="acme")
+
+
+def rows_at(offset: float, count: int) -> list[dict[str, Any]]:
+    """Events of each hour of a day that begins `offset` hours before that of UTC."""
+    midnight = 1_768_435_200 - int(offset * 3600)
+    step = 86_400 // count
+    return [
+        {"key": f"row-{number:05}", "hour": number * step // 3600, "at": midnight + number * step}
+        for number in range(count)
+    ]
+
+
+@pytest.mark.parametrize("look", [1, 2, 3, 4, 5, 6])
+@pytest.mark.parametrize("status", [403, 500])
+def test_a_refused_look_is_no_fact(httpserver: HTTPServer, look: int, status: int) -> None:
+    with serve_rows(httpserver, rows_at(0, 240)) as client:
+        profile = client.probe()
+        httpserver.clear()
+        again = serve_rows(httpserver, rows_at(0, 240), fail={look: status}).probe()
+    assert profile.pages is not None
+    assert differences(profile, again) == []
+    assert "500" not in again.to_toml()
+    assert "403" not in again.to_toml()
+
+
+@pytest.mark.parametrize(("count", "zone"), [(6, None), (24, None), (2_880, "+05:30")])
+def test_a_zone_is_seen_only_where_no_other_fits(
+    httpserver: HTTPServer, count: int, zone: str | None
+) -> None:
+    with serve_rows(httpserver, rows_at(5.5, count)) as client:
+        profile = client.probe()
+    assert profile.pages is not None
+    assert profile.pages.zone in {zone, "+05:30"}
+    assert profile.zone == (profile.pages.zone or "UTC")
+
+
+WRAPS: dict[str, Any] = {
+    "meta.total": lambda page, meta: {"timing": {"total": 12}, "data": page, "meta": meta},
+    "data.hits.total": lambda page, meta: {
+        "_shards": {"total": 5, "successful": 5},
+        "data": {"hits": {"list": page, "total": {"value": meta["total"], "relation": "eq"}}},
+    },
+    "data.ads.page_info.total_count": lambda page, meta: {
+        "data": {"ads": {"nodes": page, "page_info": {"total_count": meta["total"]}}}
+    },
+}
+
+
+@pytest.mark.parametrize("place", WRAPS)
+def test_the_total_is_that_of_the_events(httpserver: HTTPServer, place: str) -> None:
+    with serve_rows(httpserver, rows_at(0, 240), wrap=WRAPS[place]) as client:
+        profile = client.probe()
+    assert profile.pages is not None
+    assert profile.pages.total == place
+    with Client(client.base_url, api_key="k", partner="acme", service=profile) as client:
+        assert client.events("2026-01-15", split="none").to_arrow().num_rows == 240
+
+
+def test_words_around_the_rows_are_in_no_file(httpserver: HTTPServer) -> None:
+    secrets = ["AcmeCorporation", "Nikesportswear", "TOPSECRETSIG99", "zz-partner"]
+
+    def wrap(page: Any, meta: dict[str, int]) -> dict[str, Any]:
+        link = f"http://h.example/api/partners/{secrets[3]}/x?sig={secrets[2]}"
+        around = {"account": secrets[0], "warning": secrets[1], "error": f"row of {secrets[1]}"}
+        return {**around, "data": page, "meta": meta, "links": {"next": link}}
+
+    cassette = Cassette()
+    with serve_rows(httpserver, rows_at(0, 240), wrap=wrap) as client:
+        connection = client.connection
+        profile = connection.driver.run(recorded(probe_of(connection.session), cassette))
+    for text in (profile.to_toml(), cassette.text()):
+        assert not [secret for secret in [*secrets, httpserver.host, "acme"] if secret in text]
