@@ -77,7 +77,7 @@ def test_a_changed_export_is_told(
     ],
 )
 def test_an_export_of_the_server_arrives_by_its_names(
-    dialect: str, names: dict[str, str], open_variant: OpenVariant, tmp_path: Path
+    dialect: str, names: dict[Any, str], open_variant: OpenVariant, tmp_path: Path
 ) -> None:
     profile = ExportProfile(names, {"completed": "completed"})
     with LocalServer(sample=Sample(events_per_day=EVENTS), dialect=dialect) as server:

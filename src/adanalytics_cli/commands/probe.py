@@ -58,6 +58,8 @@ def probe_service(
     from adanalytics_client._probe.cassette import Cassette, recorded
     from adanalytics_client._probe.probe import probe
 
+    if output is not None and output == cassette:
+        raise click.UsageError("-o and --cassette name the same file.")
     before = None if against is None else ServiceProfile.read(against)
     target = output if output or before else _default_file(invocation)
     with connect(invocation) as (client, progress):

@@ -2,17 +2,15 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from adanalytics_client import ServiceProfile
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._json.fields import DOCUMENTED
-from adanalytics_client._shapes.service import ColumnProfile, PageProfile
+from adanalytics_client._shapes.service import ColumnProfile, Grouping, PageProfile
 
 Source = Literal["published", "seen", "assumed", "unknown"]
 
-# The groupings that are published.
-_GROUPINGS = ("none", "day", "campaign", "demand_tag")
 _DAYS = {
     "inclusive": "from start_date to end_date, both included",
     "exclusive": "from start_date to the day before end_date",
@@ -117,7 +115,7 @@ def _described(column: ColumnProfile) -> str:
 def _summary_facts(profile: ServiceProfile) -> Iterator[Fact]:
     summary, subject = profile.summary, "summary"
     yield _fact(subject, "list", summary.rows_key if summary else None, published="data")
-    for grouping in _GROUPINGS:
+    for grouping in get_args(Grouping):
         names = summary.columns.get(grouping) if summary else None
         yield _fact(subject, f"group_by {grouping}", _listed(names) if names else None)
     for column, name in (summary.sums if summary else {}).items():

@@ -25,7 +25,7 @@ from adanalytics_client._quota.headers import retry_after
 from adanalytics_client._shapes.changes import changed
 from adanalytics_client._shapes.page import stated_shortfall
 from adanalytics_client._shapes.places import values_at
-from adanalytics_client._shapes.service import ExportProfile, ServiceProfile
+from adanalytics_client._shapes.service import ExportFact, ExportProfile, ServiceProfile
 from adanalytics_client.errors import ProtocolError
 
 _DONE = frozenset(
@@ -182,7 +182,7 @@ def _read_status(
     """Read a response about an export; relative addresses are resolved against its own, `url`."""
     profile = service.export or ExportProfile()
 
-    def known(part: str) -> list[Json] | None:
+    def known(part: ExportFact) -> list[Json] | None:
         """Return the value at the place of a fact; None if the place is not known."""
         place = profile.names.get(part)
         return None if place is None else [*values_at(content, head.headers, place)]

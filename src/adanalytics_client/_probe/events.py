@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Literal
 
 from adanalytics_client._base.effects import Operation
 from adanalytics_client._json.exact import Json
@@ -18,7 +19,7 @@ from adanalytics_client._probe.columns import (
     zone_text,
 )
 from adanalytics_client._probe.places import Look, number_places, rows_place
-from adanalytics_client._shapes.service import ColumnProfile, Days, PageProfile
+from adanalytics_client._shapes.service import ColumnProfile, Days, PageProfile, Parameter
 
 _REFUSED = frozenset({400, 422})
 # By default, as published.
@@ -43,8 +44,8 @@ class EventProbe:
     zone: str | None = None
     time: str | None = None
     _places: PageProfile = field(default_factory=PageProfile)
-    _heeds: dict[str, bool] = field(default_factory=dict)
-    _first: int = 1
+    _heeds: dict[Parameter, bool] = field(default_factory=dict)
+    _first: Literal[0, 1] = 1
     _most: int | None = None
     _total: int | None = None
 

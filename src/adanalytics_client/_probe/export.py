@@ -20,7 +20,7 @@ from adanalytics_client._exports.wait import wait_for
 from adanalytics_client._json.encoding import json_text
 from adanalytics_client._json.exact import Json
 from adanalytics_client._probe.places import members
-from adanalytics_client._shapes.service import ExportProfile, Wait
+from adanalytics_client._shapes.service import ExportFact, ExportProfile, ExportState, Wait
 from adanalytics_client.errors import AdAnalyticsError, AuthenticationError, RequestLimitReached
 
 _TIMEOUT = 600.0
@@ -73,11 +73,11 @@ def _remove(path: Path) -> None:
     path.parent.rmdir()
 
 
-def _names(base: str, statuses: Iterable[ExportStatus]) -> dict[str, str]:
+def _names(base: str, statuses: Iterable[ExportStatus]) -> dict[ExportFact, str]:
     """Return the place of each fact in the responses, the latest one first."""
-    names: dict[str, str] = {}
+    names: dict[ExportFact, str] = {}
     for status in reversed([*statuses]):
-        facts: dict[str, set[Any]] = {
+        facts: dict[ExportFact, set[Any]] = {
             "id": {status.export_id},
             "status": {status.status_text},
             "file": {file.url for file in status.files},
@@ -95,8 +95,8 @@ def _names(base: str, statuses: Iterable[ExportStatus]) -> dict[str, str]:
     return names
 
 
-def _words(statuses: Iterable[ExportStatus]) -> dict[str, str]:
-    words: dict[str, str] = {}
+def _words(statuses: Iterable[ExportStatus]) -> dict[ExportState, str]:
+    words: dict[ExportState, str] = {}
     for status in statuses:
         # A sentence may name what the data are of.
         if status.status_text is None or not _WORD.fullmatch(status.status_text):

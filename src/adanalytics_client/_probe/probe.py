@@ -15,7 +15,12 @@ from adanalytics_client._probe.columns import column_profiles, sums, time_column
 from adanalytics_client._probe.events import EventProbe
 from adanalytics_client._probe.export import probe_export
 from adanalytics_client._probe.places import rows_place
-from adanalytics_client._shapes.service import HeaderProfile, ServiceProfile, SummaryProfile
+from adanalytics_client._shapes.service import (
+    Grouping,
+    HeaderProfile,
+    ServiceProfile,
+    SummaryProfile,
+)
 from adanalytics_client.errors import ProtocolError
 
 # Rails, Spring and Heroku (X-Request-Id), ASP.NET (X-Correlation-Id), Google (X-Cloud-Trace-Id).
@@ -75,9 +80,10 @@ def probe(session: Session, *, with_export: bool = False) -> Operation[ServicePr
 def _probe_summary(asker: Asker, day: ProbeDay) -> Operation[SummaryProfile | None]:
     """Look at the summary of the day, as one total and by each grouping."""
     by_day, key = day.by_day
-    columns: dict[str, tuple[str, ...]] = {}
+    columns: dict[Grouping, tuple[str, ...]] = {}
     ties: dict[str, str] = {}
-    for grouping in ("none", "campaign", "demand_tag"):
+    groupings: tuple[Grouping, ...] = ("none", "campaign", "demand_tag")
+    for grouping in groupings:
         look = yield from asker.look(
             "summary",
             start_date=day.day,

@@ -33,6 +33,18 @@ Days = Literal["inclusive", "exclusive", "first"]
 Wait = Literal["none", "state", "order", "file"]
 """How an export is waited for: see `ExportProfile.wait`."""
 
+Parameter = Literal["page", "per_page", "hour"]
+"""A parameter of a query that a service may not heed."""
+
+Grouping = Literal["none", "day", "campaign", "demand_tag"]
+"""A grouping of a summary, or none."""
+
+ExportFact = Literal["id", "status", "file", "state", "rows"]
+"""A fact in a response about an export: see `ExportProfile.names`."""
+
+ExportState = Literal["pending", "processing", "completed"]
+"""A state of an export that its words may be known of."""
+
 
 @dataclass(frozen=True, slots=True)
 class PageProfile:
@@ -72,10 +84,10 @@ class PageProfile:
     more: str = ""
     next: str = ""
     shortfall: str = ""
-    first: int = 1
+    first: Literal[0, 1] = 1
     most: int | None = None
     days: Days | None = None
-    heeds: Mapping[str, bool] = field(default_factory=dict, hash=False)
+    heeds: Mapping[Parameter, bool] = field(default_factory=dict, hash=False)
     empty: str | None = None
     past_end: str | None = None
     order: str | None = None
@@ -123,7 +135,7 @@ class SummaryProfile:
     """
 
     rows_key: str | None = None
-    columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
+    columns: Mapping[Grouping, tuple[str, ...]] = field(default_factory=dict, hash=False)
     sums: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
@@ -146,8 +158,8 @@ class ExportProfile:
         'download_url'
     """
 
-    names: Mapping[str, str] = field(default_factory=dict, hash=False)
-    words: Mapping[str, str] = field(default_factory=dict, hash=False)
+    names: Mapping[ExportFact, str] = field(default_factory=dict, hash=False)
+    words: Mapping[ExportState, str] = field(default_factory=dict, hash=False)
     wait: Wait | None = None
     columns: tuple[str, ...] = ()
     same_rows: bool | None = None
