@@ -9,7 +9,7 @@ from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -30,8 +30,10 @@ HELP_SETTINGS: dict[str, object] = {
     "max_content_width": 100,
     "show_default": True,
 }
-# A number of days ago, with or without its unit, and SQL that begins with a remark.
-_NO_OPTION = re.compile(r"-\d+d?(?:\.\..*)?|--\s.*", re.DOTALL)
+# A number of days ago, or a range from there, and SQL that begins with a remark.
+_NO_OPTION = re.compile(r"-\d+d(?:\.\..*)?|--\s.*", re.DOTALL)
+# Days without their unit, unless they are the value of an option.
+_DAYS = re.compile(r"-\d+")
 
 
 class _HelpFormatter(click.HelpFormatter):
@@ -74,7 +76,12 @@ class ExampleCommand(click.Command):
 
         A leading space lets `-7d` reach the date arguments: it is no option then.
         """
-        words = [f" {word}" if _NO_OPTION.fullmatch(word) else word for word in args]
+        words = [
+            f" {word}"
+            if _NO_OPTION.fullmatch(word) or (_DAYS.fullmatch(word) and not before.startswith("-"))
+            else word
+            for before, word in pairwise(["", *args])
+        ]
         left = super().parse_args(ctx, [*words])
         # click keeps the last value only, so the parser tells what came.
         _, _, came = self.make_parser(ctx).parse_args(words)
