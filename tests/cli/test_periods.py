@@ -187,7 +187,8 @@ def test_an_end_in_the_future_is_today(
 def test_the_period_before_one_that_is_not_over(
     run: Callable[..., Result], service: LocalServer
 ) -> None:
-    done = run("summary", "2026-01-16", "2026-03", "--compare", "previous", "-f", "json")
+    words = ("summary", "2026-01-16", "2026-03", "--compare", "previous", "--all-hours")
+    done = run(*words, "-f", "json")
     asked = [dict(each.query) for each in service.journal.entries()][-2:]
     assert [(each["start_date"], each["end_date"]) for each in asked] == [
         ("2026-01-16", "2026-01-20"),

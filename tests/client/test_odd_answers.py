@@ -80,5 +80,5 @@ def test_a_row_of_no_day_is_compared_too(stand_in: StandIn, say: type[Say]) -> N
         return say({"data": rows, "meta": {"total": 2}})
 
     stand_in.script = script
-    words = ("summary", DAY, "-g", "day", "--compare", "previous", "-f", "csv")
+    words = ("summary", DAY, "-g", "day", "--compare", "previous", "--all-hours", "-f", "csv")
     assert "(other)" in _run(stand_in, *words)

@@ -67,6 +67,7 @@ class Exports:
 
     async def requeue_unfinished(self) -> None:
         """Queue all waiting jobs; the worker skips those that are finished by then."""
+        self.responses.clear()
         for export_id in await self.table.waiting():
             self._queue.put_nowait(export_id)
 
