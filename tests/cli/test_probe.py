@@ -41,6 +41,7 @@ def test_the_table_and_the_file(run: Run, service: LocalServer, tmp_path: Path) 
     assert lines[0].split() == ["seen", "events", "list", "data"]
     assert "published  events   page size           at most 10,000 per page" in lines
     assert "seen       export   same rows as pages  yes" in lines
+    assert "seen       field    event_id            id as text, uuid" in lines
     assert lines[-1] == "The client needs no option for this service."
     assert f"-> {path}" in done.stderr
     profile = ServiceProfile.read(path)

@@ -132,8 +132,8 @@ def _print_profile(invocation: Invocation, profile: "ServiceProfile") -> None:
 
     lines, texts = facts(profile), consequences(profile)
     if invocation.as_json:
-        told = {"facts": [asdict(line) for line in lines], "consequences": texts}
-        click.echo(json_text(told))
+        report = {"facts": [asdict(line) for line in lines], "consequences": texts}
+        click.echo(json_text(report))
         return
     terminal = look_at(sys.stdout, invocation.color, os.environ)
     for line in lines:

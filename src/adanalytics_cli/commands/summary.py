@@ -240,8 +240,8 @@ def _compared(
     if after[1] - after[0] == before[1] - before[0]:
         # Both lose the same days.
         surplus = [max(surplus)] * 2
-    wanted = (after, before)
-    spans = [(first, last - cut) for (first, last), cut in zip(wanted, surplus, strict=True)]
+    ranges = (after, before)
+    spans = [(first, last - cut) for (first, last), cut in zip(ranges, surplus, strict=True)]
     for first, last in spans:
         if last < first:
             raise CommandError(
@@ -252,7 +252,7 @@ def _compared(
         spans[1] = start.before(end, until=spans[0][1])
     missing = [
         periods.span(cut + timedelta(days=1), last)
-        for (_, last), (_, cut) in zip(dict.fromkeys(wanted), spans, strict=False)
+        for (_, last), (_, cut) in zip(dict.fromkeys(ranges), spans, strict=False)
         if cut < last
     ]
     return spans, f"Left out, because not whole yet: {', '.join(missing)}." if missing else ""

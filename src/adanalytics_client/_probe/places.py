@@ -31,11 +31,11 @@ class Look:
         content = self.content
         within = [content, *content.values()] if isinstance(content, dict) else []
         objects = [value for value in within if isinstance(value, dict)]
-        stated = stated_shortfall(objects, self.headers)
-        if not stated and not stated_error(objects):
+        sign = stated_shortfall(objects, self.headers)
+        if not sign and not stated_error(objects):
             return ""
         # The words of an error may name what the data are of.
-        name, _, value = (stated or "error: true").partition(": ")
+        name, _, value = (sign or "error: true").partition(": ")
         return f"{name}: {value}" if _PLAIN.fullmatch(value) else f"{name}: true"
 
     @property

@@ -38,10 +38,10 @@ def differences(before: ServiceProfile, after: ServiceProfile) -> list[Differenc
         >>> [str(line) for line in differences(earlier, ServiceProfile(rows_key="items"))]
         ["rows_key: 'data' before, 'items' now"]
     """
-    found = [*_differences(before, after, "")]
+    changes = [*_differences(before, after, "")]
     # Only times show the zone.
     has_zones = all(profile.pages and profile.pages.zone for profile in (before, after))
-    return [change for change in found if change.path != "zone" or has_zones]
+    return [change for change in changes if change.path != "zone" or has_zones]
 
 
 def _differences(before: Json, after: Json, path: str) -> Iterator[Difference]:

@@ -350,6 +350,7 @@ class _Summary:
         self, rows: list[Row], group_by: str | None, events: Callable[[], list[Row]]
     ) -> list[Row]:
         """Return the rows of a summary by the events that are served for its days."""
+        # The query has checked the word, whose type is a str here.
         columns = self._columns.get(group_by or "none")  # type: ignore[call-overload]
         if not columns:
             return rows
