@@ -157,6 +157,26 @@ def test_what_is_left_out_is_said(run: Run, service: LocalServer) -> None:
     assert run("summary", "today", "--all-hours").exit_code == 2
 
 
+def test_sums_of_unequal_lengths_are_also_per_day(run: Run, service: LocalServer) -> None:
+    words = ["summary", "2026-01-15..2026-01-16", "--compare", "2026-01-16"]
+    rows = json.loads(run(*words, "--columns", "impressions,revenue,ctr", "-f", "json").stdout)
+    impressions, impressions_per_day, _, revenue_per_day, _ = rows
+    assert [row["metric"] for row in rows] == [
+        *("impressions", "impressions_per_day", "revenue", "revenue_per_day", "ctr")
+    ]
+    before, after = (Decimal(impressions[name]) for name in ("before", "after"))
+    assert impressions_per_day["before"] == before
+    assert Decimal(str(impressions_per_day["after"])) == after / 2
+    change = 100 * (after / 2 - before) / before
+    assert Decimal(str(impressions_per_day["percent"])) == change.quantize(Decimal("0.01"))
+    assert len(revenue_per_day["after"].partition(".")[2]) == 9
+    shown = run(*words, "-f", "table").stdout
+    assert "impressions per day" in shown
+    assert "Before is 2026-01-16. It has 1 day, not 2: see the rows per day." in shown
+    assert "per day" not in run(*words, "-g", "day", "-f", "table").stdout
+    assert "per day" not in run(*words[:3], "2026-01-14..2026-01-15", "-f", "table").stdout
+
+
 def test_the_month_before_has_fewer_days() -> None:
     march = Period.parse("2026-03", date(2026, 3, 30))
     assert march.before() == (date(2026, 2, 1), date(2026, 2, 28))

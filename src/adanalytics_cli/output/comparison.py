@@ -1,13 +1,13 @@
 """Two summaries side by side: a row for each group and metric, with the change between them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from decimal import Context, Decimal
 
 from pydantic import BaseModel
 
-from adanalytics_cli.console.table_view import Cell, Column, plain
+from adanalytics_cli.console.table_view import Cell, Column, plain, thousands
 from adanalytics_cli.console.table_view import percent as percent_of
 from adanalytics_cli.core.periods import span
 from adanalytics_cli.output.formats import Format
@@ -26,6 +26,7 @@ from adanalytics_cli.output.summary_output import (
     table_note,
 )
 from adanalytics_client import SummaryRow
+from adanalytics_client._base.quantities import counted
 from adanalytics_client._json.fields import COLUMN_OF_TYPE
 
 VALUES = ("before", "after", "change", "percent")
@@ -84,6 +85,19 @@ class Pair:
                 percent = Decimal(format(part.scaleb(2), "z.2f"))
         return dict(zip(VALUES, (before, after, change, percent), strict=True))
 
+    def per_day(self, days: tuple[int, int]) -> "Pair":
+        """Return the sums of both periods divided by their numbers of days."""
+        sides = [
+            row
+            and {
+                name: _EXACT.divide(Decimal(value), days_of_row)
+                for name, value in row.items()
+                if name in _SUMS and isinstance(value, int | Decimal)
+            }
+            for row, days_of_row in zip((self.before, self.after), days, strict=True)
+        ]
+        return Pair(self.key, *sides)
+
     def _part(self, metric: str, before: Number, after: Number) -> Decimal:
         """Return the change as a part of the amount before, of a rate without its rounding."""
         exact = (_ratio(self.before, metric, before), _ratio(self.after, metric, after))
@@ -137,18 +151,19 @@ class Comparison:
             "before_end_date": self.before.last,
         }
         rows = [
-            {"partner": facts["partner"], **pair.key, "metric": metric}
-            | self._values(pair, metric, in_text=in_text)
+            {"partner": facts["partner"], **pair.key, "metric": metric + "_per_day" * per_day}
+            | self._values(side, metric, in_text=in_text, per_day=per_day)
             | facts
             for pair in self._sorted(metrics)
-            for metric in metrics
+            for metric, side, per_day in self._lines(pair, metrics)
         ]
         if in_text:
             return as_text(rows)
         columns = summary_columns(None, metrics, rounded=self.view.rounded)
         shows = {column.key: column.show for column in columns}
         return [
-            row | {name: Cell(row[name], shows[str(row["metric"])]) for name in VALUES[:3]}
+            row
+            | {name: Cell(row[name], shows.get(str(row["metric"]), plain)) for name in VALUES[:3]}
             for row in rows
         ]
 
@@ -164,27 +179,51 @@ class Comparison:
             both = (dict(each or ()) for each in totals)
             pairs.append(Pair({name_column(group_by): "total"}, *both))
         return [
-            self.after.facts() | labelled(pair.key, group_by) | self._shown(pair, metric)
+            self.after.facts() | labelled(pair.key, group_by) | self._shown(*line)
             for pair in pairs
-            for metric in metrics
+            for line in self._lines(pair, metrics)
         ]
 
     def _metrics(self, usual: Sequence[str]) -> list[str]:
         others = {*_KEYS, *self.after.facts()}
         return [name for name in self.view.names if name not in others] or [*usual]
 
-    def _values(self, pair: Pair, metric: str, *, in_text: bool) -> Row:
+    def _lines(self, pair: Pair, metrics: Sequence[str]) -> Iterator[tuple[str, Pair, bool]]:
+        """Yield each metric with its pair, and again per day where the periods differ in length."""
+        average = pair.per_day(self.lengths) if self.are_averaged else None
+        for metric in metrics:
+            yield metric, pair, False
+            if average and metric in _SUMS:
+                yield metric, average, True
+
+    @property
+    def lengths(self) -> tuple[int, int]:
+        """The numbers of days before and after."""
+        before, after = ((each.last - each.first).days + 1 for each in (self.before, self.after))
+        return before, after
+
+    @property
+    def are_averaged(self) -> bool:
+        """Whether sums are also shown per day; rows by day have a day on either side."""
+        return len({*self.lengths}) > 1 and self.view.group_by != "day"
+
+    def _values(self, pair: Pair, metric: str, *, in_text: bool, per_day: bool) -> Row:
         """Return the values of a metric; money is text where a number may be read as a float."""
         values: Row = {**pair.values(metric)}
-        for name in VALUES[:3] if metric in MONEY else ():
+        for name in VALUES[:3] if per_day or metric in MONEY else ():
             if isinstance(value := values[name], Decimal):
-                value = self.after.rounded(value) if self.view.rounded else value
-                values[name] = format(value, "f") if in_text else value
+                if per_day:
+                    value = Decimal(format(value, "z.9f" if metric in MONEY else "z.2f"))
+                if metric in MONEY:
+                    value = self.after.rounded(value) if self.view.rounded else value
+                values[name] = format(value, "f") if in_text and metric in MONEY else value
         return values
 
-    def _shown(self, pair: Pair, metric: str) -> Row:
+    def _shown(self, metric: str, pair: Pair, per_day: bool) -> Row:
         (column,) = summary_columns(None, [metric], rounded=self.view.rounded)
-        values = self._values(pair, metric, in_text=False)
+        if per_day:
+            column = replace(column, heading=f"{column.heading} per day", show=thousands)
+        values = self._values(pair, metric, in_text=False, per_day=per_day)
         shown: Row = {name: column.show(value) for name, value in values.items()}
         change, percent = values["change"], values["percent"]
         if isinstance(change, int | Decimal) and change > 0:
@@ -277,6 +316,9 @@ def list_changes(
         columns = [*(PARTNER if several else []), *key, Column("metric", "metric", rank=0), *values]
         rows = [row for each in comparisons for row in each.table_rows()]
         note = f"{table_note(after, view)} Before is {span(before[0].first, before[0].last)}."
+        if comparisons[0].are_averaged:
+            days_before, days = comparisons[0].lengths
+            note += f" It has {counted(days_before, 'day')}, not {days}: see the rows per day."
         note += f" {left_out}" if left_out else ""
         groups = sum(len([*each.pairs()]) for each in comparisons)
         if view.top and groups > view.top * len(comparisons):
