@@ -199,7 +199,7 @@ def test_other_pictures_are_refused(
 def test_a_picture_shows_what_the_terminal_shows(
     run: Run, service: LocalServer, tmp_path: Path, suffix: str
 ) -> None:
-    words = ["summary", "2026-01", "-g", "campaign", "--chart", "--round"]
+    words = ["summary", "2026-01", "-g", "campaign", "--chart", "--round", "2"]
     target = tmp_path / f"campaigns.{suffix}"
     assert run(*words, "-o", str(target)).stdout == ""
     page = target.read_text()

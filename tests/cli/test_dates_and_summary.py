@@ -279,27 +279,29 @@ def test_a_column_that_no_row_has(run: Run, service: LocalServer, option: str) -
 
 
 @pytest.mark.parametrize(
-    ("currency", "amount"), [("USD", "1,234.56"), ("JPY", "1,235"), ("KWD", "1,234.565")]
+    ("digits", "amount"), [("2", "1,234.56"), ("0", "1,235"), ("3", "1,234.565")]
 )
-def test_round_gives_a_pipe_the_digits_of_the_currency(
-    run: Run, service: LocalServer, monkeypatch: pytest.MonkeyPatch, currency: str, amount: str
+def test_round_gives_a_pipe_and_a_file_so_many_digits(
+    run: Run, service: LocalServer, monkeypatch: pytest.MonkeyPatch, digits: str, amount: str
 ) -> None:
     rows = [{"campaign_name": "a", "revenue": "1234.565000000", "ecpm": "1234.565"}]
-    answer = Summary.model_validate({"rows": rows, "currency": currency})
+    answer = Summary.model_validate({"rows": rows, "currency": "USD"})
     monkeypatch.setattr(Client, "summary", lambda *_words, **_names: answer)
-    words = ["summary", "2026-01", "-g", "campaign", "--round", "--columns", "revenue,eCPM"]
+    words = ["summary", "2026-01", "-g", "campaign", "--round", digits, "--columns", "revenue,eCPM"]
     shown = run(*words, "-f", "table").stdout.splitlines()
     assert shown[2].split() == [amount, amount]
-    assert (
-        shown[-1] == f"2026-01-01 to 2026-01-20 in UTC, money in {currency} rounded (see --exact)."
-    )
-    assert "--round does not go with csv" in run(*words, "-f", "csv").stderr
+    assert shown[-1] == "2026-01-01 to 2026-01-20 in UTC, money in USD rounded (see --round)."
+    plain = amount.replace(",", "")
+    assert run(*words, "-f", "csv").stdout.split()[1] == f"{plain},{plain}"
+    (row,) = json.loads(run(*words, "-f", "json").stdout)
+    assert row["revenue"] == plain
+    assert "Parquet keeps every digit" in run(*words, "-f", "parquet").stderr
 
 
 def test_cents_are_for_a_terminal(
     run: Run, service: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Half to even, without -0.00; a file, a pipe and --exact keep every digit."""
+    """Half to even, without -0.00; a file, a pipe and --round 9 keep every digit."""
     amounts = {"1": "1234.565000000", "2": "-0.000000001", "3": "0.005000001"}
     rows = [{"campaign_name": name, "revenue": amount} for name, amount in amounts.items()]
     answer = Summary.model_validate({"rows": rows})
@@ -311,17 +313,16 @@ def test_cents_are_for_a_terminal(
     monkeypatch.setenv("NO_COLOR", "1")
     shown = run(*words).stdout
     assert shown.split()[4:9:2] == ["1,234.56", "0.00", "0.01"]
-    assert shown.splitlines()[-1] == "2026-01-01 to 2026-01-20 in UTC, money rounded (see --exact)."
+    assert shown.splitlines()[-1] == "2026-01-01 to 2026-01-20 in UTC, money rounded (see --round)."
     chart = run(*words[:4], "--chart")
     assert [line.split()[-1] for line in chart.stdout.splitlines()[1:4]] == [
         "1,234.56",
         "0.00",
         "0.01",
     ]
-    exact = run(*words, "--exact").stdout
-    assert exact.split()[4:9:2] == [*amounts.values()]
-    assert exact.splitlines()[-1] == "2026-01-01 to 2026-01-20 in UTC."
-    assert amounts["1"] in run(*words[:4], "--chart", "--exact").stdout
+    exact = run(*words, "--round", "9").stdout
+    assert exact.replace(",", "").split()[4:9:2] == [*amounts.values()]
+    assert "1,234.565000000" in run(*words[:4], "--chart", "--round", "9").stdout
     target = tmp_path / "rows.csv"
     run(*words, "-o", str(target))
     assert target.read_text().split()[1:] == [f"{name},{of}" for name, of in amounts.items()]

@@ -27,7 +27,16 @@ def sheets(path: Path) -> dict[str, list[list[Any]]]:
     """Return the cells of each sheet of a workbook, and check what all sheets have."""
     book = openpyxl.load_workbook(path)
     assert {sheet.freeze_panes for sheet in book} == {"A2"}
-    assert not [cell for sheet in book for row in sheet for cell in row if cell.data_type == "f"]
+    cells = [[list(row) for row in sheet] for sheet in book]
+    # Formulas are in the last row of the first sheet only.
+    formulas = {
+        (at, number - len(sheet))
+        for at, sheet in enumerate(cells)
+        for number, row in enumerate(sheet)
+        for cell in row
+        if cell.data_type == "f"
+    }
+    assert formulas <= {(0, -1)}
     return {sheet.title: [[cell.value for cell in row] for row in sheet] for sheet in book}
 
 
@@ -112,8 +121,23 @@ def test_a_summary_as_a_workbook(run: Run, service: LocalServer, tmp_path: Path)
     with Client(service.url, api_key=service.api_key, partner=service.partner) as client:
         expected = client.summary("2026-01-15", "2026-01-16", group_by="day").rows
     found = sheets(target)
-    heading, *rows = found["summary"]
+    heading, *rows, total = found["summary"]
     assert [row[0] for row in rows] == DAYS
+    letters = {name: openpyxl.utils.get_column_letter(heading.index(name) + 1) for name in heading}
+    assert [total[heading.index(name)] for name in ("date", "revenue", "ctr", "currency")] == [
+        "total",
+        f"=SUBTOTAL(109,{letters['revenue']}2:{letters['revenue']}3)",
+        f'=IF({letters["impressions"]}4=0,"",{letters["clicks"]}4*1/{letters["impressions"]}4)',
+        None,
+    ]
+    # The values of the formulas are there, too, for readers that do not calculate.
+    values = openpyxl.load_workbook(target, data_only=True)["summary"]
+    shown = [cell.value for cell in values[4]]
+    with Client(service.url, api_key=service.api_key, partner=service.partner) as client:
+        totals = client.summary("2026-01-15", "2026-01-16").rows[0]
+    for name in ("impressions", "revenue", "ctr", "ecpm"):
+        assert shown[heading.index(name)] == pytest.approx(float(totals[name]), abs=5e-7)
+    assert values.auto_filter.ref == f"A1:{letters[heading[-1]]}3"
     for name in ("revenue", "impressions", "ctr"):
         cells = [row[heading.index(name)] for row in rows]
         assert [Decimal(repr(each)) for each in cells] == [row[name] for row in expected]
@@ -129,11 +153,11 @@ def test_prices_keep_their_digits(run: Run, service: LocalServer, tmp_path: Path
         for cells in openpyxl.load_workbook(target)["summary"].columns
     }
     for name in ("revenue", "cost", "profit", "ecpm", "rpm", "cpm_cost"):
-        assert looks[name] == {"#,##0.00#######"}
+        assert looks[name] == {"#,##0.00"}
     for name in ("ctr", "fill_rate", "vcr", "completion_rate_started", "error_rate", "margin"):
         assert looks[name] == {"0.00####%"}
     assert looks["impressions"] == looks["midpoints"] == {"#,##0"}
-    assert looks["campaign_id"] == {"0"}
+    assert looks["campaign_id"] == {"0", "General"}
 
 
 def test_each_row_of_a_comparison_has_its_number_format(
@@ -148,7 +172,8 @@ def test_each_row_of_a_comparison_has_its_number_format(
     looks = {metric: {cell.number_format for cell in of} for metric, of in cells.items()}
     assert [looks[each] for each in ("ctr", "fill_rate", "margin")] == [{"0.00####%"}] * 3
     assert [looks[each] for each in ("impressions", "errors")] == [{"#,##0"}] * 2
-    assert [looks[each] for each in ("revenue", "rpm")] == [{"#,##0.00#######"}] * 2
+    assert [looks[each] for each in ("revenue", "rpm")] == [{"#,##0.00"}] * 2
+    assert {row[names.index("percent")].number_format for row in rows} <= {"0.00####%", "General"}
     assert [type(cell.value) for cell in cells["ctr"]] == [float] * 3
 
 
@@ -167,7 +192,7 @@ def test_a_rate_of_no_events_is_an_empty_cell(
 @pytest.mark.parametrize(
     ("currency", "look"), [("USD", "#,##0.00"), ("JPY", "#,##0"), ("KWD", "#,##0.000")]
 )
-def test_rounded_money_has_the_digits_of_its_currency(
+def test_exact_money_is_shown_with_the_digits_of_its_currency(
     run: Run,
     service: LocalServer,
     tmp_path: Path,
@@ -181,11 +206,12 @@ def test_rounded_money_has_the_digits_of_its_currency(
     monkeypatch.setattr(Client, "summary", lambda *_, **__: answer)
     target = tmp_path / "x.xlsx"
     words = ["summary", "2026-01-15", *words, "-o", str(target)]
-    for rounded, expected in (([], "#,##0.00#######"), (["--round"], look)):
-        assert run(*words, *rounded).exit_code == 0
+    for digits, expected in (([], look), (["--round", "4"], "#,##0.0000")):
+        assert run(*words, *digits).exit_code == 0
         cells = [cell for row in openpyxl.load_workbook(target)["summary"] for cell in row]
         found = [cell for cell in cells if isinstance(cell.value, int | float) and cell.value > 1]
         assert {cell.number_format for cell in found} == {expected}
+        assert {cell.value for cell in found} == {1234.565}
 
 
 def test_dates_as_a_workbook_on_stdout(run: Run, service: LocalServer) -> None:

@@ -92,13 +92,14 @@ def _compared_words(
             "N",
             "Keep the first N rows by --sort, by default those with the most revenue.",
         ),
-        flag(
-            "--exact", "Show every digit of money on a terminal; files and pipes always have them."
-        ),
         click.Option(
-            ["--round", "rounded"],
-            is_flag=True,
-            help="Round money to its currency's digits in a piped table, workbook or chart, too.",
+            ["--round", "digits"],
+            type=WholeNumber(0, 18),
+            metavar="N",
+            help=(
+                "Round money to N digits; by default a terminal and a picture show those of the "
+                "currency, and pipes and files all. A workbook shows N digits and keeps all."
+            ),
         ),
         flag(
             "--chart",
@@ -132,8 +133,7 @@ def summary(
     columns: tuple[str, ...],
     sort: str | None,
     top: int | None,
-    exact: bool,
-    rounded: bool,
+    digits: int | None,
     chart: bool,
     all_hours: bool,
 ) -> None:
@@ -146,9 +146,8 @@ def summary(
         raise click.UsageError(f"--chart has fixed columns. Leave out --chart or {other}.")
     if compare and form == "parquet":
         raise click.UsageError("A comparison is not written as parquet. Use csv, json or xlsx.")
-    if rounded and (exact or form not in {"table", "xlsx"}):
-        other = "--exact" if exact else f"{form}, which has every digit"
-        raise click.UsageError(f"--round does not go with {other}. Leave out one of them.")
+    if digits is not None and form == "parquet":
+        raise click.UsageError("Parquet keeps every digit. Leave out --round.")
     spans = [periods.period(invocation, start, end)]
     left_out = ""
     with connect_each(invocation, chart=chart) as (clients, progress):
@@ -174,7 +173,7 @@ def summary(
         find_names(first, group_by, columns),
         order,
         top,
-        rounded=rounded or (form == "table" and is_seen and not exact),
+        digits="currency" if digits is None and form == "table" and is_seen else digits,
         today=now_at_service(invocation).date(),
     )
     if chart:
@@ -204,6 +203,7 @@ def summary(
                 bom=bom,
                 title="summary",
                 about=listing.about,
+                totals=listing.totals,
             )
         done = counted(len(listing.rows), "row")
     if output:

@@ -37,6 +37,16 @@ def thousands(value: object) -> str:
     return f"{value:,f}" if isinstance(value, Decimal) else plain(value)
 
 
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """Write an amount with thousands marked and so many digits, rounded half to even."""
+
+    digits: int
+
+    def __call__(self, value: object) -> str:
+        return f"{value:z,.{self.digits}f}" if isinstance(value, Decimal) else plain(value)
+
+
 def percent(value: object) -> str:
     """Write a fraction as an exact percentage: 0.012300 is `1.2300 %`."""
     if isinstance(value, Decimal):
@@ -56,6 +66,14 @@ class Column:
     show: Callable[[object], str] = plain
     to_the_right: bool = False
     rank: int = 1
+
+
+class Total(NamedTuple):
+    """The total of a column of a sheet: its sum, or the ratio of the totals of two columns."""
+
+    numerator: str = ""
+    denominator: str = ""
+    factor: int = 1
 
 
 class Cell(NamedTuple):

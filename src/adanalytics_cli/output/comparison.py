@@ -7,13 +7,15 @@ from decimal import Context, Decimal
 
 from pydantic import BaseModel
 
-from adanalytics_cli.console.table_view import Cell, Column, plain, thousands
+from adanalytics_cli.console.table_view import Amount, Cell, Column, plain, thousands
 from adanalytics_cli.console.table_view import percent as percent_of
 from adanalytics_cli.core.periods import span
 from adanalytics_cli.output.formats import Format
 from adanalytics_cli.output.summary_output import (
     MONEY,
     PARTNER,
+    RATIOS,
+    SUMS,
     Answer,
     Listing,
     Order,
@@ -27,7 +29,6 @@ from adanalytics_cli.output.summary_output import (
 )
 from adanalytics_client import SummaryRow
 from adanalytics_client._base.quantities import counted
-from adanalytics_client._json.fields import COLUMN_OF_TYPE
 
 VALUES = ("before", "after", "change", "percent")
 """The columns of a comparison."""
@@ -36,24 +37,8 @@ _KEYS = ("date", "campaign_id", "campaign_name", "demand_tag_id", "demand_tag_na
 _METRICS = tuple(name for name in SummaryRow.model_fields if name not in _KEYS)
 # Few enough for one screen.
 _OF_GROUPS = ("impressions", "revenue")
-# Of these a group without events has 0; it has no rates and no prices.
-_SUMS = frozenset({*COLUMN_OF_TYPE.values(), "revenue", "cost", "profit"})
 # Enough digits for every difference of two amounts.
 _EXACT = Context(prec=400)
-
-# The usual definitions: the numerator, the denominator, and the factor of the ratio. A service may
-# have others, so they count only where they explain the stated value.
-_RATIOS = {
-    "fill_rate": ("impressions", "requests", 1),
-    "ctr": ("clicks", "impressions", 1),
-    "vcr": ("completions", "impressions", 1),
-    "completion_rate_started": ("completions", "starts", 1),
-    "error_rate": ("errors", "requests", 1),
-    "margin": ("profit", "revenue", 1),
-    "ecpm": ("revenue", "impressions", 1000),
-    "rpm": ("revenue", "requests", 1000),
-    "cpm_cost": ("cost", "impressions", 1000),
-}
 
 Number = int | Decimal
 Row = dict[str, object]
@@ -92,7 +77,7 @@ class Pair:
             and {
                 name: _EXACT.divide(Decimal(value), days_of_row)
                 for name, value in row.items()
-                if name in _SUMS and isinstance(value, int | Decimal)
+                if name in SUMS and isinstance(value, int | Decimal)
             }
             for row, days_of_row in zip((self.before, self.after), days, strict=True)
         ]
@@ -109,9 +94,9 @@ class Pair:
 
 def _ratio(row: Mapping[str, object] | None, metric: str, stated: Number) -> Decimal | None:
     """Return a rate from its numerator and denominator; None if they do not explain it."""
-    if metric not in _RATIOS or not row or not isinstance(stated, Decimal):
+    if metric not in RATIOS or not row or not isinstance(stated, Decimal):
         return None
-    above, below, factor = _RATIOS[metric]
+    above, below, factor = RATIOS[metric]
     parts = row.get(above), row.get(below)
     if not all(isinstance(part, int | Decimal) for part in parts) or not parts[1]:
         return None
@@ -124,7 +109,7 @@ def _value(
     row: Mapping[str, object] | None, metric: str, other: Mapping[str, object] | None
 ) -> Number | None:
     value = row.get(metric) if row is not None else None
-    if row == {} and metric in _SUMS and other:
+    if row == {} and metric in SUMS and other:
         # Zero, with the digits of the other amount.
         value = other.get(metric)
         return value * 0 if isinstance(value, int | Decimal) else None
@@ -139,7 +124,7 @@ class Comparison:
     after: Answer
     view: View
 
-    def file_rows(self, *, in_text: bool) -> list[Row]:
+    def file_rows(self, form: Format) -> Sequence[Mapping[str, object]]:
         """Return the rows of a file: key, metric, values and what they are about."""
         answers = (self.before, self.after)
         sent = {
@@ -152,20 +137,12 @@ class Comparison:
         }
         rows = [
             {"partner": facts["partner"], **pair.key, "metric": metric + "_per_day" * per_day}
-            | self._values(side, metric, in_text=in_text, per_day=per_day)
+            | self._values(metric, side, per_day, form)
             | facts
             for pair in self._sorted(metrics)
             for metric, side, per_day in self._lines(pair, metrics)
         ]
-        if in_text:
-            return as_text(rows)
-        columns = summary_columns(None, metrics, rounded=self.view.rounded)
-        shows = {column.key: column.show for column in columns}
-        return [
-            row
-            | {name: Cell(row[name], shows.get(str(row["metric"]), plain)) for name in VALUES[:3]}
-            for row in rows
-        ]
+        return as_text(rows, form)
 
     def table_rows(self) -> list[Row]:
         """Return the rows of a table, whose values are text; with groups, the totals come last."""
@@ -193,7 +170,7 @@ class Comparison:
         average = pair.per_day(self.lengths) if self.are_averaged else None
         for metric in metrics:
             yield metric, pair, False
-            if average and metric in _SUMS:
+            if average and metric in SUMS:
                 yield metric, average, True
 
     @property
@@ -207,23 +184,30 @@ class Comparison:
         """Whether sums are also shown per day; rows by day have a day on either side."""
         return len({*self.lengths}) > 1 and self.view.group_by != "day"
 
-    def _values(self, pair: Pair, metric: str, *, in_text: bool, per_day: bool) -> Row:
+    def _values(self, metric: str, pair: Pair, per_day: bool, form: Format) -> Row:
         """Return the values of a metric; money is text where a number may be read as a float."""
         values: Row = {**pair.values(metric)}
-        for name in VALUES[:3] if per_day or metric in MONEY else ():
-            if isinstance(value := values[name], Decimal):
-                if per_day:
-                    value = Decimal(format(value, "z.9f" if metric in MONEY else "z.2f"))
-                if metric in MONEY:
-                    value = self.after.rounded(value) if self.view.rounded else value
-                values[name] = format(value, "f") if in_text and metric in MONEY else value
+        is_money, (column,) = metric in MONEY, summary_columns(None, [metric])
+        for name in VALUES[:3]:
+            value = values[name]
+            if per_day and isinstance(value, Decimal):
+                value = Decimal(format(value, "z.9f" if is_money else "z.2f"))
+            if is_money:
+                value = self.after.money(value, self.view.digits, form)
+                is_text = form in {"json", "jsonl"} and isinstance(value, Decimal)
+                value = format(value, "f") if is_text else value
+            elif form == "xlsx":
+                value = Cell(value, Amount(2) if per_day else column.show)
+            values[name] = value
+        if form == "xlsx" and isinstance(percent := values["percent"], Decimal):
+            values["percent"] = Cell(percent.scaleb(-2), percent_of)
         return values
 
     def _shown(self, metric: str, pair: Pair, per_day: bool) -> Row:
         (column,) = summary_columns(None, [metric], rounded=self.view.rounded)
         if per_day:
             column = replace(column, heading=f"{column.heading} per day", show=thousands)
-        values = self._values(pair, metric, in_text=False, per_day=per_day)
+        values = self._values(metric, pair, per_day, "table")
         shown: Row = {name: column.show(value) for name, value in values.items()}
         change, percent = values["change"], values["percent"]
         if isinstance(change, int | Decimal) and change > 0:
@@ -324,12 +308,12 @@ def list_changes(
         if view.top and groups > view.top * len(comparisons):
             note += f" {view.top * len(comparisons)} of {groups} groups."
         return Listing(rows, columns, note, {})
-    rows = [row for each in comparisons for row in each.file_rows(in_text=form != "xlsx")]
+    lines = [row for each in comparisons for row in each.file_rows(form)]
     if not several:
-        rows = [{name: row[name] for name in row if name != "partner"} for row in rows]
+        lines = [{name: row[name] for name in row if name != "partner"} for row in lines]
     about = {
         **about_answers(after),
         "first day before": before[0].first,
         "last day before": before[0].last,
     }
-    return Listing(rows, [Column("metric", "metric"), *values], "", about)
+    return Listing(lines, [Column("metric", "metric"), *values], "", about)

@@ -17,7 +17,7 @@ from adanalytics_cli.output.output_file import open_output
 from adanalytics_client._json.encoding import csv_cells, json_text, utf8
 
 if TYPE_CHECKING:
-    from adanalytics_cli.console.table_view import Column
+    from adanalytics_cli.console.table_view import Column, Total
 
 
 def csv_line(values: Sequence[object]) -> bytes:
@@ -64,13 +64,14 @@ def write_rows(
     bom: bool = False,
     title: str = "rows",
     about: Row | None = None,
+    totals: "Mapping[str, Total] | None" = None,
 ) -> int:
     """Write the rows to stdout or `path`, and return how many there were.
 
     `columns` and the line `note` are for the table; the other formats have the fields `names`, by
     default every field that came, also unknown ones. With `names`, csv, json and workbooks are
     written row by row. `bom` puts a byte order mark in front of csv. `title` names the sheet of a
-    workbook, whose second sheet tells the facts `about` the rows.
+    workbook with the row of `totals`; its second sheet tells the facts `about` the rows.
     """
     if names is None:
         rows = [*rows]
@@ -81,7 +82,9 @@ def write_rows(
 
         about = {**(about or {}), "time zone": "UTC", "made": invocation.clock()}
         about = {name: fact for name, fact in about.items() if fact is not None}
-        return write_workbook(rows, path, names, title=title, about=about, columns=columns)
+        return write_workbook(
+            rows, path, names, title=title, about=about, columns=columns, totals=totals
+        )
     with open_output(path) as stream:
         if form == "table":
             from adanalytics_cli.console.table_view import render_table

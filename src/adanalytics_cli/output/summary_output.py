@@ -1,20 +1,29 @@
 """A summary as plain rows, and as the columns of a table."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import click
 from pydantic import BaseModel
 
-from adanalytics_cli.console.table_view import Column, count, percent, thousands
+from adanalytics_cli.console.table_view import (
+    Amount,
+    Cell,
+    Column,
+    Total,
+    count,
+    percent,
+    thousands,
+)
 from adanalytics_cli.core.command import near_or_known
 from adanalytics_cli.core.periods import span
 from adanalytics_cli.output.formats import Format
 from adanalytics_cli.output.row_output import facts_about
 from adanalytics_client import SummaryRow
+from adanalytics_client._json.fields import COLUMN_OF_TYPE
 
 if TYPE_CHECKING:
     from adanalytics_client import Summary
@@ -45,6 +54,22 @@ _METRICS = [
     Column("profit", "profit", to_the_right=True, rank=0),
 ]
 _FRACTIONS = frozenset({"completion_rate_started", "error_rate", "margin"})
+# The usual definitions: the numerator, the denominator, and the factor of the ratio. A service may
+# have others, so they count only where they explain the stated value.
+RATIOS = {
+    "fill_rate": Total("impressions", "requests"),
+    "ctr": Total("clicks", "impressions"),
+    "vcr": Total("completions", "impressions"),
+    "completion_rate_started": Total("completions", "starts"),
+    "error_rate": Total("errors", "requests"),
+    "margin": Total("profit", "revenue"),
+    "ecpm": Total("revenue", "impressions", 1000),
+    "rpm": Total("revenue", "requests", 1000),
+    "cpm_cost": Total("cost", "impressions", 1000),
+}
+SUMS = frozenset({*COLUMN_OF_TYPE.values(), "revenue", "cost", "profit"})
+"""Of these a group without events has 0; it has no rates and no prices."""
+_TOTALS = {**dict.fromkeys(SUMS, Total()), **RATIOS}
 # Text on the wire, so that no reader takes it for a float; fractions are numbers there.
 MONEY = frozenset({"revenue", "cost", "profit", "ecpm", "rpm", "cpm_cost"})
 PARTNER = [Column("partner", "partner"), Column("currency", "currency", rank=0)]
@@ -60,6 +85,8 @@ _DIGITS = {
 }
 
 _FACTS = ("currency", "start_date", "end_date")
+# Of money: a number, or as many as its currency has.
+Digits = int | Literal["currency"]
 Row = Mapping[str, object]
 T = TypeVar("T")
 
@@ -82,11 +109,19 @@ class Answer:
             "end_date": self.last,
         }
 
-    def rounded(self, amount: Decimal) -> Decimal:
-        """Round half to even to the digits of the currency; -0.00 is 0.00."""
-        digits = _DIGITS.get(self.summary.currency or "", 2)
+    def decimals(self, digits: Digits) -> int:
+        """Return how many digits of money to show."""
+        usual = _DIGITS.get(self.summary.currency or "", 2)
+        return usual if digits == "currency" else digits
+
+    def money(self, amount: object, digits: Digits | None, form: Format) -> object:
+        """Round an amount half to even, without -0.00; a sheet only shows it so."""
+        if not isinstance(amount, Decimal):
+            return amount
+        if form == "xlsx":
+            return Cell(amount, Amount(self.decimals(digits or "currency")))
         # Not quantize, which has no more digits than the context.
-        return Decimal(format(amount, f"z.{digits}f"))
+        return amount if digits is None else Decimal(format(amount, f"z.{self.decimals(digits)}f"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,26 +153,34 @@ def _rank(value: object) -> tuple[int, Decimal, str]:
 class View:
     """What is shown of a summary: the columns `names`, by default all or the usual ones.
 
-    Of its rows the first `top` in `order` are shown, and of its money the digits of the currency
-    if `rounded`.
+    Of its rows the first `top` in `order` are shown, and of its money so many `digits`: by default
+    all. A workbook shows so many, and keeps all.
     """
 
     group_by: str | None
     names: Sequence[str] = ()
     order: Order | None = None
     top: int | None = None
-    rounded: bool = False
+    digits: Digits | None = None
     today: date = date.max
+
+    @property
+    def rounded(self) -> bool:
+        return self.digits is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Rows to write, with the columns and the note of a table, and the facts about them."""
+    """Rows to write, with the columns and the note of a table, and the facts about them.
+
+    Below those of a sheet come the `totals` of columns.
+    """
 
     rows: Sequence[Row]
     columns: Sequence[Column]
     note: str
     about: Row
+    totals: Mapping[str, Total] = field(default_factory=dict)
 
 
 def list_rows(answers: Sequence[Answer], view: View, form: Format) -> Listing:
@@ -154,12 +197,13 @@ def list_rows(answers: Sequence[Answer], view: View, form: Format) -> Listing:
     rows = []
     for answer in answers:
         facts = answer.facts()
-        for row in _fields(answer.summary.rows, answer, view):
+        for row in _fields(answer.summary.rows, answer, view, form):
             shown = dict.fromkeys([*first, *(view.names or [*row, *_FACTS])])
             rows.append({name: (facts | row).get(name) for name in shown})
     names = [*first, *(view.names or [*_documented(view.group_by), *_FACTS])]
-    columns = summary_columns(view.group_by, list(dict.fromkeys(names)), rounded=view.rounded)
-    return Listing(rows if form == "xlsx" else as_text(rows), columns, "", about)
+    columns = summary_columns(view.group_by, list(dict.fromkeys(names)))
+    totals = {} if several else {name: _TOTALS[name] for name in names if name in _TOTALS}
+    return Listing(as_text(rows, form), columns, "", about, totals)
 
 
 def in_order(answer: Answer, view: View, *, gaps: bool) -> Answer:
@@ -236,25 +280,28 @@ def fill_gaps(summary: "Summary", first: date, last: date) -> "Summary":
     return summary.model_copy(update={"rows": [filled[day] for day in sorted(filled)]})
 
 
-def _fields(rows: Iterable[SummaryRow], answer: Answer, view: View) -> list[dict[str, object]]:
-    """Return what the service sent, its money rounded to the digits of its currency if wanted."""
+def _fields(
+    rows: Iterable[SummaryRow], answer: Answer, view: View, form: Format = "table"
+) -> list[dict[str, object]]:
+    """Return what the service sent, its money as the view shows it."""
     fields = [row.model_dump(exclude_unset=True) for row in rows]
-    for row in fields if view.rounded else []:
-        for name in MONEY & row.keys():
-            if isinstance(value := row[name], Decimal):
-                row[name] = answer.rounded(value)
+    for row in fields:
+        row |= {name: answer.money(row[name], view.digits, form) for name in MONEY & row.keys()}
     return fields
 
 
-def as_text(rows: Iterable[Row]) -> list[dict[str, object]]:
-    """Return the rows as they are written for programs: days and money as exact text."""
-    return [{name: _on_the_wire(name, value) for name, value in row.items()} for row in rows]
+def as_text(rows: Sequence[Row], form: Format) -> Sequence[Row]:
+    """Return the rows as programs read them: days, and of JSON also money, as exact text."""
+    if form == "xlsx":
+        return rows
+    texts = MONEY if form != "csv" else ()
+    return [{name: _text(value, name in texts) for name, value in row.items()} for row in rows]
 
 
-def _on_the_wire(name: str, value: object) -> object:
+def _text(value: object, is_money: bool) -> object:
     if isinstance(value, date):
         return value.isoformat()
-    return format(value, "f") if name in MONEY and isinstance(value, Decimal) else value
+    return format(value, "f") if is_money and isinstance(value, Decimal) else value
 
 
 def name_column(group_by: str) -> str:
@@ -293,7 +340,7 @@ def table_note(answers: Sequence[Answer], view: View, all_rows: int = 0) -> str:
     if len(answers) > 1:
         money = ", money in each partner's currency"
     if view.rounded:
-        money = f"{money or ', money'} rounded (see --exact)"
+        money = f"{money or ', money'} rounded (see --round)"
     shown = sum(len(answer.summary.rows) for answer in answers)
     note = f"{span(answers[0].first, answers[0].last)} in UTC{money}."
     return note + (f" {shown} of {all_rows} rows." if shown < all_rows else "")

@@ -1,5 +1,6 @@
 """Rows as an Excel workbook: a sheet with the rows, and a sheet that tells where they come from."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -10,8 +11,9 @@ from tempfile import TemporaryDirectory
 
 import xlsxwriter
 from xlsxwriter.exceptions import FileCreateError
+from xlsxwriter.utility import xl_col_to_name, xl_rowcol_to_cell
 
-from adanalytics_cli.console.table_view import Cell, Column, count, percent, plain, thousands
+from adanalytics_cli.console.table_view import Amount, Cell, Column, Total, count, percent, plain
 from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.output.formats import SHEET_ROWS
 from adanalytics_cli.output.output_file import is_device, open_output
@@ -38,14 +40,16 @@ def write_workbook(
     title: str,
     about: Mapping[str, object],
     columns: Sequence[Column] = (),
+    totals: Mapping[str, Total] | None = None,
 ) -> int:
     """Write `rows` with the columns `names` to stdout or `path`, and return how many there were.
 
     Numbers, days and times (in UTC) become cells of their type, everything else text, never a
     formula. A whole number of more than 15 digits, such as an id, becomes text; it is no amount.
-    `columns` say which numbers are percentages, counts and rounded money; a Cell says it for its
-    own value. The second sheet has `about`. Memory use does not depend on the number of rows; they
-    wait on the disk, beside `path`.
+    `columns` say which numbers are percentages and counts; a Cell says it for its own value, also
+    how many digits of money to show. Below the rows, formulas have the `totals` of the rows that
+    the filter of the heading shows. The second sheet has `about`. Memory use does not depend on
+    the number of rows; they wait on the disk, beside `path`.
 
     Raises CommandError for more rows than a sheet takes, and for an amount of more than 15 digits
     or a text that no cell holds; then nothing is written.
@@ -61,6 +65,7 @@ def write_workbook(
         try:
             data = _Sheet(book, title, names, [shows.get(name, plain) for name in names])
             data.fill([row.get(name) for name in names] for row in rows)
+            data.finish(totals or {})
             notes = _Sheet(book, "about", ("about", "value"), (plain, plain))
             notes.fill(about.items())
             book.close()
@@ -82,7 +87,12 @@ class _Sheet:
         self, book: xlsxwriter.Workbook, title: str, names: Sequence[str], shows: Sequence[Show]
     ) -> None:
         self._sheet, self._names, self._shows = book.add_worksheet(title), names, shows
-        self._format = cache(lambda look: book.add_format({"num_format": look}))
+        self._format = cache(
+            lambda look, bold: book.add_format({"num_format": look, "bold": bold, "top": int(bold)})
+        )
+        self._sums: defaultdict[str, int | Decimal] = defaultdict(int)
+        # Each column keeps the last number format.
+        self._looks: defaultdict[str, str] = defaultdict(lambda: _AMOUNT)
         if len(names) > _COLUMNS:
             raise CommandError(
                 f"There are {len(names):,} columns, and a sheet takes {_COLUMNS:,}.",
@@ -110,12 +120,40 @@ class _Sheet:
         for index, width in enumerate(self._widths):
             self._sheet.set_column(index, index, width)
 
+    def finish(self, totals: Mapping[str, Total]) -> None:
+        """Add the buttons of filters, and a row of totals where a first column has room for it."""
+        if not self.rows:
+            return
+        self._sheet.autofilter(0, 0, self.rows, len(self._names) - 1)
+        if not totals or self._names[0] in totals:
+            return
+        row = self.rows + 1
+        self._sheet.write_string(row, 0, "total", self._format("General", True))
+        for index, name in enumerate(self._names):
+            if name not in totals:
+                continue
+            above, below, factor = totals[name]
+            value: object = self._sums[name]
+            if not above:
+                column = xl_col_to_name(index)
+                # 109: the sum of the rows that are not hidden.
+                formula = f"=SUBTOTAL(109,{column}2:{column}{self.rows + 1})"
+            elif {above, below} <= {*self._names}:
+                over, under = (xl_rowcol_to_cell(row, self._names.index(n)) for n in (above, below))
+                formula = f'=IF({under}=0,"",{over}*{factor}/{under})'
+                parts = self._sums[above] * factor, self._sums[below]
+                value = parts[0] / parts[1] if parts[1] else ""
+            else:
+                continue
+            self._sheet.write_formula(
+                row, index, formula, self._format(self._looks[name], True), value
+            )
+
     def _put(self, index: int, value: object, show: Show) -> None:
         if isinstance(value, bool):
             self._sheet.write_boolean(self.rows, index, value)
         elif isinstance(value, int) and len(str(abs(value))) <= _DIGITS:
-            look = _COUNT if show is count else _WHOLE
-            self._sheet.write_number(self.rows, index, value, self._format(look))
+            self._number(index, value, _COUNT if show is count else _WHOLE)
         elif isinstance(value, Decimal) and value.is_finite() and isfinite(float(value)):
             _, digits, _ = value.as_tuple()
             if len(bytes(digits).strip(b"\0")) > _DIGITS:
@@ -124,10 +162,10 @@ class _Sheet:
                     f"sheet has {_DIGITS} digits.",
                     remedy="Round it, or write csv or parquet, which keep every digit.",
                 )
-            # Rounded money has all digits of its currency, and no more.
-            looks: dict[Show, str] = {percent: _PERCENT, thousands: f"#,##{abs(value) * 0:f}"}
-            look = looks.get(show, _AMOUNT)
-            self._sheet.write_number(self.rows, index, value, self._format(look))
+            look = _PERCENT if show is percent else _AMOUNT
+            if isinstance(show, Amount):
+                look = f"#,##{Decimal(0):.{show.digits}f}"
+            self._number(index, value, look)
         elif isinstance(value, float) and isfinite(value):
             self._sheet.write_number(self.rows, index, value)
         elif isinstance(value, date) and value.year >= 1900:
@@ -135,9 +173,15 @@ class _Sheet:
             if isinstance(value, datetime) and value.tzinfo:
                 value = value.astimezone(UTC).replace(tzinfo=None)
             self._widths[index] = max(self._widths[index], _WIDTH_OF[look])
-            self._sheet.write_datetime(self.rows, index, value, self._format(look))
+            self._sheet.write_datetime(self.rows, index, value, self._format(look, False))
         else:
             self._text(index, value)
+
+    def _number(self, index: int, value: int | Decimal, look: str) -> None:
+        name = self._names[index]
+        self._sums[name] += value
+        self._looks[name] = look
+        self._sheet.write_number(self.rows, index, value, self._format(look, False))
 
     def _text(self, index: int, value: object) -> None:
         text = str(csv_cells([value])[0] if isinstance(value, Mapping | list) else value)
