@@ -1,6 +1,8 @@
 """Excel workbooks: numbers are numbers, text is text, and nothing is half written."""
 
+import csv
 import io
+import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -288,20 +290,42 @@ def test_more_events_than_a_sheet_takes_are_not_pulled(
 
 @pytest.mark.parametrize(
     "words",
-    [["dates"], ["summary", "2026-01"], ["events", "2026-01-15", "--hour", "13", "-f", "csv"]],
+    [
+        ["dates"],
+        ["summary", "2026-01"],
+        ["summary", "2026-01-15", "--compare", "2026-01-16"],
+        ["events", "2026-01-15", "--hour", "13", "-f", "csv"],
+        ["events", "2026-01-15", "--hour", "13", "-f", "csv", "--columns", "revenue,event_time"],
+    ],
 )
 @pytest.mark.parametrize("to_file", [True, False])
-def test_csv_with_a_byte_order_mark(
-    run: Run, service: LocalServer, tmp_path: Path, words: list[str], to_file: bool
+@pytest.mark.parametrize(("region", "separator", "mark"), [("de", ";", ","), ("us", ",", ".")])
+def test_csv_for_a_region(
+    run: Run,
+    service: LocalServer,
+    tmp_path: Path,
+    words: list[str],
+    to_file: bool,
+    region: str,
+    separator: str,
+    mark: str,
 ) -> None:
+    """Amounts and rates have the region's decimal mark; ids, texts and times are as ever."""
     target = tmp_path / "x.csv"
-    result = run(*words, "--bom", *(["-o", str(target)] if to_file else []))
-    assert result.exit_code == 0
+    result = run(*words, "--csv-for", region, *(["-o", str(target)] if to_file else []))
+    assert result.exit_code == 0, result.stderr
     text = target.read_bytes() if to_file else result.stdout_bytes
-    assert text == b"\xef\xbb\xbf" + run(*words).stdout_bytes
+    assert text.startswith(b"\xef\xbb\xbf")
+    cells = list(csv.reader(io.StringIO(text.decode("utf-8-sig")), delimiter=separator))
+    usual = list(csv.reader(io.StringIO(run(*words).stdout)))
+    amount = re.compile(r"-?\d+\.\d+")
+    assert cells == [
+        [cell.replace(".", mark) if amount.fullmatch(cell) else cell for cell in row]
+        for row in usual
+    ]
 
 
-def test_a_byte_order_mark_is_for_csv(run: Run, service: LocalServer) -> None:
-    result = run("summary", "2026-01", "--bom", "-f", "json")
+def test_a_region_is_for_csv(run: Run, service: LocalServer) -> None:
+    result = run("summary", "2026-01", "--csv-for", "de", "-f", "json")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "--bom is for csv" in result.stderr
+    assert "--csv-for is for csv" in result.stderr

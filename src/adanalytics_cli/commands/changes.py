@@ -47,9 +47,9 @@ def changes(
     location: str | None,
     chosen_format: str | None,
     output: Path | None,
-    bom: bool,
+    region: str | None,
 ) -> None:
-    form = pick_format(chosen_format, output, piped="csv", known=_FORMATS, bom=bom)
+    form = pick_format(chosen_format, output, piped="csv", known=_FORMATS, region=region)
     from adanalytics_cli.console.table_view import Column
     from adanalytics_cli.output.row_output import facts_about, write_rows
     from adanalytics_cli.output.sync_output import change_rows
@@ -77,7 +77,7 @@ def changes(
         columns=columns,
         invocation=invocation,
         note="" if rows else "No day was restated.",
-        bom=bom,
+        region=region,
         title="changes",
         about=facts_about([holdings.partner], holdings.hours),
     )

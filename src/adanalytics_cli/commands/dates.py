@@ -57,10 +57,12 @@ def dates(
     end: Period | None,
     chosen_format: str | None,
     output: Path | None,
-    bom: bool,
+    region: str | None,
     chart: bool,
 ) -> None:
-    form = pick_format(chosen_format, output, piped="csv", known=_FORMATS, bom=bom, chart=chart)
+    form = pick_format(
+        chosen_format, output, piped="csv", known=_FORMATS, region=region, chart=chart
+    )
     asked = period(invocation, start, end) if start is not None else None
     now = now_at_service(invocation)
     here = dataset_here(find_settings(invocation, os.environ)) if chart else None
@@ -115,7 +117,7 @@ def dates(
         columns=[*columns, Column("date", "date")],
         invocation=invocation,
         note=note,
-        bom=bom,
+        region=region,
         title="dates",
         about=facts_about(listed, asked or chain.from_iterable(listed.values())),
     )

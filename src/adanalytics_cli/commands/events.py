@@ -87,10 +87,10 @@ def events(
     limit: int | None,
     chosen_format: str | None,
     output: Path | None,
-    bom: bool,
+    region: str | None,
 ) -> None:
     """Pull the events and write them; a file appears only when it is complete."""
-    form = pick_format(chosen_format, output, piped="jsonl", known=_FORMATS, bom=bom)
+    form = pick_format(chosen_format, output, piped="jsonl", known=_FORMATS, region=region)
     from adanalytics_cli.output.event_output import SheetCheck, write_event_table, write_events
     from adanalytics_cli.output.row_output import facts_about
     from adanalytics_client._progress.progress import joined
@@ -131,7 +131,7 @@ def events(
             with naming(output, output and Path(os.path.realpath(output)).parent):
                 about = facts_about([client.partner or ""], (first, last)) | {"hour": hour}
                 written = write_events(
-                    query, form, output, columns, invocation, bom=bom, about=about
+                    query, form, output, columns, invocation, region=region, about=about
                 )
     done = counted(written, "event")
     report_end(invocation, done, progress, days=(first, last), target=output)

@@ -60,11 +60,13 @@ def query(
     places: tuple[str, ...],
     chosen_format: str | None,
     output: Path | None,
-    bom: bool,
+    region: str | None,
     chart: bool,
     memory: str,
 ) -> None:
-    form = pick_format(chosen_format, output, piped="csv", known=_FORMATS, bom=bom, chart=chart)
+    form = pick_format(
+        chosen_format, output, piped="csv", known=_FORMATS, region=region, chart=chart
+    )
     if find_spec("duckdb") is None:
         raise MissingExtra("sql", needed_for="adanalytics query")
     started = monotonic()
@@ -78,7 +80,7 @@ def query(
             rows = write_chart_of(result, output, invocation)
         else:
             about = {"query": sql, "datasets": ", ".join(found), **facts}
-            rows = write_result(result, form, output, invocation, bom=bom, about=about)
+            rows = write_result(result, form, output, invocation, region=region, about=about)
     if output is not None:
         remark(f"{counted(rows, 'row')}, {monotonic() - started:.1f} s -> {output}", invocation)
 

@@ -129,7 +129,7 @@ def summary(
     compare: "Period | Literal['previous'] | None",
     chosen_format: str | None,
     output: Path | None,
-    bom: bool,
+    region: str | None,
     columns: tuple[str, ...],
     sort: str | None,
     top: int | None,
@@ -138,7 +138,9 @@ def summary(
     all_hours: bool,
 ) -> None:
     """Get the summary and write its rows; a table also shows the totals."""
-    form = pick_format(chosen_format, output, piped="csv", known=_FORMATS, bom=bom, chart=chart)
+    form = pick_format(
+        chosen_format, output, piped="csv", known=_FORMATS, region=region, chart=chart
+    )
     if all_hours and not compare:
         raise click.UsageError("--all-hours needs --compare.")
     if chart and (columns or compare):
@@ -200,7 +202,7 @@ def summary(
                 columns=listing.columns,
                 invocation=invocation,
                 note=listing.note,
-                bom=bom,
+                region=region,
                 title="summary",
                 about=listing.about,
                 totals=listing.totals,

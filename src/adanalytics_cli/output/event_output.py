@@ -1,9 +1,8 @@
 """Events as output: as the service sent them, with chosen columns, or as a table."""
 
-import codecs
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
 from itertools import chain, islice
@@ -71,34 +70,41 @@ def write_events(
     columns: Sequence[str],
     invocation: Invocation,
     *,
-    bom: bool,
+    region: str | None,
     about: Row,
 ) -> int:
     """Write all events of `query` to stdout or `path` and return how many there were.
 
     Without `columns`, JSON lines are the service's own text. Memory use does not depend on the
-    length of the pull. `bom` puts a byte order mark in front of csv; a workbook tells the facts
-    `about` its events.
+    length of the pull. csv is as spreadsheets of the `region` open it; a workbook tells the
+    facts `about` its events.
     """
-    if form in {"json", "xlsx"}:
+    if form in {"json", "xlsx"} or region:
         sent = _names_of_service(invocation)
         rows, names = _select(query.rows(), columns, sent), columns
-        if form == "xlsx":
+        if form != "json":
             first = list(islice(rows, _FIRST_ROWS))
             names = list(dict.fromkeys(name for row in first for name in row))
             currency = sent.sent("currency", names) or "currency"
             currencies = dict.fromkeys(str(row[currency]) for row in first if row.get(currency))
             about = {**about, "currency": ", ".join(currencies) or None}
-            rows = _cells(chain(first, rows), names, sent)
+            kinds = _READERS.keys() if form == "xlsx" else {Kind.AMOUNT}
+            rows = _cells(chain(first, rows), names, sent, kinds)
             names = names or columns or list(EVENT_COLUMNS)
         return write_rows(
-            rows, form, path, invocation=invocation, names=names, title="events", about=about
+            rows,
+            form,
+            path,
+            invocation=invocation,
+            names=names,
+            title="events",
+            about=about,
+            region=region,
         )
-    if path is not None and not bom:
+    if path is not None:
         # Only a file can be rewritten when a new column first appears on a later page.
         return query.write(path, format=cast("FileFormat", form), columns=columns or None)
     with open_output(path) as stream:
-        stream.write(codecs.BOM_UTF8 if bom else b"")
         return query.write(stream, format=cast("FileFormat", form), columns=columns or None)
 
 
@@ -107,16 +113,21 @@ def _names_of_service(invocation: Invocation) -> FieldNames:
     return FieldNames(service.fields, service.time_field)
 
 
-def _cells(rows: Iterable[Row], names: Sequence[str], sent: FieldNames) -> Iterator[Row]:
-    """Yield the rows of a sheet; raises CommandError for a column that is not in `names`."""
-    kinds = {name: sent.kind(name) for name in names}
+def _cells(
+    rows: Iterable[Row], names: Sequence[str], sent: FieldNames, known: Container[Kind | None]
+) -> Iterator[Row]:
+    """Yield the rows of a sheet, their texts of the `known` kinds as values.
+
+    Raises CommandError for a column that is not in `names`.
+    """
+    kinds = {name: kind for name in names if (kind := sent.kind(name)) in known}
     for row in rows:
         if late := row.keys() - set(names):
             raise CommandError(
                 f"Column {', '.join(sorted(late))} first appears after the heading was written.",
                 remedy="Name the columns with --columns, or write csv or parquet.",
             )
-        yield {name: _cell(kinds[name], value) for name, value in row.items()}
+        yield {name: _cell(kinds.get(name), value) for name, value in row.items()}
 
 
 def _cell(kind: Kind | None, value: object) -> object:

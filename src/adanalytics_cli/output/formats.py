@@ -20,6 +20,9 @@ BINARY: tuple[Format, ...] = ("parquet", "arrow", "xlsx")
 SHEET_ROWS = 1_048_575
 """The rows of a sheet below its heading."""
 
+REGIONS = {"de": (";", ","), "fr": (";", ","), "us": (",", ".")}
+"""The separator and the decimal mark with which spreadsheets of a region read csv."""
+
 _SUFFIXES: dict[str, Format] = {form: form for form in (*FORMATS[1:], *BINARY)}
 _SUFFIXES["ndjson"] = "jsonl"
 _PICTURES = frozenset({".svg", ".html"})
@@ -126,7 +129,7 @@ def pick_format(
     *,
     piped: Format,
     known: Sequence[Format] = FORMATS,
-    bom: bool = False,
+    region: str | None = None,
     chart: bool = False,
 ) -> Format:
     """Return the format: `-f`, else by the file suffix, else by whether stdout is a terminal.
@@ -135,7 +138,7 @@ def pick_format(
 
     Raises click.UsageError for a suffix that is unknown or contradicts `-f`, and for a binary
     format that would go to a terminal or be compressed again; MissingExtra for xlsx without its
-    library; and click.UsageError for a byte order mark, `bom`, in front of anything but csv.
+    library; and click.UsageError for a `region` of csv with another format.
     """
     if chart:
         _check_chart(chosen, path)
@@ -149,8 +152,8 @@ def pick_format(
         raise click.UsageError(f"{form} is already compressed. Leave .gz out of '{path.name}'.")
     if form == "xlsx" and find_spec("xlsxwriter") is None:
         raise MissingExtra("excel", needed_for="xlsx")
-    if bom and form != "csv":
-        raise click.UsageError(f"--bom is for csv. Leave out --bom, or write csv, not {form}.")
+    if region and form != "csv":
+        raise click.UsageError(f"--csv-for is for csv. Leave it out, or write csv, not {form}.")
     return form
 
 

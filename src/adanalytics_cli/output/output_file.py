@@ -10,9 +10,8 @@ from typing import BinaryIO
 
 import click
 
-from adanalytics_cli.core.command import flag
 from adanalytics_cli.core.files import naming, replacing
-from adanalytics_cli.output.formats import Format, format_option, is_packed
+from adanalytics_cli.output.formats import REGIONS, Format, format_option, is_packed
 
 # The densest level costs several times the time of this one for a few percent of size.
 _GZIP_LEVEL = 6
@@ -30,8 +29,15 @@ def output_option() -> click.Option:
 
 
 def output_options(known: Sequence[Format]) -> list[click.Option]:
-    bom = flag("--bom", "Begin csv with a byte order mark, by which Excel knows UTF-8.")
-    return [output_option(), format_option(known), bom]
+    region = click.Option(
+        ["--csv-for", "region"],
+        type=click.Choice([*REGIONS]),
+        help=(
+            "Write csv as spreadsheets of this region open it: its separator and decimal mark, and "
+            "a byte order mark."
+        ),
+    )
+    return [output_option(), format_option(known), region]
 
 
 def _as_path(

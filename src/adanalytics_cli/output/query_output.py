@@ -1,7 +1,7 @@
 """The rows of a query in each format, written as they become ready, or as bars."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import MAXYEAR, UTC, date, datetime, time, timedelta
 from decimal import Decimal
@@ -41,17 +41,20 @@ def write_result(
     path: Path | None,
     invocation: Invocation,
     *,
-    bom: bool,
+    region: str | None,
     about: Mapping[str, object],
 ) -> int:
     """Write the rows to stdout or `path`, and return how many there were.
 
-    Memory use does not depend on their number; a table ends after `MOST_LINES` rows. `bom` and
+    Memory use does not depend on their number; a table ends after `MOST_LINES` rows. `region` and
     `about` are as for `write_rows`.
     """
     if form == "parquet":
         return _write_parquet(result, path)
     rows: Iterable[Row] = _rows(result, as_text=form != "xlsx")
+    if region:
+        decimals = [each.name for each in result.schema if pa.types.is_decimal(each.type)]
+        rows = _with_decimals(rows, decimals)
     note = ""
     if form == "table":
         rows, note = _first(rows)
@@ -69,10 +72,15 @@ def write_result(
         invocation=invocation,
         names=result.schema.names,
         note=note,
-        bom=bom,
+        region=region,
         title="query",
         about=about,
     )
+
+
+def _with_decimals(rows: Iterable[Row], names: Sequence[str]) -> Iterator[Row]:
+    for row in rows:
+        yield {**row} | {name: Decimal(str(row[name])) for name in names if row[name] is not None}
 
 
 def write_chart_of(result: QueryResult, path: Path | None, invocation: Invocation) -> int:

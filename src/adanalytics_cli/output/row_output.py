@@ -7,12 +7,13 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adanalytics_cli.console.terminal import NOWHERE, Terminal, look_at
 from adanalytics_cli.core.invocation import Invocation
-from adanalytics_cli.output.formats import Format, is_picture
+from adanalytics_cli.output.formats import REGIONS, Format, is_picture
 from adanalytics_cli.output.output_file import open_output
 from adanalytics_client._json.encoding import csv_cells, json_text, utf8
 
@@ -20,27 +21,37 @@ if TYPE_CHECKING:
     from adanalytics_cli.console.table_view import Column, Total
 
 
-def csv_line(values: Sequence[object]) -> bytes:
+def csv_line(values: Sequence[object], region: str | None = None) -> bytes:
     r"""Encode one line: nothing for None, true and false, compact JSON for an object or a list.
 
     RFC 4180 ends lines with CR LF, as events are written; short lists, which shells read line
     by line, end with LF alone.
     """
     buffer = io.StringIO()
+    separator, mark = REGIONS[region or "us"]
+    cells = csv_cells(values)
+    if mark != ".":
+        cells = [
+            str(cell).replace(".", mark) if isinstance(value, Decimal | float) else cell
+            for value, cell in zip(values, cells, strict=True)
+        ]
     # A terminator of LF alone would leave a CR inside a cell without its quotes.
-    csv.writer(buffer, lineterminator="\r\n").writerow(csv_cells(values))
+    csv.writer(buffer, delimiter=separator, lineterminator="\r\n").writerow(cells)
     return utf8(f"{buffer.getvalue()[:-2]}\n")
 
 
 Row = Mapping[str, object]
 
 
-def encode_rows(rows: Iterable[Row], form: Format, names: Sequence[str]) -> Iterator[bytes]:
+def encode_rows(
+    rows: Iterable[Row], form: Format, names: Sequence[str], region: str | None = None
+) -> Iterator[bytes]:
     """Encode row by row; `names` are the columns of a csv, and a row may lack some of them."""
     if form == "csv":
-        yield csv_line(names)
+        # By the mark a spreadsheet knows UTF-8.
+        yield codecs.BOM_UTF8 * bool(region) + csv_line(names, region)
         for row in rows:
-            yield csv_line([row.get(name) for name in names])
+            yield csv_line([row.get(name) for name in names], region)
     elif form == "json":
         before = b"[\n"
         for row in rows:
@@ -61,7 +72,7 @@ def write_rows(
     columns: Sequence["Column"] = (),
     names: Sequence[str] | None = None,
     note: str = "",
-    bom: bool = False,
+    region: str | None = None,
     title: str = "rows",
     about: Row | None = None,
     totals: "Mapping[str, Total] | None" = None,
@@ -70,7 +81,7 @@ def write_rows(
 
     `columns` and the line `note` are for the table; the other formats have the fields `names`, by
     default every field that came, also unknown ones. With `names`, csv, json and workbooks are
-    written row by row. `bom` puts a byte order mark in front of csv. `title` names the sheet of a
+    written row by row. csv is as spreadsheets of the `region` open it. `title` names the sheet of a
     workbook with the row of `totals`; its second sheet tells the facts `about` the rows.
     """
     if names is None:
@@ -92,9 +103,8 @@ def write_rows(
             rows, terminal = [*rows], _terminal(path, invocation)
             stream.write(terminal.encode(render_table(columns, rows, terminal, note=note)))
             return len(rows)
-        stream.write(codecs.BOM_UTF8 if bom else b"")
         pieces = 0
-        for piece in encode_rows(rows, form, names):
+        for piece in encode_rows(rows, form, names, region):
             stream.write(piece)
             pieces += 1
     # The heading of csv and the end of a list are pieces, too.
