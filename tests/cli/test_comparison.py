@@ -429,4 +429,4 @@ def test_a_profile_has_a_list_of_partners(
     (folder / "config.toml").write_text('[profile.default]\npartner = ["tokyo", "acme"]\n')
     shown = run("summary", "2026-01-15", "--columns", "currency").stdout.splitlines()
     assert shown == ["partner,currency", "tokyo,JPY", "acme,USD"]
-    assert "tokyo,acme" in run("status", "-f", "table").stdout
+    assert "tokyo,acme" in run("status").stdout

@@ -113,7 +113,8 @@ def columns(run: Run, folder: Path, *words: str) -> list[dict[str, tuple[str, ..
             )
             for name in names
         }
-        for line, cell, row in zip(lines, cells, sheet, strict=True)
+        # Below the rows, a summary has one of totals.
+        for line, cell, row in zip(lines, cells, sheet[: len(lines)], strict=True)
     ]
 
 

@@ -54,7 +54,7 @@ def test_extras(run: Run, service: LocalServer, monkeypatch: pytest.MonkeyPatch)
         "distributions",
         lambda name: [] if name in {"duckdb", "obstore"} else metadata.distributions(name=name),
     )
-    checks = json.loads(run("doctor", "-f", "json").stdout)
+    checks = json.loads(run("doctor", "--json").stdout)
     there, missing = (each for each in checks if each["name"] == "extras")
     named = [each["found"].partition(": ")[2].split(", ") for each in (there, missing)]
     assert {name for names in named for name in names} == known
@@ -64,7 +64,7 @@ def test_extras(run: Run, service: LocalServer, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_as_json(run: Run, service: LocalServer) -> None:
-    done = run("doctor", "-f", "json", env={"ADANALYTICS_API_KEY": "aak_wrong"})
+    done = run("doctor", "--json", env={"ADANALYTICS_API_KEY": "aak_wrong"})
     checks = {check["name"]: check for check in json.loads(done.stdout)}
     assert (done.exit_code, checks["login"]["result"]) == (1, "fail")
     assert checks["service"] == {

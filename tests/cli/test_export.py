@@ -39,7 +39,7 @@ def test_csv_to_a_file(
 
 def test_the_result_as_json(run: Run, service: LocalServer, folder: Path) -> None:
     target = folder / "day.csv"
-    shown = json.loads(run("export", "2026-01-15", "-f", "json", "-o", str(target)).stdout)
+    shown = json.loads(run("export", "2026-01-15", "--json", "-o", str(target)).stdout)
     seconds, requests = shown.pop("seconds"), shown.pop("requests")
     assert (seconds > 0, requests) == (True, 3)
     assert shown == {
@@ -131,7 +131,7 @@ def test_an_export_started_now_and_fetched_later(
     run: Run, slow: LocalServer, tmp_path: Path
 ) -> None:
     job, target = tmp_path / "day.job", tmp_path / "day.jsonl.gz"
-    words = ("-v", "export", "2026-01-15", "-f", "jsonl", "-f", "jsonl", "--compression", "gzip")
+    words = ("-v", "export", "2026-01-15", "-f", "jsonl", "--compression", "gzip")
     started = run(*words, "--no-wait", "--job", str(job))
     assert (started.exit_code, started.stdout) == (0, "")
     again = started.stderr.splitlines()[-1].partition("adanalytics ")[2]
@@ -175,7 +175,7 @@ def test_a_started_export_is_told_without_its_addresses(
 ) -> None:
     job = tmp_path / "day.job"
     words = ("export", "2026-01-15", "--no-wait", "--job", str(job))
-    told = json.loads(run("-q", *words, "-f", "json", "-f", "csv").stdout)
+    told = json.loads(run("-q", *words, "--json", "-f", "csv").stdout)
     assert type(told.pop("seconds")) is float
     assert told == {
         "job": str(job),
@@ -224,11 +224,8 @@ def test_an_export_is_kept_before_it_is_waited_for(
         (("2026-01-15", "--compression", "gzip", "-o", "x.csv"), "gzip does not match the name"),
         (("2026-01-15", "--compression", "none", "-o", "x.csv.gz"), "none does not match the name"),
         (("2026-01-15", "-o", "x.parquet.gz"), "parquet is already compressed"),
-        (
-            ("2026-01-15", "-f", "csv", "-f", "parquet"),
-            "Give one file format, not csv and parquet.",
-        ),
-        (("2026-01-15", "-f", "csv", "-f", "json"), "Name a file for the export with -o FILE"),
+        (("2026-01-15", "-f", "csv", "-f", "parquet"), "Give --format once."),
+        (("2026-01-15", "-f", "csv", "--json"), "Name a file for the export with -o FILE"),
         (("2026-01-15", "--job", "."), "is a directory"),
         (("2026-01-15", "--job", "nowhere/JOB"), "the folder"),
     ],

@@ -126,7 +126,7 @@ def test_days_to_come_are_not_asked_for(
     assert len(asked) == 24 + 13
     # The count of a file, and `dates`, because nothing arrived.
     assert len(queries) == 24 + 13 + 2
-    plan = run("plan", "2026-01-19", "2026-03", "-q", "-f", "json")
+    plan = run("plan", "2026-01-19", "2026-03", "-q", "--json")
     assert (plan.stderr, json.loads(plan.stdout)["prices"][0]["requests"]) == ("", len(asked))
 
 

@@ -16,9 +16,9 @@ def operations(service: LocalServer) -> list[str | None]:
     return [entry.operation for entry in service.journal.entries()]
 
 
-def test_a_record_in_a_pipe(run: Run, service: LocalServer) -> None:
+def test_a_record(run: Run, service: LocalServer) -> None:
     service.journal.clear()
-    result = run("plan", "2025-12-20", "2026-01-19")
+    result = run("plan", "2025-12-20", "2026-01-19", "--json")
     assert (result.exit_code, result.stderr) == (0, "")
     assert operations(service) == ["summary"]
     record = json.loads(result.stdout)
@@ -42,7 +42,7 @@ def test_a_record_in_a_pipe(run: Run, service: LocalServer) -> None:
 
 
 def test_a_table_for_people(run: Run, service: LocalServer) -> None:
-    result = run("plan", "2026-01-15", "2026-01-16", "-f", "table")
+    result = run("plan", "2026-01-15", "2026-01-16")
     lines = result.stdout.splitlines()
     assert lines[0].split() == ["via", "split", "requests", "size", "time", "waiting"]
     assert [line.split()[:3] for line in lines[2:5]] == [
@@ -56,17 +56,17 @@ def test_a_table_for_people(run: Run, service: LocalServer) -> None:
 
 
 def test_one_day_is_not_called_days(run: Run, service: LocalServer) -> None:
-    assert " events on 1 day; the summary" in run("plan", "2026-01-15", "-f", "table").stdout
+    assert " events on 1 day; the summary" in run("plan", "2026-01-15").stdout
 
 
 def test_a_period_without_data(run: Run, service: LocalServer) -> None:
     service.journal.clear()
-    result = run("plan", "2025-01", "-f", "table")
+    result = run("plan", "2025-01")
     assert "No day of the period has data." in result.stdout
     assert "Recommended" not in result.stdout
-    assert json.loads(run("plan", "2025-01", "-f", "json").stdout)["recommended"] is None
+    assert json.loads(run("plan", "2025-01", "--json").stdout)["recommended"] is None
     service.journal.clear()
-    assert run("plan", "2025-01", "-f", "table").exit_code == 0
+    assert run("plan", "2025-01").exit_code == 0
     assert operations(service) in (["summary"], ["summary", "dates"])
 
 
@@ -79,7 +79,7 @@ def without_summary(service: LocalServer) -> Iterator[LocalServer]:
 
 def test_without_a_summary_the_dates_are_asked(run: Run, without_summary: LocalServer) -> None:
     without_summary.journal.clear()
-    result = run("plan", "2026-01", "-f", "table")
+    result = run("plan", "2026-01")
     assert operations(without_summary) == ["summary", "dates"]
     assert "This estimate cost 2 requests; " in result.stdout
     assert "unknown; data on 2 days" in result.stdout
@@ -94,7 +94,7 @@ def test_pages_that_would_wait_are_weighed_against_an_export(
         monkeypatch.setenv("ADANALYTICS_BASE_URL", server.url)
         monkeypatch.setenv("ADANALYTICS_API_KEY", server.api_key)
         monkeypatch.setenv("ADANALYTICS_PARTNER", server.partner)
-        record = json.loads(run("plan", "2025-11", "2025-12", "-f", "json").stdout)
+        record = json.loads(run("plan", "2025-11", "2025-12", "--json").stdout)
     hourly = record["prices"][0]
     assert (hourly["requests"], hourly["waits_seconds"]) == (61 * 24, 3600)
     assert record["recommended"]["split"] == "auto"

@@ -75,7 +75,7 @@ def test_the_same_service_and_another(run: Run, service: LocalServer, tmp_path: 
         done = run(*words, env=env)
         assert done.exit_code == 7
         assert "rows_key: 'data' before, 'events' now" in done.stdout.splitlines()
-        told = json.loads(run(*words, "-f", "json", env=env).stdout)
+        told = json.loads(run(*words, "--json", env=env).stdout)
         assert {"path": "rows_key", "before": "data", "after": "events"} in told
     assert Path(path).read_bytes() == before
 

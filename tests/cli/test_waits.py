@@ -41,7 +41,7 @@ def used_up(service: LocalServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[L
 def test_status_neither_waits_nor_sends(run: Run, used_up: LocalServer) -> None:
     result = run("status")
     assert (result.exit_code, result.stderr) == (0, "")
-    assert "quota_left,0,counted on this machine; resuming at " in result.stdout
+    assert "quota left    0 requests  (counted on this machine; resuming at " in result.stdout
     assert not list(used_up.journal.entries())
 
 

@@ -21,7 +21,7 @@ from adanalytics_cli.core.errors import CommandError, ExitCode
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.prose import fitted
 from adanalytics_cli.core.settings import ServiceSettings, base_url_of, find_settings, partner_of
-from adanalytics_cli.output.formats import format_option
+from adanalytics_cli.output.formats import json_option
 from adanalytics_client._base.escaping import visible
 from adanalytics_client._base.files import state_folder
 from adanalytics_client._base.quantities import counted
@@ -117,7 +117,7 @@ _COLORS = {"ok": "green", "warn": "yellow", "fail": "red"}
 @command(
     "doctor",
     params=[
-        format_option(("table", "json"), "Output format; json prints a list of objects."),
+        json_option(),
         flag("--probe", "Ask the service what is not published, in at most 12 requests."),
         flag("--with-export", "With --probe: also order an export of one day."),
         option("--against", FILE, "FILE", "With --probe: print what differs from this profile."),
@@ -143,13 +143,12 @@ _COLORS = {"ok": "green", "warn": "yellow", "fail": "red"}
         "adanalytics doctor --profile night",
         "adanalytics doctor --probe --with-export",
         "adanalytics doctor --probe --yes --against service.toml",
-        "adanalytics doctor -f json | jq '.[] | select(.result != \"ok\")'",
+        "adanalytics doctor --json | jq '.[] | select(.result != \"ok\")'",
     ],
     connects=True,
 )
 def doctor(
     invocation: Invocation,
-    chosen_format: str | None,
     probe: bool,
     with_export: bool,
     against: Path | None,
@@ -175,13 +174,13 @@ def doctor(
     for check in _checks(invocation):
         found, remedy = (redact(each, invocation.secrets) for each in (check.found, check.remedy))
         done.append(replace(check, found=found, remedy=remedy))
-        if chosen_format != "json":
+        if not invocation.as_json:
             told = f"{check.result:<5} {check.name:<10} {visible(found)}"
             told += f"\n{'':{_INDENT}}{visible(remedy)}" if remedy else ""
             told = fitted(told, sys.stdout, _INDENT).removeprefix(check.result)
             color = _COLORS[check.result] if terminal.color else None
             click.echo(click.style(check.result, fg=color, reset=bool(color)) + told, color=True)
-    if chosen_format == "json":
+    if invocation.as_json:
         click.echo(json_text([asdict(check) for check in done]))
     if any(check.result == "fail" for check in done):
         raise click.exceptions.Exit(ExitCode.FAILED)

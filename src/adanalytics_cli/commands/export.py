@@ -110,9 +110,12 @@ def _resume(saved: str, job: Path, wanted: Wanted, client: "Client") -> "ExportJ
     params=[
         *period_arguments(required=False),
         output_option(),
-        formats.file_format_option(
-            FORMATS, "File format; the default follows the file suffix, else csv."
+        click.Option(
+            ["-f", "--format", "file_format"],
+            type=click.Choice(FORMATS),
+            help="File format; the default follows the file suffix, else csv.",
         ),
+        formats.json_option(),
         click.Option(
             ["--compression"],
             type=click.Choice(["none", "gzip"]),
@@ -179,7 +182,7 @@ def export(
     as_json = invocation.as_json
     if as_json and not (output or no_wait):
         raise click.UsageError(
-            "-f json prints the result on stdout. Name a file for the export with -o FILE."
+            "--json prints the report on stdout. Name a file for the export with -o FILE."
         )
     if not no_wait:
         formats.check_not_terminal("An export", output)

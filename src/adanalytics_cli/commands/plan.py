@@ -1,6 +1,5 @@
 """`adanalytics plan`: the price of each way to pull a period, before the pull."""
 
-import sys
 from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING
@@ -11,7 +10,7 @@ from adanalytics_cli.account.connection import connect
 from adanalytics_cli.core.command import command
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.periods import PERIOD_HELP, period, period_arguments
-from adanalytics_cli.output.formats import format_option
+from adanalytics_cli.output.formats import json_option
 from adanalytics_client import Period
 
 if TYPE_CHECKING:
@@ -21,10 +20,7 @@ if TYPE_CHECKING:
 
 @command(
     "plan",
-    params=[
-        *period_arguments(required=True),
-        format_option(("table", "json"), "Output format; a pipe gets JSON by default."),
-    ],
+    params=[*period_arguments(required=True), json_option()],
     details=(
         "Compares hourly pages, the pages of --split auto and a bulk export, and recommends one. "
         "Sends one request, or two when the summary has no counts, and never waits for quota. "
@@ -33,13 +29,11 @@ if TYPE_CHECKING:
     examples=[
         "adanalytics plan 2026-01",
         "adanalytics plan -30d",
-        "adanalytics plan 2026-01-01 2026-03-31 -f json | jq -r .recommended.command",
+        "adanalytics plan 2026-01-01 2026-03-31 --json | jq -r .recommended.command",
     ],
     connects=True,
 )
-def plan(
-    invocation: Invocation, start: Period, end: Period | None, chosen_format: str | None
-) -> None:
+def plan(invocation: Invocation, start: Period, end: Period | None) -> None:
     """Estimate the events of each day, price the ways, and recommend one."""
     first, last = period(invocation, start, end)
     with connect(invocation, waits=False) as (client, progress):
@@ -49,7 +43,7 @@ def plan(
     from adanalytics_cli.output.plan_output import plan_record, write_plan_table
 
     record = plan_record(estimate, quota, spent)
-    if chosen_format == "table" or (chosen_format is None and sys.stdout.isatty()):
+    if not invocation.as_json:
         write_plan_table(record, invocation)
     else:
         from adanalytics_client._json.encoding import json_text

@@ -26,8 +26,7 @@ from adanalytics_cli.core.settings import (
     partners_of,
     profiles_of,
 )
-from adanalytics_cli.output.formats import Format, format_option, pick_format
-from adanalytics_cli.output.row_output import csv_line
+from adanalytics_cli.output.formats import json_option
 from adanalytics_client._base.escaping import visible
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._json.encoding import json_text
@@ -50,7 +49,7 @@ class _Found:
 
 @command(
     "status",
-    params=[format_option(("table", "csv", "json"), "Output format; a pipe gets CSV by default.")],
+    params=[json_option()],
     details=(
         "Sends no request and never waits. The quota is what this machine has counted. To try the "
         "credential, run adanalytics doctor. In the folder of a dataset, it tells the last hour "
@@ -59,13 +58,12 @@ class _Found:
     examples=[
         "adanalytics status",
         "adanalytics status --profile night",
-        "adanalytics status -f json | jq .quota.remaining",
+        "adanalytics status --json | jq .quota.remaining",
     ],
     connects=True,
 )
-def status(invocation: Invocation, chosen_format: str | None) -> None:
+def status(invocation: Invocation) -> None:
     """Show every setting with its source, and the quota as counted on this machine."""
-    form = pick_format(chosen_format, None, piped="csv")
     now = invocation.clock()
     settings = find_settings(invocation, os.environ)
     # Somebody may have written a password into the address.
@@ -85,27 +83,22 @@ def status(invocation: Invocation, chosen_format: str | None) -> None:
         here = dataset_here(settings)
         found.last_hour = here.last_hour if here else None
     finally:
-        _show(found, form, now)
+        _show(found, invocation)
     if credential.until is not None and credential.until <= now:
         raise NoCredential("The sign-in has expired.", remedy=f"Run: {settings.login_command}")
 
 
-def _show(found: _Found, form: Format, now: datetime) -> None:
-    if form == "json":
+def _show(found: _Found, invocation: Invocation) -> None:
+    if invocation.as_json:
         click.echo(json_text(_record(found)))
         return
-    if form == "csv":
-        click.echo(csv_line(("setting", "value", "source")), nl=False)
-    for name, setting in _lines(found, form, now):
+    for name, setting in _lines(found, invocation.clock()):
         value, source = (setting.value, setting.source) if setting else ("-", "not set")
-        if form == "csv":
-            click.echo(csv_line([name.replace(" ", "_"), value, source]), nl=False)
-        else:
-            told = visible(f"{name:<14}{value}" + (f"  ({source})" if source else ""))
-            click.echo(fitted(told, sys.stdout, hang=14))
+        told = visible(f"{name:<14}{value}" + (f"  ({source})" if source else ""))
+        click.echo(fitted(told, sys.stdout, hang=14))
 
 
-def _lines(found: _Found, form: Format, now: datetime) -> Iterator[tuple[str, Setting | None]]:
+def _lines(found: _Found, now: datetime) -> Iterator[tuple[str, Setting | None]]:
     settings, profiles, credential = found.settings, found.profiles, found.credential
     yield from (("profile", settings.profile), ("base url", settings.base_url))
     yield "partner", settings.partner
@@ -115,7 +108,7 @@ def _lines(found: _Found, form: Format, now: datetime) -> Iterator[tuple[str, Se
         yield "signed in as", Setting(credential.email or "an API key", credential.source)
         yield "until", _until(credential, now)
     if found.quota:
-        yield "quota left", _left(found.quota, form)
+        yield "quota left", _left(found.quota)
     if found.last_hour:
         source = f"last hour in the dataset of this folder, {age_of(found.last_hour, now)}"
         yield "data until", Setting(f"{found.last_hour:%Y-%m-%d %H:%M %Z}", source)
@@ -148,15 +141,14 @@ def _record(found: _Found) -> dict[str, object]:
     }
 
 
-def _left(quota: "QuotaState", form: Format) -> Setting:
+def _left(quota: "QuotaState") -> Setting:
     if quota.remaining is None:
         return Setting("not counted", "")
     # Without the limit: the service may allow fewer requests than the client counts.
     source = "counted on this machine"
     if quota.resumes_at is not None:
         source += f"; resuming at {quota.resumes_at:%H:%M:%S} UTC"
-    left = str(quota.remaining) if form == "csv" else counted(quota.remaining, "request")
-    return Setting(left, source)
+    return Setting(counted(quota.remaining, "request"), source)
 
 
 def _until(found: Credential, now: datetime) -> Setting:

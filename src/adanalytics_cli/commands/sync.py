@@ -18,7 +18,7 @@ from adanalytics_cli.core.errors import Interrupted, PartlyDone, UsedUp
 from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.core.numbers import Number, WholeNumber
 from adanalytics_cli.core.periods import period, period_arguments, span
-from adanalytics_cli.output.formats import file_format_option
+from adanalytics_cli.output.formats import json_option
 from adanalytics_client import Observer, Period, RequestDue, WaitStarted
 from adanalytics_client._base.escaping import visible
 from adanalytics_client._base.quantities import counted
@@ -42,9 +42,12 @@ _M_ARENA_MAX = -8
             required=True,
             help="The dataset: a folder, or an address such as s3://bucket/events.",
         ),
-        file_format_option(
-            ("parquet", "jsonl"), "Format of a new dataset; the default is parquet."
+        click.Option(
+            ["-f", "--format", "file_format"],
+            type=click.Choice(["parquet", "jsonl"]),
+            help="Format of a new dataset; the default is parquet.",
         ),
+        json_option(),
         click.Option(
             ["--table"],
             type=click.Choice(["delta", "iceberg"]),

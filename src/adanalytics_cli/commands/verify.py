@@ -14,7 +14,7 @@ from adanalytics_cli.core.errors import CommandError, PartlyDone, ProblemsFound
 from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.core.periods import read_period
 from adanalytics_cli.core.prose import fitted
-from adanalytics_cli.output.formats import format_option
+from adanalytics_cli.output.formats import json_option
 from adanalytics_client._base.escaping import visible
 from adanalytics_client._base.quantities import counted
 
@@ -30,7 +30,7 @@ _MOST_RUNS = 3
     "verify",
     params=[
         click.Argument(["location"], type=click.Path(), metavar="DIR|URL"),
-        format_option(("json",), "Print the result as one object."),
+        json_option(),
         flag("--deep", "Also compare every event with a bulk export."),
         flag("--strict", "Exit with status 7 if no figure could be compared with the service."),
         flag("--offline", "Check without the service, which needs no sign-in and no request."),
@@ -54,7 +54,7 @@ _MOST_RUNS = 3
         "adanalytics verify january --until 2026-01-31",
         "adanalytics verify events --offline --until yesterday",
         "adanalytics verify events --strict",
-        "adanalytics verify events -f json | jq .problems",
+        "adanalytics verify events --json | jq .problems",
         "adanalytics verify s3://bucket/events --deep",
     ],
     connects=True,
@@ -62,7 +62,6 @@ _MOST_RUNS = 3
 def verify(
     invocation: Invocation,
     location: str,
-    chosen_format: str | None,
     deep: bool,
     strict: bool,
     offline: bool,
@@ -92,10 +91,10 @@ def verify(
         with connect(invocation) as (client, progress):
             report = dataset.verify(client, deep=deep, until=last)
             progress.finish()
-    if chosen_format:
+    if invocation.as_json:
         write_verify_report(report, location, progress)
     if not report.is_whole:
-        for problem in () if chosen_format else report.problems:
+        for problem in () if invocation.as_json else report.problems:
             click.echo(fitted(visible(str(problem)), sys.stdout))
         count = counted(len(report.problems), "problem")
         missing = all(problem.missing for problem in report.problems)

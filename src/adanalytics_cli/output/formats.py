@@ -51,31 +51,21 @@ def _note_json(
     return value
 
 
-def file_format_option(known: Sequence[str], summary: str) -> click.Option:
-    """Make `-f FORMAT` for the files of a command, and `-f json` for its result as one object.
+def json_option() -> click.Option:
+    """Make `--json`, read before everything else, because it also shapes error messages."""
 
-    Both may be given. The command gets the format of the files; the other sets `as_json` of the
-    invocation.
-    """
+    def note(context: click.Context, _parameter: click.Parameter, value: bool) -> bool:
+        current_invocation(context).as_json |= value
+        return value
+
     return click.Option(
-        ["-f", "--format", "file_format"],
-        type=click.Choice([*known, "json"]),
-        multiple=True,
+        ["--json"],
+        is_flag=True,
         is_eager=True,
-        callback=_file_format,
-        help=f"{summary} With json, print the result as one object.",
+        expose_value=False,
+        callback=note,
+        help="Print the report as one JSON object, and an error as another one on stderr.",
     )
-
-
-def _file_format(
-    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
-) -> str | None:
-    formats = [
-        value for value in dict.fromkeys(values) if _note_json(context, parameter, value) != "json"
-    ]
-    if len(formats) > 1:
-        raise click.UsageError(f"Give one file format, not {' and '.join(formats)}.")
-    return next(iter(formats), None)
 
 
 def columns_option(known: Sequence[str]) -> click.Option:

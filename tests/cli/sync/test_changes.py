@@ -42,7 +42,7 @@ def test_a_sync_says_what_was_restated(shop: Shop, folder: Path, restated: tuple
 def test_changes_are_listed_with_the_moment_when_they_were_noticed(
     shop: Shop, folder: Path, restated: tuple[str, str]
 ) -> None:
-    told = json.loads(shop.sync("--to", folder, "-f", "json").stdout)
+    told = json.loads(shop.sync("--to", folder, "--json").stdout)
     shop.asked()
     listed = json.loads(shop.run("changes", "--in", folder, "-f", "json").stdout)
     assert (listed, shop.asked().total()) == (told["restated"], 0)

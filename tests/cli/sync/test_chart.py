@@ -79,10 +79,10 @@ def test_a_dataset_without_a_day_has_nothing_to_show(shop: Shop, dataset: Path) 
 
 
 def test_the_status_tells_how_fresh_the_dataset_is(shop: Shop, dataset: Path) -> None:
-    shown = shop.run("status", "-f", "table").stdout.splitlines()
+    shown = shop.run("status").stdout.splitlines()
     assert shown[-1].split("  ")[0] == "data until"
     assert "2026-01-16 09:00 UTC" in shown[-1]
     assert "last hour in the dataset of this folder, this hour" in shown[-1]
-    found = json.loads(shop.run("status", "-f", "json").stdout)
+    found = json.loads(shop.run("status", "--json").stdout)
     assert found["dataset"] == {"last_hour": "2026-01-16T09:00:00Z"}
     assert not shop.asked()

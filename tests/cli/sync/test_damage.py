@@ -203,7 +203,7 @@ def test_verify_offline_asks_nobody(
         "2026-01-17  24 of 24 hours are missing",
     )
     flip(dataset / PART)
-    result = shop.run("verify", dataset, "--offline", "-f", "json")
+    result = shop.run("verify", dataset, "--offline", "--json")
     assert (result.exit_code, json.loads(result.stdout)["requests"]) == (7, 0)
     assert "is corrupt (checksum mismatch)" in result.stdout
     assert shop.asked() == Counter()

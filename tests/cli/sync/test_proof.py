@@ -62,7 +62,7 @@ def test_money_is_compared_at_the_precision_of_the_summary(shop: Shop, dataset: 
         "OK: 48 hours, 1,200 events; compared with the summary: impressions, revenue (to 2 digits),"
         " and with the service's count; not compared: views, no event field sums to it; "
     )
-    told = json.loads(shop.run("verify", dataset, "-f", "json").stdout)
+    told = json.loads(shop.run("verify", dataset, "--json").stdout)
     assert told["compared"] == [
         {"name": "impressions", "digits": None},
         {"name": "revenue", "digits": 2},

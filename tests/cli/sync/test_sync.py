@@ -70,17 +70,17 @@ def test_a_dry_run_says_the_price_and_leaves_everything_alone(
 
 def test_the_result_as_json(shop: Shop, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dataset_fetch, "EVENTS_PER_PAGE", 500)
-    stopped = shop.sync("--to", folder, "-f", "json", "-f", "jsonl", "--max-requests", "4")
+    stopped = shop.sync("--to", folder, "--json", "-f", "jsonl", "--max-requests", "4")
     told, error = json.loads(stopped.stdout), json.loads(stopped.stderr)
     assert (told["requests"], told["wanted"], told["hours"] + told["left"]) == (4, 48, 48)
     assert (error["exit_code"], stopped.exit_code) == (5, 5)
-    done = shop.sync("--to", folder, "--format", "json")
+    done = shop.sync("--to", folder, "--json")
     told = json.loads(done.stdout)
     assert (told["events"] > 0, told["left"], told["failed"], told["report"]) == (True, 0, [], None)
     assert type(told["seconds"]) is float
     assert list(folder.glob("data/**/part-0.jsonl"))
     (folder / "data/date=2026-01-15/hour=13/part-0.jsonl").unlink()
-    checked = shop.run("verify", folder, "-f", "json")
+    checked = shop.run("verify", folder, "--json")
     told = json.loads(checked.stdout)
     assert (checked.exit_code, told["whole"], told["hours"], told["events"]) == (7, False, 48, 1200)
     assert told["problems"] == [
