@@ -19,7 +19,7 @@ from adanalytics_cli.core.prose import fitted
 from adanalytics_client._base.escaping import visible
 
 _SIGN_IN = "Check ADANALYTICS_API_KEY, or ADANALYTICS_EMAIL and ADANALYTICS_PASSWORD."
-_TOO_LATE = "Increase --timeout, or fetch it later with --job FILE."
+_TOO_LATE = "Increase --deadline, or fetch it later with --job FILE."
 _GOES_ON = "Run the same command again to fetch the rest."
 _LOCATION = "Check the place of the dataset, then run the same command again."
 _LATER = "Run the same command again then."

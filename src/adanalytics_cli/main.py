@@ -98,6 +98,7 @@ def _print_version(context: click.Context, _parameter: click.Parameter, wanted: 
 cli = Root(
     "adanalytics",
     entries=COMMANDS,
+    lines={"Local server": "Run the system or its server on this machine."},
     summary="Ad-analytics log-level events, summaries and bulk exports from the command line.",
     examples=EXAMPLES,
     details=(

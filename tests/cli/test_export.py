@@ -195,7 +195,7 @@ def test_an_export_is_kept_before_it_is_waited_for(
     slow.faults.add("stuck export once on start_export")
     job, target = tmp_path / "day.job", tmp_path / "day.csv"
     job.touch()
-    words = ("export", "2026-01-15", "-o", str(target), "--job", str(job), "--timeout", "0.01")
+    words = ("export", "2026-01-15", "-o", str(target), "--job", str(job), "--deadline", "0.01")
     for _ in range(2):
         late = run(*words)
         assert late.exit_code == 5
@@ -219,7 +219,7 @@ def test_an_export_is_kept_before_it_is_waited_for(
         (("--job", "JOB", "-o", "x.csv.gz"), "holds another export"),
         (("--no-wait",), "No period. Give START"),
         (("2026-01-15", "--no-wait", "-o", "x.csv"), "--no-wait does not fetch the file"),
-        (("2026-01-15", "--no-wait", "--timeout", "9"), "--no-wait does not fetch the file"),
+        (("2026-01-15", "--no-wait", "--deadline", "9"), "--no-wait does not fetch the file"),
         (("2026-01-15", "-f", "csv", "-o", "x.parquet"), "-f csv does not match the name"),
         (("2026-01-15", "--compression", "gzip", "-o", "x.csv"), "gzip does not match the name"),
         (("2026-01-15", "--compression", "none", "-o", "x.csv.gz"), "none does not match the name"),

@@ -86,9 +86,20 @@ def test_commands_stand_in_groups(pages: dict[str, str]) -> None:
     headings = [block.partition(":\n")[0] for block in blocks[1:]]
     assert headings == ["Dataset", "Account", "Local server", "Help"]
     lines = [line for block in blocks for line in block.splitlines() if line.startswith("  ")]
-    assert [line.split()[0] for line in lines] == list(COMMANDS)
-    assert {line[13] == " " != line[14] for line in lines} == {True}
+    (local,) = [line for line in lines if "," in line.partition("  ")[2][:5]]
+    assert local.split(", ")[0].strip() == "demo"
+    names = [name for line in lines for name in line[2:].partition("  ")[0].split(", ")]
+    assert [name.strip() for name in names] == list(COMMANDS)
+    assert {line[13] == " " != line[14] for line in lines if line != local} == {True}
     assert "\nCommands:\n  partner " in pages["adanalytics server --help"]
+
+
+def test_rare_options_come_last(pages: dict[str, str]) -> None:
+    usual, _, rare = pages["adanalytics sync --help"].partition("\nLess common options:\n")
+    assert "  --to DIR|URL" in usual
+    assert "  --workers N" in rare
+    assert "--workers" not in usual.partition("\nOptions:\n")[2]
+    assert "Less common" not in pages["adanalytics status --help"]
 
 
 @pytest.mark.parametrize("word", ["-V", "--version"])

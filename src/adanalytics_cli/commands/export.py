@@ -134,10 +134,10 @@ def _resume(saved: str, job: Path, wanted: Wanted, client: "Client") -> "ExportJ
         ),
         check_option(),
         option(
-            "--timeout",
+            "--deadline",
             Number(min=0, min_open=True),
             "S",
-            "Seconds to wait for the service to finish.",
+            "Wait at most S seconds for the service to finish.",
             3600,
         ),
     ],
@@ -162,7 +162,7 @@ def export(
     compression: str | None,
     output: Path | None,
     check: "Check",
-    timeout: float,
+    deadline: float,
     no_wait: bool,
     job: Path | None,
 ) -> None:
@@ -176,9 +176,9 @@ def export(
             kept = file.read(_LONGEST).decode("utf-8", errors="replace") or None
     if no_wait and (
         output
-        or click.get_current_context().get_parameter_source("timeout") != ParameterSource.DEFAULT
+        or click.get_current_context().get_parameter_source("deadline") != ParameterSource.DEFAULT
     ):
-        raise click.UsageError("--no-wait does not fetch the file. Leave out -o and --timeout.")
+        raise click.UsageError("--no-wait does not fetch the file. Leave out -o and --deadline.")
     as_json = invocation.as_json
     if as_json and not (output or no_wait):
         raise click.UsageError(
@@ -206,7 +206,7 @@ def export(
             # A file for stdout or a pipe is checked completely before its first byte is written.
             target = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "export"
         try:
-            export.wait(timeout=timeout)
+            export.wait(timeout=deadline)
             with naming(output):
                 export.download(target, check=check)
         except KeyboardInterrupt as interrupt:

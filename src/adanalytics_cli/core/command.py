@@ -36,6 +36,11 @@ _NO_OPTION = re.compile(r"-\d+d(?:\.\..*)?|--\s.*", re.DOTALL)
 _DAYS = re.compile(r"-\d+")
 
 
+# Options that few people need; the help shows them last.
+_RARE = {"--via", "--workers", "--table", "--deadline", "--per-page", "--concurrency", "--split"}
+_RARE |= {"--max-requests", "--moved-from", "--repull", "--check", "--memory"}
+
+
 class _HelpFormatter(click.HelpFormatter):
     def write_text(self, text: str) -> None:
         """Write prose; no line ends inside an option or a path."""
@@ -106,7 +111,13 @@ class ExampleCommand(click.Command):
         self.format_usage(ctx, formatter)
         self.format_help_text(ctx, formatter)
         write_examples(formatter, self.examples, self.details)
-        self.format_options(ctx, formatter)
+        options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
+        rare = [option for option in options if _RARE.intersection(option.opts)]
+        usual = [option for option in options if option not in rare]
+        for title, group in (("Options", usual), ("Less common options", rare)):
+            if lines := [line for option in group if (line := option.get_help_record(ctx))]:
+                with formatter.section(title):
+                    formatter.write_dl(lines)
         names = ", ".join(option.opts[-1] for option in self.run_options)
         formatter.write_paragraph()
         formatter.write_text(f"Also here: {names}; see adanalytics --help.")
@@ -182,7 +193,10 @@ class Entry:
 
 
 class CommandGroup(click.Group):
-    """A catalogue of commands; its help shows examples first and imports none of the commands."""
+    """A catalogue of commands; its help shows examples first and imports none of the commands.
+
+    A section of `lines` is one line of the help, with the names of its commands.
+    """
 
     context_class = _Context
 
@@ -195,11 +209,13 @@ class CommandGroup(click.Group):
         summary: str = "",
         details: str = "",
         params: Sequence[click.Parameter] = (),
+        lines: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(name, context_settings=HELP_SETTINGS, params=list(params), help=summary)
         self.entries = entries
         self.examples = tuple(examples)
         self.details = details
+        self.lines = lines or {}
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
         return list(self.entries)
@@ -234,8 +250,11 @@ class CommandGroup(click.Group):
         write_examples(formatter, self.examples, self.details)
         width = max(map(len, self.entries))
         for title, group in groupby(self.entries.items(), lambda item: item[1].section):
+            lines = [(f"{name:<{width}}", entry.summary) for name, entry in group]
+            if title in self.lines:
+                lines = [(", ".join(name.strip() for name, _ in lines), self.lines[title])]
             with formatter.section(title):
-                formatter.write_dl([(f"{name:<{width}}", entry.summary) for name, entry in group])
+                formatter.write_dl(lines)
         click.Command.format_options(self, ctx, formatter)
 
 
