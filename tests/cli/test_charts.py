@@ -23,7 +23,9 @@ NEW_YEAR = date(2026, 1, 1)
 
 def test_a_day_a_mark_a_month_a_row() -> None:
     hours = {NEW_YEAR + timedelta(days=n): n for n in range(25)}
-    coverage = Coverage(hours, NEW_YEAR, date(2026, 2, 2), by_hour=True)
+    coverage = Coverage(
+        hours, NEW_YEAR, date(2026, 2, 2), gaps=["2026-01-01", "2026-01-26 to 2026-02-02"]
+    )
     assert draw_calendar(coverage, DAY_LETTERS, width=80) == [
         "        1   5    10   15   20   25   30",
         "2026-01 .--------++++++++*******#......  24/31",

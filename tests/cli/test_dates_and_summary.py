@@ -80,11 +80,29 @@ def test_how_fresh_the_data_are(service: LocalServer, hour: str, said: str, requ
     assert asked == ["dates", *["events"] * requests]
 
 
+def test_the_hours_of_the_service(run: Run, service: LocalServer) -> None:
+    service.journal.clear()
+    (row,) = json.loads(run("dates", "2026-01-15", "--hours", "-f", "json").stdout)
+    assert (row["date"], row["hours"], row["missing"]) == ("2026-01-15", 24, "")
+    with Client(service.url, api_key=service.api_key, partner=service.partner) as client:
+        assert row["events"] == len(list(client.events("2026-01-15")))
+    assert [entry.operation for entry in service.journal.entries()][:25] == ["events"] * 25
+    service.journal.clear()
+    # Without a day, of the last one with data; hours to come are neither asked for nor missing.
+    now = datetime(2026, 1, 16, 9, 10, tzinfo=UTC)
+    shown = CliRunner().invoke(cli, ["dates", "--hours"], obj=Invocation(clock=lambda: now))
+    assert shown.stdout.splitlines()[1].startswith("2026-01-16,10,")
+    assert len([*service.journal.entries()]) == 11
+    chart = run("dates", "2026-01-16", "2026-01-17", "--hours", "--chart").stdout
+    assert "Missing:\n  2026-01-17 no events\n" in chart
+
+
 @pytest.mark.parametrize(
     ("held", "said", "requests"),
     [
         ({14, 13}, "Last hour with data: 13:00 UTC, 1 h ago.", 2),
-        ({10}, "Last day with data: 2026-01-16, today; none since 11:00 UTC.", 4),
+        ({10}, "Last hour with data: 10:00 UTC, 4 h ago.", 5),
+        (set(), "Last day with data: 2026-01-16, today.", 15),
         (None, "Last day with data: 2026-01-16, today.", 1),
     ],
 )
@@ -101,7 +119,8 @@ def test_hours_without_data(
         asked.append(hour)
         if held is None:
             raise AdAnalyticsError("The quota is used up.", remedy="Wait.")
-        return SimpleNamespace(rows=lambda: iter([{}] if hour in held - {14} else []))
+        pages = [SimpleNamespace(rows=[{}], total=None)] if hour in held - {14} else []
+        return SimpleNamespace(pages=lambda: iter(pages))
 
     monkeypatch.setattr(Client, "events", events)
     now = datetime(2026, 1, 16, 14, 20, tzinfo=UTC)
@@ -150,7 +169,7 @@ def test_the_suffix_gives_the_format(run: Run, service: LocalServer, tmp_path: P
     target = tmp_path / "days.csv.gz"
     assert run("summary", "2026-01", "-g", "day", "-o", str(target)).stdout == ""
     rows = list(csv.DictReader(io.StringIO(gzip.decompress(target.read_bytes()).decode())))
-    assert [row["date"] for row in rows] == BOTH_DAYS
+    assert [row["date"] for row in rows if row["impressions"]] == BOTH_DAYS
 
 
 def test_an_output_of_dash_is_stdout(run: Run, service: LocalServer) -> None:
@@ -339,7 +358,11 @@ def test_days_without_data_are_gaps_for_people(run: Run, service: LocalServer) -
     chart = run(*words, "--chart").stdout.splitlines()
     assert [line.split()[0] for line in chart[1:7]] == days
     assert [line for line in chart[1:7] if line.split()[1] != "-"] == chart[1:3]
-    assert run(*words).stdout.count("\n") == 3
+    # For people, a file has a row for each day, too; JSON has what the service sent.
+    rows = list(csv.DictReader(io.StringIO(run(*words, "-f", "csv").stdout)))
+    assert [row["date"] for row in rows] == days
+    assert [row["impressions"] == "" for row in rows] == [False] * 2 + [True] * 4
+    assert run(*words, "-f", "jsonl").stdout.count("\n") == 2
 
 
 @pytest.mark.parametrize(

@@ -119,7 +119,7 @@ def test_more_rows_than_a_sheet_takes(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_a_summary_as_a_workbook(run: Run, service: LocalServer, tmp_path: Path) -> None:
     target = tmp_path / "january.xlsx"
-    assert run("summary", "2026-01", "-g", "day", "-o", str(target)).exit_code == 0
+    assert run("summary", "2026-01-15", "2026-01-16", "-g", "day", "-o", str(target)).exit_code == 0
     with Client(service.url, api_key=service.api_key, partner=service.partner) as client:
         expected = client.summary("2026-01-15", "2026-01-16", group_by="day").rows
     found = sheets(target)

@@ -8,8 +8,11 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
 from adanalytics_cli.account.connection import ask_each, connect_each, report_end
 from adanalytics_cli.account.dataset_here import dataset_here
+from adanalytics_cli.account.quota import QuotaCheck
 from adanalytics_cli.core.command import command, flag
 from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.core.freshness import last_day, last_hour
@@ -18,6 +21,7 @@ from adanalytics_cli.core.periods import PERIOD_HELP, period, period_arguments, 
 from adanalytics_cli.core.settings import find_settings, now_at_service
 from adanalytics_cli.output.calendar_chart import HOURS, Coverage, calendar_lines
 from adanalytics_cli.output.formats import FORMATS, Format, pick_format
+from adanalytics_cli.output.hours import HourCounts, days_of, write_hours
 from adanalytics_cli.output.output_file import output_options
 from adanalytics_cli.output.row_output import facts_about, write_chart, write_rows
 from adanalytics_client import Period
@@ -25,9 +29,10 @@ from adanalytics_client._base.quantities import counted
 
 if TYPE_CHECKING:
     from adanalytics_client import Client
+    from adanalytics_client._progress.progress import Progress
+    from adanalytics_client.dataset import Holdings
 
 _FORMATS: tuple[Format, ...] = (*FORMATS, "xlsx")
-_HOURS_ASKED = 4
 
 
 @command(
@@ -36,17 +41,27 @@ _HOURS_ASKED = 4
         *period_arguments(required=False),
         *output_options(_FORMATS),
         flag("--chart", "Draw a calendar of the days with data, or of the hours of a dataset."),
+        flag("--hours", "Count the hours with data of each day, and list those without."),
+        click.Option(
+            ["--in", "location"],
+            type=click.Path(),
+            metavar="DIR|URL",
+            help="List the hours of this dataset; sends nothing.",
+        ),
     ],
     details=(
         f"Without START it lists all days. {PERIOD_HELP} A table and a chart also tell the last "
-        "hour with data, for up to four more requests. In the folder of a dataset, --chart draws "
-        "the hours of the dataset and sends no request."
+        "hour with data, for up to 24 more requests. --hours sends one request for each hour, and "
+        "without START it is about the last day with data. In the folder of a dataset, --chart "
+        "draws the hours of the dataset and sends no request."
     ),
     examples=[
         "adanalytics dates",
         "adanalytics dates 2026-01",
         "adanalytics dates 2026-01-01 today --chart",
         "adanalytics dates -30d -f json",
+        "adanalytics dates yesterday --hours",
+        "adanalytics dates 2026-01 --in events",
         "cd events && adanalytics dates --chart",
     ],
     connects=True,
@@ -59,25 +74,35 @@ def dates(
     output: Path | None,
     region: str | None,
     chart: bool,
+    hours: bool,
+    location: str | None,
 ) -> None:
     form = pick_format(
         chosen_format, output, piped="csv", known=_FORMATS, region=region, chart=chart
     )
     asked = period(invocation, start, end) if start is not None else None
     now = now_at_service(invocation)
-    here = dataset_here(find_settings(invocation, os.environ)) if chart else None
-    if here and (here.hours or asked):
-        # An empty hour counts as held, except on a day without events.
-        first, last = asked or (min(here.hours), max(here.hours))
+    here = _dataset(invocation, location, look=chart and not hours)
+    if here and (here.hours or asked or location):
+        days = here.hours or {now.date(): 0}
+        first, last = asked or (min(days), max(days))
         for day, problem in here.damaged.items():
             if first <= day <= last:
                 remark(f"the manifest of {day} is damaged: {problem}", invocation)
-        coverage = _coverage(here.hours, first, last, now.date(), by_hour=True)
-        remark("Hours in the dataset of this folder:", invocation)
+        counts = {day: here.events.get(day, {}) for day in days_of(first, last)}
+        if not location:
+            remark("Hours in the dataset of this folder:", invocation)
         note = last_hour(here.last_hour, now) if here.last_hour else ""
-        write_chart(partial(calendar_lines, coverage, note), output, invocation)
+        done = write_hours({here.partner: counts}, note, form, output, invocation, region, chart)
         if output:
-            remark(f"1 chart of {span(first, last)} -> {output}", invocation)
+            remark(f"{done} of {span(first, last)} -> {output}", invocation)
+        return
+    if hours:
+        with connect_each(invocation, chart=chart) as (clients, progress):
+            counted_hours = _count_hours(invocation, clients, progress, asked, now)
+        done = write_hours(counted_hours, "", form, output, invocation, region, chart)
+        if output:
+            report_end(invocation, done, progress, days=asked, target=output)
         return
     with connect_each(invocation, chart=chart) as (clients, progress):
         listed = ask_each(clients, lambda client: client.dates())
@@ -126,8 +151,57 @@ def dates(
         report_end(invocation, done, progress, days=asked, target=output)
 
 
+def _dataset(invocation: Invocation, location: str | None, *, look: bool) -> "Holdings | None":
+    """Return the contents of the dataset that is named, or else of this folder if it is one.
+
+    Raises:
+        CommandError: if there is no dataset where one is named.
+    """
+    if location is None:
+        return dataset_here(find_settings(invocation, os.environ)) if look else None
+    from adanalytics_client.dataset import Dataset
+
+    holdings = Dataset(location, clock=invocation.clock).holdings()
+    if holdings is None:
+        sync = invocation.command_line("sync", "--to", location)
+        raise CommandError(f"There is no dataset at {location}.", remedy=f"Make one: {sync}")
+    return holdings
+
+
+def _count_hours(
+    invocation: Invocation,
+    clients: "Mapping[str, Client]",
+    progress: "Progress",
+    asked: tuple[date, date] | None,
+    now: datetime,
+) -> "dict[str, dict[date, HourCounts]]":
+    """Return the number of events of each hour that has begun, by partner and day."""
+    if asked is None:
+        listed = ask_each(clients, lambda client: client.dates())
+        newest = max([*chain.from_iterable(listed.values())], default=now.date())
+        asked = newest, newest
+    hours = {day: range(24 if day < now.date() else now.hour + 1) for day in days_of(*asked)}
+    requests = sum(map(len, hours.values())) * len(clients)
+    QuotaCheck(invocation, next(iter(clients.values())), progress).check(requests)
+    progress.expect(requests)
+    return ask_each(
+        clients,
+        lambda client: {
+            day: {hour: _events(client, day, hour) for hour in begun}
+            for day, begun in hours.items()
+        },
+    )
+
+
+def _events(client: "Client", day: date, hour: int) -> int | None:
+    """Return the number of events of an hour; None for some, where the service states no number."""
+    one = client.events(day, hour=hour, split="hourly", per_page=1, max_events=1)
+    page = next(one.pages(), None)
+    return 0 if page is None or not page.rows else page.total
+
+
 def _freshness(client: "Client", day: date, now: datetime) -> str:
-    """Tell the last `day` with data, or its last hour, for which at most four requests are sent.
+    """Tell the last `day` with data, or its last hour, for which at most 24 requests are sent.
 
     The service lists only days. Hours are asked for from now backwards, or from the end of
     yesterday; never while the quota is used up, and an error leaves it at the day.
@@ -137,23 +211,19 @@ def _freshness(client: "Client", day: date, now: datetime) -> str:
     if not 0 <= (now.date() - day).days <= 1:
         return last_day(day, now)
     latest = now.hour if day == now.date() else 23
-    earliest = max(latest - _HOURS_ASKED + 1, 0)
     asking = client.with_options(on_limit="raise")
     try:
-        for hour in range(latest, earliest - 1, -1):
-            one = asking.events(day, hour=hour, split="hourly", per_page=1, max_events=1)
-            if any(True for _ in one.rows()):
+        for hour in range(latest, -1, -1):
+            if _events(asking, day, hour) != 0:
                 return last_hour(datetime.combine(day, time(hour), now.tzinfo), now)
     except AdAnalyticsError:
-        return last_day(day, now)
-    return last_day(day, now, addition=f"; none since {earliest}:00 {now:%Z}")
+        pass
+    return last_day(day, now)
 
 
-def _coverage(
-    hours: Mapping[date, int], first: date, last: date, today: date, *, by_hour: bool = False
-) -> Coverage:
-    """Return the hours of a period; at its end, a day that is not over is not missing."""
+def _coverage(hours: Mapping[date, int], first: date, last: date, today: date) -> Coverage:
+    """Return the days of a period; at its end, a day that is not over is not missing."""
     hours = {day: count for day, count in hours.items() if first <= day <= last}
     over = min(last, today - timedelta(days=1))
     end = max([first, over, *(day for day in hours if hours[day])])
-    return Coverage(hours, first, end, by_hour)
+    return Coverage(hours, first, end)

@@ -19,8 +19,8 @@ def age_of(hour: datetime, now: datetime) -> str:
     return f"{hours} h ago" if hours < 48 else f"{counted(hours // 24, 'day')} ago"
 
 
-def last_day(day: date, now: datetime, *, addition: str = "") -> str:
+def last_day(day: date, now: datetime) -> str:
     """Name the last day with data, and its age."""
     days = (now.date() - day).days
     age = f"{counted(days, 'day')} ago" if days > 1 else "yesterday" if days == 1 else "today"
-    return f"Last day with data: {day}, {age}{addition}."
+    return f"Last day with data: {day}, {age}."

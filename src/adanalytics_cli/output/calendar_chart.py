@@ -1,7 +1,7 @@
 """A calendar of covered days as lines of text: one row per month, one mark per day."""
 
 import calendar
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import groupby
@@ -36,14 +36,14 @@ def level_of(hours: int) -> int:
 class Coverage:
     """The number of hours with data, 0 to 24, of each day from `first` to `last`.
 
-    A day that is not in `hours` has none. `by_hour` is false where only days are known, as from
-    the service; they are drawn without shades.
+    A day that is not in `hours` has none. `gaps` are the hours without data, as text; None where
+    only days are known, as from the service: they are drawn without shades.
     """
 
     hours: Mapping[date, int]
     first: date
     last: date
-    by_hour: bool = False
+    gaps: Sequence[str] | None = None
 
     def days(self) -> Iterator[date]:
         return (self.first + timedelta(days=n) for n in range((self.last - self.first).days + 1))
@@ -79,17 +79,17 @@ def legend(coverage: Coverage, marks: str) -> list[str]:
     days = list(coverage.days())
     covered = sum(coverage.hours.get(day, 0) > 0 for day in days)
     lines = [f"{marks[4]} data  {marks[0]} none"]
-    if coverage.by_hour:
+    if coverage.gaps is not None:
         lines = ["hours: {} 0  {} 1-8  {} 9-16  {} 17-23  {} 24".format(*marks)]
     lines.append(f"Data on {covered:,} of {counted(len(days), 'day')}.")
-    if gaps := _gaps(coverage):
+    if gaps := _days(coverage) if coverage.gaps is None else coverage.gaps:
         lines += ["Missing:", *(f"  {gap}" for gap in gaps[:_GAPS_SHOWN])]
         if len(gaps) > _GAPS_SHOWN:
             lines.append(f"  and {counted(len(gaps) - _GAPS_SHOWN, 'more gap')}")
     return lines
 
 
-def _gaps(coverage: Coverage) -> list[str]:
+def _days(coverage: Coverage) -> list[str]:
     gaps = []
     for missing, run in groupby(coverage.days(), key=lambda day: coverage.hours.get(day, 0) <= 0):
         days = list(run)

@@ -186,7 +186,7 @@ class Listing:
 def list_rows(answers: Sequence[Answer], view: View, form: Format) -> Listing:
     """Return the rows of each partner; those of a table end in the totals of the service."""
     several, all_rows = len(answers) > 1, sum(len(each.summary.rows) for each in answers)
-    answers = [in_order(answer, view, gaps=form == "table") for answer in answers]
+    answers = [in_order(answer, view, gaps=form in {"table", "csv", "xlsx"}) for answer in answers]
     about = about_answers(answers)
     if form == "table":
         columns = summary_columns(view.group_by, view.names, rounded=view.rounded)

@@ -50,6 +50,7 @@ class Holdings:
         last_hour: the beginning of the last hour with events, in the zone of the service; None
             without events.
         table: the format of the table; None for a dataset without a table.
+        events: the number of events of each pulled hour, 0 to 23, of each day.
     """
 
     partner: str
@@ -59,6 +60,7 @@ class Holdings:
     damaged: dict[date, str] = field(default_factory=dict)
     last_hour: datetime | None = None
     table: TableFormat | None = None
+    events: dict[date, dict[int, int]] = field(default_factory=dict)
 
 
 class Dataset:
@@ -441,7 +443,12 @@ class Dataset:
         zone = ServiceProfile(zone=identity.zone).tzinfo()
         last = filled[-1].start.replace(tzinfo=zone) if filled else None
         partner, origin, form = identity.partner, identity.origin, identity.form
-        return Holdings(partner, origin, form, hours, manifest.damaged, last, identity.table)
+        counts = {
+            record.day: {hour.hour: of.rows for hour, of in record.by_hour.items()}
+            for record in records
+        }
+        damaged, table = manifest.damaged, identity.table
+        return Holdings(partner, origin, form, hours, damaged, last, table, counts)
 
     @property
     def schema(self) -> "pa.Schema":

@@ -1,10 +1,13 @@
 """`dates --chart` in the folder of a dataset: the hours that it holds, and no request."""
 
 import json
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from adanalytics_client.dataset import Dataset
 
 Shop = Any
 PERIOD = ("2026-01-14", "2026-01-16")
@@ -32,11 +35,42 @@ def test_the_hours_of_a_dataset(shop: Shop, dataset: Path) -> None:
         "hours: · 0  ░ 1-8  ▒ 9-16  ▓ 17-23  █ 24",
         "Data on 2 of 3 days.",
         "Missing:",
-        "  2026-01-14",
+        "  2026-01-14 no events",
         "Last hour with data: 09:00 UTC, this hour.",
     ]
     assert not shop.asked()
     assert "2026-01              ·█▒" in shop.run("dates", "--chart").stdout
+
+
+def test_hours_that_are_missing_are_named(
+    shop: Shop, dataset: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An hour without events is no hour with data, and an hour to come is not missing."""
+    shop.now = shop.now.replace(hour=14, minute=10)
+    holdings = Dataset(dataset).holdings()
+    assert holdings
+    holdings.events[date(2026, 1, 15)] |= dict.fromkeys((3, 4, 20), 0)
+    with monkeypatch.context() as patched:
+        patched.setattr(Dataset, "holdings", lambda _self: holdings)
+        _check_gaps(shop, dataset)
+    refused = shop.run("dates", "--in", dataset / "none")
+    assert (refused.exit_code, "There is no dataset" in refused.stderr) == (1, True)
+
+
+def _check_gaps(shop: Shop, dataset: Path) -> None:
+    shown = shop.run("dates", "2026-01-15", "2026-01-16", "--chart").stdout
+    assert "▓▒" in shown
+    for gap in (
+        "2026-01-15 03:00 to 04:59 no events",
+        "2026-01-15 20:00 to 20:59 no events",
+        "2026-01-16 10:00 to 13:59 not pulled",
+    ):
+        assert f"  {gap}\n" in shown
+    rows = json.loads(shop.run("dates", "--in", dataset, "-f", "json").stdout)
+    assert [(row["date"][-2:], row["hours"]) for row in rows] == [("14", 0), ("15", 21), ("16", 10)]
+    assert [row["missing"] for row in rows[::2]] == ["no events", "10:00 to 13:59 not pulled"]
+    assert rows[2]["events"] > 0
+    assert not shop.asked()
 
 
 def test_nothing_need_be_set_to_look(

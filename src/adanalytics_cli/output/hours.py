@@ -1,0 +1,104 @@
+"""The hours with data: a row for each day, or a calendar, and the hours without."""
+
+from collections.abc import Iterator, Mapping
+from datetime import date, datetime, timedelta
+from functools import partial
+from itertools import chain, groupby
+from pathlib import Path
+
+from adanalytics_cli.console.table_view import Column, count
+from adanalytics_cli.core.invocation import Invocation
+from adanalytics_cli.core.periods import span
+from adanalytics_cli.core.settings import now_at_service
+from adanalytics_cli.output.calendar_chart import HOURS, Coverage, calendar_lines
+from adanalytics_cli.output.formats import Format
+from adanalytics_cli.output.row_output import facts_about, write_chart, write_rows
+from adanalytics_client._base.quantities import counted
+
+HourCounts = Mapping[int, int | None]
+"""The events of the hours of a day that were pulled; None for some, of an unknown number."""
+
+
+def write_hours(
+    counts: Mapping[str, Mapping[date, HourCounts]],
+    note: str,
+    form: Format,
+    output: Path | None,
+    invocation: Invocation,
+    region: str | None,
+    chart: bool,
+) -> str:
+    """Write a row for each day of each partner, or draw one calendar; return what was written."""
+    now, several = now_at_service(invocation), len(counts) > 1
+    if chart:
+        (days,) = counts.values()
+        hours = {day: _filled(hours) for day, hours in days.items()}
+        last = max([min(days), *(day for day in days if hours[day] or day < now.date())])
+        gaps = [*gaps_of({day: days[day] for day in days if day <= last}, now)]
+        coverage = Coverage(hours, min(days), last, gaps)
+        write_chart(partial(calendar_lines, coverage, note), output, invocation)
+        return "1 chart"
+    rows: list[dict[str, object]] = [
+        {
+            **({"partner": partner} if several else {}),
+            "date": day if form == "xlsx" else str(day),
+            "hours": _filled(hours),
+            "events": None if None in hours.values() else sum(n or 0 for n in hours.values()),
+            "missing": ", ".join(gap.partition(" ")[2] for gap in gaps_of({day: hours}, now)),
+        }
+        for partner, days in counts.items()
+        for day, hours in days.items()
+    ]
+    columns = [
+        *([Column("partner", "partner")] if several else ()),
+        Column("date", "date"),
+        Column("hours", "hours", to_the_right=True),
+        Column("events", "events", count, to_the_right=True),
+        Column("missing", "missing"),
+    ]
+    write_rows(
+        rows,
+        form,
+        output,
+        columns=columns,
+        invocation=invocation,
+        note=note,
+        region=region,
+        title="dates",
+        about=facts_about(counts, chain.from_iterable(counts.values())),
+    )
+    return counted(len(rows), "day")
+
+
+def gaps_of(days: Mapping[date, HourCounts], now: datetime) -> Iterator[str]:
+    """Yield the hours that are over and have no events; whole days in a row are one gap."""
+    states = {day: _states(day, hours, now) for day, hours in days.items()}
+
+    def state_of(day: date) -> str:
+        return states[day][0] if len(states[day]) == HOURS and len({*states[day]}) == 1 else ""
+
+    for state, group in groupby(days, state_of):
+        same = [*group]
+        if state:
+            yield f"{span(same[0], same[-1])} {state}"
+            continue
+        for day in same:
+            for gap, run in groupby(range(len(states[day])), states[day].__getitem__):
+                hours = [*run]
+                if gap:
+                    yield f"{day} {hours[0]:02}:00 to {hours[-1]:02}:59 {gap}"
+
+
+def _states(day: date, hours: HourCounts, now: datetime) -> list[str]:
+    """Return the problem of each hour of the day that is over, empty for one with events."""
+    over = HOURS if day < now.date() else now.hour if day == now.date() else 0
+    problems = ["no events" if hour in hours else "not pulled" for hour in range(over)]
+    return ["" if hours.get(at, 0) != 0 else problem for at, problem in enumerate(problems)]
+
+
+def _filled(hours: HourCounts) -> int:
+    return sum(events != 0 for events in hours.values())
+
+
+def days_of(first: date, last: date) -> list[date]:
+    return [first + timedelta(days=n) for n in range((last - first).days + 1)]
