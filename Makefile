@@ -31,12 +31,12 @@ $(STAMP): pyproject.toml Makefile
 	@echo 'Setting up $(VENV) with all packages; the first time takes about a minute.' >&2
 	@if command -v uv >/dev/null 2>&1; then \
 	  { test -x $(BIN)/python || uv venv --quiet --python $(PYTHON) $(VENV); } && \
-	  uv pip install --quiet --python $(BIN)/python --editable '.[server,keyring,excel,pandas,polars,sql]' --group dev; \
+	  uv pip install --quiet --python $(BIN)/python --editable '.[server,keyring,excel,png,pandas,polars,sql]' --group dev; \
 	else \
 	  { test -x $(BIN)/python || $(PYTHON) -m venv $(VENV); } && \
 	  $(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1' && \
 	  echo 'The environment is there. Installing the packages with pip.' >&2 && \
-	  $(BIN)/python -m pip install --quiet --editable '.[server,keyring,excel,pandas,polars,sql]' --group dev; \
+	  $(BIN)/python -m pip install --quiet --editable '.[server,keyring,excel,png,pandas,polars,sql]' --group dev; \
 	fi
 	@echo 'Set up.' >&2
 	@touch $@
@@ -137,7 +137,7 @@ docs-recording: $(STAMP)  ## run the tutorial and renew its outputs and picture
 test-lowest:  ## run all tests with the oldest allowed dependencies
 	@$(PYTHON) -m venv --clear .venv-lowest
 	@.venv-lowest/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
-	@.venv-lowest/bin/python -m pip install --quiet --editable '.[server,keyring,excel,pandas,polars,sql]' --group test \
+	@.venv-lowest/bin/python -m pip install --quiet --editable '.[server,keyring,excel,png,pandas,polars,sql]' --group test \
 	  --constraint constraints-lowest.txt
 	@.venv-lowest/bin/python -m pytest -n $(WORKERS)
 

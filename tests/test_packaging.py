@@ -16,7 +16,7 @@ PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["
 def test_the_lower_bounds_are_the_versions_that_are_tested() -> None:
     extras = PROJECT["optional-dependencies"]
     bounds = list(PROJECT["dependencies"])
-    for extra in ("server", "keyring", "arrow", "excel", "pandas", "polars", "sql", "otel"):
+    for extra in ("server", "keyring", "arrow", "excel", "png", "pandas", "polars", "sql", "otel"):
         bounds += extras[extra]
     # Those for Windows are not installed here.
     here = {re.split("[,;]", bound)[0] for bound in bounds if "== 'win32'" not in bound}

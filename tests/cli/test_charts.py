@@ -2,7 +2,9 @@
 
 import html
 import re
+import struct
 import subprocess
+import sys
 from collections.abc import Callable
 from datetime import date, timedelta
 from decimal import Decimal
@@ -79,7 +81,20 @@ def test_bars_fit_and_show_every_value(ink: Ink, width: int) -> None:
     lengths = [sum(line.count(each) for each in "█#▏") for line in drawn]
     assert lengths[0] >= 2 * lengths[1] - 1 >= 1
     assert lengths[2] == 1
-    assert lengths[3:] == [0, 0, 0]
+    assert (lengths[3], 1 <= lengths[4] <= 2, lengths[5]) == (0, True, 0)
+
+
+@pytest.mark.parametrize("values", [(8, -4, 2), (-8, -4), (3, 1), (-1, 1000), (-1000, 1), (0, 0)])
+@pytest.mark.parametrize("width", [14, 30, 80])
+def test_negative_bars_end_where_the_others_begin(values: tuple[int, ...], width: int) -> None:
+    bars = [Bar("n", value, f"{value:>5}") for value in values]
+    drawn = draw_bars(bars, LETTERS, width=width)
+    assert {len(line) for line in drawn} == {max(width, 12)}
+    marks = [(line.index("#"), line.rindex("#")) if "#" in line else None for line in drawn]
+    assert [mark is not None for mark in marks] == [value != 0 for value in values]
+    ends = {mark[1] + 1 for mark, value in zip(marks, values, strict=True) if mark and value < 0}
+    begins = {mark[0] for mark, value in zip(marks, values, strict=True) if mark and value > 0}
+    assert len(ends | begins) <= 1
 
 
 def test_a_value_is_never_cut() -> None:
@@ -128,10 +143,7 @@ def test_a_calendar_shows_where_the_data_stopped(run: Run, service: LocalServer)
 def test_a_chart_draws_what_it_is_sorted_by(run: Run, service: LocalServer) -> None:
     words = ["summary", "2026-01", "-g", "campaign", "--chart", "--top", "3"]
     title, *bars = run(*words, "--sort", "-CTR").stdout.splitlines()
-    assert (title, bars[3:]) == (
-        "CTR",
-        ["", "2026-01-01 to 2026-01-20 in UTC, money in USD. 3 of 11 rows."],
-    )
+    assert (title, bars[3:]) == ("CTR", ["", "2026-01-01 to 2026-01-20 in UTC. 3 of 11 rows."])
     shown = [Decimal(bar.split()[-2]) for bar in bars[:3]]
     assert shown == sorted(shown) != []
     assert run(*words, "--sort", "profit").stdout.startswith("profit in USD\n")
@@ -150,6 +162,10 @@ def test_the_bars_of_a_summary(run: Run, service: LocalServer) -> None:
         "",
     ]
     assert days[-1] == "2026-01-15 to 2026-01-16 in UTC, money in USD."
+    sorted_by = run("summary", "2026-01", "-g", "day", "--chart", "--sort", "revenue").stdout
+    assert [line[:10] for line in sorted_by.splitlines()[1:7]] == [
+        f"2026-01-{day}" for day in range(15, 21)
+    ]
     rows = run("summary", "2026-01", "-g", "day", "-f", "csv").stdout.splitlines()
     assert rows[1].split(",")[rows[0].split(",").index("revenue")] == days[5].split()[-1]
 
@@ -182,10 +198,10 @@ def test_a_chart_has_no_columns_to_choose(run: Run, service: LocalServer) -> Non
     ("words", "said"),
     [
         (["-f", "csv"], "Leave out --chart or -f csv."),
-        (["-o", "chart.csv"], "(.svg, .html), not .csv"),
-        (["-o", "chart.jsonl.gz"], "(.svg, .html), not .gz"),
-        (["-o", "chart.PNG"], "(.svg, .html), not .png"),
-        (["-o", "chart.pdf"], "(.svg, .html), not .pdf"),
+        (["-o", "chart.csv"], "(.svg, .png, .html), not .csv"),
+        (["-o", "chart.jsonl.gz"], "(.svg, .png, .html), not .gz"),
+        (["-o", "chart.JPG"], "(.svg, .png, .html), not .jpg"),
+        (["-o", "chart.pdf"], "(.svg, .png, .html), not .pdf"),
     ],
 )
 @pytest.mark.parametrize("command", ["dates", "summary"])
@@ -212,10 +228,27 @@ def test_a_picture_shows_what_the_terminal_shows(
     assert "".join(shown.split()) == "".join(run(*words).stdout.split())
     assert "cdnjs" not in page
     assert "href" not in page
+    # No frame of a window.
+    assert "circle" not in page
     days = tmp_path / f"days.{suffix}"
     run("dates", "2026-01", "--chart", "-o", str(days))
     # The days with data are green.
     assert re.search(r"#008000", days.read_text())
+
+
+def test_a_png(
+    run: Run, service: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ["summary", "2026-01", "-g", "day", "--chart", "-o", str(tmp_path / "days.PNG")]
+    assert run(*words).exit_code == 0
+    picture = (tmp_path / "days.PNG").read_bytes()
+    assert picture.startswith(b"\x89PNG\r\n\x1a\n")
+    width, height = struct.unpack(">II", picture[16:24])
+    assert width > height > 300
+    monkeypatch.setitem(sys.modules, "resvg_py", None)
+    refused = run(*words[:-1], str(tmp_path / "other.png"))
+    assert (refused.exit_code, "adanalytics[png]" in refused.stderr) == (1, True)
+    assert not (tmp_path / "other.png").exists()
 
 
 def test_nothing_to_draw(run: Run, service: LocalServer, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -84,8 +84,8 @@ def dates(
     now = now_at_service(invocation)
     here = _dataset(invocation, location, look=chart and not hours)
     if here and (here.hours or asked or location):
-        days = here.hours or {now.date(): 0}
-        first, last = asked or (min(days), max(days))
+        recorded = here.hours or {now.date(): 0}
+        first, last = asked or (min(recorded), max(recorded))
         for day, problem in here.damaged.items():
             if first <= day <= last:
                 remark(f"the manifest of {day} is damaged: {problem}", invocation)

@@ -104,7 +104,7 @@ def _compared_words(
         flag(
             "--chart",
             "Draw bars of the total, or by group of the --sort column, by default of impressions "
-            "and revenue; with -o FILE.svg or .html as a picture.",
+            "and revenue; with -o FILE.svg, .png or .html as a picture.",
         ),
     ],
     details=(

@@ -25,8 +25,8 @@ REGIONS = {"de": (";", ","), "fr": (";", ","), "us": (",", ".")}
 
 _SUFFIXES: dict[str, Format] = {form: form for form in (*FORMATS[1:], *BINARY)}
 _SUFFIXES["ndjson"] = "jsonl"
-_PICTURES = frozenset({".svg", ".html"})
-_OTHER_PICTURES = frozenset({".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".pdf"})
+_PICTURES = frozenset({".svg", ".png", ".html"})
+_OTHER_PICTURES = frozenset({".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".pdf"})
 
 
 def format_option(
@@ -153,9 +153,11 @@ def _check_chart(chosen: str | None, path: Path | None) -> None:
     suffix = path.suffix.lower() if path else ""
     if path and (format_of(path) or is_packed(path) or suffix in _OTHER_PICTURES):
         raise click.UsageError(
-            f"--chart draws text (.txt) and pictures (.svg, .html), not {suffix}. "
+            f"--chart draws text (.txt) and pictures (.svg, .png, .html), not {suffix}. "
             f"Give another name than {path.name}."
         )
+    if suffix == ".png" and find_spec("resvg_py") is None:
+        raise MissingExtra("png", needed_for=".png")
 
 
 def is_picture(path: Path | None) -> bool:

@@ -1,7 +1,6 @@
-"""Lines of text as a picture: an SVG, or a page of HTML."""
+"""Lines of text as a picture: an SVG, a PNG made of it, or a page of HTML."""
 
 import io
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +14,21 @@ from adanalytics_cli.console.terminal import NOWHERE
 CANVAS = replace(NOWHERE, color=True)
 """What the lines of a picture are drawn for."""
 
-_FONT = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
+# Without the frame of a window, and without the fonts of another host, which a browser would ask
+# for. The names in braces are rich's own.
+_SVG = """<svg viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">
+<style>
+.{unique_id}-matrix {{
+  font-family: Menlo, Consolas, "DejaVu Sans Mono", monospace;
+  font-size: {char_height}px; line-height: {line_height}px; white-space: pre;
+}}
+{styles}
+</style>
+<defs>{lines}</defs>
+<rect width="100%" height="100%" fill="#ffffff"/>
+<g transform="translate({terminal_x}, 20)">{backgrounds}<g class="{unique_id}-matrix">{matrix}</g></g>
+</svg>
+"""
 
 
 def draw_picture(lines: Sequence[str], path: Path) -> bytes:
@@ -24,8 +37,15 @@ def draw_picture(lines: Sequence[str], path: Path) -> bytes:
     console = Console(record=True, width=width, file=io.StringIO(), highlight=False)
     for line in lines:
         console.print(Text.from_ansi(line))
-    if path.suffix.lower() == ".svg":
-        svg = console.export_svg(title=path.stem, theme=DEFAULT_TERMINAL_THEME)
-        # Without the fonts of another host, which a browser would ask for.
-        return _FONT.sub("", svg).encode()
+    suffix = path.suffix.lower()
+    if suffix in {".svg", ".png"}:
+        svg = console.export_svg(theme=DEFAULT_TERMINAL_THEME, code_format=_SVG)
+        return svg.encode() if suffix == ".svg" else _png(svg)
     return console.export_html(theme=DEFAULT_TERMINAL_THEME).encode()
+
+
+def _png(svg: str) -> bytes:
+    from resvg_py import svg_to_bytes
+
+    picture: bytes = svg_to_bytes(svg_string=svg, monospace_family="DejaVu Sans Mono", zoom=1.5)
+    return picture

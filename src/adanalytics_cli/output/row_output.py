@@ -144,7 +144,7 @@ def write_chart(
 ) -> None:
     """Write the lines that `draw` makes for the terminal.
 
-    In a file, lines are 80 columns wide, without colour; `.svg` and `.html` become a picture.
+    In a file, lines are 80 columns wide, without colour; `.svg`, `.png` and `.html` become a picture.
     """
     if output and is_picture(output):
         from adanalytics_cli.output.picture import CANVAS, draw_picture

@@ -20,7 +20,7 @@ _LONGEST_NAME = 30
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One bar; `shown` is the value as text. No bar is drawn for None, zero and less."""
+    """One bar; `shown` is the value as text. No bar is drawn for None and zero."""
 
     name: str
     value: Decimal | int | None
@@ -43,28 +43,36 @@ LETTERS = Ink("#", "", "~")
 def draw_bars(bars: Sequence[Bar], ink: Ink, *, width: int, color: bool = False) -> list[str]:
     """Draw one line per bar, not wider than `width` cells unless the values need it.
 
-    The longest bar fills what names and values leave. Names give way first, values never.
+    The longest bar fills what names and values leave. Names give way first, values never. Bars of
+    negative values end where the others begin.
     """
     values = max((cell_len(bar.shown) for bar in bars), default=0)
     longest = max((cell_len(bar.name) for bar in bars), default=0)
     remaining = width - values - 2
     names = min(longest, _LONGEST_NAME, max(remaining // 2, 1))
     length = max(remaining - names, _NARROWEST_BAR)
-    largest = max((bar.value for bar in bars if bar.value), default=Decimal(0))
+    numbers = [Decimal(bar.value) for bar in bars if bar.value is not None]
+    largest, lowest = max([*numbers, Decimal(0)]), min([*numbers, Decimal(0)])
+    # Each side gets its part of the length, and at least one cell.
+    left = min(max(int(length * lowest / (lowest - largest)), 1), length - 1) if lowest else 0
+    left = length if lowest and not largest else left
     lines = []
     for bar in bars:
-        drawn = _bar(bar.value, largest, length, ink)
+        value = bar.value or 0
+        drawn = _bar(-value, -lowest, left, replace(ink, parts="")).rjust(left)
+        drawn = drawn if value < 0 else " " * left + _bar(value, largest, length - left, ink)
         rest = in_cells(bar.shown, length - len(drawn) + 1 + values, ink.cut, to_the_right=True)
-        drawn = click.style(drawn, fg="blue") if color and drawn else drawn
+        if color and drawn.strip():
+            drawn = click.style(drawn, fg="red" if value < 0 else "blue")
         lines.append(f"{in_cells(bar.name, names, ink.cut)} {drawn}{rest}")
     return lines
 
 
-def _bar(value: Decimal | int | None, largest: Decimal | int, length: int, ink: Ink) -> str:
-    if value is None or value <= 0:
+def _bar(value: Decimal | int, largest: Decimal, length: int, ink: Ink) -> str:
+    if value <= 0:
         return ""
     steps = len(ink.parts) + 1
-    whole, part = divmod(int(Decimal(value) * length * steps / Decimal(largest)), steps)
+    whole, part = divmod(int(value * length * steps / largest), steps)
     drawn = ink.whole * whole + (ink.parts[part - 1] if part else "")
     # A small value must not look like zero.
     return drawn or (ink.parts or ink.whole)[0]
@@ -87,21 +95,26 @@ def draw_summary(
 ) -> list[str]:
     """Draw the bars of a summary as wide as the terminal, and its note; titles name the unit.
 
-    Groups get bars of the metric that they are sorted by, else of impressions and revenue. Raises
-    CommandError where there is no number.
+    Groups get bars of the metric that they are sorted by, else of impressions and revenue; days
+    stay in their order. Raises CommandError where there is no number.
     """
     all_rows = len(answer.summary.rows)
-    answer = summary_output.in_order(answer, view, gaps=True)
+    is_by_day = view.group_by == "day"
+    order = None if is_by_day and not view.top else view.order
+    answer = summary_output.in_order(answer, replace(view, order=order), gaps=True)
+    if is_by_day:
+        answer.summary.rows.sort(key=lambda row: str(row.date))
     # Names without that of the group have no totals.
     rows = summary_output.table_rows(answer, replace(view, names=["-"]))
     group_by, sorted_by = view.group_by, view.order.name if view.order else ""
     charts: list[tuple[str, list[Bar]]] = []
+    metrics: Sequence[str] = [*_FUNNEL]
     if group_by is None:
-        columns = summary_output.summary_columns(None, [*_FUNNEL], rounded=view.rounded)
+        columns = summary_output.summary_columns(None, metrics, rounded=view.rounded)
         row = rows[0] if rows else {}
         charts.append(("events", [_bar_of(row, each, _FUNNEL[each.key]) for each in columns]))
     else:
-        metrics: tuple[str, ...] = ("impressions", "revenue")
+        metrics = ("impressions", "revenue")
         if any(isinstance(row.get(sorted_by), int | Decimal) for row in rows):
             metrics = (sorted_by,)
         name = summary_output.name_column(group_by)
@@ -118,7 +131,8 @@ def draw_summary(
         raise CommandError(
             "The summary has no numbers to draw.", remedy="Show it with -f table or -f json."
         )
-    return chart_lines(with_numbers, summary_output.table_note([answer], view, all_rows), terminal)
+    note = summary_output.table_note([answer], view, all_rows, metrics)
+    return chart_lines(with_numbers, note, terminal)
 
 
 def chart_lines(

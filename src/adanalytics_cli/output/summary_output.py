@@ -333,13 +333,17 @@ def table_rows(answer: Answer, view: View) -> list[dict[str, object]]:
     return rows
 
 
-def table_note(answers: Sequence[Answer], view: View, all_rows: int = 0) -> str:
-    """Tell the days and the unit of money, and how many of all rows are shown."""
+def table_note(
+    answers: Sequence[Answer], view: View, all_rows: int = 0, metrics: Iterable[str] = MONEY
+) -> str:
+    """Tell the days, the unit of money if it is among the metrics, and how many rows are shown."""
     currency = answers[0].summary.currency
     money = f", money in {currency}" if currency else ""
     if len(answers) > 1:
         money = ", money in each partner's currency"
-    if view.rounded:
+    if MONEY.isdisjoint(metrics):
+        money = ""
+    elif view.rounded:
         money = f"{money or ', money'} rounded (see --round)"
     shown = sum(len(answer.summary.rows) for answer in answers)
     note = f"{span(answers[0].first, answers[0].last)} in UTC{money}."
