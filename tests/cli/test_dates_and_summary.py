@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 import json
+import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -15,6 +16,8 @@ import pytest
 from click.testing import CliRunner, Result
 from pyarrow import parquet
 
+from adanalytics_cli.console.table_view import Column, render_markdown
+from adanalytics_cli.console.terminal import NOWHERE
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.main import cli
 from adanalytics_cli.output.summary_output import Answer, View, fill_gaps, table_rows
@@ -395,3 +398,38 @@ def test_totals_of_another_shape_are_no_row() -> None:
     answer = Answer("acme", summary, date(2026, 1, 15), date(2026, 1, 15))
     (row,) = table_rows(answer, View("day"))
     assert row["date"] == date(2026, 1, 15)
+
+
+def test_markdown_for_a_chat(run: Run, service: LocalServer, tmp_path: Path) -> None:
+    words = ["summary", "2026-01-15", "-g", "campaign", "--top", "2", "--columns"]
+    words.append("campaign_name,campaign_id,revenue")
+    shown = run(*words, "-f", "markdown").stdout
+    head, rule, *lines, note = shown.splitlines()
+    assert (head, rule) == ("| campaign | id | revenue |", "| --- | --: | --: |")
+    assert (len(lines), lines[-1], note.endswith("(see --round). 2 of 11 rows.")) == (4, "", True)
+    # Money has the digits of its currency.
+    assert re.fullmatch(r"\| [^|]+ \| \d+ \| \d+\.\d\d \|", lines[0])
+    assert run(*words, "-o", str(tmp_path / "x.md")).exit_code == 0
+    assert (tmp_path / "x.md").read_text() == shown
+    assert run("dates", "-f", "markdown").stdout.startswith("| date |\n| --- |\n| 2026-01-15 |\n")
+
+
+def test_what_is_a_sign_in_markdown_is_text() -> None:
+    rows = [{"name": "a|b*c_d<e>`f`[g]\n"}]
+    shown = render_markdown([Column("name", "name")], rows, NOWHERE)
+    assert shown.splitlines()[2] == r"| a\|b\*c\_d\<e\>\`f\`\[g\]\\n |"
+
+
+def test_one_row_that_is_too_wide_turns(
+    run: Run, service: LocalServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a terminal, with a line per column; nothing is left out."""
+    monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda _stream: True)
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setenv("NO_COLOR", "1")
+    lines = run("summary", "2026-01-15").stdout.splitlines()
+    assert [line.split("  ")[0].strip() for line in lines[:-1]] == [
+        *("impressions", "clicks", "CTR", "revenue", "eCPM"),
+        *("requests", "fill rate", "VCR", "cost", "profit"),
+    ]
+    assert "room for: campaign_id" in run("summary", "2026-01-15", "-g", "campaign").stdout

@@ -95,7 +95,7 @@ ROW = {
 
 
 def test_numbers_are_never_cut_and_what_has_no_room_is_named() -> None:
-    lines = render_table(COLUMNS, [ROW], SCREEN).splitlines()
+    lines = render_table(COLUMNS, [ROW, ROW], SCREEN).splitlines()
     assert all(len(line) <= 40 for line in lines)
     assert "1,234,567  0.000000001" in lines[2]
     assert "…" in lines[2]
@@ -116,7 +116,7 @@ def test_money_stays_ids_go_and_a_table_fills_its_terminal(width: int, left_out:
         Column("cost", "cost", to_the_right=True, rank=0),
     ]
     row = {**ROW, "name": "n" * 39, "id": "i" * 38, "cost": Decimal("0.10")}
-    *lines, note = render_table(columns, [row], Terminal(True, False, width)).splitlines()
+    *lines, note = render_table(columns, [row, row], Terminal(True, False, width)).splitlines()
     assert max(len(line) for line in [*lines, note]) <= width
     assert note == f"No room for: {left_out}." if left_out else "iiii" in note
     assert left_out or len(note) == width

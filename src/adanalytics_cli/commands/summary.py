@@ -170,6 +170,7 @@ def summary(
         order = Order(name, sort.startswith("-"))
     # Programs that read a file or a pipe may calculate with the numbers.
     is_seen = (output is None and sys.stdout.isatty()) or (chart and is_picture(output))
+    is_seen |= invocation.as_markdown
     view = View(
         group_by,
         find_names(first, group_by, columns),

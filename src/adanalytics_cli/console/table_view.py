@@ -1,5 +1,6 @@
 """Tables for people: the columns that fit the terminal, numbers to the right."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -17,6 +18,7 @@ from adanalytics_client._json.encoding import csv_cells
 Row = Mapping[str, object]
 _GAP = 2
 _NARROWEST_FIRST_COLUMN = 12
+_MARKS, _ESCAPED = re.compile(r"([\\`*_{}\[\]<>|~])"), r"\\\1"
 _LINE, _CUT = "─", "…"
 
 
@@ -96,6 +98,8 @@ def render_table(
     shown = [*range(len(columns))]
     if terminal.interactive:
         shown = _fitting(columns, widths, terminal.width)
+        if len(rows) == 1 and len(shown) < len(columns):
+            return _render_turned(columns, cells[0], terminal, note)
         # Only the first column gives way; a number must never lose a digit.
         others = sum(widths[index] + _GAP for index in shown[1:])
         widths[0] = min(widths[0], terminal.width - others)
@@ -120,6 +124,39 @@ def render_table(
         heading = click.style(heading, bold=True)
         notes = [click.style(each, dim=True) for each in notes]
     return "".join(f"{each.rstrip()}\n" for each in (heading, line, *drawn, *notes))
+
+
+def _render_turned(
+    columns: Sequence[Column], cells: Sequence[str], terminal: Terminal, note: str
+) -> str:
+    """Draw a single row that is wider than the terminal as a line per column."""
+    width = max(cell_len(column.heading) for column in columns)
+    lines = [
+        f"{column.heading:<{width}}  {cell}" for column, cell in zip(columns, cells, strict=True)
+    ]
+    notes = wrapped(visible(note), terminal.width).splitlines()
+    if terminal.color:
+        notes = [click.style(each, dim=True) for each in notes]
+    return "".join(f"{line}\n" for line in [*lines, *notes])
+
+
+def render_markdown(
+    columns: Sequence[Column], rows: Sequence[Row], _terminal: Terminal, *, note: str = ""
+) -> str:
+    """Draw `rows` as a table of GitHub Flavored Markdown, as chats and wikis show it.
+
+    https://github.github.com/gfm/#tables-extension-
+    """
+    cells = [[visible(column.show(row.get(column.key))) for column in columns] for row in rows]
+    heading = [visible(column.heading) for column in columns]
+    rule = ["--:" if column.to_the_right else "---" for column in columns]
+    lines = [*(_markdown_line(line) for line in (heading, rule, *cells)), ""]
+    return "".join(f"{line}\n" for line in [*lines, visible(note)]).rstrip("\n") + "\n"
+
+
+def _markdown_line(cells: Sequence[str]) -> str:
+    """Return a line of a table; what Markdown would read as its own sign is escaped."""
+    return f"| {' | '.join(_MARKS.sub(_ESCAPED, cell) for cell in cells)} |"
 
 
 def in_cells(text: str, width: int, cut: str, *, to_the_right: bool = False) -> str:

@@ -12,8 +12,8 @@ from adanalytics_cli.core.command import completing
 from adanalytics_cli.core.errors import MissingExtra
 from adanalytics_cli.core.invocation import current_invocation
 
-Format = Literal["table", "csv", "json", "jsonl", "parquet", "arrow", "xlsx"]
-FORMATS: tuple[Format, ...] = ("table", "csv", "json", "jsonl")
+Format = Literal["table", "markdown", "csv", "json", "jsonl", "parquet", "arrow", "xlsx"]
+FORMATS: tuple[Format, ...] = ("table", "markdown", "csv", "json", "jsonl")
 """The formats of every list of rows; some commands have more."""
 
 BINARY: tuple[Format, ...] = ("parquet", "arrow", "xlsx")
@@ -23,8 +23,8 @@ SHEET_ROWS = 1_048_575
 REGIONS = {"de": (";", ","), "fr": (";", ","), "us": (",", ".")}
 """The separator and the decimal mark with which spreadsheets of a region read csv."""
 
-_SUFFIXES: dict[str, Format] = {form: form for form in (*FORMATS[1:], *BINARY)}
-_SUFFIXES["ndjson"] = "jsonl"
+_SUFFIXES: dict[str, Format] = {form: form for form in (*FORMATS[2:], *BINARY)}
+_SUFFIXES |= {"ndjson": "jsonl", "md": "markdown"}
 _PICTURES = frozenset({".svg", ".png", ".html"})
 _OTHER_PICTURES = frozenset({".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".pdf"})
 
@@ -124,7 +124,8 @@ def pick_format(
 ) -> Format:
     """Return the format: `-f`, else by the file suffix, else by whether stdout is a terminal.
 
-    A `chart` is in the place of a table.
+    A `chart` is in the place of a table. Markdown is a table, too, which `as_markdown` of the
+    invocation says.
 
     Raises click.UsageError for a suffix that is unknown or contradicts `-f`, and for a binary
     format that would go to a terminal or be compressed again; MissingExtra for xlsx without its
@@ -144,6 +145,9 @@ def pick_format(
         raise MissingExtra("excel", needed_for="xlsx")
     if region and form != "csv":
         raise click.UsageError(f"--csv-for is for csv. Leave it out, or write csv, not {form}.")
+    if form == "markdown":
+        current_invocation(click.get_current_context()).as_markdown = True
+        return "table"
     return form
 
 
@@ -173,5 +177,5 @@ def _fitting(path: Path | None, piped: Format, known: Sequence[Format]) -> Forma
     binary = "".join(f", .{form}" for form in BINARY if form in known)
     raise click.UsageError(
         f"Unknown format: '{path.name}'. "
-        f"End the name in .jsonl, .csv, .json (each also with .gz){binary}, or give -f."
+        f"End the name in .jsonl, .csv, .json (each also with .gz), .md{binary}, or give -f."
     )

@@ -26,7 +26,8 @@ _SVG = """<svg viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg"
 </style>
 <defs>{lines}</defs>
 <rect width="100%" height="100%" fill="#ffffff"/>
-<g transform="translate({terminal_x}, 20)">{backgrounds}<g class="{unique_id}-matrix">{matrix}</g></g>
+<g transform="translate({terminal_x}, 20)">{backgrounds}
+<g class="{unique_id}-matrix">{matrix}</g></g>
 </svg>
 """
 

@@ -98,10 +98,11 @@ def write_rows(
         )
     with open_output(path) as stream:
         if form == "table":
-            from adanalytics_cli.console.table_view import render_table
+            from adanalytics_cli.console.table_view import render_markdown, render_table
 
             rows, terminal = [*rows], _terminal(path, invocation)
-            stream.write(terminal.encode(render_table(columns, rows, terminal, note=note)))
+            draw = render_markdown if invocation.as_markdown else render_table
+            stream.write(terminal.encode(draw(columns, rows, terminal, note=note)))
             return len(rows)
         pieces = 0
         for piece in encode_rows(rows, form, names, region):
@@ -144,7 +145,8 @@ def write_chart(
 ) -> None:
     """Write the lines that `draw` makes for the terminal.
 
-    In a file, lines are 80 columns wide, without colour; `.svg`, `.png` and `.html` become a picture.
+    In a file, lines are 80 columns wide, without colour; `.svg`, `.png` and `.html` become a
+    picture.
     """
     if output and is_picture(output):
         from adanalytics_cli.output.picture import CANVAS, draw_picture
