@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from adanalytics_client._base.observer import BytesReceived as BytesReceived
     from adanalytics_client._base.observer import BytesWritten as BytesWritten
     from adanalytics_client._base.observer import HoursVerified as HoursVerified
+    from adanalytics_client._base.observer import HourWritten as HourWritten
     from adanalytics_client._base.observer import Observer as Observer
     from adanalytics_client._base.observer import PageDrift as PageDrift
     from adanalytics_client._base.observer import PageReceived as PageReceived
@@ -93,7 +94,7 @@ _HOMES = {
     "_base.clock": ("Clock",),
     "_base.dates": ("Day", "Period"),
     "_base.observer": (
-        *("BytesReceived", "BytesWritten", "HoursVerified", "Observer", "PageDrift"),
+        *("BytesReceived", "BytesWritten", "HoursVerified", "HourWritten", "Observer", "PageDrift"),
         *("PageReceived", "PartialAnswer", "PullPlanned", "RequestDue", "RequestSent"),
         *("RetryPlanned", "WaitStarted"),
     ),

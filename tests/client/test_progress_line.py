@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+import re
 import threading
 from dataclasses import replace
 from datetime import UTC, date, datetime
+from functools import partial
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
@@ -17,6 +19,7 @@ from adanalytics_client import (
     BytesReceived,
     BytesWritten,
     HoursVerified,
+    HourWritten,
     Observer,
     PageReceived,
     PullPlanned,
@@ -216,6 +219,57 @@ def test_waits_are_not_in_the_rate_and_the_time_left(progress: Progress, clock: 
     clock.now += 10
     progress.page(PageReceived("hour 1", 1, 100, pages=1))
     assert text(progress) == "200 events  0:20 left  10/s"
+
+
+@pytest.mark.parametrize(
+    ("page", "sort", "hour", "queries"),
+    [
+        # The seconds of a page, of sorting, and of an hour: measured, with a slow network, and with
+        # a slow disk.
+        (0.55, 1.4, 0.05, 1),
+        (0.55, 1.4, 0.05, 5),
+        (2.0, 1.5, 0.2, 3),
+        (0.6, 0.5, 0.35, 4),
+    ],
+)
+def test_the_time_that_a_sync_has_left(
+    progress: Progress, clock: Seconds, page: float, sort: float, hour: float, queries: int
+) -> None:
+    """At a quarter, the half and three quarters of the time it is right within 30 %."""
+    times, begin = [], clock.now
+    progress.plan(PullPlanned(queries, 10 * queries, 100_000 * queries, hours=24 * queries))
+    for query in range(queries):
+        reports: list[tuple[float, Callable[[], None]]] = [
+            (page, partial(progress.page, PageReceived(f"query {query}", n, 10_000, 10)))
+            for n in range(1, 11)
+        ]
+        hours = [partial(progress.written, HourWritten(str(n), 4_166)) for n in range(24)]
+        reports += [(hour + sort * (not at), report) for at, report in enumerate(hours)]
+        for seconds, report in reports:
+            for _ in range(10):
+                clock.now += seconds / 10
+                line = progress.describe()
+                assert line
+                times.append((clock.now, line))
+            report()
+    end = clock.now
+    for part in (0.25, 0.5, 0.75):
+        now, line = min(times, key=lambda each: abs(each[0] - begin - part * (end - begin)))
+        minutes, seconds = re.findall(r"(\d+):(\d\d) left", line.text)[0]
+        left = int(minutes) * 60 + int(seconds)
+        assert left == pytest.approx(end - now, rel=0.3, abs=1)
+        assert line.share == pytest.approx(part, abs=0.1)
+    assert text(progress).endswith(f"{24 * queries} of {24 * queries} hours written")
+
+
+def test_the_events_of_an_export_are_sorted(progress: Progress, clock: Seconds) -> None:
+    progress.plan(PullPlanned(1, 3, 0, hours=24))
+    progress.bytes(BytesReceived(500, 1_000))
+    assert text(progress) == "500 B of 1.00 kB"
+    progress.bytes(BytesReceived(1_000, 1_000))
+    assert text(progress) == "sorting the events of 24 hours"
+    progress.written(HourWritten("2026-01-15T00", 10))
+    assert text(progress).endswith("1 of 24 hours written")
 
 
 def test_a_retry_counts_down_until_a_page_comes(progress: Progress, clock: Seconds) -> None:

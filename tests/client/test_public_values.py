@@ -95,6 +95,7 @@ VALUES: dict[str, Callable[[], Any]] = {
     ),
     "FieldError": lambda: errors.FieldError("hour", "should be at most 23"),
     "HoursVerified": lambda: package.HoursVerified(1, 24, deep=True),
+    "HourWritten": lambda: package.HourWritten("2026-01-15T13", 250),
     "Page": lambda: Page(DAY, 1, [{"revenue": Decimal("0.10")}], last=True),
     "PageDrift": lambda: PageDrift("2026-01-15", 2, 3, 17, 20, last=True),
     "PageReceived": lambda: PageReceived("2026-01-15", 1, 5),

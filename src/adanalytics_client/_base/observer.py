@@ -92,12 +92,14 @@ class PullPlanned:
         events: about how many events are still to come; None if unknown.
         rounds: the estimated time for the remaining queries, as a multiple of one request's time.
             The estimate takes into account that several requests are sent at once. None if unknown.
+        hours: the number of hours of a dataset to write; 0 for a pull that is no sync.
     """
 
     queries: int
     requests: int
     events: int | None
     rounds: float | None = None
+    hours: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +192,19 @@ class BytesWritten:
 
 
 @dataclass(frozen=True, slots=True)
+class HourWritten:
+    """A sync has written the events of an hour to a file.
+
+    Attributes:
+        hour: the hour, such as `2026-01-15T13`.
+        events: the number of its events; an hour without events has no file.
+    """
+
+    hour: str
+    events: int
+
+
+@dataclass(frozen=True, slots=True)
 class HoursVerified:
     """The verification of a dataset has checked `hours` of `total` hours.
 
@@ -250,6 +265,9 @@ class Observer:
     def output(self, info: BytesWritten) -> None:
         """Handle the progress of `write`; this method is not called if the output is a pipe."""
 
+    def written(self, info: HourWritten) -> None:
+        """Handle an hour that a sync has written."""
+
     def verified(self, info: HoursVerified) -> None:
         """Handle the progress of a verification."""
 
@@ -269,7 +287,7 @@ def notify(hear: Callable[[Info], None], info: Info) -> None:
 
 
 for _each in (
-    *(BytesReceived, BytesWritten, HoursVerified, Observer, PageDrift, PageReceived),
+    *(BytesReceived, BytesWritten, HoursVerified, HourWritten, Observer, PageDrift, PageReceived),
     *(PartialAnswer, PullPlanned, RequestDue, RequestSent, RetryPlanned, WaitStarted),
 ):
     _each.__module__ = "adanalytics_client"

@@ -14,6 +14,9 @@ from adanalytics_client._progress.drawing import Line
 
 # Before this, rates and the time left would jump about.
 _SETTLED_SECONDS = 0.5
+# Writing an event to a dataset takes about so many times the time of fetching it, as measured with
+# a server on the same machine; this counts as much as this part of the events.
+_WRITING, _GUESS = 0.45, 0.05
 # The part of the time that shows the recent pace.
 _RECENT = 0.25
 
@@ -71,6 +74,14 @@ class Progress(Observer):
         # The events of each query whose first page is here.
         self._sizes: dict[str, int] = {}
         self._size = 0
+        # The hours of a sync to write and those written, the events of these, and of those before
+        # the plan.
+        self._hours = self._hours_written = 0
+        self._written = self._written_before = 0
+        # The time from one hour to the next, with the events of these, and all other time: the
+        # events are sorted before the first hour of a query is written.
+        self._fetching = self._writing = self._reported_at = 0.0
+        self._wrote_last, self._timed = False, 0
         self._verified: observer.HoursVerified | None = None
         self._file: observer.BytesReceived | None = None
         # When the bytes of the file began to come, and how many an earlier run had fetched.
@@ -138,6 +149,9 @@ class Progress(Observer):
             self._total = None if info.events is None else self.events + info.events
             self._rounds, self._planned_at = info.rounds or 0.0, self.events
             self._asked, self._answering = 0, 0.0
+            self._hours, self._hours_written = info.hours, 0
+            self._written_before = self._written
+            self._reported_at = self._working()
 
     def page(self, info: observer.PageReceived) -> None:
         with self._lock:
@@ -145,6 +159,8 @@ class Progress(Observer):
             self._end_retry()
             self.events += info.events
             working = self._working()
+            self._fetching += working - self._reported_at
+            self._reported_at, self._wrote_last = working, False
             self._came.append((working, self.events))
             recent = working - (working - self._pages_began) * _RECENT
             while len(self._came) > 2 and self._came[1][0] <= recent:
@@ -164,6 +180,19 @@ class Progress(Observer):
 
     def output(self, info: observer.BytesWritten) -> None:
         self._size = info.size
+
+    def written(self, info: observer.HourWritten) -> None:
+        with self._lock:
+            passed = self._working() - self._reported_at
+            self._reported_at += passed
+            if self._wrote_last:
+                self._writing += passed
+                self._timed += info.events
+            else:
+                self._fetching += passed
+            self._wrote_last, self._file = True, None
+            self._hours_written += 1
+            self._written += info.events
 
     def verified(self, info: observer.HoursVerified) -> None:
         with self._lock:
@@ -186,6 +215,8 @@ class Progress(Observer):
                 done = "compared with the export" if verified.deep else "checked"
                 text = f"{verified.hours:,} of {counted(verified.total, 'hour')} {done}"
                 return Line(text, verified.hours / verified.total)
+            if self._file and self._hours and self._file.received == self._file.expected:
+                return Line(f"sorting the events of {counted(self._hours, 'hour')}")
             if self._file:
                 line = self._describe_file(self._file)
             elif self._pulls:
@@ -199,8 +230,8 @@ class Progress(Observer):
         parts, total = [counted(self.events, "event")], self._all_events()
         working = self._working()
         settled = self.events and working > _SETTLED_SECONDS
-        if settled and total and total > self.events:
-            left = self._seconds_per_event(total) * (total - self.events)
+        left = self._seconds_left(total) if settled and total else 0.0
+        if left:
             parts.append(f"{in_minutes(left)} left")
         if self._size:
             parts.append(in_bytes(self._size))
@@ -208,7 +239,22 @@ class Progress(Observer):
             parts.append(f"{self.events / working:,.0f}/s")
         if total is None and self._queries > 1:
             parts.append(f"{self._finished:,} of {self._queries:,} queries")
+        if self._hours:
+            parts.append(f"{self._hours_written:,} of {counted(self._hours, 'hour')} written")
+            # One bar over both stages.
+            passed = working - self._pages_began
+            return Line("  ".join(parts), passed / (passed + left) if left and passed else None)
         return Line("  ".join(parts), min(self.events / total, 1.0) if total else None)
+
+    def _seconds_left(self, total: int) -> float:
+        """Return the time for the events to fetch, and of a sync also for those to write."""
+        fetching = max(0, total - self.events)
+        if not self._hours:
+            return self._seconds_per_event(total) * fetching
+        to_write = self._written_before + total - self._planned_at
+        pace, guess = self._fetching / max(1, self.events), total * _GUESS
+        writing = (self._writing + pace * _WRITING * guess) / (self._timed + guess)
+        return pace * fetching + writing * max(0, to_write - self._written)
 
     def _seconds_per_event(self, total: int) -> float:
         """Return the slowest of the average pace, the recent one and that of the plan.

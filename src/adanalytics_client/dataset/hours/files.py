@@ -1,7 +1,7 @@
 """The file of an hour: written table by table in the format of its dataset, and read back."""
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from datetime import datetime
@@ -86,8 +86,11 @@ def write_hours(
     folder: Path,
     identity: Identity,
     asked_at: datetime,
+    wrote: Callable[[FinishedHour], None] = lambda _: None,
 ) -> tuple[list[FinishedHour], int]:
     """Write the files of the wanted hours, and count the events of all hours.
+
+    `wrote` is called with each hour that is done.
 
     The disk needs room for another copy of the events, as Arrow columns; memory needs room only for
     what `HourPartition` holds. All files have the types of all events.
@@ -99,10 +102,12 @@ def write_hours(
             partition.add(table)
         if identity.zone != "UTC" and only is None:
             _check_days(query, partition)
-        finished = [
-            write_hour(hour, partition.take(hour), folder, identity.form, asked_at, tables)
-            for hour in query.wanted
-        ]
+        finished = []
+        for hour in query.wanted:
+            events_of_hour = partition.take(hour)
+            done = write_hour(hour, events_of_hour, folder, identity.form, asked_at, tables)
+            finished.append(done)
+            wrote(done)
     return finished, partition.rows
 
 

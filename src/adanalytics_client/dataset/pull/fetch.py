@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
 
-from adanalytics_client import Check, Client, PullPlanned, errors
+from adanalytics_client import Check, HourWritten, PullPlanned, errors
+from adanalytics_client._base.observer import notify
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._json.types import Types
+from adanalytics_client._view import View
 from adanalytics_client.dataset.hours.events import EventTables, Table
 from adanalytics_client.dataset.hours.files import write_hours
 from adanalytics_client.dataset.hours.sort import HourUnknown
@@ -70,7 +72,7 @@ class Fetcher:
     the dataset has so far.
     """
 
-    client: Client
+    client: View
     store: Store
     identity: Identity
     types: Types
@@ -139,7 +141,10 @@ class Fetcher:
     def _pull(self, spool: Spool) -> Pulled:
         """Pull one query; runs on its own thread."""
         if spool.query.way == "export":
-            return Pulled(self.exports.pull(spool), spool)
+            hours = self.exports.pull(spool)
+            for finished in hours:
+                self._tell(finished)
+            return Pulled(hours, spool)
         problem = ""
         for attempt in range(ATTEMPTS):
             start = spool.start
@@ -209,6 +214,10 @@ class Fetcher:
                 # The first page was good, so a fault of a later one may be temporary.
                 raise _Drift(error.message) from error
 
+    def _tell(self, finished: FinishedHour) -> None:
+        written = HourWritten(str(finished.hour), finished.record.rows)
+        notify(self.client.observer.written, written)
+
     def _partition_pages(self, spool: Spool, asked_at: datetime) -> list[FinishedHour]:
         query, total, identity = spool.query, None, self.identity
         tables = EventTables(identity.names, self.types, with_texts=identity.form == "jsonl")
@@ -221,7 +230,9 @@ class Fetcher:
                     table = tables.from_jsonl(page.jsonl)
                 yield table
 
-        finished, rows = write_hours(query, tables, events(), self.folder, identity, asked_at)
+        finished, rows = write_hours(
+            query, tables, events(), self.folder, identity, asked_at, self._tell
+        )
         if total is not None and total != rows:
             raise _Drift(f"{counted(rows, 'event')} arrived where the service counts {total:,}")
         if repeated := sum(each.repeated for each in finished):
@@ -237,13 +248,14 @@ def expected_counts(service: ServiceDays, whole: Collection[date] = ()) -> Expec
 def forecast(queries: Collection[Query], service: ServiceDays, store: Store) -> PullPlanned:
     """Estimate the requests, and the events on pages, except for pages that an earlier run kept."""
     expected, requests, events = expected_counts(service), 0, 0
+    hours = sum(len(query.wanted) for query in queries)
     for query in queries:
         kept, is_whole = _pages_kept(query, service, store)
         if not is_whole:
             requests += max(1, requests_of(query, expected) - kept)
             if query.way == "pages":
                 events += max(0, events_of(query, expected) - kept * expected.page)
-    return PullPlanned(len(queries), requests, events)
+    return PullPlanned(len(queries), requests, events, hours=hours)
 
 
 def most_requests(
