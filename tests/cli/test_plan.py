@@ -2,11 +2,14 @@
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import date
 
 import pytest
 from click.testing import Result
 
+from adanalytics_client import QuotaState
+from adanalytics_client.pricing import Estimate, Price, prices
 from adanalytics_server.local import LocalServer, Sample
 
 Run = Callable[..., Result]
@@ -86,6 +89,14 @@ def test_without_a_summary_the_dates_are_asked(run: Run, without_summary: LocalS
     assert "Recommended: --split auto, the number of events is unknown" in result.stdout
 
 
+def slow_prices(estimate: Estimate, quota: QuotaState) -> list[Price]:
+    waits = 20 * 86_400.0
+    return [
+        replace(price, size=4_000_000_000, seconds=waits, waits=waits)
+        for price in prices(estimate, quota)
+    ]
+
+
 def test_pages_that_would_wait_are_weighed_against_an_export(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -95,6 +106,10 @@ def test_pages_that_would_wait_are_weighed_against_an_export(
         monkeypatch.setenv("ADANALYTICS_API_KEY", server.api_key)
         monkeypatch.setenv("ADANALYTICS_PARTNER", server.partner)
         record = json.loads(run("plan", "2025-11", "2025-12", "--json").stdout)
+        monkeypatch.setattr("adanalytics_cli.output.plan_output.prices", slow_prices)
+        shown = run("plan", "2025-11", "2025-12").stdout
+    assert "  20 days" in shown
+    assert "It takes 20 days of quota, 4.00 GB.\n" in shown
     hourly = record["prices"][0]
     assert (hourly["requests"], hourly["waits_seconds"]) == (61 * 24, 3600)
     assert record["recommended"]["split"] == "auto"

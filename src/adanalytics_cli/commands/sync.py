@@ -235,7 +235,8 @@ def _extent(report: "SyncReport | None") -> str:
         return "the missing hours are not known yet"
     if not report.wanted:
         return "no hour was missing"
-    return f"{len(report.hours):,} of {counted(report.wanted, 'hour')} done"
+    kept = f", {counted(report.pages, 'page')} kept" if report.pages else ""
+    return f"{len(report.hours):,} of {counted(report.wanted, 'hour')} done{kept}"
 
 
 def _partly_done(report: "SyncReport", location: str, again: str) -> PartlyDone:

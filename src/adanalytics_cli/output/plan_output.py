@@ -15,6 +15,7 @@ from adanalytics_client._base.quantities import counted, in_bytes, in_minutes
 from adanalytics_client.pricing import Estimate, Pace, Price, choose, prices
 
 Record = Mapping[str, Any]
+_DAY = 86_400
 
 
 def plan_record(estimate: Estimate, quota: QuotaState, spent: int) -> Record:
@@ -42,14 +43,18 @@ def write_plan_table(record: Record, invocation: Invocation) -> None:
         Column("split", "split"),
         Column("requests", "requests", count, to_the_right=True),
         Column("bytes", "size", _bytes, to_the_right=True),
-        Column("seconds", "time", _minutes, to_the_right=True),
-        Column("waits_seconds", "waiting", _minutes, to_the_right=True),
+        Column("seconds", "time", _time, to_the_right=True),
+        Column("waits_seconds", "waiting", _time, to_the_right=True),
     ]
     write_rows(record["prices"], "table", None, columns=columns, invocation=invocation)
     lines = ["", *_facts(record)]
     if best := record["recommended"]:
         choice = f"--split {best['split']}" if best["split"] else "an export"
         lines += [f"Recommended: {choice}, {record['why']}.", f"  {best['command']}"]
+        if (best["waits_seconds"] or 0) >= _DAY:
+            lines.insert(
+                -1, f"It takes {_time(best['waits_seconds'])} of quota, {_bytes(best['bytes'])}."
+            )
     click.echo(fitted("\n".join(lines), sys.stdout))
 
 
@@ -98,5 +103,8 @@ def _bytes(size: object) -> str:
     return in_bytes(size) if isinstance(size, int) else "-"
 
 
-def _minutes(seconds: object) -> str:
-    return in_minutes(seconds) if isinstance(seconds, int) and seconds else "-"
+def _time(seconds: object) -> str:
+    """Write a duration as a clock shows it, and a long one in days."""
+    if not isinstance(seconds, int) or not seconds:
+        return "-"
+    return in_minutes(seconds) if seconds < 2 * _DAY else counted(round(seconds / _DAY), "day")

@@ -35,6 +35,7 @@ def write_sync_report(report: "SyncReport", location: str, progress: "Progress")
         "hours": len(report.hours),
         "events": report.events,
         "left": report.left,
+        "pages_kept": report.pages,
         "damaged": report.damaged,
         "failed": [each.as_json() for each in report.failed],
         "restated": [row for change in report.restated for row in change_rows(change)],
@@ -102,15 +103,15 @@ def describe_comparison(report: "VerifyReport") -> str:
 def show_dry_run(
     plan: "SyncPlan", quota: QuotaState, spent: int, command: str, invocation: Invocation
 ) -> None:
-    """Print a plan: a table on a terminal, one object in a pipe.
+    """Print a plan: a table, or one object.
 
     `spent` is the number of requests that planning cost; `command` carries the plan out.
     """
     record = _record(plan, quota, spent, command)
-    if sys.stdout.isatty() and not invocation.as_json:
-        _write_table(record, invocation)
-    else:
+    if invocation.as_json:
         click.echo(json_text(record))
+    else:
+        _write_table(record, invocation)
 
 
 def _record(plan: "SyncPlan", quota: QuotaState, spent: int, command: str) -> Record:

@@ -82,6 +82,8 @@ class SyncReport:
         failed: queries that failed; to retry them, run the same sync again.
         restated: the days whose events were replaced because the service restated them, and how
             their totals changed.
+        pages: the number of pages that were fetched for hours still to come, and are kept, so that
+            the next sync does not request them again.
         file: the path, inside the dataset, of the report on failed queries; empty if none failed.
     """
 
@@ -92,6 +94,7 @@ class SyncReport:
     damaged: list[str] = field(default_factory=list)
     failed: list[FailedQuery] = field(default_factory=list)
     restated: list[DayChange] = field(default_factory=list)
+    pages: int = 0
     file: str = ""
 
     @property

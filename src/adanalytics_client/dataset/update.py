@@ -17,7 +17,7 @@ from adanalytics_client import Period
 from adanalytics_client._view import View
 from adanalytics_client.dataset.needs import Needs, find_needs
 from adanalytics_client.dataset.pull.fetch import Fetcher, Pulled
-from adanalytics_client.dataset.pull.spool import keep_started
+from adanalytics_client.dataset.pull.spool import count_pages, keep_started
 from adanalytics_client.dataset.records.contents import Contents
 from adanalytics_client.dataset.records.layout import IDENTITY, Hour
 from adanalytics_client.dataset.records.manifest import Identity, seal
@@ -88,6 +88,7 @@ class Update:
                 write_report(report, contents.store)
             finally:
                 contents.save(contents.manifest.unsaved)
+                report.pages = count_pages(contents.store)
 
     def stage(self, results: Generator[Pulled | FailedQuery], staging: Staging) -> None:
         """Commit or stage what queries brought, and report those that failed."""

@@ -44,7 +44,7 @@ def test_a_dry_run_says_the_price_and_leaves_everything_alone(
     def dry(*words: str, look: dict[str, int] = LOOK) -> dict[str, Any]:
         before = everything_in(folder)
         shop.asked()
-        done = shop.sync("--to", folder, "--dry-run", *words)
+        done = shop.sync("--to", folder, "--dry-run", "--json", *words)
         assert (done.exit_code, shop.asked(), everything_in(folder)) == (0, look, before)
         told: dict[str, Any] = json.loads(done.stdout)
         return told
@@ -57,7 +57,8 @@ def test_a_dry_run_says_the_price_and_leaves_everything_alone(
     assert (told["hours"], told["requests"], told["spent_requests"]) == (48, 3 + COUNT, 3)
     assert told["command"] == f"adanalytics sync {FIRST} {SECOND} --to {folder}"
     # Pages that a stopped sync kept cost nothing again.
-    assert shop.sync("--to", folder, "--max-requests", "4").exit_code == 5
+    stopped = shop.sync("--to", folder, "--max-requests", "4")
+    assert (stopped.exit_code, "0 of 48 hours done, 2 pages kept\n" in stopped.stderr) == (5, True)
     assert dry(look=first_look)["requests"] == 1 + COUNT
     shop.sync("--to", folder)
     assert (dry()["requests"], dry()["asked"]) == (0, [])
@@ -217,7 +218,7 @@ def test_a_service_that_moved_keeps_its_dataset(shop: Shop, folder: Path) -> Non
         refused.exit_code,
         "sync takes its former address as --moved-from" in refused.stderr,
     ) == (1, True)
-    plan = shop.sync(*moved, "--moved-from", former, "--dry-run")
+    plan = shop.sync(*moved, "--moved-from", former, "--dry-run", "--json")
     assert f"--moved-from {former}" in json.loads(plan.stdout)["command"]
     assert shop.sync(FIRST, *moved, "--moved-from", former).exit_code == 0
     assert shop.sync(FIRST, *moved).exit_code == 0

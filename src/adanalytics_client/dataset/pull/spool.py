@@ -17,7 +17,7 @@ from adanalytics_client.dataset.records.layout import EXPORTS, SPOOL
 from adanalytics_client.dataset.records.manifest import Damaged, seal, unseal
 from adanalytics_client.dataset.storage.local import Store
 
-_HEAD = "query.json"
+_HEAD, _PAGE = "query.json", "page-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,12 +118,17 @@ class Spool:
         return self.start.at.isoformat() if self.start else ""
 
     def _page_name(self, number: int) -> str:
-        return f"{self._name}/page-{number:06}.jsonl"
+        return f"{self._name}/{_PAGE}{number:06}.jsonl"
 
 
 def list_started(store: Store) -> list[Start]:
     """List the `Start` of each query that an earlier run began."""
     return [start for _, start in _folders(store) if start is not None]
+
+
+def count_pages(store: Store) -> int:
+    """Return the number of pages that are kept for the next run."""
+    return sum(name.rpartition("/")[2].startswith(_PAGE) for name in store.sizes(SPOOL))
 
 
 def keep_started(store: Store, starts: Collection[Start] = ()) -> None:
