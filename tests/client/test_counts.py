@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import date, timedelta
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +45,7 @@ class Service:
         ignored: parameters that are not looked at.
         hours: the hours that a query of an hour covers.
         beyond: the answer to a page behind the last.
-        listed: whether `dates` works.
+        listed: whether `dates` lists the day that is left out.
     """
 
     say: type[Say]
@@ -59,6 +60,7 @@ class Service:
     last_day: int = 0
     first_page: int = 1
     beyond: Say | None = None
+    listed: bool = True
     beside: dict[str, Any] = field(default_factory=dict)
     served: bool = False
     scale: int = 1
@@ -117,17 +119,21 @@ def marks(rows: list[Row]) -> list[str]:
     return [row.get("event_id") or row["auction"] for row in rows]
 
 
+def pull(variant: Variant, query: Any, how: str, folder: Path) -> list[Row]:
+    """Read the rows of a query, or write them to a file and read that."""
+    if how == "rows":
+        return variant.all_of(query.rows())
+    file = folder / "days.jsonl"
+    variant.on(query, "write", file)
+    return [*map(json.loads, file.read_bytes().splitlines())]
+
+
 def outcome(variant: Variant, service: Service, split: str, how: str, folder: Path) -> str:
     """Pull both days: `right`, `silent`, or the error's text; a file stays only if it is whole."""
     expected = Counter(marks(service.rows(*DAYS)))
     query = variant.client.events(*DAYS, split=split)
     try:
-        if how == "write":
-            file = folder / "days.jsonl"
-            variant.on(query, "write", file)
-            arrived = Counter(marks([*map(json.loads, file.read_bytes().splitlines())]))
-        else:
-            arrived = Counter(marks(variant.all_of(query.rows())))
+        arrived = Counter(marks(pull(variant, query, how, folder)))
     except (ProtocolError, InvalidRequest, NotFound) as error:
         assert [*folder.iterdir()] == []
         return str(error)
@@ -436,3 +442,108 @@ def test_rows_without_an_id_are_kept_however_alike(variant: Variant, service: Se
     for split in ("hourly", "daily"):
         rows = variant.rows(*DAYS, split=split, check="auto")
         assert len(rows) == len(service.rows(*DAYS))
+
+
+THREE = (FIRST, FIRST + timedelta(days=2))
+
+
+def three_days(stand_in: StandIn, service: Service, say: type[Say], lost: date | None) -> None:
+    """Serve three days; a query of all of them leaves out the lost one, in its total, too."""
+    listed = [FIRST + timedelta(day) for day in range(3)]
+    whole = service.rows
+
+    def rows(start: date, end: date, hours: Any = range(24)) -> list[Row]:
+        found = whole(start, end, hours)
+        is_lost = f"{lost} " if end > start else "none"
+        return [row for row in found if not row["event_id"].startswith(is_lost)]
+
+    def script(asked: Asked) -> Say:
+        if asked.path.endswith("dates"):
+            service.asked.append(("dates", asked.query))
+            return say({"dates": [str(day) for day in listed if day != lost or service.listed]})
+        return service(asked)
+
+    service.rows, stand_in.script = rows, script  # type: ignore[method-assign]
+
+
+@pytest.mark.parametrize("how", ["rows", "write"])
+@pytest.mark.parametrize("split", ["none", "auto"])
+@pytest.mark.parametrize("cap", [10_000, 20])
+@pytest.mark.parametrize("has_total", [True, False])
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_day_in_the_middle_that_brings_nothing_is_an_error(
+    variant: Variant,
+    stand_in: StandIn,
+    service: Service,
+    say: type[Say],
+    tmp_path: Path,
+    split: str,
+    how: str,
+    cap: int,
+    has_total: bool,
+    order: int,
+) -> None:
+    if not has_total:
+        service.total = nothing
+    three_days(stand_in, service, say, THREE[0] + timedelta(1))
+    forward, service.cap = service.rows, cap
+    service.rows = lambda *at: forward(*at)[::order]  # type: ignore[method-assign]
+    query = variant.client.events(*THREE, split=split, per_page=cap)
+    with pytest.raises(ProtocolError, match="the service lists 2026-01-16 as a day with data"):
+        pull(variant, query, how, tmp_path)
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_days_that_all_bring_events_cost_nothing(
+    variant: Variant, stand_in: StandIn, service: Service, say: type[Say]
+) -> None:
+    """Also if they come in no order; a day without events costs one request."""
+    three_days(stand_in, service, say, None)
+    forward = service.rows
+    service.rows = lambda *at: sorted(forward(*at), key=hash_of)  # type: ignore[method-assign]
+    assert len(variant.rows(*THREE, split="none", check="auto")) == len(service.rows(*THREE))
+    assert service.requests == ["events"]
+    service.asked.clear()
+    three_days(stand_in, service, say, THREE[0] + timedelta(1))
+    service.listed = False
+    assert len(variant.rows(*THREE, split="none", check="auto")) == len(service.rows(*THREE))
+    assert service.requests == ["events", "dates"]
+
+
+def hash_of(row: Row) -> bytes:
+    return sha256(row["event_id"].encode()).digest()
+
+
+def identified(day: date, hour: int, at: int) -> Row:
+    """A row with an id, but without a time under a known name."""
+    return {"event_id": f"{day} {hour} {at}"}
+
+
+@pytest.mark.parametrize("make", [timed, nameless, identified])
+@pytest.mark.parametrize("has_total", [True, False])
+@pytest.mark.parametrize("hour", [None, 13])
+@pytest.mark.parametrize("how", ["rows", "write"])
+def test_one_hour_for_all_hours_is_an_error(
+    variant: Variant,
+    service: Service,
+    tmp_path: Path,
+    make: Callable[[date, int, int], Row],
+    has_total: bool,
+    hour: int | None,
+    how: str,
+) -> None:
+    service.make, service.hours = make, lambda _: [0]
+    if not has_total:
+        service.total = nothing
+    query = variant.client.events(FIRST, hour=hour)
+    with pytest.raises(ProtocolError):
+        pull(variant, query, how, tmp_path)
+
+
+@pytest.mark.parametrize("make", [timed, nameless, identified])
+def test_an_hour_alone_costs_little(
+    variant: Variant, service: Service, make: Callable[[date, int, int], Row]
+) -> None:
+    service.make = make
+    assert len(variant.rows(*DAYS, hour=13, check="auto")) == len(service.rows(*DAYS, [13]))
+    assert len(service.asked) == 2 + (make is not timed)

@@ -37,7 +37,7 @@ from adanalytics_client._events.counts import (
     request_places,
     request_total,
 )
-from adanalytics_client._events.page import EventId
+from adanalytics_client._events.page import EventId, ids_of
 from adanalytics_client._events.plan import Plan, Slice
 from adanalytics_client._events.resume import Position
 from adanalytics_client._events.slice import SliceEnd, Tail
@@ -59,15 +59,24 @@ class Span:
     Attributes:
         events: the number of events that arrived of them.
         places: the places of their slices in the plan.
+        days: the days of which events arrived; empty if that is not known.
     """
 
     start: date
     end: date
     events: int
     places: tuple[int, ...]
+    days: frozenset[date] = frozenset()
 
     def __str__(self) -> str:
         return str(Slice(self.start, self.end))
+
+    @property
+    def empty_days(self) -> list[date]:
+        """Return the days of which no event arrived; none if that is not known."""
+        if self.events and not self.days:
+            return []
+        return [day for day in days_between(self.start, self.end) if day not in self.days]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +92,12 @@ class Comparison:
         hour: the only hour that was pulled of each day.
         hint: what may explain a difference, in words.
         refusal: the error that ended a slice, and which only the count can explain.
-        days: the first and the last day of which events are known to have arrived.
+        days: the days of which events are known to have arrived, in order.
         is_blind: whether cut pages, or the same pages again, would not have been noticed.
         may_ignore_hour: whether an hour that is ignored would not have been noticed.
         is_typed: whether the summary counts as many events, because each has one type.
+        first: the id of the first event, or its text without one.
+        distinguish: whether equal ids, or equal texts, are of the same event.
         final: whether slices have been read on already.
     """
 
@@ -102,6 +113,8 @@ class Comparison:
     is_blind: bool = False
     may_ignore_hour: bool = False
     is_typed: bool = False
+    first: EventId | bytes = b""
+    distinguish: bool = False
     final: bool = False
 
     def __str__(self) -> str:
@@ -109,9 +122,8 @@ class Comparison:
 
     @property
     def empty_days(self) -> list[date]:
-        """Return the days with queries of their own, none of which brought an event."""
-        single = (span for span in self.spans if span.start == span.end and not span.events)
-        return [span.start for span in single]
+        """Return the days of which no query brought an event."""
+        return [day for span in self.spans for day in span.empty_days]
 
 
 class PullCheck:
@@ -161,7 +173,8 @@ class PullCheck:
         self._arrived += end.rows
         earlier = self._ends.get(place)
         if earlier is not None:
-            self._ends[place] = replace(end, rows=earlier.rows + end.rows)
+            days = tuple({*earlier.days, *end.days})
+            self._ends[place] = replace(end, rows=earlier.rows + end.rows, days=days)
             return
         self._ends[place] = end
         self._totals.add(end.total)
@@ -183,10 +196,7 @@ class PullCheck:
         same = f"{other} and {end.slice} have the same events"
         self.doubt = self.doubt or same
         if end.distinguish and self._strict:
-            raise ProtocolError(
-                f"{same}, as if the service ignored a parameter, or a cache did.",
-                remedy="Pull it with another split, or report it to the service.",
-            )
+            raise _same_events(same)
 
     @property
     def due(self) -> Comparison | None:
@@ -221,6 +231,8 @@ class PullCheck:
             is_blind=any(end.is_blind or end.full for end in ends),
             may_ignore_hour=any(end.doubt for end in ends),
             is_typed=all(end.is_typed for end in ends if end.rows),
+            first=next((end.first for end in ends if end.rows), b""),
+            distinguish=all(end.distinguish for end in ends if end.rows),
             final=not (first and self._strict),
         )
         looks_for_days = (
@@ -261,7 +273,10 @@ class PullCheck:
                 days = end.slice.start, end.slice.end
                 span = spans.get(days) or Span(*days, 0, ())
                 spans[days] = replace(
-                    span, events=span.events + end.rows, places=(*span.places, place)
+                    span,
+                    events=span.events + end.rows,
+                    places=(*span.places, place),
+                    days=span.days.union(end.days),
                 )
         return sorted(spans.values(), key=lambda span: span.start)
 
@@ -498,18 +513,39 @@ def _compare_hour(session: Session, pull: Comparison, hour: int) -> Operation[No
             raise _different(pull, f"more than {counted(pull.events, 'event')}")
     if not pull.may_ignore_hour:
         return
-    total = yield from request_total(session, pull.start, pull.end)
-    if total != pull.events:
+    days = Slice(pull.start, pull.end)
+    others = [replace(days, hour=(hour + more) % 24) for more in range(1, 24)]
+    page = yield from request_place(session, others[0], 1)
+    stated = page.signals.total
+    is_same = len(page) > 0 and pull.first in {bytes(page.rows.texts[0]), *ids_of(page.rows)}
+    if stated != pull.events and not (stated is None and is_same):
         return
-    other = (hour + 1) % 24
-    page = yield from request_place(session, Slice(pull.start, pull.end, other), 1)
-    if page.signals.total == total:
+    total = yield from request_total(session, pull.start, pull.end)
+    if total == pull.events:
         raise ProtocolError(
-            f"The service counts {counted(total, 'event')} in {Slice(pull.start, pull.end)}, as "
-            f"many as in hour {hour} "
-            f"and in hour {other}: it ignores the hour.",
+            f"The service counts {counted(total, 'event')} in {days}, as many as in hour {hour} "
+            f"and in hour {others[0].hour}: it ignores the hour.",
             remedy="Pull whole days instead.",
         )
+    if is_same and (pull.distinguish or (yield from _has_same_hours(session, pull, others))):
+        raise _same_events(f"{pull} and {others[0]} have the same events")
+
+
+def _has_same_hours(session: Session, pull: Comparison, others: Sequence[Slice]) -> Operation[bool]:
+    """Return whether all hours have as many events, but the days not as many as all hours."""
+    for other in others:
+        if (yield from request_places(session, other, pull.events)) != (True, False):
+            return False
+    days = Slice(pull.start, pull.end)
+    places = yield from request_places(session, days, (len(others) + 1) * pull.events)
+    return places != (True, False)
+
+
+def _same_events(statement: str) -> ProtocolError:
+    return ProtocolError(
+        f"{statement}, as if the service ignored a parameter, or a cache did.",
+        remedy="Pull it with another split, or report it to the service.",
+    )
 
 
 def _compare_with_summary(session: Session, pull: Comparison) -> Operation[bool]:

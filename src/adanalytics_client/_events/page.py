@@ -4,6 +4,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from functools import lru_cache
 from typing import Any, TypeGuard
 from uuid import UUID
@@ -13,6 +14,7 @@ import msgspec
 from adanalytics_client._base.observer import PageDrift, PartialAnswer, PullPlanned
 from adanalytics_client._events.paging import Cursor
 from adanalytics_client._events.plan import Slice
+from adanalytics_client._events.times import time_of
 from adanalytics_client._json.exact import Json
 from adanalytics_client._json.raw import RawRows
 from adanalytics_client._shapes.page import Signals
@@ -49,14 +51,6 @@ def _id_decoder(name: str) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(
         msgspec.defstruct("Identified", [("id", Any, None)], rename={"id": name}, gc=False)
     )
-
-
-def time_of(rows: RawRows) -> str | None:
-    """Return the field of the first event that is known to hold its time, as JSON text."""
-    sample = rows.sample()
-    parts = ("event_time", "event_date")
-    name = next(filter(None, (rows.names.sent(part, sample) for part in parts)), None)
-    return bytes(sample[name]).decode() if name else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +95,7 @@ class FetchedPage:
         signals: the page metadata of the response.
         ahead: the cursor of the page that follows it in its slice; None for the last page.
         keys: the keys of its events, if the page must be compared with others of its slice.
+        days: the days of its events, in a slice of several days; None if they are not known.
         doubt: why it may hide events although it has none, in words; empty for no doubt.
         partial: the statement of the response that it is not whole, if that was accepted.
         refusal: the error that the service sent instead of a page behind the last good one.
@@ -111,6 +106,7 @@ class FetchedPage:
     signals: Signals
     ahead: Cursor | None = None
     keys: PageKeys | None = field(default=None, repr=False)
+    days: frozenset[date] | None = None
     doubt: str = ""
     partial: PartialAnswer | None = None
     refusal: StatusError | None = None

@@ -1,16 +1,9 @@
 """One page of events, from request to validated rows."""
 
-import re
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, tzinfo
 from functools import partial
 from typing import Never
 
-import msgspec
-
-from adanalytics_client._base.dates import from_epoch
 from adanalytics_client._base.effects import Offload, Operation, Reply
 from adanalytics_client._base.observer import PageReceived, notify
 from adanalytics_client._base.urls import with_query
@@ -28,6 +21,7 @@ from adanalytics_client._events.page import FetchedPage
 from adanalytics_client._events.paging import Cursor, following, page_count
 from adanalytics_client._events.plan import Slice
 from adanalytics_client._events.slice import ROUND
+from adanalytics_client._events.times import days_of, places_of
 from adanalytics_client._json.exact import Json
 from adanalytics_client._json.fields import FieldNames
 from adanalytics_client._json.raw import LEVELS, PageSource, RawRows, read_page
@@ -36,9 +30,6 @@ from adanalytics_client._shapes.changes import check_page, find_at
 from adanalytics_client._shapes.page import Signals, signals, stated_shortfall, stated_warnings
 from adanalytics_client._shapes.service import PageProfile, ServiceProfile
 from adanalytics_client.errors import ProtocolError, StatusError
-
-_DAY = re.compile(rb'"(\d{4}-\d\d-\d\d)')
-_HOUR = re.compile(rb'"?(\d\d?)"?')
 
 # A proxy that sent the response to an earlier request would do so again on this connection. The
 # first repeat closes the connection and the second opens a new one (RFC 9112, section 9.6).
@@ -51,9 +42,6 @@ _REPEATS = 2
 _NOT_FOUND = 404
 _NO_PAGE = frozenset({_NOT_FOUND, 416})
 _REFUSED_PAGE = frozenset({400, 422})
-
-
-_ISO = re.compile(rb'"(\d{4}-\d\d-\d\d[T ]\d\d[^"]*)"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +119,10 @@ class PageReader:
             doubt=read.doubt,
             partial=partial_answer,
         )
+        if cursor.slice.start < cursor.slice.end and len(page):
+            zone = session.config.service.tzinfo()
+            days = yield Offload(partial(days_of, page.rows, zone))
+            page = replace(page, days=days)
         if _is_compared(cursor, page):
             page = yield Offload(page.with_keys)
         return page
@@ -249,7 +241,7 @@ def _other_content(cursor: Cursor, rows: RawRows, says: Signals, service: Servic
         return f"page {says.page}"
     slice_, zone = cursor.slice, service.tzinfo()
     for event in (rows, replace(rows, texts=rows.texts[-1:])):
-        places = [*_places(event.sample(), rows.names, zone)]
+        places = [*places_of(event.sample(), rows.names, zone)]
         if places and not any(_is_of(slice_, day, hour) for day, hour in places):
             day, hour = places[0]
             is_of_day = _is_of(slice_, day, None)
@@ -261,37 +253,6 @@ def _is_of(slice_: Slice, day: str | None, hour: int | None) -> bool:
     if day is not None and not f"{slice_.start}" <= day <= f"{slice_.end}":
         return False
     return slice_.hour in {None, hour} or hour is None
-
-
-def _places(
-    event: Mapping[str, msgspec.Raw], names: FieldNames, zone: tzinfo
-) -> Iterator[tuple[str | None, int | None]]:
-    """Yield the day and hour of an event, as far as it states them.
-
-    In a service whose hours are local, its time may be in UTC or local, and so may the day and hour
-    beside it, so one of them that fits is enough.
-    """
-    date, clock, time = (
-        # A field may have an empty name.
-        b"" if (name := names.sent(part, event)) is None else bytes(event[name])
-        for part in ("event_date", "event_hour", "event_time")
-    )
-    day, hour = _DAY.match(date), _HOUR.fullmatch(clock)
-    if day or hour:
-        yield day and day[1].decode(), hour and int(hour[1])
-        if zone is UTC:
-            return
-    with suppress(ValueError, OverflowError):
-        moment = from_epoch(time.decode("ascii"))
-        if iso := _ISO.fullmatch(time):
-            moment = datetime.fromisoformat(iso[1].decode("ascii"))
-        if moment is None:
-            return
-        if moment.tzinfo is None:
-            yield f"{moment:%Y-%m-%d}", moment.hour
-            moment = moment.replace(tzinfo=UTC)
-        local = moment.astimezone(zone)
-        yield f"{local:%Y-%m-%d}", local.hour
 
 
 def _refuse(session: Session, cursor: Cursor, other: str) -> Never:

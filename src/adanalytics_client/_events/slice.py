@@ -9,16 +9,16 @@ reveals every repeat; a slice with fewer events than it states is read again, tw
 import logging
 from collections import deque
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import Literal
 
 from adanalytics_client._base.observer import Observer, PageDrift, notify
 from adanalytics_client._base.quantities import counted
-from adanalytics_client._events.page import EventId, FetchedPage, PageKeys, ids_of, time_of
+from adanalytics_client._events.page import EventId, FetchedPage, PageKeys, ids_of
 from adanalytics_client._events.paging import Cursor, contradiction
 from adanalytics_client._events.plan import Slice
+from adanalytics_client._events.times import time_of
 from adanalytics_client._json.raw import RawRows
 from adanalytics_client._shapes.page import Signals
 from adanalytics_client.errors import AdAnalyticsError, ProtocolError, StatusError
@@ -122,7 +122,7 @@ class SliceEnd:
         first: the id of the first event, or its text without one; the same of the `last` one.
         distinguish: whether these events have an id or a time.
         is_typed: whether each of them has one type, so that a summary counts as many.
-        days: the first and the last day of which events are known to have arrived.
+        days: the days of which events arrived; empty if that is not known.
         full: why it may have been cut, in words; empty for no doubt.
         is_blind: whether pages with the same events could not be told from others.
         tail: where it can be read on.
@@ -235,6 +235,7 @@ class SliceHistory:
         self._marks = deque([cursor.mark] if cursor.mark else (), maxlen=_REMEMBERED_MARKS)
         self._stale = 0
         self._first = self._last = RawRows()
+        self._days: set[date] | None = set()
         self._tail = Tail(cursor)
         self._end = FetchedPage(RawRows(), Signals())
 
@@ -283,6 +284,10 @@ class SliceHistory:
             self._first = self._first if len(self._first) else page.rows.first(1)
             self._last = replace(page.rows, texts=page.rows.texts[-1:])
             self._tail = Tail(cursor, len(page), hash(bytes(page.rows.texts[-1])))
+            if page.days is None or self._days is None:
+                self._days = None
+            else:
+                self._days |= page.days
         total_differs = page.ahead is None and self.missing != 0
         drift = None
         # A slice that is pulled again repeats itself.
@@ -308,7 +313,7 @@ class SliceHistory:
             doubt = doubt or "its events have no time under a known name"
         days = sorted({slice_.start, slice_.end})
         if len(days) > 1:
-            days = sorted(filter(None, map(_day_of, (self._first, self._last))))
+            days = sorted(self._days or ())
             # The first events of a resumed slice arrived in an earlier run.
             days = [slice_.start, *days] if self._resumed and days else days
         if has_events and (not days or (days[0], days[-1]) != (slice_.start, slice_.end)):
@@ -440,13 +445,6 @@ class _Hashes:
         if len(self._newer) > self._most // 2:
             self.forgotten |= bool(self._older)
             self._older, self._newer = self._newer, set()
-
-
-def _day_of(rows: RawRows) -> date | None:
-    """Return the day of the first event, if a field that holds its time begins with it."""
-    with suppress(ValueError):
-        return date.fromisoformat((time_of(rows) or "").strip('"')[:10])
-    return None
 
 
 def _refuse(cursor: Cursor, page: FetchedPage, history: SliceHistory) -> None:
