@@ -48,7 +48,27 @@ def compare(
             f"The file may be incomplete: {doubt}, and the service states no number of events.",
             remedy='Download it again, or pass check="none" to take it as it is.',
         )
+    if check != "none":
+        _check_end(contents)
     return status.with_rows(total, total if count == total else None)
+
+
+def _check_end(contents: Sequence[Content]) -> None:
+    """Refuse a file whose last record may be cut, as its missing line end allows.
+
+    No number of events tells. If the service sent the file with its length, the record is likely to
+    be whole, and that it is not known is logged.
+    """
+    for content in contents:
+        if content.is_closed:
+            continue
+        problem = "its last record has no line end, so a cut in its last field would look the same"
+        if not content.is_framed:
+            raise DownloadError(
+                f"The file may be incomplete: {problem}.",
+                remedy='Download it again, or pass check="none" to take it as it is.',
+            )
+        _LOG.warning("Whether the file is complete is not known: %s.", problem)
 
 
 def _count(session: Session, order: ExportOrder, total: int) -> Operation[int | None]:

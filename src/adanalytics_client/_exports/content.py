@@ -41,6 +41,8 @@ _VALUE = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 
+_NO_LENGTH = "the service did not announce its length"
+
 
 @dataclass(frozen=True, slots=True)
 class Content:
@@ -49,12 +51,15 @@ class Content:
     Attributes:
         rows: how many events; None for a format that is not counted.
         doubt: why a number of rows from elsewhere must confirm the file; empty if none needs to.
-        is_closed: whether the last record of a text has its line end.
+        is_closed: whether the last record is known to be whole, as its line end shows. CSV may end
+            without one (RFC 4180, section 2), and a cut in its last field looks the same.
+        is_framed: whether a length, a checksum or HTTP itself showed the end of the body.
     """
 
     rows: int | None
     doubt: str = ""
     is_closed: bool = True
+    is_framed: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +77,14 @@ class Ordered:
         return fold(self.format) in {"", "csv", *_JSON_LINES}
 
 
-def read_content(file: BinaryIO, ordered: Ordered, *, framed: bool) -> Content:
+def read_content(file: BinaryIO, ordered: Ordered, *, framed: bool, announced: bool) -> Content:
     """Check a file; see the module.
 
     Args:
         file: the finished file; its position afterwards is its end.
         ordered: the content that it must have.
         framed: whether a length, a checksum or HTTP itself showed the end of the body.
+        announced: whether the file has the length or the checksum that its order stated.
 
     Raises:
         DownloadError: for a file that is not the export that was ordered, or not all of it.
@@ -91,20 +97,17 @@ def read_content(file: BinaryIO, ordered: Ordered, *, framed: bool) -> Content:
     except DownloadError as error:
         problem = error
     else:
-        return _ended(content, is_text=reader in {_read_csv, _read_lines}, framed=framed)
+        is_text = reader in {_read_csv, _read_lines}
+        return replace(
+            content,
+            doubt=content.doubt or ("" if framed or not is_text else _NO_LENGTH),
+            is_closed=content.is_closed or announced,
+            is_framed=framed,
+        )
     finally:
         file.seek(0, os.SEEK_END)
     # Without the frames that hold bytes of the file, which may echo a credential.
     raise problem.with_traceback(None)
-
-
-def _ended(content: Content, *, is_text: bool, framed: bool) -> Content:
-    """Return the content of a file, with a doubt if nothing shows where it ends."""
-    if framed or not is_text:
-        return content
-    if not content.is_closed:
-        raise _incomplete("its last record has no line end")
-    return replace(content, doubt=content.doubt or "the service did not announce its length")
 
 
 def _reader(file: BinaryIO, ordered: Ordered) -> Callable[[BinaryIO, Ordered], Content]:

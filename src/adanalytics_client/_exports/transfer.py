@@ -114,7 +114,10 @@ class Transfer:
             )
         announced = self._decoding is not None or size is not None or sha256 is not None
         self.content = read_content(
-            self._file, self._expected.ordered, framed=announced or self._framed
+            self._file,
+            self._expected.ordered,
+            framed=announced or self._framed,
+            announced=announced,
         )
 
     def restart(self) -> None:

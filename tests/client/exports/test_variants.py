@@ -285,6 +285,38 @@ def test_anything_else_is_a_typed_error_and_no_file(
     assert [path for path in tmp_path.iterdir() if ".part" not in path.suffixes] == []
 
 
+@pytest.mark.parametrize("body", [CSV[:-2], CSV[:-4]])
+@pytest.mark.parametrize("check", ["auto", "none"])
+@pytest.mark.parametrize("count", [1370, None])
+def test_a_last_record_without_a_line_end_may_be_cut(
+    variant: Variant,
+    stand_in: StandIn,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    body: bytes,
+    check: str,
+    count: int | None,
+) -> None:
+    """Both are valid CSV of 1,370 records, so what is not known is said."""
+    target = tmp_path / "day.csv"
+    size = {"size_bytes": len(body)}
+    framed = Service("framed", body, count=count)
+    announced = Service("announced", body, count=count, order=size)
+    ended = Service("ended", body, count=count, until_closed=True)
+    for service in (framed, announced, ended):
+        serve(stand_in, service)
+        caplog.clear()
+        if check == "auto" and service is ended:
+            with pytest.raises(errors.DownloadError, match=r'no line end.*check="none"'):
+                variant.call("export", DAY, to=target, check=check)
+            continue
+        variant.call("export", DAY, to=target, check=check)
+        assert target.read_bytes() == body
+        target.unlink()
+        said = [text for text in caplog.messages if "has no line end" in text]
+        assert len(said) == (check == "auto" and service is framed)
+
+
 @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
 def test_a_zip_archive_is_named(
     variant: Variant, stand_in: StandIn, tmp_path: Path, form: str
