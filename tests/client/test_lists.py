@@ -36,16 +36,29 @@ def test_dates_that_may_be_cut_are_read_on(
     assert len(stand_in.asked) == 6
 
 
+@pytest.mark.parametrize("size", [7, 10, 12])
+@pytest.mark.parametrize("beside", [{}, {"page": 1}, {"per_page": 1}])
 def test_a_total_of_one_page_is_no_total(
-    variant: Variant, stand_in: StandIn, say: type[Say]
+    variant: Variant, stand_in: StandIn, say: type[Say], size: int, beside: dict[str, int]
 ) -> None:
+    meta = {name: size if name == "per_page" else value for name, value in beside.items()}
+
     def answer(page: int, _: dict[str, str]) -> Say:
-        rows = [{"campaign_id": at, "clicks": 1} for at in range(24)][(page - 1) * 10 : page * 10]
-        return say({"data": rows, "meta": {"total": len(rows)}})
+        rows = [{"campaign_id": at, "clicks": 1} for at in range(24)][(page - 1) * size :][:size]
+        return say({"data": rows, "meta": {**meta, "total": len(rows)}})
 
     serve(stand_in, answer)
-    with pytest.raises(ProtocolError, match="counts 10 records, but 20 arrived"):
+    with pytest.raises(ProtocolError, match=f"counts {size} records, but {min(2 * size, 24)}"):
         variant.call("summary", FIRST, LAST, group_by="campaign")
+
+
+def test_a_total_below_the_stated_size_is_the_end(
+    variant: Variant, stand_in: StandIn, say: type[Say]
+) -> None:
+    rows = [{"campaign_id": at, "clicks": 1} for at in range(7)]
+    serve(stand_in, lambda *_: say({"data": rows, "meta": {"total": 7, "per_page": 1000}}))
+    assert len(variant.call("summary", FIRST, LAST, group_by="campaign").rows) == 7
+    assert len(stand_in.asked) == 1
 
 
 @pytest.mark.parametrize("row", [{"impr": 5}, {"impr": 5, "views": 3}, {"clicks": 1, "views": 3}])

@@ -73,8 +73,9 @@ def _read_pages(
     Args:
         find: finds the records of a response.
         may_be_cut: whether a first page that states no other may not be the only one, as its number
-            of records shows. If it states a total, that must be as round as the size of a page. The
-            service documents no pages of these lists, so the same page again is then the end.
+            of records shows. If it states a total that it reaches, it must be full, which it may
+            always be without a stated size. The service documents no pages of these lists, so the
+            same page again is then the end.
 
     Raises:
         ProtocolError: when pages repeat or contradict each other, or records are missing.
@@ -114,7 +115,9 @@ def _read_pages(
             counts = f"the service counts {total:,} records, but {records:,} arrived"
             raise _unreadable(session, answer, counts)
         if number == 1:
-            is_full = len(found) == says.per_page or len(found) % ROUND == 0
+            # The published form states `per_page`; a total without it may be that of the page.
+            size = says.per_page or len(found)
+            is_full = len(found) >= size or len(found) % ROUND == 0
             is_end = total is None or (total == len(found) and is_full)
             is_probed = not sign and is_end and may_be_cut(found)
         is_long = is_probed and len(found) >= len(pages[0].found)
