@@ -51,7 +51,12 @@ def serve(stand_in: StandIn, say: type[Say], signs: Signs, sizes: tuple[int, ...
         lambda _, last: {"next_page_available": not last},
         lambda _, last: {"canLoadMore": "no" if last else "yes"},
         lambda _, last: {"endOfRecords": last},
-        lambda _, last: {"exhausted": last},
+        lambda _, last: {"isLastPage": last},
+        lambda _, last: {"exceededTransferLimit": not last},
+        lambda _, last: {"page_context": {"has_more_page": not last}},
+        lambda _, last: {"info": {"more_records": not last}},
+        lambda _, last: {"additional_data": {"pagination": {"more_items_in_collection": not last}}},
+        lambda page, last: {} if last else {"next_start": page * 100},
         lambda *_: {"nbPages": 3},
         lambda *_: {"result_info": {"total_pages": 3}},
         lambda _, last: {"done": last, **({} if last else {"nextRecordsUrl": "/q"})},
@@ -146,6 +151,10 @@ def test_names_that_only_sound_like_paging_cost_no_request(
         ({"Content-Range": "items 0-9/28"}, 3),
         ({"X-Total-Pages": "3", "X-RateLimit-Remaining": "7"}, 4),
         ({"X-Pagination-Total-Pages": "3"}, 4),
+        ({"X-WP-Total": "28", "X-WP-TotalPages": "3"}, 3),
+        ({"X-Pagination": '{"TotalCount": 28, "CurrentPage": null}'}, 3),
+        ({"X-Pagination": '{"total_pages": 3}'}, 4),
+        ({"X-Pagination": "{", "Pagination": "3", "X-Total": "28"}, 3),
     ],
 )
 def test_headers_are_metadata(
@@ -167,6 +176,8 @@ def test_headers_are_metadata(
         {"X-Next-Page": "2"},
         {"X-Has-More": "true"},
         {"x-ms-continuation": "abc"},
+        {"X-Pagination": '{"next_page": 2}'},
+        {"X-Pagination": '{"HasNext": true}'},
     ],
 )
 def test_a_header_that_leads_on_is_never_ignored(

@@ -7,13 +7,14 @@ in the profile of a service overrule the names; a further page is never ignored.
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import TypeVar
 
 from adanalytics_client._base.spelling import fold
 from adanalytics_client._json.encoding import json_text
-from adanalytics_client._json.exact import Json
+from adanalytics_client._json.exact import Json, NotJson, parse
 from adanalytics_client._json.raw import RawRows
 from adanalytics_client._json.rows import Found, kind_of, stated_error
 from adanalytics_client._shapes.places import values_at
@@ -21,36 +22,48 @@ from adanalytics_client._shapes.service import PageProfile
 
 T = TypeVar("T")
 
-# Cloudflare (result_info), Slack (response_metadata); the others are the usual ones.
+# Twitch (pagination), HubSpot (paging), GraphQL Relay (pageInfo), Spring Data (page), Laravel
+# (meta), Kubernetes (metadata), JSON:API (links), Facebook (cursors), Cloudflare (result_info),
+# Slack (response_metadata), Zoho Books (page_context), Zoho CRM (info), Pipedrive
+# (additional_data).
 PAGING = frozenset(
     {"pagination", "paging", "pageinfo", "page", "meta", "metadata", "links", "cursors"}
-    | {"resultinfo", "responsemetadata"}
+    | {"resultinfo", "responsemetadata", "pagecontext", "info", "additionaldata"}
 )
 # Where a response may say something of itself: also in Elasticsearch's `_shards`.
-_ABOUT = PAGING | {"shards", "status", "response", "query", "info", "stats"}
+_ABOUT = PAGING | {"shards", "status", "response", "query", "stats"}
 _MORE = re.compile(
-    # Stripe; GraphQL Relay; Laravel; Amazon S3 (IsTruncated); Google Ads; HubSpot.
-    r"(?:(?:has|is|can|load|show)+(?:more|next)|more)"
-    r"(?:pages?|items|results|data|rows|records|events)?(?:available)?"
-    r"|next(?:page)?available|istruncated"
+    # Stripe (has_more), Spring Data (hasNext), GraphQL Relay (hasNextPage), Zoho Backstage
+    # (has_more_items), Zoho CRM (more_records), Freshservice (more), Pipedrive
+    # (more_items_in_collection), Baack (isMorePages), Sysdig (canLoadMore).
+    r"(?:(?:has|is)(?:more|next)|more|canloadmore)"
+    r"(?:pages?|items|results|data|rows|records|events)?(?:incollection)?"
+    # CHSI (nextPageAvailable), Amazon S3 (IsTruncated), ArcGIS (exceededTransferLimit).
+    r"|nextpageavailable|istruncated|exceededtransferlimit"
 )
 _LAST = re.compile(
-    # Spring Data; Salesforce (done); the Jira API (isLast); GBIF (endOfRecords).
-    r"(?:is)?last(?:page)?|done|finished|endof\w+|eof|exhausted"
+    # Spring Data (last), Jira (isLast), Bitbucket Server (isLastPage), Salesforce (done), GBIF
+    # (endOfRecords).
+    r"(?:is)?last(?:page)?|done|endofrecords"
 )
-# Django REST framework (next), JSON:API (links.next), OData (@odata.nextLink), Google
-# (nextPageToken), AWS (NextToken, NextMarker), Salesforce (nextRecordsUrl), GitLab (X-Next-Page).
 _NEXT = re.compile(
+    # Django REST framework and JSON:API (next), OData (@odata.nextLink).
     r"(?:odata)?next"
-    r"(?:\w*(?:page|pages|url|uri|link|href|path|cursor|token|marker|offset|start|key))?"
-    # Facebook and Square (cursor), Azure (continuation), MediaWiki (continue), DynamoDB.
+    # In Zendesk next_page, in Massive next_url, in Coinbase next_uri, in Azure nextLink, in
+    # SoundCloud next_href, in Slack next_cursor, in Google nextPageToken, in AWS NextToken and
+    # NextMarker, in Telegram next_offset, in Pipedrive and ArcGIS next_start, in Bitbucket Server
+    # nextPageStart, in the Cosmos SDK next_key, in Salesforce nextRecordsUrl.
+    r"(?:\w*(?:page|url|uri|link|href|cursor|token|marker|offset|start|key))?"
+    # Facebook and Square (cursor), Azure (x-ms-continuation), Kubernetes and MediaWiki (continue),
+    # DynamoDB (LastEvaluatedKey).
     r"|cursor|(?:ms)?continu(?:e|ation)(?:token)?|lastevaluatedkey",
     re.ASCII,
 )
 _PAGE = frozenset({"page", "currentpage", "pagenumber"})
 _PER_PAGE = frozenset({"perpage", "pagesize", "limit"})
-# Strapi (pageCount); Algolia (nbPages); Laravel (last_page).
-_PAGES = re.compile(r"(?:total|num|nb|max|numberof|last)pages?|pages|pages?(?:count|total)")
+# Spring Data (totalPages), Django (num_pages), Algolia (nbPages), Silktide (maxPage), BreweryDB
+# (numberOfPages), Laravel (last_page), Flask-SQLAlchemy (pages), Strapi (pageCount).
+_PAGES = re.compile(r"(?:total|num|nb|max|numberof|last)pages?|pages|pages?count")
 _COUNTED = ("count", "events", "items", "records", "results", "rows", "entries", "elements")
 _TOTAL = frozenset(
     {"total", *(f"total{noun}" for noun in _COUNTED)}
@@ -60,7 +73,10 @@ _TOTAL = frozenset(
 _FLAGS = dict.fromkeys(("true", "1", "yes", "y"), True) | dict.fromkeys(
     ("false", "0", "no", "n"), False
 )
-_HEADER = re.compile(r"(?:x-)?(?:pagination-)?(.+)", re.ASCII)
+# GitLab (X-Next-Page), WordPress (X-WP-TotalPages).
+_HEADER = re.compile(r"(?:x-)?(?:pagination-|wp-)?(.+)", re.ASCII)
+# flask-smorest and ASP.NET send the metadata of pages as an object in one header.
+_HEADER_OBJECTS = frozenset({"pagination", "x-pagination"})
 # RFC 8288, section 3; a relation type may be one of several in quotes.
 _LINK = re.compile(r';\s*rel\s*=\s*(?:"[^"]*\bnext\b[^"]*"|next\b)', re.IGNORECASE)
 # RFC 9110, section 14.4, with another unit than bytes, as PostgREST and React Admin use it.
@@ -324,10 +340,15 @@ def _members(content: dict[str, Json], places: Collection[str]) -> Iterator[tupl
 
 
 def _header_members(headers: Mapping[str, str]) -> Iterator[tuple[str, str, Json]]:
-    """List headers such as `X-Total-Count`, `X-Pagination-Total-Pages`, `Link`."""
+    """List headers such as `X-Total-Count`, `X-Pagination-Total-Pages`, `X-Pagination`, `Link`."""
     for header, value in headers.items():
         if header == "link":
             yield header, "Link", value
+        elif header in _HEADER_OBJECTS:
+            with suppress(NotJson):
+                stated = parse(value.encode())
+                members = _members(stated, PAGING) if isinstance(stated, dict) else ()
+                yield from ((name, f"{header} {key}", each) for name, key, each in members)
         elif (named := _HEADER.fullmatch(header)) is not None:
             yield fold(named[1]), header, value
 

@@ -22,7 +22,7 @@ from adanalytics_server.faults.service_rows import row_change, summary_change
 Changes = dict[str, Any]
 # The objects around page numbers that state other facts, too.
 _META = ("meta", "metadata")
-_LAST = ("last", "islast", "lastpage", "islastpage", "done", "finished", "eof")
+_LAST = ("last", "islast", "lastpage", "islastpage", "done", "endofrecords")
 _EMPTY = {"": b"", "rows": None, "[]": None, "null": b"null", "{}": b"{}"}
 _DAYS = {"exclusive": ends.exclude_end_date, "first": ends.ignore_end_date}
 _IGNORED: Mapping[str, tuple[str, object]] = {
