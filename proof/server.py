@@ -168,6 +168,8 @@ def _pages(service: Service, plain: Path, events: int, rounds: int, rows: Rows) 
         del numbers["page 100"]
     body = service.folder / "page.json"
     datasette: Command = [python_of("datasette"), "-m", "datasette", "serve", plain]
+    # A busy machine takes longer than the second that Datasette allows a query.
+    datasette += ["--setting", "sql_time_limit_ms", "60000"]
     datasette += ["--setting", "max_returned_rows", str(PAGE), "--port"]
     endpoint: Command = [python_of("fastapi_pages"), PEERS / "fastapi_pages.py", plain, body]
     with (
