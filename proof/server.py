@@ -265,7 +265,7 @@ def _summaries(service: Service, file: Path, rounds: int, rows: Rows) -> None:
             asks[group] = service.process, ask
         costs = _cost(asks, rounds, repeats=20)
         answer = http.get(service.summary_url, params=RANGE).raise_for_status()
-    impressions = answer.json()["totals"]["impressions"]
+    impressions = answer.json()["meta"]["totals"]["impressions"]
     for group, column in columns.items():
         command = [*duckdb, "sum", database, column]
         theirs = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
