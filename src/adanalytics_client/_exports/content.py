@@ -41,6 +41,7 @@ _VALUE = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 
+_MARK_OF_LINE = b"\n" + BOM_UTF8
 _NO_LENGTH = "the service did not announce its length"
 
 
@@ -246,6 +247,13 @@ class _CsvTable:
         if self._again.search(text):
             raise DownloadError(
                 "The file has its header row twice.", remedy="Report it to the service."
+            )
+        if _MARK_OF_LINE in text:
+            # It would become a part of the first field of that record.
+            raise DownloadError(
+                "The file has a byte order mark at the begin of a record, as if several files were "
+                "joined.",
+                remedy="Report it to the service.",
             )
         self._edge = text[-len(self._header) - 6 :]
 

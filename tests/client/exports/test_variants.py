@@ -176,6 +176,7 @@ WRONG = [
     Service("header twice", CSV + CSV, count=None),
     Service("header in the middle", table(ROWS[:700]) + table(ROWS[700:]), count=None),
     Service("header with a mark in the middle", CSV + b"\xef\xbb\xbf" + CSV, count=None),
+    Service("a mark in the middle", CSV[:CUT_LINE] + b"\xef\xbb\xbf" + CSV[CUT_LINE:]),
     Service("no header", CSV.partition(b"\r\n")[2], count=None),
     Service("header only", table([])),
     Service("a title before the header", b"Report\r\n\r\n" + CSV, count=None),
