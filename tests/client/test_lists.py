@@ -61,6 +61,52 @@ def test_a_total_below_the_stated_size_is_the_end(
     assert len(stand_in.asked) == 1
 
 
+def test_days_of_a_full_page_are_read_on_and_come_once(
+    variant: Variant, stand_in: StandIn, say: type[Say]
+) -> None:
+    """Also if the pages overlap."""
+
+    def answer(page: int, _: dict[str, str]) -> Say:
+        return say({"dates": DAYS[(page - 1) * 6 :][:7], "limit": 7})
+
+    serve(stand_in, answer)
+    assert [*map(str, variant.call("dates"))] == DAYS
+
+
+@pytest.mark.parametrize(
+    ("beside", "error"),
+    [
+        ({"rowCount": 24}, "the service counts 24 records|the same"),
+        ({"sum_other_doc_count": 300}, "sum_other_doc_count: 300"),
+        ({"meta": {"row_count": "24"}}, "the service counts 24 records|the same"),
+    ],
+)
+def test_groups_that_are_counted_but_not_sent_are_missed(
+    variant: Variant, stand_in: StandIn, say: type[Say], beside: dict[str, Any], error: str
+) -> None:
+    rows = [{"campaign_id": at, "clicks": 1} for at in range(7)]
+    serve(stand_in, lambda *_: say({"data": rows, **beside}))
+    with pytest.raises(ProtocolError, match=error):
+        variant.call("summary", FIRST, LAST, group_by="campaign")
+
+
+@pytest.mark.parametrize(("clicks", "messages"), [(7, 0), (8, 1), (6, 0)])
+def test_totals_above_the_rows_are_said(
+    variant: Variant,
+    stand_in: StandIn,
+    say: type[Say],
+    caplog: pytest.LogCaptureFixture,
+    clicks: int,
+    messages: int,
+) -> None:
+    rows = [{"campaign_id": at, "clicks": 1, "requests": None} for at in range(7)]
+    meta = {"total": 7, "per_page": 1_000, "totals": {"clicks": clicks, "requests": 9}}
+    serve(stand_in, lambda *_: say({"data": rows, "meta": meta}))
+    assert len(variant.call("summary", FIRST, LAST, group_by="campaign").rows) == 7
+    said = [text for text in caplog.messages if "7 clicks, but its totals have 8" in text]
+    assert (len(said), len(caplog.messages)) == (messages, messages)
+
+
 @pytest.mark.parametrize("row", [{"impr": 5}, {"impr": 5, "views": 3}, {"clicks": 1, "views": 3}])
 def test_the_same_row_without_groups_is_no_group(
     variant: Variant, stand_in: StandIn, say: type[Say], row: dict[str, int]

@@ -1,5 +1,6 @@
 """The lists beside events, page by page: the dates, and the summary."""
 
+import logging
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -18,6 +19,7 @@ from adanalytics_client._call.operations import check_whole, exchange_of, get_js
 from adanalytics_client._call.session import Session
 from adanalytics_client._json.columns import GROUP_COLUMNS, SUMMARY_COLUMNS
 from adanalytics_client._json.exact import Json
+from adanalytics_client._json.fields import COLUMN_OF_TYPE
 from adanalytics_client._json.rows import Found, describe, find_rows, kind_of, stated_error
 from adanalytics_client._shapes.changes import find_at
 from adanalytics_client._shapes.page import signals, stated_shortfall, stated_warnings
@@ -34,6 +36,8 @@ DAY_NAMES = ("date", "day", "event_date")
 
 MOST_PAGES = 1_000
 """The most pages of a list, if the client has no limit of requests per hour."""
+
+_LOG = logging.getLogger("adanalytics_client")
 
 _PAGE_NUMBERS = frozenset({"total", "page", "perpage", "totalpages", "hasmore"})
 _BEHIND_THE_END = frozenset({404, 416})
@@ -73,9 +77,9 @@ def _read_pages(
     Args:
         find: finds the records of a response.
         may_be_cut: whether a first page that states no other may not be the only one, as its number
-            of records shows. If it states a total that it reaches, it must be full, which it may
-            always be without a stated size. The service documents no pages of these lists, so the
-            same page again is then the end.
+            of records shows; a page as long as its stated size may not be, either. If it states a
+            total that it reaches, it must be full, which it may be without a stated size. The
+            service documents no pages of these lists, so the same page again is then the end.
 
     Raises:
         ProtocolError: when pages repeat or contradict each other, or records are missing.
@@ -119,7 +123,8 @@ def _read_pages(
             size = says.per_page or len(found)
             is_full = len(found) >= size or len(found) % ROUND == 0
             is_end = total is None or (total == len(found) and is_full)
-            is_probed = not sign and is_end and may_be_cut(found)
+            fills_page = 1 < len(found) == says.per_page
+            is_probed = not sign and is_end and (fills_page or may_be_cut(found))
         is_long = is_probed and len(found) >= len(pages[0].found)
         if not len(found) or not (sign or is_long or (total is not None and records < total)):
             break
@@ -145,7 +150,8 @@ def dates(session: Session) -> Operation[list[date]]:
         _find_dates,
         may_be_cut=lambda found: len(found) > 0 and len(found) % ROUND == 0,
     )
-    return [day for page in pages for day in page.found.records]
+    # Pages that overlap repeat days.
+    return [*dict.fromkeys(day for page in pages for day in page.found.records)]
 
 
 def _find_dates(answer: Answer[Json]) -> Found:
@@ -219,9 +225,30 @@ def summary(
             error = _other_summary("the rows without groups", f"group_by={group_by}")
             raise session.credentials.complete(error, answer.url, answer.reply)
     made = answer.checked(session.credentials, partial(_make_summary, found, rows))
+    if group_by is not None:
+        _compare_with_totals(made)
     # No field, so it is neither data nor compared.
     vars(made)["_request_id"] = exchange_of(session, answer)[1]
     return made
+
+
+def _compare_with_totals(made: "Summary") -> None:
+    """Log whether rows are missing by the totals that the service sends beside them.
+
+    That is no error: the service may leave what has no group out of the rows.
+    """
+    totals = dict(made.totals) if made.totals is not None else {}
+    for column in COLUMN_OF_TYPE.values():
+        counts = [dict(row).get(column) for row in made.rows]
+        total, whole = totals.get(column), [count for count in counts if isinstance(count, int)]
+        if isinstance(total, int) and len(whole) == len(counts) and sum(whole) < total:
+            _LOG.warning(
+                "The rows of the summary have %s %s, but its totals have %s: rows may be missing.",
+                f"{sum(whole):,}",
+                column,
+                f"{total:,}",
+            )
+            return
 
 
 def _make_summary(found: Found, rows: list[dict[str, Json]]) -> "Summary":

@@ -261,8 +261,9 @@ def _by_name(found: Found, headers: Mapping[str, str]) -> _Statements:
     if place := _RANGE.fullmatch(headers.get("content-range", "")):
         totals.append(int(place[1]))
     if not links:
-        # Beside a `next`, or when it equals the events of this page, `count` is this page's.
-        counts = [value for name, _, value in members if name == "count"]
+        # Beside a `next`, or when it equals the events of this page, `count` is this page's. The
+        # Google Analytics Data API counts all rows in `rowCount`, and PostgreSQL's drivers a page.
+        counts = [value for name, _, value in members if name in {"count", "rowcount"}]
         totals += [_at_least(len(found) + 1, value) for value in counts]
     return _Statements(
         # Of two totals the larger one, because a pull that is short of it is not whole.
@@ -301,6 +302,9 @@ def _is_short(name: str, value: Json) -> bool:
         return True
     if _HTTP_STATUS.fullmatch(name) and (status := _at_least(0, value)) is not None:
         return status == _PARTIAL_CONTENT or 400 <= status < 600
+    if name == "sumotherdoccount":
+        # Elasticsearch counts there what is in no group of a cut aggregation.
+        return bool(_at_least(1, value))
     if name.endswith("shards"):
         return name in {"failedshards", "unavailableshards"} and bool(_at_least(1, value))
     if flag is None:
