@@ -90,6 +90,20 @@ def test_groups_that_are_counted_but_not_sent_are_missed(
         variant.call("summary", FIRST, LAST, group_by="campaign")
 
 
+def test_a_full_page_without_another_is_said(
+    variant: Variant, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
+) -> None:
+    """The service ignores the number of a page, so that the groups are all cannot be known."""
+    rows = [{"campaign_id": at, "clicks": 1} for at in range(7)]
+    serve(stand_in, lambda *_: say({"data": rows, "limit": 7}))
+    assert len(variant.call("summary", FIRST, LAST, group_by="campaign").rows) == 7
+    assert [text for text in caplog.messages if "others may be missing" in text]
+    caplog.clear()
+    serve(stand_in, lambda *_: say({"data": rows, "limit": 7, "total": 7}))
+    assert len(variant.call("summary", FIRST, LAST, group_by="campaign").rows) == 7
+    assert caplog.messages == []
+
+
 @pytest.mark.parametrize(("clicks", "messages"), [(7, 0), (8, 1), (6, 0)])
 def test_totals_above_the_rows_are_said(
     variant: Variant,

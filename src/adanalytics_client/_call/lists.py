@@ -85,7 +85,7 @@ def _read_pages(
         ProtocolError: when pages repeat or contradict each other, or records are missing.
     """
     pages: list[_Page] = []
-    total, records, is_probed = None, 0, False
+    total, records, is_probed, fills_page = None, 0, False, False
     for number in range(1, (session.config.limit or MOST_PAGES) + 1):
         query = parameters if number == 1 else {**parameters, "page": str(number)}
         url = with_query(session.address(resource), query)
@@ -105,6 +105,9 @@ def _read_pages(
         sign = says.sign_after(number)
         if pages and len(found) and found.rows == pages[-1].found.rows:
             if is_probed:
+                if fills_page and total is None:
+                    text = "%s has %s records, as many as its page holds: others may be missing."
+                    _LOG.warning(text, resource, f"{len(found):,}")
                 break
             raise _unreadable(session, answer, f"pages {number - 1} and {number} are the same")
         if says.end and sign:
