@@ -520,10 +520,10 @@ def _compare_hour(session: Session, pull: Comparison, hour: int) -> Operation[No
     is_same = len(page) > 0 and pull.first in {bytes(page.rows.texts[0]), *ids_of(page.rows)}
     if stated != pull.events and not (stated is None and is_same):
         return
-    total = yield from request_total(session, pull.start, pull.end)
-    if total == pull.events:
+    whole = yield from request_total(session, pull.start, pull.end)
+    if whole == pull.events:
         raise ProtocolError(
-            f"The service counts {counted(total, 'event')} in {days}, as many as in hour {hour} "
+            f"The service counts {counted(whole, 'event')} in {days}, as many as in hour {hour} "
             f"and in hour {others[0].hour}: it ignores the hour.",
             remedy="Pull whole days instead.",
         )
