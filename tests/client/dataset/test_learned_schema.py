@@ -250,6 +250,48 @@ def test_a_csv_of_another_order_and_with_quoted_empty_texts(
     assert table.to_pylist() == [{"a": None, "b": "", "new": None}, {"a": 2, "b": "x", "new": 1}]
 
 
+def export_of(*cells: str) -> bytes:
+    lines = [f"2026-01-16T03:00:{number:02}Z,{cell}" for number, cell in enumerate(cells)]
+    return "\n".join(["timestamp,x", *lines, ""]).encode()
+
+
+@pytest.mark.parametrize(("form", "before"), [("parquet", ""), ("jsonl", "7")])
+@pytest.mark.parametrize(
+    ("cells", "is_number"),
+    [
+        (("1.50", "-2.00", "0.25", "3"), (True, True)),
+        (("1.5", "5.0", "0.125"), (True, True)),
+        (("0.10000000000000000000", "2.25000000000000000000"), (True, True)),
+        # They may be versions, unless numbers came before.
+        (("1.10", "1.9"), (False, True)),
+        (("1.50", "007"), (False, False)),
+        (("1.50", "1E5"), (False, False)),
+        (("1.50", "n/a"), (False, False)),
+        (("1.", "2.50"), (False, False)),
+    ],
+)
+def test_plain_numbers_of_a_csv_are_numbers(
+    service: ServiceOfRows,
+    tmp_path: Path,
+    form: PartFormat,
+    before: str,
+    cells: Sequence[str],
+    is_number: tuple[bool, bool],
+) -> None:
+    dataset = Dataset(tmp_path, format=form)
+    with service.client() as client:
+        if before:
+            service.rows[FIRST, 3] = [f'{{"timestamp":"2026-01-15T03:00:00Z","x":{before}}}']
+            assert dataset.sync(client, FIRST, via="pages").failed == []
+        service.rows[SECOND, 3] = ["{}"] * len(cells)
+        service.export = lambda _texts: export_of(*cells)
+        assert dataset.sync(client, SECOND, via="export").failed == []
+        assert before or dataset.verify(client, deep=True).is_whole
+    table = dataset.query("SELECT x FROM events WHERE date = '2026-01-16' ORDER BY timestamp")
+    expected: list[Any] = [*map(Decimal, cells)] if is_number[bool(before)] else [*cells]
+    assert table["x"].to_pylist() == expected
+
+
 def test_the_schema_of_a_dataset_is_kept_beside_its_records(
     service: ServiceOfRows, tmp_path: Path
 ) -> None:

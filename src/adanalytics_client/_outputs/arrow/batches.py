@@ -113,8 +113,8 @@ class ArrowRows:
 
     def column(self, name: str, column: pa.Array, *, cells: bool = False) -> pa.Array:
         """Return a column of another source with the type of all values so far; see `learn`."""
-        kind = self._kind_of(name)
-        type_ = self._widen(name, {learn(kind, column, cells=cells)})
+        kind, known = self._kind_of(name), self.types.get(name, NULL)
+        type_ = self._widen(name, {learn(kind, column, cells=cells, known=known)})
         return convert(DEFAULTS[kind] if type_ == NULL else type_, column, wide=self._wide)
 
     def widened(self, batch: pa.RecordBatch) -> pa.RecordBatch:

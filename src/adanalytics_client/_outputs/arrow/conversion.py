@@ -42,27 +42,32 @@ from adanalytics_client._outputs.arrow.values import (
 
 _IS = pa.types
 _CANONICAL = "^(?:0|-?[1-9][0-9]*)$"
-_CANONICAL_FRACTION = "^(?:0|-?[1-9][0-9]*|-?(?:0|[1-9][0-9]*)[.][0-9]*[1-9])$"
+_FRACTION = "^-?(?:0|[1-9][0-9]*)(?:[.][0-9]+)?$"
+# As the shortest text of a float is: 1.5 and 1.0, but not 1.50, which may be a version.
+_SHORTEST_FRACTION = "^-?(?:0|[1-9][0-9]*)(?:[.](?:0|[0-9]*[1-9]))?$"
 _FLAG = "^(?:true|false)$"
 
 
-def learn(kind: Kind | None, column: pa.Array, *, cells: bool = False) -> ColumnType:
+def learn(
+    kind: Kind | None, column: pa.Array, *, cells: bool = False, known: ColumnType = NULL
+) -> ColumnType:
     """Return the type of the values of a column.
 
     Args:
         kind: that of the field, if it is documented.
         column: of any Arrow type.
         cells: whether the texts are cells of a CSV file, in which numbers and flags have no other
-            form than text. They count as such if no digit of theirs would be lost, so neither 007
-            nor 1.50 does.
+            form than text. They count as such if all of them are plain: neither 007 nor 1E5 is.
+            1.10 beside 1.9 may be a version, unless earlier values were numbers.
+        known: the type of the earlier values.
     """
     type_ = column.type
     if column.null_count == len(column):
         return NULL
     if _IS.is_dictionary(type_):
-        return learn(kind, column.dictionary_decode(), cells=cells)
+        return learn(kind, column.dictionary_decode(), cells=cells, known=known)
     if _is_text(type_):
-        return _of_texts(kind, column, cells=cells)
+        return _of_texts(kind, column, known, cells=cells)
     if _IS.is_boolean(type_):
         return FLAG
     if _IS.is_timestamp(type_):
@@ -183,9 +188,9 @@ def _is_text(type_: pa.DataType) -> bool:
 _CAST_TO_TEXT = (_is_text, _IS.is_integer, _IS.is_boolean, _IS.is_date, _IS.is_time)
 
 
-def _of_texts(kind: Kind | None, column: pa.Array, *, cells: bool) -> ColumnType:
+def _of_texts(kind: Kind | None, column: pa.Array, known: ColumnType, *, cells: bool) -> ColumnType:
     if kind in {None, Kind.ID}:
-        return _of_cells(column) if cells else TEXT
+        return _of_cells(column, known) if cells else TEXT
     if kind is Kind.TEXT:
         return TEXT
     texts = pc.unique(column.cast(pa.string()))
@@ -199,18 +204,24 @@ def _of_texts(kind: Kind | None, column: pa.Array, *, cells: bool) -> ColumnType
             if pc.min(texts).as_py() >= "0001":
                 return TIME
     joined = join_all(type_of(kind, text) for text in texts.to_pylist())
-    return _of_cells(texts) if cells and joined == TEXT else joined
+    return _of_cells(texts, known) if cells and joined == TEXT else joined
 
 
-def _of_cells(column: pa.Array) -> ColumnType:
+def _of_cells(column: pa.Array, known: ColumnType) -> ColumnType:
     if all_match(column, _CANONICAL):
         return join_all(type_of(None, int(text)) for text in _extremes(column))
-    if all_match(column, _CANONICAL_FRACTION):
+    if all_match(column, _FRACTION):
         whole = pc.replace_substring_regex(column, "^-|[.].*$", "")
+        digits = pc.max(pc.utf8_length(whole)).as_py()
         fraction = pc.replace_substring_regex(column, "^-?[0-9]+[.]?", "")
-        digits, scale = (pc.max(pc.utf8_length(part)).as_py() for part in (whole, fraction))
-        number = ColumnType("number", digits, max(LEAST_SCALE, scale))
-        return number if number.precision <= MOST_DIGITS else TEXT
+        scales = {*pc.unique(pc.utf8_length(fraction)).to_pylist()} - {0, None}
+        is_number = known.base == "number" or len(scales) == 1
+        if is_number or all_match(column, _SHORTEST_FRACTION):
+            # Zeros at the end need no place.
+            fraction = pc.utf8_rtrim(fraction, "0")
+            scale = max(LEAST_SCALE, pc.max(pc.utf8_length(fraction)).as_py())
+            number = ColumnType("number", digits, scale)
+            return number if number.precision <= MOST_DIGITS else TEXT
     return FLAG if all_match(column, _FLAG) else TEXT
 
 
