@@ -26,8 +26,14 @@ if TYPE_CHECKING:
 DAY, NEXT = date(2026, 1, 15), date(2026, 1, 16)
 TYPED = Totals(5, {"impressions": 3, "clicks": 2}, {"revenue": Decimal("0.9876")})
 COUNTERS = Totals(
-    4, {}, {"usable_requests": 4, "impressions": 3, "revenue": Decimal("0.9876"), "note": None}, 4
+    4,
+    {},
+    {"usable_requests": 4, "impressions": 3, "revenue": Decimal("0.9876"), "note": None},
+    4,
+    {"usable_requests": (0, 2)},
 )
+HALVES = Decimal("0.5"), Decimal("0.5")
+FLAGGED = Totals(4, {}, {"views": 3, "floor": Decimal(2)}, 0, {"views": (0, 1), "floor": HALVES})
 
 
 @pytest.mark.parametrize(
@@ -87,6 +93,12 @@ def test_a_billionth_of_money_is_a_difference(money: str) -> None:
         (TYPED, {"clicks": 1}, "clicks 2 instead of 1"),
         (TYPED, {"revenue": Decimal("0.98")}, "revenue 0.9876 instead of 0.98"),
         (COUNTERS, {"revenue": 7200}, "revenue 0.9876 instead of 7,200"),
+        # The summary adds up what has the name of a field, also one that is not documented.
+        (COUNTERS, {"usable_requests": 7200}, "usable_requests 4 instead of 7,200"),
+        (FLAGGED, {"views": 4}, "views 3 instead of 4"),
+        (FLAGGED, {"views": 2}, "views 3 instead of 2"),
+        (FLAGGED, {"views": 0}, "views 3 instead of 0"),
+        (FLAGGED, {"floor": 1}, "floor 2 instead of 1"),
         # Without events there is no field, and yet the sum is known.
         (Totals(), {"impressions": 1200}, "impressions 0 instead of 1,200"),
     ],
@@ -100,8 +112,16 @@ def test_what_differs(totals: Totals, stated: Mapping[str, Figure], difference: 
     [
         (COUNTERS, {"requests": 4}, "no event field sums to it"),
         (COUNTERS, {"note": 4}, "some values of its field are no numbers"),
+        # No event has a value, or the values are not known.
+        (Totals(1, {}, {"views": 0}), {"views": 4}, "no event field sums to it"),
         # An average may have the name of what it is the average of.
-        (COUNTERS, {"usable_requests": 1}, "no event field sums to it"),
+        (FLAGGED, {"views": Decimal("0.75")}, "0.75 may be an average of its field"),
+        (FLAGGED, {"floor": Decimal("0.5")}, "0.5 may be an average of its field"),
+        (
+            COUNTERS,
+            {"usable_requests": 1},
+            "4 in the events, 1 in the summary, and 4 events may be filtered ones",
+        ),
         (
             COUNTERS,
             {"impressions": 2},
@@ -165,11 +185,15 @@ def test_days_are_merged_to_what_was_proved() -> None:
 
 
 def test_sums_are_exact_and_unknown_ones_stay_unknown() -> None:
-    large = Totals(1, {"clicks": 1}, {"a": Decimal("9" * 38), "b": 1, "c": None}, 1)
-    small = Totals(2, {"clicks": 1}, {"a": Decimal("1E-38"), "b": 2, "c": 1})
+    large = Totals(1, {"clicks": 1}, {"a": Decimal("9" * 38), "b": 1, "c": None}, 1, {"b": (1, 1)})
+    small = Totals(2, {"clicks": 1}, {"a": Decimal("1E-38"), "b": 2, "c": 1}, 0, {"b": (0, 2)})
     added = Totals.sum([large, small])
     assert added == Totals(
-        3, {"clicks": 2}, {"a": Decimal("9" * 38 + "." + "0" * 37 + "1"), "b": 3, "c": None}, 1
+        3,
+        {"clicks": 2},
+        {"a": Decimal("9" * 38 + "." + "0" * 37 + "1"), "b": 3, "c": None},
+        1,
+        {"b": (0, 2)},
     )
     assert Totals.sum([large, None]) is None
 

@@ -337,6 +337,35 @@ def test_a_whole_number_widens_to_many_digits(service: ServiceOfRows, tmp_path: 
         assert dataset.verify(client, until="2026-01-16").is_whole
 
 
+@pytest.mark.parametrize(
+    ("flag", "stated", "problem", "reason"),
+    [
+        ("", "30", "", ""),
+        ("", "31", "views 30 instead of 31", ""),
+        # It may leave out filtered events.
+        ("", "29", "", "30 in the events, 29 in the summary, and 2 events may be filtered ones"),
+        (',"is_filtered":false', "29", "views 30 instead of 29", ""),
+        (',"is_filtered":false', "15", "", "15 may be an average of its field"),
+    ],
+)
+def test_a_figure_of_a_service_is_compared_by_its_name(
+    service: ServiceOfRows, tmp_path: Path, flag: str, stated: str, problem: str, reason: str
+) -> None:
+    row = '{"ymdh":"2026-01-15T03:00:00Z","views":%d%s}'
+    service.rows[FIRST, 3] = [row % (10, flag), row % (20, flag)]
+    service.summary[FIRST] = {"views": stated}
+    dataset = Dataset(tmp_path)
+    with service.client() as client:
+        assert problem in str(dataset.sync(client, FIRST).failed)
+        report = dataset.verify(client, until=FIRST)
+    assert report.is_whole is not bool(problem)
+    assert problem in str(report.problems)
+    assert {figure.name: figure.reason for figure in report.uncompared} == (
+        {"views": reason} if reason else {}
+    )
+    assert ("views" in {figure.name for figure in report.compared}) is not bool(reason)
+
+
 def test_a_documented_amount_is_summed_after_any_number_of_fields(
     service: ServiceOfRows, tmp_path: Path
 ) -> None:

@@ -29,7 +29,7 @@ def test_events_are_counted_by_type_without_the_filtered() -> None:
         {"event_type": None, "is_filtered": False, "revenue": Decimal("0.5"), "n": None},
     )
     expected = Totals(
-        3, {"impressions": 1, OTHER: 1}, {"revenue": Decimal(2), "n": 10}, unflagged=1
+        3, {"impressions": 1, OTHER: 1}, {"revenue": Decimal(2), "n": 10}, 1, {"n": (2, 8)}
     )
     assert totals_of(table) == expected
 
@@ -48,7 +48,8 @@ def test_counters_are_added_up_without_any_documented_field() -> None:
         {"ymdh": "2026-01-15T13:00:00", "clicks": 0, "cpm": Decimal("0.0000000001")},
     )
     sums: dict[str, Figure | None] = {"clicks": 1, "cpm": Decimal("0.0000944917")}
-    assert totals_of(table) == Totals(2, {}, sums, 2)
+    ranges = {"clicks": (0, 1), "cpm": (Decimal("0.0000000001"), Decimal("0.0000944916"))}
+    assert totals_of(table) == Totals(2, {}, sums, 2, ranges)
 
 
 def test_the_documented_columns_have_two_sums() -> None:

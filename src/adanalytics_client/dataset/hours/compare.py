@@ -19,6 +19,7 @@ from adanalytics_client.dataset.hours.totals import (
     OTHER,
     Figure,
     Figures,
+    Range,
     Totals,
     figure_text,
 )
@@ -114,7 +115,8 @@ def compare_day(
 
     A figure differs only where nothing else can explain it. A summary leaves out filtered events,
     so it may state less than events that do not state whether they are filtered. A column that is
-    not documented may be anything, such as an average.
+    neither documented nor mapped may be an average of its field, or another value of all events,
+    if it lies between their values.
 
     Args:
         totals: the totals; None if they are not known.
@@ -152,19 +154,21 @@ class _Reading:
     Attributes:
         more: how many further events the summary may count.
         unflagged: how many of the events the summary may leave out.
-        is_sure: whether the field is known to be the one that the summary adds up.
+        is_sure: whether the summary is known to add up the field.
+        values: the least and the most value of the field, if they are known.
     """
 
     figure: Figure | None
     more: int = 0
     unflagged: int = 0
     is_sure: bool = True
+    values: Range | None = None
 
     def doubt(self, stated: Figure) -> str:
         """Return why the summary may be right if it states another figure; empty if it is not."""
         if self.figure is None:
             return "some values of its field are no numbers"
-        if not self.is_sure:
+        if not self.is_sure and self.values is None:
             return _NO_FIELD
         if self.figure < stated <= self.figure + self.more:
             return f"{counted(self.more, 'event')} may be of its type"
@@ -173,7 +177,14 @@ class _Reading:
                 f"{figure_text(self.figure)} in the events, {figure_text(stated)} in the summary, "
                 f"and {counted(self.unflagged, 'event')} may be filtered ones"
             )
+        if not self.is_sure and self.values and _is_between(stated, *self.values):
+            return f"{figure_text(stated)} may be an average of its field"
         return ""
+
+
+def _is_between(figure: Figure, least: Figure, most: Figure) -> bool:
+    """Return whether a figure may be an average: the ends are averages only of equal values."""
+    return least < figure < most or least == figure == most
 
 
 _NO_FIELD = "no event field sums to it"
@@ -190,7 +201,8 @@ def _readings(name: str, totals: Totals, names: FieldNames) -> Iterator[_Reading
     is_own = name in names.fields or name in totals.sums
     field_name = names.sent(name if is_own else documented or name, totals.sums)
     if field_name is not None:
-        yield _Reading(totals.sums[field_name], 0, totals.unflagged, is_sure)
+        values = totals.ranges.get(field_name)
+        yield _Reading(totals.sums[field_name], 0, totals.unflagged, is_sure, values)
     elif is_sure and not totals.events:
         yield _Reading(0)
 

@@ -1,9 +1,10 @@
 """Add up the events of an Arrow table, whatever its columns are."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from itertools import islice
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -48,8 +49,14 @@ def totals_of(table: Table, names: FieldNames | None = None) -> Totals:
             if pair["values"] is not None:
                 column = _COLUMN_OF_TYPE.get(fold(str(pair["values"])), OTHER)
                 counts[column] += pair["counts"]
-    sums = {name: _sum(table[name]) for name in summed}
-    return Totals(table.num_rows, dict(counts), sums, unflagged)
+    ends = {name: _ends(table[name]) for name in summed}
+    sums = {name: _sum(table[name], ends[name]) for name in summed}
+    ranges = {
+        name: (least, most)
+        for name, (least, most) in ends.items()
+        if least is not None and most is not None and names.documented(name) is None
+    }
+    return Totals(table.num_rows, dict(counts), sums, unflagged, ranges)
 
 
 def _summed(schema: "pa.Schema", names: FieldNames) -> Iterator[str]:
@@ -68,14 +75,20 @@ def _summed(schema: "pa.Schema", names: FieldNames) -> Iterator[str]:
     yield from islice(sorted(amounts, key=lambda name: name not in named), MOST_SUMS)
 
 
-def _sum(column: "pa.ChunkedArray") -> Figure | None:
+def _ends(column: "pa.ChunkedArray") -> Sequence[Figure | None]:
+    """Return the least and the most number of a column, if it has any."""
+    if pa.types.is_integer(column.type) or pa.types.is_decimal(column.type):
+        return [*pc.min_max(column).as_py().values()]
+    return [None, None]
+
+
+def _sum(column: "pa.ChunkedArray", ends: Sequence[Any]) -> Figure | None:
     """Return the exact sum of a column; None if it has other values than numbers."""
     is_integer, is_decimal = pa.types.is_integer(column.type), pa.types.is_decimal(column.type)
     if not (is_integer or is_decimal):
         return None
-    bounds = [bound for bound in pc.min_max(column).as_py().values() if bound is not None]
     # Arrow's sums do not tell when they overflow.
-    most = max(map(abs, bounds), default=0) * len(column)
+    most = max((abs(end) for end in ends if end is not None), default=0) * len(column)
     if is_integer and most > _MOST_INTEGER:
         column = column.cast(pa.decimal128(38, 0))
     elif is_decimal and most * 10**column.type.scale > _MOST_DIGITS:

@@ -18,6 +18,9 @@ Figure = int | Decimal
 Figures = Mapping[str, Figure]
 """Counts and amounts by the name of their summary column."""
 
+Range = tuple[Figure, Figure]
+"""The least and the most of some values."""
+
 OTHER = "other"
 """The key of events whose type is not a documented one, among the counts by type."""
 
@@ -36,17 +39,21 @@ class Totals:
         sums: the exact sum of each field that has numbers, by the service's name of the field; None
             if it also has other values. An event without the field adds nothing.
         unflagged: how many of these events do not state whether they are filtered.
+        ranges: the least and the most value of each field in `sums` that is not documented, if an
+            event has a value: a column of the summary between them may be an average.
     """
 
     events: int = 0
     counts: Mapping[str, int] = field(default_factory=dict)
     sums: Mapping[str, Figure | None] = field(default_factory=dict)
     unflagged: int = 0
+    ranges: Mapping[str, Range] = field(default_factory=dict)
 
     @classmethod
     def sum(cls, parts: "Iterable[Totals | None]") -> "Totals | None":
         """Return the sum of all parts, or None if one of them is unknown."""
         events, unflagged, counts, sums = 0, 0, Counter[str](), dict[str, Figure | None]()
+        ranges = dict[str, Range]()
         for part in parts:
             if part is None:
                 return None
@@ -55,7 +62,10 @@ class Totals:
             counts.update(part.counts)
             for name, value in part.sums.items():
                 sums[name] = _added(sums.get(name, 0), value)
-        return cls(events, dict(counts), sums, unflagged)
+            for name, values in part.ranges.items():
+                least, most = ranges.get(name, values)
+                ranges[name] = min(least, values[0]), max(most, values[1])
+        return cls(events, dict(counts), sums, unflagged, ranges)
 
 
 def _added(one: Figure | None, other: Figure | None) -> Figure | None:
