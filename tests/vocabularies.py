@@ -149,7 +149,7 @@ def _plain(value: Any) -> Any:
         return {name: _plain(each) for name, each in value.items()}
     if isinstance(value, list):
         return [_plain(each) for each in value]
-    return int(value) if isinstance(value, _Digits) else value
+    return json.loads(value) if isinstance(value, _Digits) else value
 
 
 def as_parquet(texts: Sequence[str]) -> bytes:

@@ -80,14 +80,14 @@ def jsonl_batch(lines: bytes, columns: Sequence[str] | None = None) -> "pa.Recor
 def pairs_array(texts: "pa.StringArray") -> "pa.MapArray":
     """Convert JSON objects to Arrow maps; each distinct text is parsed only once.
 
-    Values become text, as in the text columns of `to_arrow`. A null value stays null.
+    Values are texts. A null value stays null.
 
     Args:
         texts: JSON objects as text, or null. A null element becomes a null map.
 
     Raises:
         ConfigurationError: when pyarrow is not installed.
-        ValueError: for an element that is neither an object nor null.
+        ValueError: for an element that is neither null nor an object of texts and nulls.
 
     Examples:
         >>> pairs_array(pyarrow.array(['{"slot":"top"}', None])).to_pylist()

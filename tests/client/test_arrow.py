@@ -280,7 +280,7 @@ def test_values_of_every_type_and_none(variant: Variant, stand_in: StandIn, say:
     body = (
         b'{"events": [{"revenue": 0.000000001, "cost": 5, "campaign_id": 7, "country": "12",'
         b' "event_time": "2026-01-15 01:02:03", "received_at": "2026-01-15T01:02:03.1250000+01:00",'
-        b' "event_date": "2026-01-15", "is_filtered": false, "key_values": {"a": 1.50, "b": null}},'
+        b' "event_date": "2026-01-15", "is_filtered": false, "key_values": {"a": "1", "b": null}},'
         b' {"revenue": "%b", "cost": "-1E-9", "supply_tag_id": -9223372036854775808,'
         b' "event_id": "\\u00e9", "is_filtered": true}, {}], "total": 3, "has_more": false}'
         % exact.encode()
@@ -298,7 +298,7 @@ def test_values_of_every_type_and_none(variant: Variant, stand_in: StandIn, say:
         "received_at": datetime(2026, 1, 15, 0, 2, 3, 125_000, tzinfo=UTC),
         "event_date": date(2026, 1, 15),
         "is_filtered": False,
-        "key_values": [("a", "1.50"), ("b", None)],
+        "key_values": [("a", "1"), ("b", None)],
     }
     assert (second["revenue"], second["cost"]) == (Decimal(exact), Decimal("-1E-9"))
     assert (second["supply_tag_id"], second["event_id"]) == (-(2**63), "é")

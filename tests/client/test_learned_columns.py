@@ -141,8 +141,11 @@ def rows_of(*pages: str, wide: bool = True) -> pa.Table:
         ("event_time", ("2026011513", "2026011514"), "int64", [2026011513, 2026011514]),
         ("revenue", ('"1.5"', "2.5"), "decimal128(38, 9)", [Decimal("1.5"), Decimal("2.5")]),
         ("revenue", ('"1.5"', '"NaN"'), "string", ["1.5", "NaN"]),
-        ("key_values", ('{"a":1}', "null", '"{}"'), "map", [[("a", "1")], None, []]),
-        ("key_values", ('{"a":1}', "[2]"), "string", ['{"a":"1"}', "[2]"]),
+        ("key_values", ('{"a":"1"}', "null", '"{}"'), "map", [[("a", "1")], None, []]),
+        ("key_values", ('{"a":"1"}', "[2]"), "string", ['{"a":"1"}', "[2]"]),
+        # As text, both would be the same.
+        ("key_values", ('{"a":"1.0"}', '{"a":1.0}'), "string", ['{"a":"1.0"}', '{"a":1.0}']),
+        ("key_values", ('{"a":{}}', '{"a":true}'), "string", ['{"a":{}}', '{"a":true}']),
     ],
 )
 def test_a_column_widens_from_page_to_page(

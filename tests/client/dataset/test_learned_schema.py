@@ -150,6 +150,7 @@ def days_of(name: str, *values: str) -> list[list[str]]:
         ("is_filtered", ("1", "2"), "int64", [1, 2]),
         ("received_at", ("1768446000", "0"), "int64", [1768446000, 0]),
         ("received_at", ("1768446000", "0.5"), "decimal128(38, 9)", [1768446000, Decimal("0.5")]),
+        ("key_values", ('{"a":"1.0"}', '{"a":1.0}'), "string", ['{"a":"1.0"}', '{"a":1.0}']),
         ("date", ('"soon"', '"late"'), "string", ["soon", "late"]),
         ("hour", ("99", "-1"), "int64", [99, -1]),
         ("_text", ('"a"', '"b"'), "string", ["a", "b"]),

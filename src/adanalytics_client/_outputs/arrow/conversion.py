@@ -80,8 +80,11 @@ def learn(
         return epoch
     if _IS.is_floating(type_) or _IS.is_integer(type_) or _IS.is_decimal(type_):
         return join_all(type_of(kind, value) for value in pc.unique(column).to_pylist())
-    is_pairs = kind is Kind.PAIRS and (_IS.is_map(type_) or _IS.is_struct(type_))
-    return PAIRS if is_pairs else TEXT
+    members = [type_.item_type] if _IS.is_map(type_) else []
+    if _IS.is_struct(type_):
+        members = [member.type for member in type_]
+    is_pairs = all(_is_text(member) or _IS.is_null(member) for member in members)
+    return PAIRS if kind is Kind.PAIRS and members and is_pairs else TEXT
 
 
 def convert(type_: ColumnType, column: pa.Array, *, wide: bool = False) -> pa.Array:

@@ -14,7 +14,7 @@ from decimal import Decimal
 import pyarrow as pa
 
 from adanalytics_client._json.encoding import json_text
-from adanalytics_client._json.exact import Json, NotJson, parse_text
+from adanalytics_client._json.exact import Json, parse_text
 from adanalytics_client._json.fields import Kind
 from adanalytics_client._json.types import (
     BIT,
@@ -96,18 +96,22 @@ def text_of(value: Json) -> str:
 
 
 def pairs_of(value: Json) -> Pairs | None:
-    """Return the members of an object, or of its JSON text, with their values as text.
+    """Return the members of an object of texts and nulls, or of its JSON text.
 
     Raises:
-        ValueError: for anything but an object; the text `null` is None.
+        ValueError: for anything else; the text `null` is None.
     """
     if isinstance(value, str):
         value = parse_text(value)
         if value is None:
             return None
-    if not isinstance(value, dict):
-        raise ValueError(value)  # noqa: TRY004  # a wrong value of the service, not of the caller
-    return [(name, None if each is None else text_of(each)) for name, each in value.items()]
+    # As a text, 1.0 would be the same as "1.0".
+    if not isinstance(value, dict) or not all(isinstance(text, _TEXTS) for text in value.values()):
+        raise ValueError(value)
+    return [*value.items()]
+
+
+_TEXTS = (str, type(None))
 
 
 def plain_pattern(type_: ColumnType, *, wide: bool = False) -> str | None:
@@ -225,10 +229,10 @@ def _of_time(value: Json) -> ColumnType | None:
 
 
 def _of_pairs(value: Json) -> ColumnType | None:
-    if isinstance(value, str):
-        with suppress(NotJson):
-            value = parse_text(value)
-    return PAIRS if isinstance(value, dict) else None
+    with suppress(ValueError):
+        pairs = pairs_of(value)
+        return PAIRS if pairs is not None else None
+    return None
 
 
 _OF_KIND: Mapping[Kind | None, Callable[[Json], ColumnType | None]] = {
