@@ -13,7 +13,7 @@ import openpyxl
 import pytest
 from click.testing import Result
 
-from adanalytics_cli.console.table_view import Column, count, percent
+from adanalytics_cli.console.table_view import Column, Total, count, percent
 from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.output import event_output, workbook
 from adanalytics_cli.output.workbook import write_workbook
@@ -45,7 +45,13 @@ def sheets(path: Path) -> dict[str, list[list[Any]]]:
 def written(path: Path, *rows: Mapping[str, object], columns: list[Column] | None = None) -> Any:
     names = list(dict.fromkeys(name for row in rows for name in row))
     write_workbook(
-        rows, path, names, title="rows", about={"currency": "USD"}, columns=columns or []
+        rows,
+        path,
+        names,
+        title="rows",
+        about={"currency": "USD"},
+        notify=lambda _text: None,
+        columns=columns or [],
     )
     return openpyxl.load_workbook(path)["rows"]
 
@@ -59,6 +65,9 @@ def written(path: Path, *rows: Mapping[str, object], columns: list[Column] | Non
         (Decimal("149.350000000"), 149.35, "#,##0.00#######"),
         (Decimal("0.000000001"), 0.000000001, "#,##0.00#######"),
         (Decimal("1234567.123456780"), 1234567.12345678, "#,##0.00#######"),
+        (Decimal("1234567.123456789"), "1234567.123456789", "General"),
+        (Decimal("-0.30000000000000004441"), "-0.30000000000000004441", "General"),
+        (Decimal("1E+30"), 1e30, "#,##0.00#######"),
         (Decimal("NaN"), "NaN", "General"),
         (2.5, 2.5, "General"),
         (True, True, "General"),
@@ -94,19 +103,41 @@ def test_columns_tell_the_number_format(tmp_path: Path) -> None:
     assert [cell.font.b for cell in sheet[1]] == [True, True]
 
 
-@pytest.mark.parametrize(
-    ("value", "problem"),
-    [(Decimal("1234567.123456789"), "has 15 digits"), ("x" * 32_768, "32,768 characters")],
-)
-def test_what_no_cell_holds_leaves_the_earlier_file(
-    tmp_path: Path, value: object, problem: str
-) -> None:
+def test_what_no_cell_holds_leaves_the_earlier_file(tmp_path: Path) -> None:
     target = tmp_path / "x.xlsx"
     target.write_bytes(b"before")
-    with pytest.raises(CommandError, match=problem):
-        written(target, {"revenue": 1}, {"revenue": value})
+    with pytest.raises(CommandError, match="32,768 characters"):
+        written(target, {"revenue": 1}, {"revenue": "x" * 32_768})
     assert [each.name for each in tmp_path.iterdir()] == ["x.xlsx"]
     assert target.read_bytes() == b"before"
+
+
+def test_numbers_of_many_digits_are_text_and_that_is_said(
+    run: Run, service: LocalServer, tmp_path: Path
+) -> None:
+    target = tmp_path / "x.xlsx"
+    sql = "SELECT 1234567890.1234567 AS a, sum(9999999999999999) AS b, 1.5 AS c FROM events"
+    assert run("sync", "2026-01-15", "--to", str(tmp_path / "events")).exit_code == 0
+    result = run("query", sql, "--in", str(tmp_path / "events"), "-o", str(target))
+    what = "numbers of more than 15 digits, in a, b"
+    assert f"Text, because a sheet would round them: {what}." in result.stderr
+    found = sheets(target)
+    assert found["query"][1] == ["1234567890.1234567", str(9999999999999999 * 2_000), 1.5]
+    assert ["text", what] in found["about"]
+
+
+def test_a_column_with_numbers_as_text_has_no_total(tmp_path: Path) -> None:
+    path, names = tmp_path / "x.xlsx", ["day", "n", "long", "share"]
+    totals = {"n": Total(), "long": Total(), "share": Total("n", "long")}
+    rows: list[dict[str, object]] = [
+        {"day": "a", "n": 1, "long": Decimal("0.1234567890123456789"), "share": Decimal("0.5")},
+        {"day": "b", "n": 2, "long": Decimal(1), "share": Decimal("0.5")},
+    ]
+    write_workbook(
+        rows, path, names, title="rows", about={}, notify=lambda _text: None, totals=totals
+    )
+    *_, last = openpyxl.load_workbook(path)["rows"]
+    assert [cell.value for cell in last] == ["total", "=SUBTOTAL(109,B2:B3)", None, None]
 
 
 def test_more_rows_than_a_sheet_takes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

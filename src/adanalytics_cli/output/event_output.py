@@ -46,7 +46,7 @@ _MOST_NAMES = 40
 # The columns of a sheet are those of so many first events, which is the largest page.
 _FIRST_ROWS = 10_000
 # A longer time has more than the milliseconds that a sheet keeps.
-_LONGEST_VALUE = len("2026-01-15T13:00:00.000Z")
+_LONGEST_TIME = len("2026-01-15T13:00:00.000Z")
 _MONEY = frozenset({"revenue", "cost"})
 _RIGHT = _MONEY | {"campaign_id", "demand_tag_id", "supply_tag_id", "creative_id", "error_code"}
 
@@ -133,7 +133,9 @@ def _cells(
 def _cell(kind: Kind | None, value: object) -> object:
     """Return times, days and money, which the service sends as text, as values of their type."""
     read = _READERS.get(kind)
-    if read is None or not isinstance(value, str) or len(value) > _LONGEST_VALUE:
+    if read is None or not isinstance(value, str):
+        return value
+    if len(value) > _LONGEST_TIME and kind is not Kind.AMOUNT:
         return value
     try:
         return read(value)

@@ -8,11 +8,12 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adanalytics_cli.console.terminal import NOWHERE, Terminal, look_at
-from adanalytics_cli.core.invocation import Invocation
+from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.output.formats import REGIONS, Format, is_picture
 from adanalytics_cli.output.output_file import open_output
 from adanalytics_client._json.encoding import csv_cells, json_text, utf8
@@ -94,7 +95,14 @@ def write_rows(
         about = {**(about or {}), "time zone": "UTC", "made": invocation.clock()}
         about = {name: fact for name, fact in about.items() if fact is not None}
         return write_workbook(
-            rows, path, names, title=title, about=about, columns=columns, totals=totals
+            rows,
+            path,
+            names,
+            title=title,
+            about=about,
+            notify=partial(remark, invocation=invocation),
+            columns=columns,
+            totals=totals,
         )
     with open_output(path) as stream:
         if form == "table":

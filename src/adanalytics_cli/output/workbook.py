@@ -17,7 +17,7 @@ from adanalytics_cli.console.table_view import Amount, Cell, Column, Total, coun
 from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.output.formats import SHEET_ROWS
 from adanalytics_cli.output.output_file import is_device, open_output
-from adanalytics_client._json.encoding import csv_cells, utf8
+from adanalytics_client._json.encoding import csv_cells, digits, utf8
 
 Row = Mapping[str, object]
 Show = Callable[[object], str]
@@ -39,20 +39,22 @@ def write_workbook(
     *,
     title: str,
     about: Mapping[str, object],
+    notify: Callable[[str], None],
     columns: Sequence[Column] = (),
     totals: Mapping[str, Total] | None = None,
 ) -> int:
     """Write `rows` with the columns `names` to stdout or `path`, and return how many there were.
 
     Numbers, days and times (in UTC) become cells of their type, everything else text, never a
-    formula. A whole number of more than 15 digits, such as an id, becomes text; it is no amount.
-    `columns` say which numbers are percentages and counts; a Cell says it for its own value, also
-    how many digits of money to show. Below the rows, formulas have the `totals` of the rows that
-    the filter of the heading shows. The second sheet has `about`. Memory use does not depend on
-    the number of rows; they wait on the disk, beside `path`.
+    formula. A number of more than 15 digits becomes text, too: the second sheet and `notify` tell
+    in which columns, because a sum leaves text out. `columns` say which numbers are percentages and
+    counts; a Cell says it for its own value, also how many digits of money to show. Below the rows,
+    formulas have the `totals` of the rows that the filter of the heading shows, without those of
+    columns with such text. The second sheet has `about`. Memory use does not depend on the number
+    of rows; they wait on the disk, beside `path`.
 
-    Raises CommandError for more rows than a sheet takes, and for an amount of more than 15 digits
-    or a text that no cell holds; then nothing is written.
+    Raises CommandError for more rows than a sheet takes, and for a text that no cell holds; then
+    nothing is written.
     """
     beside = None if path is None or is_device(path) else path.resolve().parent
     with open_output(path) as stream, TemporaryDirectory(dir=beside, prefix=".xlsx-") as folder:
@@ -68,7 +70,12 @@ def write_workbook(
             data.finish(totals or {})
             notes = _Sheet(book, "about", ("about", "value"), (plain, plain))
             notes.fill(about.items())
+            what = f"numbers of more than {_DIGITS} digits, in {', '.join(data.long)}"
+            if data.long:
+                notes.fill([("text", what)])
             book.close()
+            if data.long:
+                notify(f"Text, because a sheet would round them: {what}.")
         except FileCreateError as error:
             # The error of the system, which names the problem.
             raise error.__context__ or error from None
@@ -81,7 +88,12 @@ def write_workbook(
 
 
 class _Sheet:
-    """A sheet that is written row by row; `rows` counts those below the heading."""
+    """A sheet that is written row by row.
+
+    Attributes:
+        rows: the number of rows below the heading.
+        long: the columns with numbers that are text because they have too many digits.
+    """
 
     def __init__(
         self, book: xlsxwriter.Workbook, title: str, names: Sequence[str], shows: Sequence[Show]
@@ -100,6 +112,7 @@ class _Sheet:
             )
         self._widths = [max(_NARROWEST, len(name) + 2) for name in names]
         self.rows = 0
+        self.long: dict[str, None] = {}
         self._sheet.freeze_panes(1, 0)
         bold = book.add_format({"bold": True, "bottom": 1})
         for index, name in enumerate(names):
@@ -133,6 +146,9 @@ class _Sheet:
             if name not in totals:
                 continue
             above, below, factor = totals[name]
+            # A sum leaves text out.
+            if self.long.keys() & {name, above, below}:
+                continue
             value: object = self._sums[name]
             if not above:
                 column = xl_col_to_name(index)
@@ -152,16 +168,12 @@ class _Sheet:
     def _put(self, index: int, value: object, show: Show) -> None:
         if isinstance(value, bool):
             self._sheet.write_boolean(self.rows, index, value)
-        elif isinstance(value, int) and len(str(abs(value))) <= _DIGITS:
+        elif isinstance(value, int | Decimal) and _is_long(value):
+            self.long[self._names[index]] = None
+            self._text(index, digits(value) if isinstance(value, Decimal) else value)
+        elif isinstance(value, int):
             self._number(index, value, _COUNT if show is count else _WHOLE)
         elif isinstance(value, Decimal) and value.is_finite() and isfinite(float(value)):
-            _, digits, _ = value.as_tuple()
-            if len(bytes(digits).strip(b"\0")) > _DIGITS:
-                raise CommandError(
-                    f"{self._names[index]} in row {self.rows + 1} is {value:f}, and a number of a "
-                    f"sheet has {_DIGITS} digits.",
-                    remedy="Round it, or write csv or parquet, which keep every digit.",
-                )
             look = _PERCENT if show is percent else _AMOUNT
             if isinstance(show, Amount):
                 look = f"#,##{Decimal(0):.{show.digits}f}"
@@ -195,3 +207,10 @@ class _Sheet:
             )
         self._widths[index] = min(max(self._widths[index], len(text) + 1), _WIDEST)
         self._sheet.write_string(self.rows, index, text)
+
+
+def _is_long(number: int | Decimal) -> bool:
+    """Return whether a number has more digits than that of a sheet; zeros at its ends are none."""
+    if isinstance(number, int):
+        return len(str(abs(number))) > _DIGITS
+    return len(bytes(number.as_tuple().digits).strip(b"\0")) > _DIGITS
