@@ -25,7 +25,8 @@ class DayChange:
         day: the day.
         noticed_at: the moment of the first request of the sync that noticed it, in UTC.
         before: the former figures that changed: `events`, the events of each type by the name of
-            their column in a summary, and the sums of fields by the name of the field.
+            their column in a summary, and the sums of fields by the name of the field; None for a
+            field without numbers only, and for one that no event had.
         after: the figures that replaced them, by the same names.
 
     Examples:
@@ -36,17 +37,21 @@ class DayChange:
 
     day: date
     noticed_at: datetime
-    before: Mapping[str, Figure]
-    after: Mapping[str, Figure]
+    before: Mapping[str, Figure | None]
+    after: Mapping[str, Figure | None]
 
     def __str__(self) -> str:
         texts = []
         for name, before in self.before.items():
-            after = figure_text(self.after[name])
+            after = _text(self.after[name])
             what = f"{after} events" if name == EVENTS else f"{name} {after}"
-            texts.append(f"{what} instead of {figure_text(before)}")
+            texts.append(f"{what} instead of {_text(before)}")
         more = f", and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
         return f"{self.day} restated: {', '.join(texts[:_SHOWN])}{more}"
+
+
+def _text(figure: Figure | None) -> str:
+    return "no sum" if figure is None else figure_text(figure)
 
 
 def changes_of(record: DayRecord) -> list[DayChange]:
@@ -57,26 +62,31 @@ def changes_of(record: DayRecord) -> list[DayChange]:
     changes = []
     for earlier, later in pairwise(states):
         before, after = _figures(earlier), _figures(later)
-        names = [name for name in before if name in after and before[name] != after[name]]
-        if names:
+        names = dict.fromkeys((*before, *after))
+        if earlier.totals is None or later.totals is None:
+            names = {EVENTS: None}
+        # Without events, every sum is 0.
+        before = {name: before.get(name, None if earlier.rows else 0) for name in names}
+        after = {name: after.get(name, None if later.rows else 0) for name in names}
+        changed = [name for name in names if before[name] != after[name]]
+        if changed:
             changes.append(
                 DayChange(
                     record.day,
                     earlier.noticed_at.astimezone(UTC),
-                    {name: before[name] for name in names},
-                    {name: after[name] for name in names},
+                    {name: before[name] for name in changed},
+                    {name: after[name] for name in changed},
                 )
             )
     return changes
 
 
-def _figures(state: FormerTotals) -> dict[str, Figure]:
+def _figures(state: FormerTotals) -> dict[str, Figure | None]:
     """Return the figures of a day, those that people look at first in front."""
     totals = state.totals or Totals()
-    sums = {name: value for name, value in totals.sums.items() if value is not None}
     counts = dict.fromkeys((*COLUMN_OF_TYPE.values(), OTHER), 0) | {**totals.counts}
-    money = {name: sums[name] for name in _MONEY if name in sums}
-    figures: dict[str, Figure] = {EVENTS: state.rows, **money, **sums, **counts}
+    money = {name: totals.sums[name] for name in _MONEY if name in totals.sums}
+    figures: dict[str, Figure | None] = {EVENTS: state.rows, **money, **totals.sums, **counts}
     # A field may have this name, too.
     figures[EVENTS] = state.rows
     return figures

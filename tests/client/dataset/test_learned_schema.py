@@ -367,6 +367,28 @@ def test_a_figure_of_a_service_is_compared_by_its_name(
     assert ("views" in {figure.name for figure in report.compared}) is not bool(reason)
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "text"),
+    [
+        ("5", '"n/a"', "paid no sum instead of 5"),
+        ("5", None, "paid 0 instead of 5"),
+        ("5", "null", "paid 0 instead of 5"),
+    ],
+)
+def test_a_sum_that_is_gone_is_a_change(
+    service: ServiceOfRows, tmp_path: Path, before: str, after: str | None, text: str
+) -> None:
+    dataset = Dataset(tmp_path)
+    for number, value in enumerate((before, after)):
+        field = "" if value is None else f',"paid":{value}'
+        service.rows[FIRST, 3] = [f'{{"ymdh":"2026-01-15T03:00:00Z","n":{number}{field}}}']
+        with service.client() as client:
+            dataset.sync(client, FIRST, repull=number)
+    (change,) = dataset.changes()
+    assert text in str(change)
+    assert change.after["paid"] is (None if after == '"n/a"' else 0)
+
+
 def test_a_documented_amount_is_summed_after_any_number_of_fields(
     service: ServiceOfRows, tmp_path: Path
 ) -> None:

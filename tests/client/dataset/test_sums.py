@@ -11,7 +11,7 @@ import pytest
 from adanalytics_client._json.fields import FieldNames
 from adanalytics_client.dataset.hours import sums
 from adanalytics_client.dataset.hours.sums import totals_of
-from adanalytics_client.dataset.hours.totals import OTHER, Figure, Totals
+from adanalytics_client.dataset.hours.totals import OTHER, Figure, Range, Totals
 from adanalytics_client.tables import event_schema
 
 TWO_LESS_A_BIT = Decimal("1." + "9" * 37 + "8")
@@ -48,7 +48,10 @@ def test_counters_are_added_up_without_any_documented_field() -> None:
         {"ymdh": "2026-01-15T13:00:00", "clicks": 0, "cpm": Decimal("0.0000000001")},
     )
     sums: dict[str, Figure | None] = {"clicks": 1, "cpm": Decimal("0.0000944917")}
-    ranges = {"clicks": (0, 1), "cpm": (Decimal("0.0000000001"), Decimal("0.0000944916"))}
+    ranges: dict[str, Range] = {
+        "clicks": (0, 1),
+        "cpm": (Decimal("0.0000000001"), Decimal("0.0000944916")),
+    }
     assert totals_of(table) == Totals(2, {}, sums, 2, ranges)
 
 
@@ -67,6 +70,8 @@ def test_the_documented_columns_have_two_sums() -> None:
         (pa.array([Decimal("0." + "9" * 38)] * 2, pa.decimal128(38, 38)), TWO_LESS_A_BIT),
         (pa.array([1, None, 2], pa.int8()), 3),
         (pa.array([None], pa.int64()), 0),
+        (pa.array([None], pa.string()), 0),
+        (pa.array(["a", None], pa.string()), None),
         (pa.array([1.5], pa.float64()), None),
     ],
 )

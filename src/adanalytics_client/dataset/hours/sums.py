@@ -86,7 +86,8 @@ def _sum(column: "pa.ChunkedArray", ends: Sequence[Any]) -> Figure | None:
     """Return the exact sum of a column; None if it has other values than numbers."""
     is_integer, is_decimal = pa.types.is_integer(column.type), pa.types.is_decimal(column.type)
     if not (is_integer or is_decimal):
-        return None
+        # A column without a value has the type of text as long as nothing tells another.
+        return 0 if column.null_count == len(column) else None
     # Arrow's sums do not tell when they overflow.
     most = max((abs(end) for end in ends if end is not None), default=0) * len(column)
     if is_integer and most > _MOST_INTEGER:
