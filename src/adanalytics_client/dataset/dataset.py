@@ -538,12 +538,12 @@ class Dataset:
         """
         duckdb = import_extra("duckdb", extra="sql")
         import_extra("pyarrow", extra="sql")
-        from adanalytics_client.dataset.query import CommittedFiles
+        from adanalytics_client.dataset.query import CommittedFiles, select_events
 
         files = CommittedFiles.read(self.place)
         connection = connection or duckdb.default_connection()
         files.mount(connection)
-        return connection.sql(files.select(files.columns))
+        return connection.sql(select_events({self.place: files}))
 
     def _clock_of(
         self, service: ServiceProfile, now: Callable[[], datetime]

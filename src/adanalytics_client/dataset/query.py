@@ -1,5 +1,6 @@
 """SQL over datasets: DuckDB with one view, closed to everything but committed files."""
 
+import logging
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     import duckdb
 
 T = TypeVar("T")
+
+_LOG = logging.getLogger("adanalytics_client")
 
 _REPAIR = "If a sync is running, query again. Otherwise adanalytics verify says how to repair it."
 _ONE_SELECT = "Give one SELECT, which reads the view events and nothing else."
@@ -301,8 +304,8 @@ def _moment(place: str, made: str) -> str:
     return f"CASE WHEN {is_number} THEN {make}({number}) AT TIME ZONE 'UTC' ELSE {text} END"
 
 
-def _names(fields: Iterable[str]) -> list[str]:
-    """Return a name for each field, and for `date` and `hour`, that no other has in any case.
+def _names(fields: Iterable[str], ours: Iterable[str] = tuple(_PARTITIONS)) -> list[str]:
+    """Return a name for each field, and for each column of `ours`, that no other has in any case.
 
     Of fields whose names differ in capital letters only, the later ones are numbered; an empty name
     is an underscore; a column of ours gets one in front where a field has its name.
@@ -312,8 +315,8 @@ def _names(fields: Iterable[str]) -> list[str]:
         # SQL has no empty name.
         name = next(n for n in _numbered(field or "_") if n.lower() not in names)
         names[name.lower()] = name
-    for ours in _PARTITIONS:
-        name = next(n for n in (f"{'_' * number}{ours}" for number in count()) if n not in names)
+    for own in ours:
+        name = next(n for n in (f"{'_' * number}{own}" for number in count()) if n not in names)
         names[name] = name
     return [*names.values()]
 
@@ -347,12 +350,20 @@ def _name(name: str) -> str:
 
 
 def select_events(datasets: Mapping[str, CommittedFiles]) -> str:
-    """Return a SELECT of all datasets' events; with several, it has a `dataset` column."""
+    """Return a SELECT of all datasets' events; with several, a last column names the dataset.
+
+    Columns with another name than that of their field are logged.
+    """
     columns = reduce(join_columns, (files.columns for files in datasets.values()))
+    ours = (*_PARTITIONS, *(("dataset",) if len(datasets) > 1 else ()))
+    names = _names(columns, ours)
+    pairs = zip((*columns, *ours), names, strict=True)
+    if others := [f"{name} for {field or 'no name'}" for field, name in pairs if name != field]:
+        _LOG.warning("Names in SQL differ by more than capitals: events has %s.", ", ".join(others))
     if len(datasets) == 1:
         return next(iter(datasets.values())).select(columns)
     return " UNION ALL ".join(
-        f"SELECT *, {_text(place)} AS dataset FROM ({files.select(columns)})"  # noqa: S608  # as above
+        f"SELECT *, {_text(place)} AS {_name(names[-1])} FROM ({files.select(columns)})"  # noqa: S608  # as above
         for place, files in datasets.items()
     )
 
@@ -364,7 +375,8 @@ def run_query(sql: str, places: Sequence[str], *, memory: str) -> Iterator[Query
     The query can read nothing else, and ends when the `with` block ends. DuckDB runs in a separate
     thread, so that Ctrl-C can interrupt it.
 
-    If there are several datasets, the view has a `dataset` column.
+    If there are several datasets, the view has a `dataset` column. Columns of ours whose name a
+    field has get an underscore in front, which is logged.
 
     Raises:
         ConfigurationError, DatasetError: as for `Dataset.query`; they can also occur while batches

@@ -13,6 +13,7 @@ from tests.client.dataset.service_of_rows import ServiceOfRows
 from tests.vocabularies import VOCABULARIES, Vocabulary, as_csv, as_parquet
 
 from adanalytics_client.dataset import Dataset
+from adanalytics_client.dataset.query import run_query
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -207,16 +208,36 @@ def test_times_of_every_spelling_are_one_column(
 
 
 @pytest.mark.parametrize("form", ["parquet", "jsonl"])
-def test_names_that_differ_by_case_are_columns_of_their_own(
-    service: ServiceOfRows, tmp_path: Path, form: PartFormat
+def test_names_that_sql_knows_already_get_others(
+    service: ServiceOfRows, tmp_path: Path, form: PartFormat, caplog: pytest.LogCaptureFixture
 ) -> None:
     dataset = Dataset(tmp_path, format=form)
     exact = "0.12345678901234567891"
-    row = f'{{"id":1,"ID":"two","Id":{exact},"ymdh":"2026-01-15 03:00"}}'
+    row = f'{{"id":1,"ID":"two","Id":{exact},"Hour":5,"dataset":"x","ymdh":"2026-01-15 03:00"}}'
     sync_days(service, dataset, [row])
-    assert dataset.query("SELECT id, ID_1, Id_2 FROM events").to_pylist() == [
-        {"id": 1, "ID_1": "two", "Id_2": Decimal(exact)}
+    events = dataset.query("SELECT * FROM events").to_pylist()
+    assert [{**event, "ymdh": 0, "date": 0} for event in events] == [
+        {
+            "id": 1,
+            "ID_1": "two",
+            "Id_2": Decimal(exact),
+            "Hour": 5,
+            "dataset": "x",
+            "ymdh": 0,
+            "date": 0,
+            "_hour": 3,
+        }
     ]
+    names = "ID_1 for ID, Id_2 for Id, _hour for hour"
+    assert f"Names in SQL differ by more than capitals: events has {names}." in caplog.messages
+    other = Dataset(tmp_path / "other", format=form)
+    sync_days(service, other, [row])
+    with run_query("FROM events", [dataset.place, other.place], memory="1GB") as result:
+        events = [row for batch in result.batches for row in batch.to_pylist()]
+    assert {(event["dataset"], event["_dataset"]) for event in events} == {
+        ("x", dataset.place),
+        ("x", other.place),
+    }
 
 
 @pytest.mark.parametrize("form", ["parquet", "jsonl"])
