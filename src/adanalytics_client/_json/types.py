@@ -54,19 +54,21 @@ class ColumnType:
         scale: of numbers, and of times sent as numbers, the most digits behind the decimal point;
             0 for whole numbers. Of other times, the most decimals of a second.
         epoch: of times sent as numbers, the unit of these numbers.
+        is_mixed: of texts, whether some are the JSON of other values.
     """
 
     base: Base = "null"
     digits: int = 0
     scale: int = 0
     epoch: str = ""
+    is_mixed: bool = False
 
     def join(self, other: "ColumnType") -> "ColumnType":
         """Return the narrowest type that holds the values of both.
 
         Examples:
             >>> ColumnType("number", 2).join(ColumnType("number", 1, 9))
-            ColumnType(base='number', digits=2, scale=9, epoch='')
+            ColumnType(base='number', digits=2, scale=9, epoch='', is_mixed=False)
             >>> ColumnType("number", 2).join(ColumnType("flag")).base
             'text'
         """
@@ -78,10 +80,13 @@ class ColumnType:
         if self.epoch and other.epoch not in {"", self.epoch}:
             # Seconds and milliseconds have no number in common.
             base = "time" if base in {"epoch", "time"} else "text"
+        if base == "text":
+            is_mixed = any(part.is_mixed or part.base != "text" for part in (self, other))
+            return ColumnType(base, is_mixed=is_mixed)
         one, two = _as(base, self), _as(base, other)
         digits, scale = max(one.digits, two.digits), max(one.scale, two.scale)
         joined = ColumnType(base, digits, scale, one.epoch or two.epoch)
-        return TEXT if base == "number" and joined.precision > MOST_DIGITS else joined
+        return JSON if base == "number" and joined.precision > MOST_DIGITS else joined
 
     @property
     def decimals(self) -> int:
@@ -107,13 +112,14 @@ class ColumnType:
 
 
 def _as(base: Base, type_: ColumnType) -> ColumnType:
-    if base == "time" == type_.base or base not in {"time", "text"}:
-        return replace(type_, base=base)
-    return ColumnType(base, scale=type_.decimals if base == "time" else 0)
+    if type_.base != base == "time":
+        return ColumnType(base, scale=type_.decimals)
+    return replace(type_, base=base)
 
 
 NULL, TEXT, FLAG, BIT = (ColumnType(base) for base in ("null", "text", "flag", "bit"))
 DATE, PAIRS = ColumnType("date"), ColumnType("pairs")
+JSON = ColumnType("text", is_mixed=True)
 TIME = ColumnType("time", scale=UNITS["ms"])
 WHOLE, AMOUNT = ColumnType("number", 1), ColumnType("number", 1, LEAST_SCALE)
 
@@ -155,5 +161,5 @@ def became_text(before: Types, after: Types) -> list[str]:
         >>> became_text({"a": ColumnType("number", 1), "b": TEXT}, {"a": TEXT, "b": TEXT})
         ['a']
     """
-    text = (name for name, type_ in after.items() if type_ == TEXT)
-    return [name for name in text if before.get(name, NULL) not in {NULL, TEXT}]
+    text = (name for name, type_ in after.items() if type_.base == "text")
+    return [name for name in text if before.get(name, NULL).base not in {"null", "text"}]

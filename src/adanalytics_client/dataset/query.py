@@ -67,6 +67,9 @@ _JSON_LINES = "format = 'newline_delimited'"
 # file has a name that no field has, since DuckDB refuses a second one.
 _FILES_ONLY = "filename = 'adanalytics: file', hive_partitioning = false"
 _FILE = '"adanalytics: file"'
+# In a line of JSON, a text or a number; and a character that no text has, by Unicode's rules.
+_PARTS = r'("(?:[^"\\]|\\.)*")|(-?[0-9][-+.eE0-9]*)'
+_MARK = "\ufdd0"
 _PARTITIONS = {
     "date": r"CAST(regexp_extract(filename, 'date=([^/=]+)/hour=[^/]+/[^/]+$', 1) AS DATE)",
     "hour": r"CAST(regexp_extract(filename, 'hour=([^/=]+)/[^/]+$', 1) AS BIGINT)",
@@ -187,19 +190,24 @@ class CommittedFiles:
             name: _read_as(name, type_ if _is_fraction(type_) else columns[name], kind_of(name))
             for name, type_ in own.items()
         }
-        if len({name.lower() for name in own}) == len(own) and "" not in own:
+        # DuckDB does not distinguish capital letters, so it finds only one of such names. It knows
+        # no empty name either.
+        plain = {name.lower(): name for name in [*own][::-1] if name}.values()
+        if len(plain) == len(own) and not any(type_.is_mixed for type_ in own.values()):
             types = ", ".join(f"{_text(name)}: {_text(type_)}" for name, type_ in read_as.items())
             reader = (
                 f"read_json({_texts(paths)}, columns = {{{types}}}, {_JSON_LINES}, {_FILES_ONLY})"
             )
             return f"{reader} AS t({places}, filename)"
-        # DuckDB does not distinguish capital letters, so it finds only one of such names. It knows
-        # no empty name either.
+        parsed = {name: read_as[name] for name in plain if not own[name].is_mixed}
         values = ", ".join(
-            f"{_member(name, type_)} AS c{at}" for at, (name, type_) in enumerate(read_as.items())
+            f"{_value(name, type_, own[name], parsed)} AS c{at}"
+            for at, (name, type_) in enumerate(read_as.items())
         )
         lines = f"read_ndjson_objects({_texts(paths)}, {_FILES_ONLY})"
-        return f"(SELECT {values}, {_FILE} AS filename FROM {lines})"  # noqa: S608  # all of it quoted here
+        line = _parsed(parsed) if parsed else "NULL"
+        line = f"SELECT json, {line} AS line, {_FILE} FROM {lines}"  # noqa: S608  # all of it quoted here
+        return f"(SELECT {values}, {_FILE} AS filename FROM ({line}))"  # noqa: S608  # as above
 
     def mount(self, connection: "duckdb.DuckDBPyConnection") -> None:
         """Let DuckDB read object storage through the library that the dataset uses."""
@@ -330,13 +338,43 @@ def _is_fraction(type_: ColumnType) -> bool:
     return type_.base == "number" and type_.scale > 0
 
 
-def _member(name: str, type_: str) -> str:
+def _value(name: str, type_: str, own: ColumnType, parsed: Collection[str]) -> str:
     """Return an expression for a member of a line, whose name is case-sensitive."""
-    if not type_.startswith("DECIMAL"):
-        return f"json ->> {_text(_pointer(name))}"
-    # The arrow would round it.
-    structure = json_text({name: type_})
-    return f"json_transform(json, {_text(structure)})[{_text(name)}]"
+    if own.is_mixed:
+        return _digits(name)
+    if name in parsed:
+        return f"line[{_text(name)}]"
+    if type_.startswith(_PARSED):
+        return f"{_parsed({name: type_})}[{_text(name)}]"
+    return f"json ->> {_text(_pointer(name))}"
+
+
+# The text of others is cast: a value that does not fit is an error, and no null.
+_PARSED = ("DECIMAL", "MAP")
+
+
+def _parsed(types: Mapping[str, str]) -> str:
+    """Return an expression for the members of a line that have these names."""
+    read_as = {
+        name: type_ if type_.startswith(_PARSED) else "VARCHAR" for name, type_ in types.items()
+    }
+    return f"json_transform(json, {_text(json_text(read_as))})"
+
+
+def _digits(name: str) -> str:
+    """Return an expression for the text of a member of a line, with all digits of its numbers.
+
+    DuckDB would read those with a fraction through floats. So they are read as texts, with a mark
+    at both ends; whatever is left of the marks and their quotes is removed.
+    """
+    member, begin, end = f"json ->> {_text(_pointer(name))}", f'"{_MARK}', f'{_MARK}"'
+    parts = _text(rf"\1{begin}\2{end}")
+    exact = f"regexp_replace(json, {_text(_PARTS)}, {parts}, 'g')"
+    # Texts have an empty number behind them.
+    exact = f"replace({exact}, {_text(begin + end)}, '') ->> {_text(_pointer(name))}"
+    for mark in (begin, end, _MARK):
+        exact = f"replace({exact}, {_text(mark)}, '')"
+    return f"CASE WHEN regexp_matches({member}, '[0-9][.eE]') THEN {exact} ELSE {member} END"
 
 
 def _pointer(name: str) -> str:

@@ -207,13 +207,42 @@ def test_times_of_every_spelling_are_one_column(
     ]
 
 
+NESTED = (
+    '{"a":[0.30000000000000004441,-1.50,0.0,12345678901234567890123],'
+    '"b":{"":"\\"1.50\\",2.5","c\\\\":"1E5"},"d":[true,null,"",-7]}'
+)
+
+
+@pytest.mark.parametrize("form", ["parquet", "jsonl"])
+def test_numbers_in_objects_and_texts_keep_their_digits(
+    service: ServiceOfRows, tmp_path: Path, form: PartFormat
+) -> None:
+    dataset, exact = Dataset(tmp_path, format=form), "0.30000000000000004441"
+    rows = [
+        f'{{"ymdh":"2026-01-15T03:00:00","deep":{value},"odd":{odd},"n":{exact}}}'
+        for value, odd in ((NESTED, exact), ("null", '"x 1.50"'), ('"1.50"', "2.50"), ("[]", "7"))
+    ]
+    sync_days(service, dataset, rows, days_of("odd", "null", '"late"')[1])
+    table = dataset.query("SELECT deep, odd, n FROM events WHERE date = '2026-01-15'").to_pydict()
+    assert table == {
+        "deep": [NESTED, None, "1.50", "[]"],
+        "odd": [exact, "x 1.50", "2.50", "7"],
+        "n": [Decimal(exact)] * 4,
+    }
+    assert dataset.query("SELECT sum(n) s FROM events").to_pylist() == [{"s": Decimal(exact) * 4}]
+    alone = Dataset(tmp_path / "alone", format=form)
+    sync_days(service, alone, ['{"deep":[1.50]}'])
+    assert alone.query("SELECT deep FROM events").to_pylist() == [{"deep": "[1.50]"}]
+
+
 @pytest.mark.parametrize("form", ["parquet", "jsonl"])
 def test_names_that_sql_knows_already_get_others(
     service: ServiceOfRows, tmp_path: Path, form: PartFormat, caplog: pytest.LogCaptureFixture
 ) -> None:
     dataset = Dataset(tmp_path, format=form)
     exact = "0.12345678901234567891"
-    row = f'{{"id":1,"ID":"two","Id":{exact},"Hour":5,"dataset":"x","ymdh":"2026-01-15 03:00"}}'
+    more = '"Hour":5,"dataset":"x","ymdh":"2026-01-15 03:00","key_values":{"a":"b"}'
+    row = f'{{"id":1,"ID":"two","Id":{exact},{more}}}'
     sync_days(service, dataset, [row])
     events = dataset.query("SELECT * FROM events").to_pylist()
     assert [{**event, "ymdh": 0, "date": 0} for event in events] == [
@@ -224,6 +253,7 @@ def test_names_that_sql_knows_already_get_others(
             "Hour": 5,
             "dataset": "x",
             "ymdh": 0,
+            "key_values": [("a", "b")],
             "date": 0,
             "_hour": 3,
         }

@@ -208,7 +208,8 @@ class ArrowRows:
         if after != before or name not in self.types:
             self.types[name] = after
             self._schema = None
-        if after == TEXT != before and not (is_text and {before, *types} <= {NULL, TEXT}):
+        bases = {type_.base for type_ in (before, *types)}
+        if after.base == "text" != before.base and not (is_text and bases <= {"null", "text"}):
             self.mixed[name] = None
         return after
 

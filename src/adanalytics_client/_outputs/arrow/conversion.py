@@ -207,7 +207,7 @@ def _of_texts(kind: Kind | None, column: pa.Array, known: ColumnType, *, cells: 
             if pc.min(texts).as_py() >= "0001":
                 return TIME
     joined = join_all(type_of(kind, text) for text in texts.to_pylist())
-    return _of_cells(texts, known) if cells and joined == TEXT else joined
+    return _of_cells(texts, known) if cells and joined.base == "text" else joined
 
 
 def _of_cells(column: pa.Array, known: ColumnType) -> ColumnType:

@@ -21,6 +21,7 @@ from adanalytics_client._json.types import (
     DATE,
     FLAG,
     INT64_DIGITS,
+    JSON,
     LEAST_SCALE,
     MOST_DIGITS,
     NULL,
@@ -65,7 +66,7 @@ def type_of(kind: Kind | None, value: Json) -> ColumnType:
 
     Examples:
         >>> type_of(None, 5)
-        ColumnType(base='number', digits=1, scale=0, epoch='')
+        ColumnType(base='number', digits=1, scale=0, epoch='', is_mixed=False)
         >>> type_of(Kind.AMOUNT, "0.5").scale
         9
     """
@@ -155,13 +156,13 @@ def _of_json(value: Json) -> ColumnType:
         # An amount of a page that is a whole number.
         return _of_int(int(value))
     if isinstance(value, Decimal | float):
-        return number_type(value) or TEXT
-    return TEXT
+        return number_type(value) or JSON
+    return TEXT if isinstance(value, str) else JSON
 
 
 def _of_int(value: int) -> ColumnType:
     digits = _digits(value)
-    return ColumnType("number", digits) if digits <= MOST_DIGITS else TEXT
+    return ColumnType("number", digits) if digits <= MOST_DIGITS else JSON
 
 
 def _digits(whole: int) -> int:
