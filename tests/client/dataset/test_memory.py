@@ -1,5 +1,7 @@
 """Memory that writing and comparing an hour takes, whatever the number of its events."""
 
+import subprocess
+import sys
 import tracemalloc
 from collections.abc import Callable, Iterator
 from datetime import date
@@ -66,6 +68,22 @@ def test_writing_an_hour_takes_the_memory_of_some_events(tmp_path: Path, form: P
 
     write(1)
     assert peak_of(write, MANY) < 1.1 * peak_of(write, SOME)
+
+
+def test_a_sync_does_not_import_pandas(server: LocalServer, tmp_path: Path) -> None:
+    """It takes 40 MB and half a second; some functions of Arrow import it, if it is installed."""
+    code = """
+import sys
+from adanalytics_client import Client
+from adanalytics_client.dataset import Dataset
+with Client(sys.argv[1], api_key=sys.argv[2], partner="acme") as client:
+    for via in ("pages", "export"):
+        for form in ("parquet", "jsonl"):
+            Dataset(f"{sys.argv[3]}/{via}-{form}", format=form).sync(client, via=via)
+sys.exit("pandas" in sys.modules)
+"""
+    line = [sys.executable, "-c", code, server.url, server.api_key, str(tmp_path)]
+    assert subprocess.run(line, check=False).returncode == 0
 
 
 def test_repeated_ids_are_counted_in_groups(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from adanalytics_client._json.encoding import json_text, utf8
 from adanalytics_client._json.fields import DOCUMENTED, FieldNames, Kind
 from adanalytics_client._json.types import Types
 from adanalytics_client._outputs.arrow.batches import ArrowRows
-from adanalytics_client._outputs.arrow.conversion import as_text, epochs_of
+from adanalytics_client._outputs.arrow.conversion import as_text, epochs_of, text_array
 from adanalytics_client.dataset.hours.sections import PARQUET, Section, beginning_of, group_begins
 from adanalytics_client.dataset.records.layout import Hour
 from adanalytics_client.errors import ProtocolError
@@ -82,8 +82,7 @@ class EventTables:
         table = pa.Table.from_batches([self._rows.jsonl(body)])
         if not self._with_texts:
             return table
-        texts = pa.array(body.decode().split("\n")[:-1], pa.string())
-        return table.append_column(TEXT, texts)
+        return table.append_column(TEXT, text_array(body.split(b"\n")[:-1]))
 
     def widened(self, table: Table) -> Table:
         """Return an earlier table with the types of all tables so far."""
@@ -259,6 +258,6 @@ def _amounts_as_text(column: "pa.ChunkedArray") -> "pa.ChunkedArray":
     """Write amounts in plain notation, where Arrow would write 1E-9; each distinct one once."""
     chunks = []
     for chunk in column.dictionary_encode().chunks:
-        texts = [format(amount, "f") for amount in chunk.dictionary.to_pylist()]
-        chunks.append(pa.array(texts, pa.string()).take(chunk.indices))
+        texts = [format(amount, "f").encode() for amount in chunk.dictionary.to_pylist()]
+        chunks.append(text_array(texts).take(chunk.indices))
     return pa.chunked_array(chunks, pa.string())

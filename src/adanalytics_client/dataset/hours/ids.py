@@ -37,7 +37,10 @@ class Ids:
         self._hashes.close()
 
     def add(self, table: Table) -> None:
-        hashes = [hash(event_id) for event_id in self._ids_of(table) if event_id is not None]
+        ids = self._ids_of(table)
+        if not all(ids):
+            ids = [event_id for event_id in ids if event_id is not None]
+        hashes = [*map(hash, ids)]
         self.without += table.num_rows - len(hashes)
         self._hashes.add(hashes)
 

@@ -43,7 +43,8 @@ def totals_of(table: Table, names: FieldNames | None = None) -> Totals:
         unflagged = flags.null_count
         # Only what is added up: the other columns are most of a table.
         table = table.select([*summed, *([of_type] if of_type else [])])
-        table = table.filter(pc.invert(pc.fill_null(flags, fill_value=False)))
+        # To fill nulls with a value of Python would import pandas.
+        table = table.filter(pc.or_kleene(pc.is_null(flags), pc.invert(flags)))
     if of_type is not None:
         for pair in pc.value_counts(table[of_type]).to_pylist():
             if pair["values"] is not None:
