@@ -363,9 +363,7 @@ class Dataset:
         if deep and client is None:
             raise ConfigurationError("deep compares with the service.", remedy="Pass a client.")
         store = open_store(self.place)
-        known = Identity.read(store)
-        if known is None:
-            raise _no_dataset(self.place)
+        known = Identity.require(store)
         view = View(client) if client else None
         service = view.service if view else ServiceProfile(zone=known.zone)
         now = self._clock_of(service, view.now if view else lambda: service.now(time.time()))
@@ -402,9 +400,7 @@ class Dataset:
         from adanalytics_client.dataset.changes import changes_of
 
         store = open_store(self.place)
-        identity = Identity.read(store)
-        if identity is None:
-            raise _no_dataset(self.place)
+        identity = Identity.require(store)
         manifest, service = Manifest(store), ServiceProfile(zone=identity.zone)
         days = manifest.days()
         if start is not None:
@@ -473,9 +469,7 @@ class Dataset:
         from adanalytics_client.dataset.schema import Schema
 
         store = open_store(self.place)
-        identity = Identity.read(store)
-        if identity is None:
-            raise _no_dataset(self.place)
+        identity = Identity.require(store)
         kind_of, types = identity.names.kind, Schema.read(store).union
         return arrow_schema(types or dict.fromkeys(EVENT_KINDS, NULL), kind_of, wide=True)
 
@@ -590,10 +584,6 @@ class Dataset:
                     remedy=f"Name another place, or use the {what} of this one.{more}",
                 )
         return ours if has_moved else known
-
-
-def _no_dataset(place: str) -> DatasetError:
-    return DatasetError(f"There is no dataset at {place}.", remedy="Make one with a sync.")
 
 
 def _check_pull(via: Via, repull: int) -> None:

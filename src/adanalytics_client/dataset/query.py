@@ -123,9 +123,7 @@ class CommittedFiles:
             DatasetDamaged: when a record cannot be read.
         """
         store = open_store(place)
-        identity, manifest = Identity.read(store), Manifest(store)
-        if identity is None:
-            raise DatasetError(f"There is no dataset at {place}.", remedy="Make one with a sync.")
+        identity, manifest = Identity.require(store), Manifest(store)
         parts = {
             identity.part_name(hour, record): record
             for day in manifest.days()
@@ -340,16 +338,12 @@ def _is_fraction(type_: ColumnType) -> bool:
 
 def _value(name: str, type_: str, own: ColumnType, parsed: Collection[str]) -> str:
     """Return an expression for a member of a line, whose name is case-sensitive."""
-    if own.is_mixed:
+    if own.is_mixed or not name:
         return _digits(name)
-    if name in parsed:
-        return f"line[{_text(name)}]"
-    if type_.startswith(_PARSED):
-        return f"{_parsed({name: type_})}[{_text(name)}]"
-    return f"json ->> {_text(_pointer(name))}"
+    return f"{'line' if name in parsed else _parsed({name: type_})}[{_text(name)}]"
 
 
-# The text of others is cast: a value that does not fit is an error, and no null.
+# The text of others is cast later: a value that does not fit is an error, and no null.
 _PARSED = ("DECIMAL", "MAP")
 
 
@@ -367,19 +361,16 @@ def _digits(name: str) -> str:
     DuckDB would read those with a fraction through floats. So they are read as texts, with a mark
     at both ends; whatever is left of the marks and their quotes is removed.
     """
-    member, begin, end = f"json ->> {_text(_pointer(name))}", f'"{_MARK}', f'{_MARK}"'
+    # RFC 6901.
+    pointer = _text(f"/{name.replace('~', '~0').replace('/', '~1')}")
+    member, begin, end = f"json ->> {pointer}", f'"{_MARK}', f'{_MARK}"'
     parts = _text(rf"\1{begin}\2{end}")
     exact = f"regexp_replace(json, {_text(_PARTS)}, {parts}, 'g')"
     # Texts have an empty number behind them.
-    exact = f"replace({exact}, {_text(begin + end)}, '') ->> {_text(_pointer(name))}"
+    exact = f"replace({exact}, {_text(begin + end)}, '') ->> {pointer}"
     for mark in (begin, end, _MARK):
         exact = f"replace({exact}, {_text(mark)}, '')"
     return f"CASE WHEN regexp_matches({member}, '[0-9][.eE]') THEN {exact} ELSE {member} END"
-
-
-def _pointer(name: str) -> str:
-    """Return a JSON pointer (RFC 6901)."""
-    return f"/{name.replace('~', '~0').replace('/', '~1')}"
 
 
 def _name(name: str) -> str:

@@ -122,6 +122,19 @@ class Identity:
             )
         return identity
 
+    @classmethod
+    def require(cls, store: Store) -> Self:
+        """Read the identity of a dataset.
+
+        Raises:
+            DatasetError: when there is no dataset, or as for `read`.
+        """
+        identity = cls.read(store)
+        if identity is None:
+            where = f"There is no dataset at {store.place}."
+            raise DatasetError(where, remedy="Make one with a sync.")
+        return identity
+
     def part_name(self, hour: Hour, record: "HourRecord | None") -> str:
         """Return an hour's file name, which depends on the content if the dataset has a table."""
         content = record.sha256[:16] if record and self.table else ""
