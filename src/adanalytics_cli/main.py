@@ -59,7 +59,7 @@ EXAMPLES = (
     "adanalytics login",
     "adanalytics summary 2026-01 -g campaign",
     "adanalytics events yesterday -o yesterday.jsonl.gz",
-    "adanalytics events -7d --columns event_time,revenue | head",
+    "adanalytics events yesterday --columns event_time,revenue --limit 10",
     "adanalytics export 2026-01 -o january.csv",
 )
 

@@ -148,7 +148,6 @@ def _resume(saved: str, job: Path, wanted: Wanted, client: "Client") -> "ExportJ
     examples=[
         "adanalytics export 2026-01 -o january.csv",
         "adanalytics export 2026-01 -o january.jsonl.gz",
-        "adanalytics export yesterday | head -3",
         "adanalytics export 2026-01 --no-wait --job january.job",
         "adanalytics export --job january.job -o january.csv",
     ],
