@@ -42,6 +42,8 @@ SEARCHES = {
     "429?": ("explanation/glossary", "how-to/share-the-quota"),
     "proxy, company CA?": ("how-to/connections",),
     "exit codes?": ("reference/command-line",),
+    "why does their report differ?": ("how-to/reconcile",),
+    "discrepancy": ("how-to/reconcile",),
     "several partners?": ("how-to/compare-periods", "how-to/sign-in"),
     "how to install, which extra?": ("how-to/install",),
     "to S3?": ("how-to/nightly-sync",),

@@ -23,6 +23,9 @@ COMMANDS = {
     "dates": Entry("commands.dates", "List the days that have data.", "Data"),
     "summary": Entry("commands.summary", "Show metrics of a period, in total or by group.", "Data"),
     "events": Entry("commands.events", "Pull the events of a period.", "Data"),
+    "reconcile": Entry(
+        "commands.reconcile", "Compare another side's report with ours, and name the cause.", "Data"
+    ),
     "plan": Entry("commands.plan", "Show what a pull costs in requests, bytes and time.", "Data"),
     "export": Entry("commands.export", "Download a period as one file from the service.", "Data"),
     "sync": Entry(

@@ -13,7 +13,8 @@ ARROWS: dict[str, set[str]] = {
     "console": {"core"},
     "output": {"core", "console"},
     "account": {"core", "console"},
-    "commands": {"core", "console", "output", "account"},
+    "reconcile": {"core", "console", "output"},
+    "commands": {"core", "console", "output", "account", "reconcile"},
     "server": {"core", "console", "output"},
     "demo": {"core", "console", "output", "server"},
 }

@@ -139,7 +139,12 @@ def command(
     """
 
     def make(run: Callable[..., object]) -> ExampleCommand:
-        shared = [_hidden(each) for each in OUTPUT_OPTIONS + CONNECTION_OPTIONS * connects]
+        own = {name for each in params for name in each.opts}
+        shared = [
+            _hidden(each)
+            for each in OUTPUT_OPTIONS + CONNECTION_OPTIONS * connects
+            if own.isdisjoint(each.opts)
+        ]
         made = kind(
             name,
             context_settings=HELP_SETTINGS,

@@ -1,0 +1,217 @@
+"""`adanalytics reconcile`: the report of the other side against ours."""
+
+import os
+import re
+from datetime import UTC, timedelta
+from decimal import Decimal
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from adanalytics_cli.account.connection import connect, report_end
+from adanalytics_cli.core.command import command, completing, near_or_known, option
+from adanalytics_cli.core.errors import CommandError, MissingExtra, SettingsError
+from adanalytics_cli.core.invocation import Invocation, remark
+from adanalytics_cli.core.periods import period, period_words, read_begun_period, span
+from adanalytics_cli.core.settings import base_url_of, find_settings, now_at_service
+from adanalytics_cli.output.formats import FORMATS, Format, json_option, pick_format
+from adanalytics_cli.output.output_file import output_options
+from adanalytics_cli.reconcile.headings import FIELDS, KEYS, fields_of
+from adanalytics_client import Period
+from adanalytics_client._base.dates import LATENESS
+from adanalytics_client._base.quantities import counted
+from adanalytics_client._json.encoding import json_text
+
+if TYPE_CHECKING:
+    from adanalytics_cli.reconcile.statement import Statement
+    from adanalytics_client.dataset import Holdings
+
+_FORMATS: tuple[Format, ...] = (*FORMATS, "xlsx")
+_PERCENT = re.compile(r"(\d{1,6}(?:\.\d{1,6})?)\s*%?", re.ASCII)
+
+
+def _read_by(
+    _context: click.Context, _parameter: click.Parameter, text: str | None
+) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys((text or "").split(","))) if text is not None else ()
+    for name in names:
+        if name not in KEYS:
+            raise click.BadParameter(f"there is no '{name}'. {near_or_known(name, KEYS, 'names')}")
+    return names
+
+
+def _read_tolerance(_context: click.Context, _parameter: click.Parameter, text: str) -> Decimal:
+    matched = _PERCENT.fullmatch(text.strip())
+    if matched is None:
+        raise click.BadParameter(f"give a percentage such as 5% or 0.5%, not '{text}'.")
+    return Decimal(matched[1])
+
+
+def _read_map(
+    _context: click.Context, _parameter: click.Parameter, pairs: tuple[str, ...]
+) -> dict[str, str]:
+    names = {}
+    for pair in pairs:
+        part, mark, name = pair.partition("=")
+        if not mark:
+            raise click.BadParameter(f"'{pair}' is not FIELD=NAME, such as revenue=Payout.")
+        if part not in FIELDS:
+            near = fields_of(part, {})
+            hint = f"Did you mean '{near[0]}'?" if near else near_or_known(part, FIELDS, "fields")
+            raise click.BadParameter(f"there is no field '{part}'. {hint}")
+        names[part] = name
+    return names
+
+
+@command(
+    "reconcile",
+    params=[
+        click.Argument(
+            ["file"], type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE"
+        ),
+        click.Argument(
+            ["days"],
+            callback=read_begun_period,
+            required=False,
+            metavar="[PERIOD]",
+            shell_complete=period_words,
+        ),
+        click.Option(
+            ["--by"],
+            metavar="day,campaign",
+            callback=_read_by,
+            shell_complete=completing(KEYS),
+            help="Compare by day, campaign, demand_tag, or several; by default what FILE has.",
+        ),
+        click.Option(
+            ["--tolerance"],
+            metavar="PERCENT",
+            default="5%",
+            callback=_read_tolerance,
+            help="Exit with status 1 if a figure or a total differs by more.",
+        ),
+        click.Option(
+            ["--map", "names"],
+            metavar="FIELD=NAME",
+            multiple=True,
+            callback=_read_map,
+            help="The column of FILE for a field, such as impressions='Billable Imps'; "
+            "FIELD= leaves the field out; repeatable.",
+        ),
+        option("--sheet", str, "NAME", "Sheet of a workbook; by default the one with figures."),
+        click.Option(
+            ["--in", "location"],
+            type=click.Path(),
+            metavar="DIR|URL",
+            help="Compare with the events of a dataset, which finds more causes.",
+        ),
+        *output_options(_FORMATS),
+        json_option(),
+    ],
+    details=(
+        "FILE is csv or xlsx as people export it: any separator, decimal mark and order of columns "
+        "is recognised and shown on stderr. Each row is a figure on both sides, the largest part "
+        "of the gap first. A cause is named if, after it, every figure agrees up to rounding: "
+        "another unit, rounding, missing days, names that differ, days that are not over; with "
+        "--in also another time zone, filtered traffic and missing hours. Without --in it sends "
+        "one request, or one for each day if it compares by day and another column; with it none, "
+        "or one for the names that FILE has in place of ids. PERIOD is "
+        f"{Period.FORMS}; by default the days of FILE."
+    ),
+    examples=[
+        "adanalytics reconcile theirs.csv",
+        "adanalytics reconcile theirs.xlsx 2026-01 --by day,campaign --tolerance 2%",
+        "adanalytics reconcile theirs.csv 2026-01 --in events",
+        "adanalytics reconcile theirs.csv --map impressions='Billable Imps' -o gap.xlsx",
+    ],
+    connects=True,
+)
+def reconcile(
+    invocation: Invocation,
+    file: Path,
+    days: Period | None,
+    by: tuple[str, ...],
+    tolerance: Decimal,
+    names: dict[str, str],
+    sheet: str | None,
+    location: str | None,
+    chosen_format: str | None,
+    output: Path | None,
+    region: str | None,
+) -> None:
+    """Read the file, ask for our figures, and write both with the cause of the gap."""
+    form = pick_format(chosen_format, output, piped="csv", known=_FORMATS, region=region)
+    if location and find_spec("duckdb") is None:
+        raise MissingExtra("sql", needed_for="reconcile --in")
+    if not location and {"campaign", "demand_tag"} <= {*by}:
+        raise click.UsageError("A summary has one of campaign and demand_tag; both need --in DIR.")
+    from adanalytics_cli.reconcile.causes import CauseSearch
+    from adanalytics_cli.reconcile.figures import ask_service, read_dataset, start_of
+    from adanalytics_cli.reconcile.report import Reconciliation
+    from adanalytics_cli.reconcile.statement import read_statement
+    from adanalytics_client.dataset import Dataset
+
+    given_days = period(invocation, days, None) if days else None
+    statement = read_statement(file, by, given_days, names, sheet, both_groups=bool(location))
+    now = now_at_service(invocation)
+    progress = None
+    if location:
+        holdings = Dataset(location, clock=invocation.clock).holdings()
+        if holdings is None:
+            sync = invocation.command_line("sync", "--to", location)
+            raise CommandError(f"There is no dataset at {location}.", remedy=f"Make one: {sync}")
+        labels = _labels(invocation, statement, holdings)
+        own, partner = read_dataset(statement, location, holdings, labels), holdings.partner
+    else:
+        with connect(invocation) as (client, progress):
+            own, partner = ask_service(statement, client, now.tzinfo or UTC), client.partner or ""
+    moment = now.replace(tzinfo=None) - LATENESS
+    open_days = [day for day in own.days() if moment < start_of(day) + timedelta(days=1)]
+    search = CauseSearch(own, open_days)
+    reconciliation = Reconciliation(search, tolerance, file.name, partner)
+    # -f json is a format of the rows.
+    as_report = invocation.as_json and chosen_format != "json"
+    if as_report:
+        click.echo(json_text(reconciliation.as_json()))
+    if output or not as_report:
+        reconciliation.write(form, output, invocation, region)
+    if output:
+        done, compared = counted(len(reconciliation.gaps), "row"), (statement.first, statement.last)
+        if progress:
+            report_end(invocation, done, progress, days=compared, target=output)
+        else:
+            remark(f"{done} of {span(*compared)} -> {output}", invocation)
+    if above := reconciliation.above():
+        raise CommandError(
+            f"{counted(len(above), 'figure')}, totals included, beyond {tolerance:f} %.",
+            remedy=f"The worst is {reconciliation.describe(above[0])}.",
+        )
+
+
+def _labels(
+    invocation: Invocation, statement: "Statement", holdings: "Holdings"
+) -> dict[str, dict[object, object]]:
+    """Return the names of campaigns and demand tags by their ids, if the report has names.
+
+    Events have ids only, so the summary has to tell, where the service of the dataset is known.
+    """
+    from adanalytics_client import AdAnalyticsError
+
+    keys = statement.names_of
+    if not keys:
+        return {}
+    labels: dict[str, dict[object, object]] = {}
+    try:
+        if base_url_of(find_settings(invocation, os.environ)) != holdings.origin:
+            raise SettingsError("the dataset is of another service than the settings.")
+        with connect(invocation) as (client, _):
+            view = client.for_partner(holdings.partner)
+            for key in keys:
+                answer = view.summary(statement.first, statement.last, group_by=key)
+                rows = map(dict, answer.rows)
+                labels[key] = {row.get(f"{key}_id"): row.get(f"{key}_name") for row in rows}
+    except (CommandError, AdAnalyticsError) as error:
+        remark(f"The names of {' and '.join(keys)} are not known: {error}", invocation)
+    return labels

@@ -1,0 +1,295 @@
+"""Our figures by day, campaign and demand tag, from the summary or from the events of a dataset."""
+
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime, time, timedelta, tzinfo
+from decimal import Decimal
+from itertools import accumulate
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Literal
+
+from adanalytics_cli.core.errors import CommandError
+from adanalytics_cli.reconcile.statement import Figures, Key, Statement
+from adanalytics_client import ServiceProfile
+from adanalytics_client._json.fields import COLUMN_OF_TYPE
+
+if TYPE_CHECKING:
+    from adanalytics_client import Client
+    from adanalytics_client.dataset import Holdings
+
+DAY = timedelta(days=1)
+# The offsets of time zones are multiples of it.
+_MINUTES = 15
+
+Group = tuple[str, ...]
+GroupBy = Literal["day", "campaign", "demand_tag"]
+
+
+class Series:
+    """The figures of one group by the moment at which their hour, or part of it, begins."""
+
+    def __init__(self, records: Iterable[tuple[datetime, Figures]], width: int) -> None:
+        ordered = sorted((one for one in records if any(one[1])), key=itemgetter(0))
+        self.moments = [moment for moment, _ in ordered]
+        zeros = (Decimal(0),) * width
+        # Sums up to each moment, whose differences are the sums between two of them.
+        self._sums = [*accumulate((figures for _, figures in ordered), add, initial=zeros)]
+
+    def between(self, begin: datetime, end: datetime) -> Figures:
+        """Return the sums from `begin` until before `end`."""
+        first, last = (bisect_left(self.moments, moment) for moment in (begin, end))
+        return tuple(map(Decimal.__sub__, self._sums[last], self._sums[first]))
+
+
+def add(one: Figures, other: Figures) -> Figures:
+    return tuple(map(Decimal.__add__, one, other))
+
+
+@dataclass(slots=True)
+class OwnFigures:
+    """Our figures for the period of a statement.
+
+    Attributes:
+        valid: the figures of each group as a summary counts them.
+        filtered: those of filtered (invalid) traffic, which a summary leaves out.
+        labels: what to call a group.
+        is_hourly: whether the moments are those of events, and not only days.
+        hours: the hours that a dataset holds of each day; None for the service.
+        zone: the time zone of our days.
+        currency: the unit of our money, where it is known.
+        theirs: the figures of the statement by the same keys.
+        parts: how many rows of the file were added up for a key.
+        unassigned: our figures without a campaign or tag, where the statement has none such.
+    """
+
+    statement: Statement
+    valid: dict[Group, Series]
+    filtered: dict[Group, Series]
+    labels: dict[Group, Group]
+    is_hourly: bool
+    hours: Mapping[date, int] | None
+    zone: tzinfo
+    currency: str | None
+    theirs: dict[Key, Figures] = field(default_factory=dict)
+    parts: dict[Key, int] = field(default_factory=dict)
+    unassigned: Figures = ()
+
+    @property
+    def zeros(self) -> Figures:
+        return (Decimal(0),) * len(self.statement.names)
+
+    def window(self, key: Key) -> tuple[datetime, datetime]:
+        """Return the begin and the end of the days of a key."""
+        first, last = (key[0], key[0]) if key[0] else (self.statement.first, self.statement.last)
+        return start_of(first), start_of(last) + DAY
+
+    def between(self, key: Key, begin: datetime, end: datetime) -> Figures:
+        series = self.valid.get(key[1])
+        return series.between(begin, end) if series else self.zeros
+
+    def figures(self, key: Key) -> Figures:
+        return self.between(key, *self.window(key))
+
+    def filtered_figures(self, key: Key) -> Figures:
+        series = self.filtered.get(key[1])
+        return series.between(*self.window(key)) if series else self.zeros
+
+    def days(self) -> list[date]:
+        first, last = self.statement.first, self.statement.last
+        return [first + timedelta(days=number) for number in range((last - first).days + 1)]
+
+    def keys(self) -> list[Key]:
+        """Return the keys with a figure that is not zero."""
+        days = self.days() if "day" in self.statement.by else [None]
+        keys = [(day, group) for day in days for group in self.valid]
+        return [key for key in keys if any(self.figures(key))]
+
+
+def start_of(day: date) -> datetime:
+    """Return the begin of a day, without the zone, which is the one of our days."""
+    return datetime.combine(day, time())
+
+
+Record = tuple[datetime, Sequence[tuple[object, object]], bool, Sequence[object]]
+"""A moment, the id and the name of each group, whether it is filtered, and the figures.
+
+A figure is None where the service does not tell it, such as the cost.
+"""
+
+
+def _own(
+    statement: Statement,
+    records: Collection[Record],
+    *,
+    is_hourly: bool,
+    hours: Mapping[date, int] | None,
+    zone: tzinfo,
+    currency: str | None,
+) -> OwnFigures:
+    """Group the records as the statement does: by the ids that it has, or else by names.
+
+    Spelling in capital letters and spaces do not tell two names apart.
+    """
+    statement, places = _comparable(statement, records)
+    columns = range(len(statement.fields))
+    pairs = [{record[1][at] for record in records} for at in columns]
+    words = [{_folded(group[at]) for _, group in statement.rows} for at in columns]
+    by_id = []
+    for known, written_ones in zip(pairs, words, strict=True):
+        ids, names = ({_folded(pair[side]) for pair in known} - {""} for side in (0, 1))
+        by_id.append(not names or len(written_ones & ids) > len(written_ones & names))
+    sides: tuple[dict[Group, list[tuple[datetime, Figures]]], ...] = ({}, {})
+    labels: dict[Group, Group] = {}
+    for moment, groups, is_filtered, values in records:
+        figures = tuple(_amount(values[at]) for at in places)
+        group = tuple(
+            _folded(pair[0] if use_id else pair[1] or pair[0])
+            for pair, use_id in zip(groups, by_id, strict=True)
+        )
+        labels.setdefault(group, tuple(str(pair[1] or pair[0] or "(none)") for pair in groups))
+        sides[int(is_filtered)].setdefault(group, []).append((moment, figures))
+    width = len(statement.names)
+    valid, filtered = (
+        {group: Series(entries, width) for group, entries in side.items()} for side in sides
+    )
+    own = OwnFigures(statement, valid, filtered, labels, is_hourly, hours, zone, currency)
+    for (day, written), figures in statement.rows.items():
+        group = tuple(map(_folded, written))
+        labels.setdefault(group, tuple(word or "(none)" for word in written))
+        key = (day, group)
+        own.theirs[key] = add(own.theirs.get(key, own.zeros), figures)
+        own.parts[key] = own.parts.get(key, 0) + statement.parts[day, written]
+    # Without an id they are in no report by campaign.
+    for group in [
+        group for group in valid if "" in group and group not in {k[1] for k in own.theirs}
+    ]:
+        whole = valid.pop(group).between(*own.window((None, group)))
+        own.unassigned = add(own.unassigned or own.zeros, whole)
+        filtered.pop(group, None)
+    return own
+
+
+def _comparable(
+    statement: Statement, records: Collection[Record]
+) -> tuple[Statement, Sequence[int]]:
+    """Return the statement without figures that we do not have, and the places of the others.
+
+    Raises:
+        CommandError: if none is left.
+    """
+    everything = range(len(statement.names))
+    places = [at for at in everything if any(record[3][at] is not None for record in records)]
+    if not records or len(places) == len(statement.names):
+        return statement, everything
+    names, unknown = (
+        [statement.names[at] for at in everything if (at in places) is here]
+        for here in (True, False)
+    )
+    remark = f"Not compared, because ours are not known: {', '.join(unknown)}."
+    if not names:
+        raise CommandError(remark, remedy="Compare figures that adanalytics summary shows.")
+    rows = {key: tuple(row[at] for at in places) for key, row in statement.rows.items()}
+    decimals = [statement.decimals[at] for at in places]
+    remarks = [*statement.remarks, remark]
+    return replace(statement, names=names, decimals=decimals, rows=rows, remarks=remarks), places
+
+
+def _folded(value: object) -> str:
+    text = " ".join(str("" if value is None else value).casefold().split())
+    return "" if text in {"(none)", "(not set)", "(no name)", "none", "null", "-"} else text
+
+
+def _amount(value: object) -> Decimal:
+    return Decimal(str(value)) if isinstance(value, int | Decimal) else Decimal(0)
+
+
+def ask_service(statement: Statement, client: "Client", zone: tzinfo) -> OwnFigures:
+    """Ask for one summary, or one for each day if the keys are days and groups."""
+    first, last = statement.first, statement.last
+    by: list[Any] = [key for key in statement.by if key != "day"] or ["day"]
+    one_by_one = "day" in statement.by and by != ["day"]
+    days = [first + timedelta(days=n) for n in range((last - first).days + 1)]
+    records: list[Record] = []
+    currency: str | None = None
+    for start, end in [(day, day) for day in days] if one_by_one else [(first, last)]:
+        answer = client.summary(start, end, group_by=by[0])
+        currency = answer.currency or currency
+        for row in map(dict, answer.rows):
+            day = row.get("date") if by == ["day"] else start
+            if isinstance(day, date):
+                groups = [
+                    (row.get(f"{key}_id"), row.get(f"{key}_name")) for key in by if key != "day"
+                ]
+                figures = [row.get(name) for name in statement.names]
+                records.append((start_of(day), groups, False, figures))
+    return _own(statement, records, is_hourly=False, hours=None, zone=zone, currency=currency)
+
+
+def read_dataset(
+    statement: Statement,
+    place: str,
+    held: "Holdings",
+    labels: Mapping[str, Mapping[object, object]],
+) -> OwnFigures:
+    """Add up the events of a dataset by quarter of an hour; a day around the period, too.
+
+    The `labels` are the names of each id of a group, as far as they are known.
+    """
+    from adanalytics_client.dataset import Dataset
+    from adanalytics_client.dataset.query import CommittedFiles
+
+    # Elsewhere, a day may begin and end up to 14 hours earlier or later.
+    first, last = statement.first - DAY, statement.last + DAY
+    files = CommittedFiles.read(place)
+    names, columns = files.identity.names, files.columns
+
+    def sent(part: str) -> str | None:
+        name = names.sent(part, columns)
+        return name and '"' + name.replace('"', '""') + '"'
+
+    kind, money = sent("event_type"), {name: sent(name) for name in ("revenue", "cost")}
+    sums = {
+        column: f"count(*) FILTER ({kind} = '{type_}')" if kind else "NULL"
+        for type_, column in COLUMN_OF_TYPE.items()
+    }
+    # A service may send counts in place of types.
+    sums |= {name: f"sum(CAST({sent(name)} AS DECIMAL(38, 0)))" for name in sums if sent(name)}
+    sums |= {name: f"sum({column})" if column else "NULL" for name, column in money.items()}
+    sums["profit"] = f"{sums['revenue']} - {sums['cost']}"
+    zone = ServiceProfile(zone=files.identity.zone).tzinfo()
+    offset = zone.utcoffset(start_of(first)) or timedelta()
+    moment = sent("event_time")
+    has_time = moment and columns[str(names.sent("event_time", columns))].base in {"time", "epoch"}
+    # The hours are those of the service's zone, the times are in UTC.
+    minute = f"(minute({moment}) + {offset // timedelta(minutes=1) % 60}) % 60"
+    quarter = f"coalesce(CAST({minute} AS INTEGER) // {_MINUTES}, 0)" if has_time else "0"
+    keys = [key for key in statement.by if key != "day"]
+    groups = [sent(f"{key}_id") or "NULL" for key in keys]
+    chosen = [
+        "date",
+        "hour",
+        f"{quarter} AS quarter",
+        f"coalesce(CAST({sent('is_filtered') or 'false'} AS BOOLEAN), false) AS filtered",
+        *(f"{column} AS group_{at}" for at, column in enumerate(groups)),
+        *(f"{sums[name]} AS {name}" for name in statement.names),
+        f"max({sent('currency') or 'NULL'}) AS unit",
+    ]
+    sql = (
+        f"SELECT {', '.join(chosen)} FROM events "  # noqa: S608  # names, quoted above
+        f"WHERE date BETWEEN DATE '{first}' AND DATE '{last}' "
+        f"GROUP BY {', '.join(str(number + 1) for number in range(4 + len(groups)))}"
+    )
+    records: list[Record] = []
+    units = set()
+    for row in Dataset(place).query(sql).to_pylist():
+        begin = start_of(row["date"])
+        begin += timedelta(hours=row["hour"], minutes=row["quarter"] * _MINUTES)
+        ids = [row[f"group_{at}"] for at in range(len(groups))]
+        known = zip(ids, keys, strict=True)
+        pairs = [(id_, labels.get(key, {}).get(id_)) for id_, key in known]
+        figures = [row[name] for name in statement.names]
+        records.append((begin, pairs, row["filtered"], figures))
+        units.add(row["unit"])
+    currency = units.pop() if len(units) == 1 else None
+    return _own(statement, records, is_hourly=True, hours=held.hours, zone=zone, currency=currency)

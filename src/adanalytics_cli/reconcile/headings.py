@@ -1,0 +1,83 @@
+"""The columns of a report: which heading stands for which of our fields."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from adanalytics_cli.reconcile.cells import Cell
+from adanalytics_client._json.fields import COLUMN_OF_TYPE
+
+KEYS = ("day", "campaign", "demand_tag")
+MONEY = ("revenue", "cost", "profit")
+FIGURES = (*COLUMN_OF_TYPE.values(), *MONEY)
+
+# What a heading is called besides the name of our column: in reports of ad servers, in VAST 4.3
+# (the video events), and in German, French, Spanish, Italian and Portuguese spreadsheets. Written
+# as `_folded` leaves it. Qualified figures, such as viewable impressions, are none of ours.
+_HEADINGS: Mapping[str, str] = {
+    "day": "day date eventdate reportdate ymd datum tag jour fecha dia data giorno",
+    "campaign": "campaign campaignname campaigns kampagne kampagnenname campagne campaña campagna "
+    "campanha order ordername insertionorder",
+    "campaign_id": "campaignid kampagnenid orderid insertionorderid",
+    "demand_tag": "demandtag demandtagname tag tagname",
+    "demand_tag_id": "demandtagid tagid",
+    "requests": "requests request anfragen requêtes",
+    "impressions": "impressions impression imps imp impr impressionen einblendungen impresiones "
+    "impressioni impressões",
+    "starts": "starts start videostarts videostart",
+    "first_quartiles": "firstquartiles firstquartile videofirstquartile",
+    "midpoints": "midpoints midpoint videomidpoint",
+    "third_quartiles": "thirdquartiles thirdquartile videothirdquartile",
+    "completions": "completions complete completes completeviews videocompletes",
+    "clicks": "clicks click klicks clics clic cliques",
+    "skips": "skips skip videoskips",
+    "errors": "errors error fehler erreurs",
+    "revenue": "revenue revenues rev netrevenue grossrevenue earnings umsatz erlös erlöse "
+    "einnahmen revenu revenus ingresos ricavi receita",
+    "cost": "cost costs kosten mediacost coût costo custo",
+    "profit": "profit gewinn",
+}
+FIELDS = tuple(_HEADINGS)
+_FIELD_OF = {name: field for field, names in _HEADINGS.items() for name in names.split()}
+_CURRENCIES = frozenset(
+    (
+        "EUR",
+        "USD",
+        "GBP",
+        "CHF",
+        "JPY",
+        "SEK",
+        "NOK",
+        "DKK",
+        "PLN",
+        "CZK",
+        "HUF",
+        "CAD",
+        "AUD",
+        "INR",
+        "BRL",
+        "MXN",
+        "TRY",
+        "CNY",
+    )
+)
+_SIGNS = {"€": "EUR", "£": "GBP"}
+_NEUTRAL = frozenset(("total", "sum", "of", "ad", "server", "gesamt", "summe"))
+
+
+def fields_of(cell: Cell, names: Mapping[str, str]) -> list[str]:
+    """Return the fields that a heading may stand for; a name that was given decides."""
+    text = str(cell or "")
+    if chosen := [name for name, heading in names.items() if heading.casefold() == text.casefold()]:
+        return chosen if text else []
+    words = re.findall(r"[^\W_]+", re.sub(r"\(.*?\)|\[.*?\]", " ", text))
+    words = [word for word in words if word not in _CURRENCIES]
+    folded = "".join(word for word in map(str.casefold, words) if word not in _NEUTRAL)
+    fields = ["day", "demand_tag"] if folded == "tag" else [_FIELD_OF.get(folded, "")]
+    return [name for name in fields if name and name not in names]
+
+
+def currency_of(headings: Sequence[str]) -> str | None:
+    """Return the currency that one of these headings names."""
+    signs = [name for mark, name in _SIGNS.items() if any(mark in text for text in headings)]
+    words = [word for text in headings for word in re.findall("[A-Z]{3}", text)]
+    return next((word for word in [*words, *signs] if word in _CURRENCIES), None)

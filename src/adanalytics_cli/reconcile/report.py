@@ -1,0 +1,270 @@
+"""The rows of a reconciliation, the worst first, and what is said about them."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+
+from adanalytics_cli.console.table_view import Cell, Column, count, plain
+from adanalytics_cli.core.invocation import Invocation, remark
+from adanalytics_cli.core.periods import span
+from adanalytics_cli.output.formats import Format
+from adanalytics_cli.output.row_output import facts_about, write_rows
+from adanalytics_cli.reconcile.causes import Cause, CauseSearch
+from adanalytics_cli.reconcile.figures import DAY
+from adanalytics_cli.reconcile.headings import MONEY
+from adanalytics_cli.reconcile.statement import Key
+from adanalytics_client._base.quantities import counted
+
+# More would push the totals and the cause off the screen.
+_ROWS_OF_TABLE = 20
+_NAMES_SHOWN = 5
+# With more, none is likely to be the cause.
+_MOST_CAUSES = 2
+# Two more than most currencies, so that rounding shows.
+_DIGITS_OF_MONEY = 4
+_VALUES = ("theirs", "ours", "difference")
+
+Row = dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """One figure of a key, or of all keys together, on both sides."""
+
+    figure: str
+    theirs: Decimal
+    ours: Decimal
+    key: Key | None = None
+    side: str = ""
+    is_above: bool = False
+
+    @property
+    def difference(self) -> Decimal:
+        return self.theirs - self.ours
+
+    @property
+    def percent(self) -> Decimal | None:
+        """Return the difference in percent of ours; None if ours is 0."""
+        if not self.ours:
+            return None
+        return Decimal(format(self.difference * 100 / abs(self.ours), "z.2f"))
+
+
+@dataclass(slots=True)
+class Reconciliation:
+    """The figures of both sides, and which differ by more than `tolerance` percent of ours."""
+
+    search: CauseSearch
+    tolerance: Decimal
+    source: str
+    partner: str
+    causes: list[Cause] = field(init=False)
+    totals: list[Gap] = field(init=False)
+    gaps: list[Gap] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.causes = self.search.find()
+        names, sides = self.search.names, (self.search.theirs, self.search.ours)
+        self.totals = []
+        for at, name in enumerate(names):
+            theirs, ours = (sum((row[at] for row in side.values()), Decimal(0)) for side in sides)
+            above = self._is_above(theirs, ours)
+            self.totals.append(Gap(name, theirs, ours, is_above=above))
+        self.gaps = [gap for key in sorted(self.search.ours) for gap in self._gaps_of(key)]
+        # A large difference of a small figure matters less than a small one of a large figure.
+        scales = {gap.figure: max(abs(gap.ours), abs(gap.theirs)) or 1 for gap in self.totals}
+        self.gaps.sort(key=lambda gap: abs(gap.difference) / scales[gap.figure], reverse=True)
+
+    def _gaps_of(self, key: Key) -> Iterator[Gap]:
+        ours, zeros = self.search.ours[key], self.search.own.zeros
+        theirs = self.search.theirs.get(key)
+        side = "ours" if theirs is None else "both" if any(ours) else "theirs"
+        for at, name in enumerate(self.search.names):
+            pair = ((theirs or zeros)[at], ours[at])
+            above = self._is_above(*pair) and not self.search.within_rounding(key, at)
+            yield Gap(name, *pair, key, side, above)
+
+    def _is_above(self, theirs: Decimal, ours: Decimal) -> bool:
+        return abs(theirs - ours) * 100 > self.tolerance * abs(ours)
+
+    def describe(self, gap: Gap) -> str:
+        """Return a gap in words."""
+        key = " ".join(str(part) for part in self._key_of(gap, in_text=True).values())
+        percent = "" if gap.percent is None else f" ({gap.percent} %)"
+        digits = self._digits(gap.figure)
+        values = f"{gap.theirs:.{digits}f} of theirs, {gap.ours:.{digits}f} of ours"
+        return f"{gap.figure} of {key}: {values}{percent}"
+
+    def above(self) -> list[Gap]:
+        """Return what differs by more than the tolerance, the totals last."""
+        return [gap for gap in (*self.gaps, *self.totals) if gap.is_above]
+
+    def write(
+        self, form: Format, path: Path | None, invocation: Invocation, region: str | None
+    ) -> None:
+        """Write the figures, worst first; the notes are below a table, else on stderr."""
+        notes = [*self._notes()]
+        for line in self.search.own.statement.remarks:
+            remark(line, invocation)
+        columns = self._columns(for_table=form == "table")
+        if form == "table":
+            shown = [gap for gap in self.gaps if gap.difference]
+            more = len(shown) - _ROWS_OF_TABLE
+            notes += [f"{more:,} more rows differ: write csv, json or xlsx."] if more > 0 else []
+            rows = [self._table_row(gap) for gap in (*shown[:_ROWS_OF_TABLE], *self.totals)]
+            names = None
+        else:
+            for note in notes:
+                remark(note, invocation)
+            rows = [self._row(gap, form) for gap in self.gaps]
+            names = [*(column.key for column in columns), "side", "above"]
+        write_rows(
+            rows,
+            form,
+            path,
+            columns=columns,
+            names=names,
+            invocation=invocation,
+            note=" ".join(notes),
+            region=region,
+            title="reconcile",
+            about=self._about(notes),
+        )
+
+    def _columns(self, *, for_table: bool) -> list[Column]:
+        """Return the columns; in a table the names come first, which give way to numbers."""
+        by = self.search.own.statement.by
+        names = sorted(by, key="day".__eq__) if for_table else by
+        keys = [Column(name, name.replace("_", " "), rank=0) for name in names]
+        ranks = zip((*_VALUES, "percent"), (0, 0, 1, 0), strict=True)
+        values = [Column(name, name, to_the_right=True, rank=rank) for name, rank in ranks]
+        return [*keys, Column("figure", "figure", rank=0), *values]
+
+    def _row(self, gap: Gap, form: Format) -> Row:
+        """Return a row of a file; amounts are text where a number may be read as a float."""
+        row = self._key_of(gap, in_text=form != "xlsx") | {"figure": gap.figure}
+        for name in _VALUES:
+            value = getattr(gap, name)
+            if gap.figure in MONEY:
+                row[name] = format(value, "f") if form in {"json", "jsonl"} else value
+            else:
+                row[name] = Cell(int(value), count) if form == "xlsx" else int(value)
+        return row | {"percent": gap.percent, "side": gap.side, "above": gap.is_above}
+
+    def _key_of(self, gap: Gap, *, in_text: bool) -> Row:
+        by = self.search.own.statement.by
+        if gap.key is None:
+            return {min(by, key="day".__eq__): "total"}
+        day, group = gap.key
+        labels = iter(self.search.own.labels.get(group, group))
+        shown_day = str(day) if in_text else day
+        return {name: shown_day if name == "day" else next(labels) for name in by}
+
+    def _table_row(self, gap: Gap) -> Row:
+        row = self._key_of(gap, in_text=True) | {"figure": gap.figure}
+        for name in _VALUES:
+            value = getattr(gap, name)
+            digits = self._digits(gap.figure)
+            row[name] = f"{value:z,.{digits}f}"
+        signs = "+" if gap.difference > 0 else ""
+        row["difference"] = f"{signs}{row['difference']}"
+        row["percent"] = plain(None) if gap.percent is None else f"{signs}{gap.percent} %"
+        return row
+
+    def _digits(self, figure: str) -> int:
+        """Return the digits to show of a figure: those of theirs, and some more of money."""
+        decimals = self.search.own.statement.decimals[self.search.names.index(figure)]
+        return max(decimals, _DIGITS_OF_MONEY) if figure in MONEY else decimals
+
+    def _notes(self) -> Iterator[str]:
+        """Yield what was compared, what only one side has, and the cause."""
+        own, statement = self.search.own, self.search.own.statement
+        yield from self._cause()
+        money = f", money in {own.currency}" if own.currency else ""
+        above = sum(gap.is_above for gap in self.gaps)
+        yield (
+            f"{span(statement.first, statement.last)} in {own.zone}{money}: "
+            f"{counted(len(self.gaps), 'figure')} of {counted(len(self.search.ours), 'key')} "
+            f"compared, {above:,} above {self.tolerance:f} %."
+        )
+        for side, groups in zip(("theirs", "ours"), self.search.strangers, strict=True):
+            if groups:
+                yield f"Only {side}: {_few(', '.join(own.labels[group]) for group in groups)}."
+        if any(own.unassigned):
+            shown = (
+                f"{n:f} {name}" for name, n in zip(self.search.names, own.unassigned, strict=True)
+            )
+            yield f"Left out, of ours without one: {', '.join(shown)}."
+        if statement.currency and own.currency and statement.currency != own.currency:
+            yield f"Their amounts are in {statement.currency}, ours in {own.currency}."
+        if self.search.open_days:
+            yield f"Not over yet: {_few(map(str, self.search.open_days))}."
+        lacking = [day for day in own.days() if own.hours is not None and day not in own.hours]
+        if lacking:
+            yield f"The dataset lacks {_few(map(str, lacking))}."
+
+    def _cause(self) -> Iterator[str]:
+        texts = [cause.text for cause in self.causes]
+        if 0 < len(texts) <= _MOST_CAUSES:
+            yield f"Cause: {'either ' if len(texts) > 1 else ''}{', or '.join(texts)}."
+        elif texts:
+            yield f"No cause is named, because {len(texts)} explain the gap equally well."
+        elif self.above():
+            yield "No single cause that could be tried explains the gap."
+            statement, hours = self.search.own.statement, self.search.own.hours
+            if hours is not None and not {statement.first - DAY, statement.last + DAY} <= {*hours}:
+                yield (
+                    "Another time zone was tried only in part, because the dataset lacks a day "
+                    "before or after these."
+                )
+            if hours is None:
+                yield (
+                    "Not tried: another time zone, filtered traffic and missing hours. They need "
+                    "the events: sync these days and the day on either side, then add --in DIR."
+                )
+
+    def as_json(self) -> Row:
+        """Return everything as one object."""
+        own, statement = self.search.own, self.search.own.statement
+        theirs, ours = self.search.strangers
+        return {
+            "source": self.source,
+            "partner": self.partner,
+            "start_date": str(statement.first),
+            "end_date": str(statement.last),
+            "currency": own.currency,
+            "by": [*statement.by],
+            "tolerance_percent": self.tolerance,
+            "above": len(self.above()),
+            "causes": [{"kind": cause.kind, "text": cause.text} for cause in self._named()],
+            "notes": [*statement.remarks, *self._notes()],
+            "only_theirs": [", ".join(own.labels[group]) for group in sorted(theirs)],
+            "only_ours": [", ".join(own.labels[group]) for group in sorted(ours)],
+            "totals": [self._row(gap, "json") for gap in self.totals],
+            "rows": [self._row(gap, "json") for gap in self.gaps],
+        }
+
+    def _named(self) -> list[Cause]:
+        return self.causes if len(self.causes) <= _MOST_CAUSES else []
+
+    def _about(self, notes: Sequence[str]) -> Row:
+        statement = self.search.own.statement
+        totals = {
+            f"total {gap.figure}": f"{gap.theirs:f} theirs, {gap.ours:f} ours"
+            for gap in self.totals
+        }
+        days = (statement.first, statement.last)
+        lines = enumerate((*statement.remarks, *notes), 1)
+        return (
+            {"source": self.source, **facts_about([self.partner], days)}
+            | {"currency": self.search.own.currency, "tolerance": f"{self.tolerance:f} %"}
+            | totals
+            | {f"note {number}": line for number, line in lines}
+        )
+
+
+def _few(names: Iterable[str]) -> str:
+    ordered = sorted(names)
+    more = len(ordered) - _NAMES_SHOWN
+    return ", ".join(ordered[:_NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")
