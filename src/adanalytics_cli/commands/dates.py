@@ -17,17 +17,17 @@ from adanalytics_cli.core.command import command, flag
 from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.core.freshness import last_day, last_hour
 from adanalytics_cli.core.invocation import Invocation, remark
-from adanalytics_cli.core.periods import PERIOD_HELP, period, period_arguments, span
+from adanalytics_cli.core.periods import PERIOD_HELP, days_of, period, period_arguments, span
 from adanalytics_cli.core.settings import find_settings, now_at_service
 from adanalytics_cli.output.calendar_chart import HOURS, Coverage, calendar_lines
 from adanalytics_cli.output.formats import FORMATS, Format, pick_format
-from adanalytics_cli.output.hours import HourCounts, days_of, write_hours
 from adanalytics_cli.output.output_file import output_options
 from adanalytics_cli.output.row_output import facts_about, write_chart, write_rows
 from adanalytics_client import Period
 from adanalytics_client._base.quantities import counted
 
 if TYPE_CHECKING:
+    from adanalytics_cli.output.hours import HourCounts
     from adanalytics_client import Client
     from adanalytics_client._progress.progress import Progress
     from adanalytics_client.dataset import Holdings
@@ -84,6 +84,8 @@ def dates(
     now = now_at_service(invocation)
     here = _dataset(invocation, location, look=chart and not hours)
     if here and (here.hours or asked or location):
+        from adanalytics_cli.output.hours import write_hours
+
         recorded = here.hours or {now.date(): 0}
         first, last = asked or (min(recorded), max(recorded))
         for day, problem in here.damaged.items():
@@ -98,6 +100,8 @@ def dates(
             remark(f"{done} of {span(first, last)} -> {output}", invocation)
         return
     if hours:
+        from adanalytics_cli.output.hours import write_hours
+
         with connect_each(invocation, chart=chart) as (clients, progress):
             counted_hours = _count_hours(invocation, clients, progress, asked, now)
         done = write_hours(counted_hours, "", form, output, invocation, region, chart)

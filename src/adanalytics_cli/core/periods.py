@@ -1,6 +1,6 @@
 """START and END as people write them, turned into two inclusive days of the service."""
 
-from datetime import date
+from datetime import date, timedelta
 
 import click
 
@@ -66,6 +66,10 @@ def period(invocation: Invocation, start: Period, end: Period | None) -> tuple[d
 def span(first: date, last: date) -> str:
     """Write the days of a period: `2026-01-15`, or `2026-01-15 to 2026-01-21`."""
     return f"{first}" if first == last else f"{first} to {last}"
+
+
+def days_of(first: date, last: date) -> list[date]:
+    return [first + timedelta(days=n) for n in range((last - first).days + 1)]
 
 
 def period_arguments(*, required: bool) -> list[click.Parameter]:

@@ -1,7 +1,7 @@
 """The hours with data: a row for each day, or a calendar, and the hours without."""
 
 from collections.abc import Iterator, Mapping
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from functools import partial
 from itertools import chain, groupby
 from pathlib import Path
@@ -98,7 +98,3 @@ def _states(day: date, hours: HourCounts, now: datetime) -> list[str]:
 
 def _filled(hours: HourCounts) -> int:
     return sum(events != 0 for events in hours.values())
-
-
-def days_of(first: date, last: date) -> list[date]:
-    return [first + timedelta(days=n) for n in range((last - first).days + 1)]
