@@ -22,6 +22,8 @@ from adanalytics_client.dataset.hours.totals import OTHER, Figure, Totals
 
 MOST_SUMS = 200
 """The most fields of an event that are added up, because each hour keeps its sums."""
+MOST_CURRENCIES = 300
+"""The most currencies of an hour that its record keeps; ISO 4217 has fewer."""
 
 _SUMMARY_NAMES = frozenset(map(fold, SUMMARY_KINDS))
 _COLUMN_OF_TYPE = {fold(name): column for name, column in COLUMN_OF_TYPE.items()}
@@ -38,6 +40,7 @@ def totals_of(table: Table, names: FieldNames | None = None) -> Totals:
     names, unflagged, counts = names or FieldNames(), table.num_rows, Counter[str]()
     summed = [*_summed(table.schema, names)]
     of_type, flag = (names.sent(part, table.column_names) for part in ("event_type", "is_filtered"))
+    currencies = _currencies(table, names)
     if flag is not None and pa.types.is_boolean(table[flag].type):
         flags = table[flag]
         unflagged = flags.null_count
@@ -57,7 +60,18 @@ def totals_of(table: Table, names: FieldNames | None = None) -> Totals:
         for name, (least, most) in ends.items()
         if least is not None and most is not None and names.documented(name) is None
     }
-    return Totals(table.num_rows, dict(counts), sums, unflagged, ranges)
+    return Totals(table.num_rows, dict(counts), sums, unflagged, ranges, currencies)
+
+
+def _currencies(table: Table, names: FieldNames) -> tuple[str, ...] | None:
+    """Return the texts in the field of the currency; None if they are too many for currencies."""
+    field = names.sent("currency", table.column_names)
+    if field is None:
+        return ()
+    if pa.types.is_nested(table[field].type):
+        return None
+    texts = {str(text) for text in pc.unique(table[field]).to_pylist() if text is not None}
+    return tuple(sorted(texts)) if len(texts) <= MOST_CURRENCIES else None
 
 
 def _summed(schema: "pa.Schema", names: FieldNames) -> Iterator[str]:

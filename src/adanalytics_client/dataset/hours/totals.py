@@ -41,6 +41,8 @@ class Totals:
         unflagged: how many of these events do not state whether they are filtered.
         ranges: the least and the most value of each field in `sums` that is not documented, if an
             event has a value: a column of the summary between them may be an average.
+        currencies: the currencies of all events, filtered ones included, in alphabetical order;
+            None if they are not known, as in records of earlier versions. They are no figures.
     """
 
     events: int = 0
@@ -48,15 +50,21 @@ class Totals:
     sums: Mapping[str, Figure | None] = field(default_factory=dict)
     unflagged: int = 0
     ranges: Mapping[str, Range] = field(default_factory=dict)
+    currencies: tuple[str, ...] | None = field(default=None, compare=False)
 
     @classmethod
     def sum(cls, parts: "Iterable[Totals | None]") -> "Totals | None":
         """Return the sum of all parts, or None if one of them is unknown."""
         events, unflagged, counts, sums = 0, 0, Counter[str](), dict[str, Figure | None]()
         ranges = dict[str, Range]()
+        currencies: set[str] | None = set()
         for part in parts:
             if part is None:
                 return None
+            # An hour without events has none.
+            if part != cls():
+                known = None not in (currencies, part.currencies)
+                currencies = {*(currencies or ()), *(part.currencies or ())} if known else None
             events += part.events
             unflagged += part.unflagged
             counts.update(part.counts)
@@ -65,7 +73,8 @@ class Totals:
             for name, values in part.ranges.items():
                 least, most = ranges.get(name, values)
                 ranges[name] = min(least, values[0]), max(most, values[1])
-        return cls(events, dict(counts), sums, unflagged, ranges)
+        texts = None if currencies is None else tuple(sorted(currencies))
+        return cls(events, dict(counts), sums, unflagged, ranges, texts)
 
 
 def _added(one: Figure | None, other: Figure | None) -> Figure | None:
