@@ -103,6 +103,7 @@ class Failure:
     request_id: str | None = None
     url: str | None = None
     facts: str = ""
+    excerpt: str = ""
 
 
 def explain(error: BaseException, *, sign_in_again: str = "") -> Failure:
@@ -123,7 +124,8 @@ def explain(error: BaseException, *, sign_in_again: str = "") -> Failure:
     remedy = remedy or _remedy(error)
     request_id, url = getattr(error, "request_id", None), getattr(error, "url", None)
     facts = _shortened(getattr(error, "facts", ""))
-    return Failure(code, kind, _message(error), remedy, request_id, url, facts)
+    excerpt = getattr(error, "excerpt", "")
+    return Failure(code, kind, _message(error), remedy, request_id, url, facts, excerpt)
 
 
 def _look_up(error: BaseException) -> tuple[ExitCode, str] | None:
@@ -198,7 +200,10 @@ def _as_text(failure: Failure, error: BaseException, invocation: Invocation) -> 
         remedy = f"See {error.ctx.command_path} --help"
     facts = f"({failure.facts})" if failure.facts and invocation.verbose else ""
     lines = [f"Error: {failure.message}", *filter(None, (remedy, facts))]
-    text = "\n".join(fitted(visible(_one_line(line)), sys.stderr) for line in lines)
+    texts = [fitted(visible(_one_line(line)), sys.stderr) for line in lines]
+    # A caret stands below its place only if both lines stay as they are.
+    texts[1:1] = map(visible, failure.excerpt.splitlines())
+    text = "\n".join(texts)
     label = click.style("Error:", fg="red", bold=True) if terminal.color else "Error:"
     return f"{label}{text.removeprefix('Error:')}"
 
@@ -212,6 +217,7 @@ def _as_json(failure: Failure) -> str:
             "exit_code": int(failure.code),
             "request_id": failure.request_id,
             "url": failure.url,
+            **({"excerpt": failure.excerpt} if failure.excerpt else {}),
         }
     )
 

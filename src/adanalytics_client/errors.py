@@ -288,8 +288,20 @@ class DatasetInUse(DatasetError):
     """Another process is working on the dataset."""
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class QueryError(DatasetError):
-    """The SQL of a query is wrong, or does more than read the dataset."""
+    """The SQL of a query is wrong, or does more than read the dataset.
+
+    Attributes:
+        excerpt: the line of the SQL that DuckDB names, and below it a caret at the place; "" if it
+            names none.
+
+    Examples:
+        >>> QueryError("syntax error", excerpt="LINE 1: SELEKT 1\\n        ^").excerpt
+        'LINE 1: SELEKT 1\\n        ^'
+    """
+
+    excerpt: str = ""
 
 
 class UnsuitablePlace(DatasetError):

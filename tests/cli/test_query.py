@@ -7,23 +7,33 @@ import re
 import shlex
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 from importlib import import_module
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from click.testing import Result
 
 from adanalytics_cli.output import query_output
 from adanalytics_client import Client
+from adanalytics_client._json.fields import COLUMN_OF_TYPE
+from adanalytics_client._json.rates import RATES
 from adanalytics_client.dataset import Dataset
-from adanalytics_server.local import LocalServer
+from adanalytics_client.dataset.records.manifest import DayRecord, seal, unseal
+from adanalytics_server.local import LocalServer, Sample
 
 Run = Callable[..., Result]
 
 PAGE = Path(__file__).parents[2] / "docs/how-to/query-a-dataset.md"
 QUESTIONS = re.findall(r"^adanalytics query (.*)$", PAGE.read_text(), re.MULTILINE)
 
+FOOTER = (
+    "acme, USD: 2026-01-15 to 2026-01-16, 2 days, 48 hours, none missing between. "
+    "93 of 4,000 events (2.3 %) are filtered; traffic is without.\n"
+)
 BY_COUNTRY = "SELECT country, sum(revenue) AS revenue FROM events GROUP BY 1 ORDER BY 2 DESC, 1"
 ODD = """
     SELECT TIMESTAMPTZ '2026-01-16 12:37:49.148+01' AS t, DATE '2026-01-16' AS d, sum(11) AS n,
@@ -62,7 +72,7 @@ def dataset(server: LocalServer, tmp_path_factory: pytest.TempPathFactory) -> Pa
 def query(run: Run, dataset: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run `adanalytics query` beside the dataset, without any setting of a service."""
     monkeypatch.chdir(dataset.parent)
-    return lambda *words: run("query", *words)
+    return partial(run, "query")
 
 
 # What DuckDB has and Python, Arrow or a format has not, and how csv shows it.
@@ -102,7 +112,7 @@ def expected(dataset: Path) -> list[tuple[str, Decimal]]:
 
 def test_a_pipe_gets_csv_with_every_digit(query: Run, dataset: Path) -> None:
     done = query(BY_COUNTRY)
-    assert (done.exit_code, done.stderr) == (0, "")
+    assert (done.exit_code, done.stderr) == (0, FOOTER)
     lines = [*csv.reader(io.StringIO(done.stdout))]
     assert lines[0] == ["country", "revenue"]
     assert [(country, Decimal(amount)) for country, amount in lines[1:]] == expected(dataset)
@@ -126,7 +136,7 @@ def test_csv_has_objects_and_lists_as_json(query: Run) -> None:
 def test_files_have_the_types_of_the_answer(query: Run, folder: Path, dataset: Path) -> None:
     done = query(BY_COUNTRY, "-o", str(folder / "by.parquet"))
     count = len(expected(dataset))
-    assert done.stderr.startswith(f"{count} rows, ")
+    assert done.stderr.startswith(f"{FOOTER}{count} rows, ")
     assert done.stderr.endswith("by.parquet\n")
     table = import_module("pyarrow.parquet").read_table(folder / "by.parquet")
     assert str(table.schema.field("revenue").type) == "decimal128(38, 9)"
@@ -134,7 +144,8 @@ def test_files_have_the_types_of_the_answer(query: Run, folder: Path, dataset: P
     book = import_module("openpyxl").load_workbook(folder / "by.xlsx")
     about = {name: str(value) for name, value in book["about"].iter_rows(values_only=True)}
     assert [*about] == [
-        *("about", "query", "datasets", "partner", "first day", "last day", "time zone", "made")
+        *("about", "query", "datasets", "partner", "first day", "last day", "currency"),
+        *("time zone", "made"),
     ]
     assert (about["partner"], about["first day"][:10], about["last day"][:10]) == (
         *("acme", "2026-01-15"),
@@ -170,7 +181,9 @@ def test_the_page_has_eleven_queries_for_ten_questions() -> None:
 def test_a_question_of_the_page_has_an_answer(question: str, query: Run) -> None:
     done = query(*shlex.split(question))
     assert done.exit_code == 0, done.stderr
-    assert len(done.stdout.splitlines()) > 2 or re.match(r"\d+ rows, .* -> by-", done.stderr)
+    assert len(done.stdout.splitlines()) > 2 or re.search(
+        r"^\d+ rows, .* -> by-", done.stderr, re.MULTILINE
+    )
 
 
 def test_the_profit_of_campaigns_is_that_of_the_summary(query: Run, server: LocalServer) -> None:
@@ -256,9 +269,222 @@ def test_a_number_of_39_digits_is_no_other_number(query: Run, kind: str) -> None
 ENDINGS = ["; -- remark", ";;", " -- a; b", "; /* a; */ ;\n-- c", " /* ; */;", "\n;\n", "; --'ü;"]
 
 
-@pytest.mark.parametrize("beginning", ["", "-- a;\n", "/* ä; /* b; */ */ ", "; ", "\ufeff"])
+BEGINNINGS = ["", "-- a;\n", "/* ä; /* b; */ */ ", "; ", "\ufeff", "\ufeff-- a\n"]
+
+
+@pytest.mark.parametrize("beginning", BEGINNINGS)
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_remarks_and_semicolons_around_a_query(query: Run, beginning: str, ending: str) -> None:
-    done = query(f"{beginning}SELECT '--;ü' AS v{ending}", "-f", "json")
+    sql = f"{beginning}SELECT '--;ü' AS v{ending}"
+    done = query(sql, "-f", "json", "-q")
     assert (done.exit_code, done.stderr) == (0, "")
     assert json.loads(done.stdout) == [{"v": "--;ü"}]
+
+
+@pytest.mark.parametrize("beginning", BEGINNINGS)
+def test_a_file_and_stdin_hold_the_sql(query: Run, beginning: str, folder: Path) -> None:
+    sql = f"{beginning}SELECT '--;ü' AS v;;\n-- end;\n"
+    file = folder / "q.sql"
+    file.write_bytes(sql.encode())
+    texts = [query("--file", str(file)), query("--file", "-", stdin=sql), query("-", stdin=sql)]
+    assert [text.stdout for text in texts] == ["v\n--;ü\n"] * 3
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        ([], "SQL"),
+        (["SELECT 1", "--file", "q.sql"], "--file"),
+        (["--file", "nope.sql"], "nope.sql cannot be read: No such file"),
+        (["--file", "latin.sql"], "latin.sql is not UTF-8"),
+        (["--file", "empty.sql"], "The SQL is empty"),
+    ],
+    ids=str,
+)
+def test_a_missing_or_doubled_text_is_an_error(
+    query: Run, dataset: Path, words: list[str], what: str
+) -> None:
+    (dataset.parent / "q.sql").write_text("SELECT 1")
+    (dataset.parent / "latin.sql").write_bytes("SELECT 'ü'".encode("latin-1"))
+    (dataset.parent / "empty.sql").write_text(" -- nothing\n")
+    done = query(*words)
+    assert (done.exit_code, done.stdout) == (2, ""), done.stderr
+    assert what in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("sql", "shown"),
+    [
+        ("SELECT 1 frm frm", ("LINE 1: SELECT 1 frm frm", "frm")),
+        ("SELECT 1,\n\t'ü' x,\n\t2 frm frm", ("LINE 3:  2 frm frm", "frm")),
+        ("-- a\nSELECT CAST(country AS INT)\nFROM events", ("LINE 2: SELECT CAST", "CAST(")),
+    ],
+    ids=str,
+)
+def test_an_error_shows_the_line_and_the_place(
+    query: Run, sql: str, shown: tuple[str, str]
+) -> None:
+    lines = query(sql).stderr.splitlines()
+    begin, at = shown
+    assert lines[1].startswith(begin)
+    column = lines[2].index("^")
+    assert (lines[2].strip(" ^"), lines[1][column:].startswith(at)) == ("", True)
+    record = json.loads(query(sql, "-f", "json").stderr)
+    assert record["excerpt"] == "\n".join(lines[1:3])
+
+
+def test_the_footer_names_what_the_answer_is_of(query: Run) -> None:
+    done = query("SELECT 1", "-f", "json")
+    (record,) = json.loads(done.stderr)["datasets"]
+    share = record.pop("filtered_share")
+    filtered = record.pop("filtered")
+    assert record == {
+        "dataset": "events",
+        "partner": "acme",
+        "currencies": ["USD"],
+        "first_hour": "2026-01-15T00",
+        "last_hour": "2026-01-16T23",
+        "days": 2,
+        "hours": 48,
+        "missing_hours": [],
+        "events": 4_000,
+    }
+    sql = "SELECT count(*) FROM events WHERE is_filtered"
+    assert query(sql, "-q").stdout == f"count_star()\n{filtered}\n"
+    assert share == filtered / 4_000
+    assert query(sql, "-f", "json", "-q").stderr == ""
+
+
+def test_traffic_is_events_without_the_filtered_ones(query: Run) -> None:
+    sql = "SELECT count(*) AS n, sum(revenue) AS revenue FROM {}"
+    answers = {
+        name: query(sql.format(name)).stdout
+        for name in ("events", "traffic", "events WHERE NOT is_filtered")
+    }
+    assert answers["traffic"] == answers["events WHERE NOT is_filtered"] != answers["events"]
+
+
+@pytest.fixture(scope="session")
+def euros(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A dataset of another partner, in EUR, of one day without its hours 3, 4 and 7."""
+    folder = tmp_path_factory.mktemp("euros") / "euros"
+    sample = Sample(days=1, events_per_day=500, seed=3)
+    with (
+        LocalServer(partner="beta", currency="EUR", sample=sample, rate_limit=0) as server,
+        Client(server.url, api_key=server.api_key, partner="beta") as client,
+    ):
+        assert Dataset(folder).sync(client).events == 500
+    record = folder / "_adanalytics/manifest/2026-01-15.json"
+    day = unseal(record.read_bytes(), DayRecord)
+    hours = {number: held for number, held in day.hours.items() if number not in {3, 4, 7}}
+    record.write_bytes(seal(replace(day, hours=hours)))
+    return folder
+
+
+def test_a_gap_and_two_currencies_are_said(query: Run, euros: Path) -> None:
+    done = query("SELECT sum(revenue) FROM traffic", "--in", "events", "--in", str(euros))
+    mine, theirs, warning = done.stderr.splitlines()
+    assert f"{mine}\n" == FOOTER
+    assert theirs.startswith(
+        "beta, EUR: 2026-01-15, 1 day, 21 hours, 3 missing between: "
+        "2026-01-15T03 to 2026-01-15T04, 2026-01-15T07."
+    )
+    assert warning.startswith("Warning: Amounts are in EUR and USD")
+    by = query(
+        "SELECT partner, currency, count(*) FROM events GROUP BY ALL ORDER BY 1",
+        *("--in", "events", "--in", str(euros), "-q"),
+    )
+    rows = [line.rpartition(",")[0] for line in by.stdout.splitlines()[1:]]
+    assert (rows, by.stderr) == (["acme,USD", "beta,EUR"], "")
+
+
+def test_days_of_one_partner_in_two_datasets_are_said(
+    query: Run, dataset: Path, folder: Path
+) -> None:
+    other = shutil.copytree(dataset, folder / "other")
+    done = query("SELECT 1", "--in", "events", "--in", str(other), "-f", "json")
+    (warning,) = json.loads(done.stderr)["warnings"]
+    assert "acme on 2026-01-15 to 2026-01-16: they count twice" in warning
+
+
+NO_DAY = "SELECT count(*) FROM events WHERE {}"
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "date = '2026-02-01'",
+        "event_date > '2026-02-01' AND country = 'US'",
+        "event_time >= TIMESTAMPTZ '2026-01-17' AND event_time < TIMESTAMPTZ '2026-01-18'",
+        "strftime(date, '%Y-%m') = '2025-12'",
+    ],
+)
+def test_a_condition_outside_of_the_days_is_said(query: Run, condition: str) -> None:
+    done = query(NO_DAY.format(condition))
+    assert done.stdout == "count_star()\n0\n"
+    note = done.stderr.splitlines()[-1]
+    assert note.startswith("No row of events has (")
+    assert note.endswith(": the dataset has 2026-01-15 to 2026-01-16.")
+    assert "country" not in note
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "country = 'XX'",
+        "date = '2026-01-15' AND country = 'XX'",
+        "date = '2026-02-01' OR country = 'XX'",
+        "date = (SELECT min(date) FROM traffic)",
+    ],
+)
+def test_another_empty_answer_is_not_laid_to_the_days(query: Run, condition: str) -> None:
+    assert query(NO_DAY.format(condition)).stderr == FOOTER
+    sql = "WITH events AS (SELECT 1 AS date) FROM events WHERE date = 2"
+    assert query(sql).stderr == FOOTER
+
+
+@pytest.mark.parametrize("group", ["campaign", "day"])
+def test_rates_are_those_of_the_summary(
+    query: Run, server: LocalServer, group: Literal["campaign", "day"]
+) -> None:
+    column = {"campaign": "campaign_id", "day": "date"}[group]
+    counts = ", ".join(
+        f"count(*) FILTER (event_type = '{kind}') AS {name}"
+        for kind, name in COLUMN_OF_TYPE.items()
+    )
+    sums = "sum(revenue) AS revenue, coalesce(sum(cost), 0) AS cost"
+    sql = f"SELECT {column} AS key, {counts}, {sums} FROM traffic GROUP BY 1"
+    rates = ", ".join(
+        f"{name}({rate.numerator}, {rate.denominator}) AS {name}" for name, rate in RATES.items()
+    )
+    sql = f"SELECT key, {rates} FROM (SELECT *, revenue - cost AS profit FROM ({sql}))"
+    found = {row["key"]: row for row in csv.DictReader(io.StringIO(query(sql).stdout))}
+    with Client(server.url, api_key=server.api_key, partner=server.partner) as client:
+        rows = client.summary("2026-01-15", "2026-01-16", group_by=group).rows
+    assert len(rows) == len(found)
+    for row in rows:
+        key = str(row[column]) if row[column] is not None else ""
+        values = {name: found[key][name] for name in RATES}
+        assert values == {name: "" if row[name] is None else f"{row[name]}" for name in RATES}
+
+
+def test_a_rate_without_a_denominator_is_null_and_halves_go_to_even(query: Run) -> None:
+    sql = (
+        "SELECT ecpm(1, 0) AS a, ctr(NULL, 1) AS b, ctr('nan'::DOUBLE, 1) AS c, "
+        "ctr(1, 128) AS d, ctr(3, 128) AS e, margin(-1::DECIMAL(38, 9), 3) AS f, 1 / 0 AS g"
+    )
+    assert query(sql).stdout.splitlines()[1] == ",,,0.007812,0.023438,-0.333333,"
+    order = "SELECT x / y AS q FROM (VALUES (1, 0), (0, 0), (1, 2), (3, 2)) t(x, y) ORDER BY q DESC"
+    assert query(order, "-f", "jsonl").stdout.splitlines() == [
+        '{"q":1.5}',
+        '{"q":0.5}',
+        '{"q":null}',
+        '{"q":null}',
+    ]
+
+
+def test_what_is_no_number_is_an_empty_cell(query: Run, folder: Path) -> None:
+    sql = "SELECT 'nan'::DOUBLE AS a, 'inf'::DOUBLE AS b, 1.5::DOUBLE AS c"
+    assert query(sql, "-o", str(folder / "x.xlsx")).exit_code == 0
+    sheet = import_module("openpyxl").load_workbook(folder / "x.xlsx")["query"]
+    assert [cell.value for cell in sheet[2]] == [None, None, 1.5]

@@ -42,6 +42,7 @@ INTERNALS = (
     "_json.columns",
     "_json.encoding",
     "_json.fields",
+    "_json.rates",
     "_json.types",
     "_outputs.arrow",
     "_view",
@@ -50,7 +51,7 @@ INTERNALS = (
 FLOORS = (
     ("storage", "records.layout"),
     ("hours", "records", "schema", "planning", "tables"),
-    ("pull", "report", "service", "needs", "changes"),
+    ("pull", "report", "service", "needs", "changes", "coverage", "query_days", "query_macros"),
     ("staging", "update", "sync", "verify", "query"),
     ("tasks",),
     ("commit",),

@@ -1,8 +1,12 @@
 """The dataset of the current folder, found as git finds its own."""
 
+import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from adanalytics_cli.core.errors import CommandError, SettingsError
+from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.settings import ServiceSettings
 
 if TYPE_CHECKING:
@@ -16,6 +20,25 @@ def default_dataset() -> str:
     from adanalytics_client.dataset import Dataset
 
     return next((place for place in (".", _DEFAULT) if Dataset(place).holdings()), _DEFAULT)
+
+
+def find_datasets(invocation: Invocation, places: Sequence[str]) -> list[str]:
+    """Return the datasets to read: `places`, or the one that is here.
+
+    Raises SettingsError for one that is named twice, and CommandError with the sync that makes a
+    missing one.
+    """
+    from adanalytics_client.dataset import Dataset
+
+    places = places or [default_dataset()]
+    same = {place if "://" in place else os.path.realpath(place) for place in places}
+    if len(same) < len(places):
+        raise SettingsError("--in names a dataset twice.", remedy="Give each dataset once.")
+    for place in places:
+        if Dataset(place).holdings() is None:
+            sync = invocation.command_line("sync", "-7d", "--to", place)
+            raise CommandError(f"There is no dataset at {place}.", remedy=f"Make one: {sync}")
+    return [*places]
 
 
 def dataset_here(settings: ServiceSettings) -> "Holdings | None":

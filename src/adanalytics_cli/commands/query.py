@@ -1,16 +1,15 @@
 """`adanalytics query`: an answer in SQL from datasets, without a request."""
 
-import os
-from datetime import date
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 from time import monotonic
 
 import click
 
-from adanalytics_cli.account.dataset_here import default_dataset
+from adanalytics_cli.account.dataset_here import find_datasets
 from adanalytics_cli.core.command import command, flag, option
-from adanalytics_cli.core.errors import CommandError, MissingExtra, SettingsError
+from adanalytics_cli.core.errors import MissingExtra
 from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.output.formats import FORMATS, Format, pick_format
 from adanalytics_cli.output.output_file import output_options
@@ -22,14 +21,20 @@ _FORMATS: tuple[Format, ...] = (*FORMATS, "parquet", "xlsx")
 @command(
     "query",
     params=[
-        click.Argument(["sql"], metavar="SQL"),
+        click.Argument(["sql"], metavar="[SQL]", required=False),
+        click.Option(
+            ["--file", "file"],
+            type=click.Path(),
+            metavar="FILE",
+            help="Read the SQL from a file instead, or from stdin with -.",
+        ),
         click.Option(
             ["--in", "places"],
             type=click.Path(),
             metavar="DIR|URL",
             multiple=True,
-            help="Dataset to read; by default this folder, or events in it. Several are joined "
-            "into one view with a column dataset.",
+            help="Dataset to read; by default this folder, or events in it. Several are joined, "
+            "and told apart by a column dataset.",
         ),
         *output_options(_FORMATS),
         flag("--chart", "Draw bars of an answer with two columns: a label and a number."),
@@ -42,21 +47,25 @@ _FORMATS: tuple[Format, ...] = (*FORMATS, "parquet", "xlsx")
         ),
     ],
     details=(
-        "SQL is one SELECT in the dialect of DuckDB over the view events, which has the "
-        "documented columns, and date and hour, which choose the files to read. Events that are "
-        "filtered (invalid traffic) are in the view, and in no summary: leave them out with WHERE "
-        "NOT is_filtered. Nothing is sent, and the query can read nothing but the dataset."
+        "SQL is one SELECT in the dialect of DuckDB over the view traffic, which has the fields "
+        "of the events, and date, hour, partner and currency; date and hour choose the files to "
+        "read. Its figures agree with the summary's; the view events has the filtered (invalid) "
+        "traffic, too. Rates are functions: ecpm(revenue, impressions), ctr(clicks, impressions) "
+        "and so on, null where they divide by zero. Below the answer, stderr says which partners, "
+        "days and hours it is of. Nothing is sent, and the query can read nothing but the dataset."
     ),
     examples=[
-        'adanalytics query "SELECT country, sum(revenue) FROM events GROUP BY country"',
-        'adanalytics query "SELECT media_type, count(*) FROM events GROUP BY 1" --chart',
+        'adanalytics query "SELECT country, sum(revenue) FROM traffic GROUP BY country"',
+        'adanalytics query "SELECT hour, count(*) FROM traffic GROUP BY 1" --chart',
         'adanalytics query "FROM events WHERE hour = 13" --in events -o hour.parquet',
         'adanalytics query "DESCRIBE events" --in s3://bucket/events',
+        "adanalytics query --file report.sql --in acme --in other -o report.xlsx",
     ],
 )
 def query(
     invocation: Invocation,
-    sql: str,
+    sql: str | None,
+    file: str | None,
     places: tuple[str, ...],
     chosen_format: str | None,
     output: Path | None,
@@ -69,43 +78,44 @@ def query(
     )
     if find_spec("duckdb") is None:
         raise MissingExtra("sql", needed_for="adanalytics query")
-    started = monotonic()
-    found, facts = _datasets(invocation, places)
+    sql, started = _sql_of(sql, file), monotonic()
+    found = find_datasets(invocation, places)
 
+    from adanalytics_cli.output.query_footer import facts_of, find_notes, write_footer
     from adanalytics_cli.output.query_output import write_chart_of, write_result
-    from adanalytics_client.dataset.query import run_query
+    from adanalytics_client.dataset.query import open_session
 
-    with run_query(sql, found, memory=memory) as result:
+    with open_session(found, memory=memory) as session:
+        result = session.select(sql)
         if chart:
             rows = write_chart_of(result, output, invocation)
         else:
-            about = {"query": sql, "datasets": ", ".join(found), **facts}
+            about = {"query": sql, "datasets": ", ".join(found), **facts_of(session.coverage)}
             rows = write_result(result, form, output, invocation, region=region, about=about)
+        notes = find_notes(session, sql, rows)
+        write_footer(session.coverage, notes, invocation)
     if output is not None:
         remark(f"{counted(rows, 'row')}, {monotonic() - started:.1f} s -> {output}", invocation)
 
 
-def _datasets(
-    invocation: Invocation, places: tuple[str, ...]
-) -> tuple[list[str], dict[str, object]]:
-    """Return the datasets to read, and whose events they hold, of which days.
+def _sql_of(sql: str | None, file: str | None) -> str:
+    """Return the SQL of the command line, or of the one file that it names; `-` is stdin.
 
-    Raises CommandError with the sync that makes a missing one.
+    Raises click.UsageError for none or two of them, and for a text that is not UTF-8.
     """
-    from adanalytics_cli.output.row_output import facts_about
-    from adanalytics_client.dataset import Dataset
-
-    places = places or (default_dataset(),)
-    same = {place if "://" in place else os.path.realpath(place) for place in places}
-    if len(same) < len(places):
-        raise SettingsError("--in names a dataset twice.", remedy="Give each dataset once.")
-    partners: list[str] = []
-    days: list[date] = []
-    for place in places:
-        held = Dataset(place).holdings()
-        if held is None:
-            sync = invocation.command_line("sync", "-7d", "--to", place)
-            raise CommandError(f"There is no dataset at {place}.", remedy=f"Make one: {sync}")
-        partners.append(held.partner)
-        days.extend(held.hours)
-    return [*places], facts_about(partners, days)
+    if (sql is None) == (file is None):
+        problem = "There is no SQL." if sql is None else "SQL and --file are two queries."
+        raise click.UsageError(f"{problem} Give SQL, or --file FILE, or - for stdin.")
+    file = "-" if sql == "-" else file
+    if file is None:
+        return sql or ""
+    try:
+        content = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        return content.decode()
+    except OSError as error:
+        raise click.UsageError(f"{file} cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError as error:
+        name = "stdin" if file == "-" else file
+        raise click.UsageError(
+            f"{name} is not UTF-8 at byte {error.start}. Save it as UTF-8."
+        ) from None

@@ -201,7 +201,7 @@ def _reader(kind: pa.DataType, *, as_text: bool) -> Callable[[Any], object]:
         return _unless_none(partial(_time, unit=kind.unit))
     if types.is_timestamp(kind):
         return _unless_none(partial(_moment, kind=kind, as_text=as_text))
-    if as_text or types.is_interval(kind) or types.is_binary(kind):
+    if as_text or types.is_interval(kind) or types.is_binary(kind) or types.is_floating(kind):
         return _text
     return lambda value: value
 

@@ -474,12 +474,18 @@ class Dataset:
         return arrow_schema(types or dict.fromkeys(EVENT_KINDS, NULL), kind_of, wide=True)
 
     def query(self, sql: str, *, memory: str = "1GB") -> "pa.Table":
-        """Run one SELECT on the `events` view with DuckDB; nothing is sent or written.
+        """Run one SELECT on `events` or `traffic` with DuckDB; nothing is sent or written.
 
-        The `events` view has the columns of `schema`, plus `date` and `hour`, which get an
-        underscore in front where a field has their name. A filter on `date` or `hour` limits which
-        files are read. The view contains the hours that the dataset's manifest lists when the query
-        starts. Times are in UTC, sums of money are exact, and a division gives a float.
+        The `events` view has the columns of `schema`, plus `date`, `hour`, `partner` and, unless a
+        field is called so, `currency`. Where another field has one of these names, ours gets an
+        underscore in front. A filter on `date` or `hour` limits which files are read. `traffic` is
+        `events` without the filtered ones, so that its figures agree with the summary; if no field
+        says which events are filtered, both are the same. The views contain the hours that the
+        dataset's manifest lists when the query starts.
+
+        The rates of a summary are functions, such as `ecpm(revenue, impressions)`, which round as a
+        summary does. Times are in UTC, and sums of money are exact. A division gives a float, or
+        null where the divisor is zero.
 
         The query is read-only: it cannot access other files, load extensions, change settings or
         use the network. This protects only against mistakes: isolate the process for untrusted SQL.

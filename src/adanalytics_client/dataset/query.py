@@ -4,12 +4,12 @@ import logging
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
-from functools import reduce
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
 from itertools import count
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import pyarrow as pa
 
@@ -26,8 +26,11 @@ from adanalytics_client._json.types import (
     join_columns,
 )
 from adanalytics_client._outputs.arrow.schema import arrow_type
+from adanalytics_client.dataset.coverage import Coverage
 from adanalytics_client.dataset.hours.files import checksum
-from adanalytics_client.dataset.records.layout import DATA, MANIFEST, PartFormat
+from adanalytics_client.dataset.query_days import unmet_conditions
+from adanalytics_client.dataset.query_macros import create_macros
+from adanalytics_client.dataset.records.layout import DATA, MANIFEST, Hour, PartFormat
 from adanalytics_client.dataset.records.manifest import HourRecord, Identity, Manifest
 from adanalytics_client.dataset.schema import Schema
 from adanalytics_client.dataset.storage.local import Store, open_store
@@ -42,8 +45,8 @@ T = TypeVar("T")
 _LOG = logging.getLogger("adanalytics_client")
 
 _REPAIR = "If a sync is running, query again. Otherwise adanalytics verify says how to repair it."
-_ONE_SELECT = "Give one SELECT, which reads the view events and nothing else."
-_COLUMNS = "The only table is events; DESCRIBE events lists its columns."
+_ONE_SELECT = "Give one SELECT, which reads events or traffic and nothing else."
+_COLUMNS = "The tables are events and traffic; DESCRIBE events lists its columns."
 _MORE_MEMORY = "Pass a larger memory=, or select fewer rows or columns."
 
 _SIZE = re.compile(r"\d+(\.\d+)?\s*[KMGT]i?B", re.IGNORECASE)
@@ -71,9 +74,11 @@ _FILE = '"adanalytics: file"'
 _PARTS = r'("(?:[^"\\]|\\.)*")|(-?[0-9][-+.eE0-9]*)'
 _MARK = "\ufdd0"
 _PARTITIONS = {
-    "date": r"CAST(regexp_extract(filename, 'date=([^/=]+)/hour=[^/]+/[^/]+$', 1) AS DATE)",
-    "hour": r"CAST(regexp_extract(filename, 'hour=([^/=]+)/[^/]+$', 1) AS BIGINT)",
+    "date": r"regexp_extract(filename, 'date=([^/=]+)/hour=[^/]+/[^/]+$', 1)",
+    "hour": r"regexp_extract(filename, 'hour=([^/=]+)/[^/]+$', 1)",
 }
+# The columns of ours, behind those of the events, and their types.
+_OURS = {"date": "DATE", "hour": "BIGINT", "partner": "VARCHAR", "currency": "VARCHAR"}
 # By the id of a type: what DuckDB hands to Arrow of it is another value, such as -1 for a number of
 # 39 digits, or has lost its time zone.
 _ARROW_LACKS: Mapping[str, str] = {
@@ -85,6 +90,16 @@ _ARROW_LACKS: Mapping[str, str] = {
     "union": "VARCHAR",
     "time with time zone": "VARCHAR",
 }
+
+# The types of columns that become BOOLEAN.
+_FLAGS: Collection[Base] = ("bit", "flag")
+# A division by zero has no result; infinity would be the largest one of an order.
+_NO_INFINITY = ("SET ieee_floating_point_ops = false", "SET error_on_division_by_zero = false")
+
+_MOST_LISTED = 3
+_EXCERPT = re.compile(
+    r"^(?P<heading>LINE (?P<number>\d+): )(?P<line>.*)\n(?P<caret> *\^[~^]*)\s*$", re.MULTILINE
+)
 
 # The errors of DuckDB that a damaged file cannot cause.
 _OF_THE_SQL = frozenset(("Parser", "Binder", "Catalog", "Out of Range"))
@@ -109,10 +124,11 @@ class QueryResult:
 class CommittedFiles:
     """The files that the manifest of a dataset names."""
 
+    place: str
     store: Store
     identity: Identity
     schema: Schema
-    parts: Mapping[str, HourRecord]
+    hours: Mapping[Hour, HourRecord]
 
     @classmethod
     def read(cls, place: str) -> Self:
@@ -124,17 +140,22 @@ class CommittedFiles:
         """
         store = open_store(place)
         identity, manifest = Identity.require(store), Manifest(store)
-        parts = {
-            identity.part_name(hour, record): record
+        hours = {
+            hour: record
             for day in manifest.days()
             for hour, record in manifest.day(day).by_hour.items()
-            if record.size
         }
         for day, what in manifest.damaged.items():
             raise DatasetDamaged(
                 f"{place}/{MANIFEST}/{day}.json is damaged: {what}.", remedy=_REPAIR
             )
-        return cls(store, identity, Schema.read(store), parts)
+        return cls(place, store, identity, Schema.read(store), hours)
+
+    @property
+    def parts(self) -> dict[str, HourRecord]:
+        """The names of the files, each with the record of its hour."""
+        hours = self.hours.items()
+        return {self.identity.part_name(*each): each[1] for each in hours if each[1].size}
 
     def paths(self) -> list[str]:
         return [self.store.address(name) for name in self.parts]
@@ -148,17 +169,39 @@ class CommittedFiles:
             for name, type_ in (union or dict.fromkeys(EVENT_KINDS, NULL)).items()
         }
 
-    def select(self, columns: Types) -> str:
-        """Return a SELECT of all events: these columns, then `date` and `hour`.
+    @property
+    def flag(self) -> str | None:
+        """The column that says which events are filtered; None if there is none."""
+        columns = self.columns
+        flag = self.identity.names.sent("is_filtered", columns)
+        return flag if flag and columns[flag].base in _FLAGS else None
+
+    @property
+    def coverage(self) -> Coverage:
+        """What the dataset covers, by its manifest."""
+        return Coverage(self.place, self.identity.partner, self.hours, self.flag)
+
+    @property
+    def select_currencies(self) -> str | None:
+        """A SELECT of the currencies of all events; None if they have no such field."""
+        field = self.identity.names.sent("currency", self.columns)
+        if field is None:
+            return None
+        name = _name(dict(zip(self.columns, _names(self.columns), strict=False))[field])
+        events = self.select(self.columns, [*_OURS])
+        return f"SELECT DISTINCT CAST({name} AS VARCHAR) FROM ({events}) WHERE {name} IS NOT NULL"  # noqa: S608  # as above
+
+    def select(self, columns: Types, ours: Collection[str]) -> str:
+        """Return a SELECT of all events: these columns, then `ours`.
 
         Files of different types are read each with its own, and cast to those of `columns`.
         """
-        names = _names(columns)
+        names = _names(columns, ours)
         by_types = dict[int, list[str]]()
         for name, record in self.parts.items():
             by_types.setdefault(record.types, []).append(self.store.address(name))
         if not by_types:
-            types = [*map(_sql_type, columns.values()), "DATE", "BIGINT"]
+            types = [*map(_sql_type, columns.values()), *(_OURS[name] for name in ours)]
             pairs = zip(types, names, strict=True)
             nulls = [f"CAST(NULL AS {type_}) AS {_name(name)}" for type_, name in pairs]
             return f"SELECT {', '.join(nulls)} WHERE false"
@@ -172,7 +215,12 @@ class CommittedFiles:
                 else f"CAST(NULL AS {_sql_type(type_)})"
                 for name, type_ in columns.items()
             ]
-            chosen = zip([*values, *_PARTITIONS.values()], names, strict=True)
+            texts = {**_PARTITIONS, "partner": _text(self.identity.partner), "currency": "NULL"}
+            if field := self.identity.names.sent("currency", own):
+                texts["currency"] = places[field]
+            expressions = {name: f"CAST({text} AS {_OURS[name]})" for name, text in texts.items()}
+            values += [expressions[name] for name in ours]
+            chosen = zip(values, names, strict=True)
             fields = ", ".join(f"{value} AS {_name(name)}" for value, name in chosen)
             selects.append(f"SELECT {fields} FROM {self._source(paths, own, columns)}")  # noqa: S608  # all of it quoted here
         return " UNION ALL ".join(selects)
@@ -310,8 +358,19 @@ def _moment(place: str, made: str) -> str:
     return f"CASE WHEN {is_number} THEN {make}({number}) AT TIME ZONE 'UTC' ELSE {text} END"
 
 
-def _names(fields: Iterable[str], ours: Iterable[str] = tuple(_PARTITIONS)) -> list[str]:
-    """Return a name for each field, and for each column of `ours`, that no other has in any case.
+def our_columns(datasets: Collection[CommittedFiles], columns: Types) -> list[str]:
+    """Return the columns of ours in the view of datasets that have these columns together.
+
+    A field `currency` that is the currency of events is that column itself.
+    """
+    field = next((name for name in columns if name.lower() == "currency"), None)
+    owners = [files.identity.names for files in datasets if field in files.columns]
+    is_field = field and all(names.sent("currency", columns) == field for names in owners)
+    return [name for name in _OURS if name != "currency" or not is_field]
+
+
+def _names(fields: Iterable[str], ours: Iterable[str] = _OURS) -> list[str]:
+    """Return a name for each field, and for the columns of ours, that no other has in any case.
 
     Of fields whose names differ in capital letters only, the later ones are numbered; an empty name
     is an underscore; a column of ours gets one in front where a field has its name.
@@ -378,38 +437,72 @@ def _name(name: str) -> str:
     return f'"{quoted}"'
 
 
-def select_events(datasets: Mapping[str, CommittedFiles]) -> str:
-    """Return a SELECT of all datasets' events; with several, a last column names the dataset.
+def select_events(datasets: Mapping[str, CommittedFiles], *, filtered: bool = True) -> str:
+    """Return a SELECT of all datasets' events, or without the `filtered` ones.
 
-    Columns with another name than that of their field are logged.
+    With several, a last column names the dataset. Columns with another name than that of their
+    field are logged.
     """
     columns = reduce(join_columns, (files.columns for files in datasets.values()))
-    ours = (*_PARTITIONS, *(("dataset",) if len(datasets) > 1 else ()))
+    fixed = our_columns(datasets.values(), columns)
+    ours = [*fixed, *(("dataset",) if len(datasets) > 1 else ())]
     names = _names(columns, ours)
-    pairs = zip((*columns, *ours), names, strict=True)
-    if others := [f"{name} for {field or 'no name'}" for field, name in pairs if name != field]:
+    pairs = [*zip((*columns, *ours), names, strict=True)]
+    others = [f"{name} for {field or 'no name'}" for field, name in pairs if name != field]
+    if others and filtered:
         _LOG.warning("Names in SQL differ by more than capitals: events has %s.", ", ".join(others))
-    if len(datasets) == 1:
-        return next(iter(datasets.values())).select(columns)
-    return " UNION ALL ".join(
-        f"SELECT *, {_text(place)} AS {_name(names[-1])} FROM ({files.select(columns)})"  # noqa: S608  # as above
-        for place, files in datasets.items()
-    )
+    selects = []
+    for place, files in datasets.items():
+        select, flag = files.select(columns, fixed), files.flag
+        if flag is not None and not filtered:
+            quoted = _name(dict(reversed(pairs))[flag])
+            if columns[flag].base not in _FLAGS:
+                quoted = f"TRY_CAST({quoted} AS BOOLEAN)"
+            # An event that does not say it is not filtered, as in the totals of the dataset.
+            select = f"SELECT * FROM ({select}) WHERE {quoted} IS NOT TRUE"  # noqa: S608  # as above
+        if len(datasets) > 1:
+            select = f"SELECT *, {_text(place)} AS {_name(names[-1])} FROM ({select})"  # noqa: S608  # as above
+        selects.append(select)
+    return " UNION ALL ".join(selects)
+
+
+def time_columns(datasets: Mapping[str, CommittedFiles]) -> list[str]:
+    """Return the columns of the view that tell the day, the hour or the time of an event."""
+    columns = reduce(join_columns, (files.columns for files in datasets.values()))
+    ours = our_columns(datasets.values(), columns)
+    names = _names(columns, ours)
+    fields = {
+        files.identity.names.sent(part, files.columns)
+        for files in datasets.values()
+        for part in ("event_time", "event_date", "event_hour")
+    }
+    sent = [name for field, name in zip(columns, names, strict=False) if field in fields]
+    return [*sent, *names[len(columns) : len(columns) + 2]]
 
 
 @contextmanager
 def run_query(sql: str, places: Sequence[str], *, memory: str) -> Iterator[QueryResult]:
-    """Run one SELECT over the `events` view of one or more datasets.
-
-    The query can read nothing else, and ends when the `with` block ends. DuckDB runs in a separate
-    thread, so that Ctrl-C can interrupt it.
-
-    If there are several datasets, the view has a `dataset` column. Columns of ours whose name a
-    field has get an underscore in front, which is logged.
+    """Run one SELECT over the views of one or more datasets; see `QuerySession`.
 
     Raises:
         ConfigurationError, DatasetError: as for `Dataset.query`; they can also occur while batches
         are read.
+    """
+    with open_session(places, memory=memory) as session:
+        yield session.select(sql)
+
+
+@contextmanager
+def open_session(
+    places: Sequence[str], *, memory: str, output: str | None = None
+) -> "Iterator[QuerySession]":
+    """Open DuckDB over one or more datasets; it can read nothing else, and only write `output`.
+
+    It ends when the `with` block ends. DuckDB runs in a separate thread, so that Ctrl-C can
+    interrupt it.
+
+    Raises:
+        ConfigurationError, DatasetError: as for `Dataset.query`.
     """
     duckdb = import_extra("duckdb", extra="sql")
     if not _SIZE.fullmatch(memory):
@@ -417,16 +510,6 @@ def run_query(sql: str, places: Sequence[str], *, memory: str) -> Iterator[Query
             f"{memory!r} is not a size of memory.", remedy="Give one such as 500MB or 4GB."
         )
     datasets = {place: CommittedFiles.read(place) for place in places}
-
-    def run(step: Callable[[], T]) -> T:
-        ended = worker.submit(step)
-        # Polars, once imported, lets no signal end a wait without a limit.
-        while wait([ended], timeout=0.1).not_done:
-            continue
-        try:
-            return ended.result()
-        except (duckdb.Error, OSError, pa.ArrowException) as error:
-            raise _explain(str(error), datasets.values()) from error
 
     def interrupt() -> None:
         # Again and again, because DuckDB forgets it until it executes the query.
@@ -442,12 +525,85 @@ def run_query(sql: str, places: Sequence[str], *, memory: str) -> Iterator[Query
         # Ctrl-C ends the wait for the thread.
         stack.callback(worker.submit, connection.close)
         stack.callback(interrupt)
-        run(lambda: _enclose(connection, datasets, memory, spill))
-        statement = run(lambda: _statement_of(connection, sql))
-        reader = run(lambda: pa.RecordBatchReader.from_stream(_rows_of(connection, statement)))
-        stack.callback(worker.submit, reader.close)
-        batches = iter(lambda: run(lambda: next(reader, None)), None)
-        yield QueryResult(reader.schema, batches)
+        session = QuerySession(datasets, connection, worker, stack)
+        session.run(lambda: _enclose(connection, datasets, memory, spill, output))
+        yield session
+
+
+class QuerySession:
+    """DuckDB over datasets, closed to everything but their files.
+
+    Its views are `events`, which has a `dataset` column if there are several datasets, and
+    `traffic`, which is `events` without the filtered ones; its functions are the rates of a
+    summary.
+    """
+
+    def __init__(
+        self,
+        datasets: Mapping[str, CommittedFiles],
+        connection: "duckdb.DuckDBPyConnection",
+        worker: ThreadPoolExecutor,
+        stack: ExitStack,
+    ) -> None:
+        self._datasets, self._connection = datasets, connection
+        self._worker, self._stack = worker, stack
+        # What the user wrote, for errors.
+        self._sql = ""
+
+    @cached_property
+    def coverage(self) -> list[Coverage]:
+        """What each of the datasets covers, in their order."""
+        return [*map(self._coverage_of, self._datasets.values())]
+
+    def _coverage_of(self, files: CommittedFiles) -> Coverage:
+        coverage, select = files.coverage, files.select_currencies
+        if coverage.currencies or select is None:
+            return coverage
+        # Records of earlier versions do not tell them.
+        return replace(coverage, stated=tuple(sorted(name for (name,) in self.ask(select))))
+
+    def run(self, step: Callable[[], T]) -> T:
+        """Run a step on the thread of DuckDB, and raise its error as one of ours."""
+        duckdb = import_extra("duckdb", extra="sql")
+        ended = self._worker.submit(step)
+        # Polars, once imported, lets no signal end a wait without a limit.
+        while wait([ended], timeout=0.1).not_done:
+            continue
+        try:
+            return ended.result()
+        except (duckdb.Error, OSError, pa.ArrowException) as error:
+            raise _explain(str(error), self._datasets.values(), self._sql) from error
+
+    def select(self, sql: str) -> QueryResult:
+        """Begin one SELECT, whose rows are then read batch by batch.
+
+        Raises:
+            DatasetError: as for `Dataset.query`; also while batches are read.
+        """
+        connection, self._sql = self._connection, sql
+        statement = self.run(lambda: _statement_of(connection, sql))
+
+        def begin() -> pa.RecordBatchReader:
+            return pa.RecordBatchReader.from_stream(_rows_of(connection, statement))
+
+        reader = self.run(begin)
+        self._stack.callback(self._worker.submit, reader.close)
+        batches = iter(lambda: self.run(lambda: next(reader, None)), None)
+        return QueryResult(reader.schema, batches)
+
+    def ask(self, sql: str) -> list[tuple[Any, ...]]:
+        """Run a statement of ours, and return its rows as values of Python."""
+        return self.run(lambda: self._connection.execute(sql).fetchall())
+
+    def unmet_conditions(self, sql: str) -> list[tuple[str, str]]:
+        """Return conditions of a query on days and times that no event meets, each with its view.
+
+        Nothing is returned for SQL whose conditions DuckDB does not tell.
+        """
+        statement = self.run(lambda: _statement_of(self._connection, sql))
+        with suppress(DatasetError):
+            return [*unmet_conditions(statement, time_columns(self._datasets), self.ask)]
+        return []
 
 
 def _enclose(
@@ -455,11 +611,17 @@ def _enclose(
     datasets: Mapping[str, CommittedFiles],
     memory: str,
     spill: str,
+    output: str | None = None,
 ) -> None:
-    """Make the view, then lock the connection: no other file, no extension, no setting."""
+    """Make the views, then lock the connection: no other file, no extension, no setting."""
+    duckdb = import_extra("duckdb", extra="sql")
     for files in datasets.values():
         files.mount(connection)
     paths = [path for files in datasets.values() for path in files.paths()]
+    for statement in _NO_INFINITY:
+        # Only newer versions have the second one, and need it.
+        with suppress(duckdb.CatalogException):
+            connection.execute(statement)
     for statement in (
         "SET TimeZone = 'UTC'",
         f"SET memory_limit = {_text(memory)}",
@@ -467,8 +629,10 @@ def _enclose(
         "SET autoload_known_extensions = false",
         "SET autoinstall_known_extensions = false",
         "SET python_enable_replacements = false",
-        f"SET allowed_paths = {_texts(paths)}",
+        f"SET allowed_paths = {_texts([*paths, *([output] if output else [])])}",
+        *create_macros(),
         f"CREATE VIEW events AS {select_events(datasets)}",
+        f"CREATE VIEW traffic AS {select_events(datasets, filtered=False)}",
         "SET enable_external_access = false",
         "SET lock_configuration = true",
     ):
@@ -515,11 +679,13 @@ def _without_end(sql: str) -> str:
     return text.decode()
 
 
-def _explain(error: str, datasets: Collection[CommittedFiles]) -> DatasetError:
+def _explain(error: str, datasets: Collection[CommittedFiles], sql: str) -> DatasetError:
     """Return what an error of DuckDB means: a damaged file, too little memory, or wrong SQL."""
-    lines = error.partition("\n\n")[0].splitlines()[:2]
+    lines = error.partition("\n\n")[0].splitlines()
     # DuckDB indents lists, such as that of the functions with a similar name.
-    text = " ".join(line for line in lines if not line.startswith("\t"))
+    listed = [line.strip() for line in lines[2:] if line.startswith("\t")][:_MOST_LISTED]
+    text = " ".join([line for line in lines[:2] if not line.startswith("\t")])
+    text += f" {', '.join(listed)}" if text.endswith(":") else ""
     kind, known, reason = text.partition(" Error: ")
     kind = kind if known else ""
     if kind not in _OF_THE_SQL:
@@ -531,7 +697,29 @@ def _explain(error: str, datasets: Collection[CommittedFiles]) -> DatasetError:
     if kind == "Permission":
         return QueryError(f"Refused: {reason.partition(' - ')[0]}.", remedy=_ONE_SELECT)
     text += "" if text.endswith((".", "!", "?")) else "."
-    return QueryError(text, remedy=_COLUMNS if kind in {"Binder", "Catalog"} else "")
+    remedy = _COLUMNS if kind in {"Binder", "Catalog"} else ""
+    return QueryError(text, remedy=remedy, excerpt=_excerpt(error, sql))
+
+
+def _excerpt(error: str, sql: str) -> str:
+    """Return the line of the SQL that an error of DuckDB shows, with the caret below it.
+
+    The line may be one of a statement that DuckDB made of the SQL, so it is looked up.
+    """
+    found = _EXCERPT.search(error)
+    if found is None:
+        return ""
+    heading, line, caret = found["heading"], found["line"], found["caret"]
+    begin = line.removeprefix("...").removesuffix("...")
+    numbers = [n for n, own in enumerate(sql.splitlines(), start=1) if begin and begin in own]
+    if not numbers:
+        return ""
+    own_heading = heading if int(found["number"]) in numbers else f"LINE {numbers[0]}: "
+    # DuckDB gives a tab no width; a terminal gives it up to eight.
+    column, rest = len(caret) - len(caret.lstrip()) - len(heading), caret.strip()
+    before = next((n for n in range(len(line)) if n - line[:n].count("\t") == column), len(line))
+    shown = line.replace("\t", " ")
+    return f"{own_heading}{shown}\n{' ' * (len(own_heading) + before)}{rest}"
 
 
 def _text(value: str) -> str:

@@ -67,7 +67,7 @@ def test_a_dataset_has_every_field_and_the_exact_sum(
     if form == "parquet":
         assert types_of(tmp_path) == vocabulary.types
     events = dataset.query("SELECT * FROM events")
-    assert events.schema.names == [*vocabulary.types, "date", "hour"]
+    assert events.schema.names == [*vocabulary.types, "date", "hour", "partner", "currency"]
     sql = f'SELECT count(*) AS n, sum("{vocabulary.amount}") AS s FROM events'
     assert dataset.query(sql).to_pylist() == [{"n": len(vocabulary.texts), "s": vocabulary.sum}]
     hours = dataset.query(
@@ -279,7 +279,7 @@ def test_thousands_of_fields_and_deep_ones_stay(
     dataset = Dataset(tmp_path, format=form)
     sync_days(service, dataset, [f'{{"ymdh":"2026-01-15T03:00:00Z",{many},"deep":{deep}}}'])
     table = dataset.query("SELECT * FROM events")
-    assert len(table.schema) == 1 + 3_000 + 1 + 2
+    assert len(table.schema) == 1 + 3_000 + 1 + 4
     (row,) = table.to_pylist()
     assert all(row[f"field_{number}"] == number for number in range(3_000))
     assert row["deep"] == deep

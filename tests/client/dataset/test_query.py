@@ -60,6 +60,7 @@ def test_a_query_sees_what_the_service_has(
     found = Dataset(synced(form)).query("SELECT * FROM events ORDER BY event_id").to_pylist()
     days = [each.pop("date") for each in found]
     hours = [each.pop("hour") for each in found]
+    assert {each.pop("partner") for each in found} == {"acme"}
     assert found == expected
     assert (days, hours) == (
         [each["event_date"] for each in expected],
@@ -73,7 +74,7 @@ def test_the_columns_have_the_documented_types_also_without_events(
 ) -> None:
     described = rows(synced(form), "DESCRIBE events")
     kinds = {each["column_name"]: each["column_type"] for each in described}
-    assert [*kinds] == [*event_schema().names, "date", "hour"]
+    assert [*kinds] == [*event_schema().names, "date", "hour", "partner"]
     assert kinds["revenue"] == "DECIMAL(38,9)"
     assert kinds["event_time"] == "TIMESTAMP WITH TIME ZONE"
     assert kinds["key_values"] == "MAP(VARCHAR, VARCHAR)"

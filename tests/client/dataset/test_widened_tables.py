@@ -97,12 +97,26 @@ def test_a_table_refuses_nanoseconds_with_a_reason(service: ServiceOfRows, tmp_p
 def test_a_field_with_the_name_of_our_column_keeps_it(
     service: ServiceOfRows, tmp_path: Path
 ) -> None:
-    service.rows = {("2026-01-15", 3): ['{"hour":"x","date":5,"_text":1,"ID":"a","id":"b"}']}
+    service.rows = {
+        ("2026-01-15", 3): [
+            '{"hour":"x","date":5,"_text":1,"ID":"a","id":"b","partner":"p","currency":7}'
+        ]
+    }
     dataset = Dataset(tmp_path)
-    with service.client() as client:
+    with service.client(fields={"currency": "cur"}) as client:
         assert dataset.sync(client, "2026-01-15").failed == []
     (row,) = dataset.query("SELECT * EXCLUDE (_date) FROM events").to_pylist()
-    assert row == {"hour": "x", "date": 5, "_text": 1, "ID": "a", "id_1": "b", "_hour": 3}
+    ours = {"_hour": 3, "_partner": "acme", "_currency": None}
+    assert row == {
+        "hour": "x",
+        "date": 5,
+        "_text": 1,
+        "ID": "a",
+        "id_1": "b",
+        "partner": "p",
+        "currency": 7,
+        **ours,
+    }
 
 
 def test_the_schema_of_a_dataset_widens(service: ServiceOfRows, tmp_path: Path) -> None:

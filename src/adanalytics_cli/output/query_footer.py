@@ -1,0 +1,136 @@
+"""The footer of an answer from datasets: what they cover, and what must not be added up."""
+
+from collections.abc import Sequence
+
+import click
+
+from adanalytics_cli.core.invocation import Invocation, remark
+from adanalytics_cli.core.periods import span
+from adanalytics_cli.output.row_output import facts_about
+from adanalytics_client._base.dates import runs_of
+from adanalytics_client._base.escaping import visible
+from adanalytics_client._base.quantities import counted
+from adanalytics_client._json.encoding import json_text
+from adanalytics_client.dataset.coverage import Coverage, overlaps, runs_of_hours
+from adanalytics_client.dataset.query import QuerySession
+
+# More gaps than a reader looks up.
+_MOST_GAPS = 3
+
+
+def write_footer(
+    coverage: Sequence[Coverage], notes: Sequence[str], invocation: Invocation
+) -> None:
+    """Print on stderr what the datasets cover, warnings and `notes`; with `-f json` as an object.
+
+    `-q` silences it.
+    """
+    warnings = warnings_of(coverage)
+    if invocation.as_json:
+        record = {
+            "datasets": [_record(each) for each in coverage],
+            "warnings": warnings,
+            "notes": [*notes],
+        }
+        if not invocation.quiet:
+            click.echo(json_text(record), err=True)
+        return
+    for line in (*map(_describe, coverage), *(f"Warning: {text}" for text in warnings), *notes):
+        remark(visible(line), invocation)
+
+
+def facts_of(coverage: Sequence[Coverage]) -> dict[str, object]:
+    """Return the partners, the currencies and the days of datasets, for a workbook."""
+    facts = facts_about(
+        (each.partner for each in coverage), (day for each in coverage for day in each.days)
+    )
+    currencies = sorted({name for each in coverage for name in each.currencies or ()})
+    return {**facts, "currency": ", ".join(currencies)}
+
+
+def find_notes(session: QuerySession, sql: str, rows: int) -> list[str]:
+    """Return why an answer is empty, or one row that may be a bare 0, where it is for the days."""
+    if rows > 1:
+        return []
+    days = sorted({day for each in session.coverage for day in each.days})
+    spans = ", ".join(span(run[0], run[-1]) for run in runs_of(days)) or "no day"
+    whose = "the dataset has" if len(session.coverage) == 1 else "the datasets have"
+    return [
+        f"No row of {view} has {condition}: {whose} {spans}."
+        for view, condition in session.unmet_conditions(sql)
+    ]
+
+
+def warnings_of(coverage: Sequence[Coverage]) -> list[str]:
+    """Return what must not be added up: several currencies, and hours that count twice."""
+    warnings = []
+    currencies = sorted({name for each in coverage for name in each.currencies or ()})
+    if len(currencies) > 1:
+        several = f"{', '.join(currencies[:-1])} and {currencies[-1]}"
+        warnings.append(
+            f"Amounts are in {several}: a sum over both means nothing. Group by currency."
+        )
+    for one, other, days in overlaps(coverage):
+        runs = [*runs_of(days)]
+        spans = ", ".join(span(run[0], run[-1]) for run in runs[:_MOST_GAPS])
+        more = f" and {len(runs) - _MOST_GAPS} more" if len(runs) > _MOST_GAPS else ""
+        warnings.append(
+            f"{one.place} and {other.place} both have events of {one.partner} on {spans}{more}: "
+            "they count twice. Leave out one, or choose by dataset."
+        )
+    return warnings
+
+
+def _describe(coverage: Coverage) -> str:
+    currencies = ", ".join(coverage.currencies or ())
+    who = f"{coverage.partner}, {currencies or 'currency not known'}"
+    if not coverage.hours:
+        return f"{who}: no hour was pulled yet."
+    first, last, missing = min(coverage.hours), max(coverage.hours), coverage.missing
+    is_whole = (first.hour, last.hour) == (0, 23)
+    period = span(first.day, last.day) if is_whole else f"{first} to {last}"
+    gaps = "none missing between"
+    if missing:
+        runs = runs_of_hours(missing)
+        texts = [
+            f"{begin}" if begin == end else f"{begin} to {end}" for begin, end in runs[:_MOST_GAPS]
+        ]
+        more = f" and {len(runs) - _MOST_GAPS} more gaps" if len(runs) > _MOST_GAPS else ""
+        gaps = f"{len(missing)} missing between: {', '.join(texts)}{more}"
+    hours = f"{counted(len(coverage.days), 'day')}, {counted(len(coverage.hours), 'hour')}, {gaps}"
+    return f"{who}: {period}, {hours}. {_share(coverage)}"
+
+
+def _share(coverage: Coverage) -> str:
+    """Say how many events are filtered, and so which view has them."""
+    events, filtered = coverage.events, coverage.filtered
+    if coverage.flag is None:
+        return (
+            f"No field of its {counted(events, 'event')} says which are filtered, so traffic is "
+            "events."
+        )
+    if filtered is None:
+        return f"The share of its {counted(events, 'event')} that are filtered is not known."
+    share = f" ({filtered / events:.1%})".replace("%", " %") if events else ""
+    return f"{filtered:,} of {counted(events, 'event')}{share} are filtered; traffic is without."
+
+
+def _record(coverage: Coverage) -> dict[str, object]:
+    hours, currencies = coverage.hours, coverage.currencies
+    return {
+        "dataset": coverage.place,
+        "partner": coverage.partner,
+        "currencies": None if currencies is None else [*currencies],
+        "first_hour": str(min(hours)) if hours else None,
+        "last_hour": str(max(hours)) if hours else None,
+        "days": len(coverage.days),
+        "hours": len(hours),
+        "missing_hours": [*map(str, coverage.missing)],
+        "events": coverage.events,
+        "filtered": coverage.filtered,
+        "filtered_share": (
+            round(coverage.filtered / coverage.events, 6)
+            if coverage.filtered is not None and coverage.events
+            else None
+        ),
+    }

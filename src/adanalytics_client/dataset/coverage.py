@@ -1,0 +1,95 @@
+"""What datasets cover: partner, currencies, days and hours, and the share of filtered events."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+from itertools import combinations
+
+from adanalytics_client.dataset.hours.totals import Totals
+from adanalytics_client.dataset.records.layout import Hour, hours_of
+from adanalytics_client.dataset.records.manifest import HourRecord
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """What a dataset covers, according to its manifest.
+
+    Attributes:
+        place: the folder or address of the dataset.
+        partner: the partner whose events it holds.
+        hours: the records of all hours that were pulled, also of those without events.
+        flag: the field that says which events are filtered; None if no field does.
+        stated: the currencies, where the records do not tell them; None if nothing does.
+    """
+
+    place: str
+    partner: str
+    hours: Mapping[Hour, HourRecord]
+    flag: str | None
+    stated: tuple[str, ...] | None = None
+
+    @cached_property
+    def totals(self) -> Totals | None:
+        """The counts and sums of all events that are not filtered; None if they are not known."""
+        return Totals.sum(record.totals for record in self.hours.values())
+
+    @property
+    def currencies(self) -> tuple[str, ...] | None:
+        """The currencies of the events, filtered ones included; None if they are not known."""
+        if self.stated is not None:
+            return self.stated
+        return (self.totals and self.totals.currencies) or None
+
+    @property
+    def events(self) -> int:
+        return sum(record.rows for record in self.hours.values())
+
+    @property
+    def filtered(self) -> int | None:
+        """The number of filtered events; None if no field says it, or the totals are not known."""
+        return self.events - self.totals.events if self.flag and self.totals else None
+
+    @property
+    def days(self) -> list[date]:
+        return sorted({hour.day for hour in self.hours})
+
+    @property
+    def missing(self) -> list[Hour]:
+        """The hours between the first and the last one that were not pulled."""
+        if not self.hours:
+            return []
+        first, last = min(self.hours), max(self.hours)
+        days = map(date.fromordinal, range(first.day.toordinal(), last.day.toordinal() + 1))
+        between = (hour for day in days for hour in hours_of(day) if first <= hour <= last)
+        return [hour for hour in between if hour not in self.hours]
+
+
+def overlaps(datasets: Sequence[Coverage]) -> Iterator[tuple[Coverage, Coverage, list[date]]]:
+    """Yield pairs of datasets that have events of a partner in the same hours, and their days."""
+    for one, other in combinations(datasets, 2):
+        both = one.hours.keys() & other.hours.keys() if one.partner == other.partner else ()
+        days = {hour.day for hour in both if one.hours[hour].rows and other.hours[hour].rows}
+        if days:
+            yield one, other, sorted(days)
+
+
+def runs_of_hours(hours: Iterable[Hour]) -> list[tuple[Hour, Hour]]:
+    """Return the first and last hour of each run of hours that follow each other.
+
+    Examples:
+        >>> hours = [Hour(date(2026, 1, 15), number) for number in (3, 4, 7)]
+        >>> [f"{first} to {last}" for first, last in runs_of_hours(hours)]
+        ['2026-01-15T03 to 2026-01-15T04', '2026-01-15T07 to 2026-01-15T07']
+    """
+    runs: list[tuple[Hour, Hour]] = []
+    for hour in sorted(hours):
+        if runs and _number(hour) == _number(runs[-1][1]) + 1:
+            runs[-1] = (runs[-1][0], hour)
+        else:
+            runs.append((hour, hour))
+    return runs
+
+
+def _number(hour: Hour) -> int:
+    return hour.day.toordinal() * 24 + hour.hour
