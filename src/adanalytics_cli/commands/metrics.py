@@ -1,0 +1,232 @@
+"""What `summary` and `report` share: their options, the days that they compare, their output."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from adanalytics_cli.core import periods
+from adanalytics_cli.core.command import completing, flag, option
+from adanalytics_cli.core.errors import CommandError
+from adanalytics_cli.core.invocation import Invocation
+from adanalytics_cli.core.numbers import WholeNumber
+from adanalytics_cli.core.settings import now_at_service
+from adanalytics_cli.output.formats import FORMATS, Format, columns_option, is_picture, pick_format
+from adanalytics_cli.output.output_file import output_options
+from adanalytics_cli.output.row_output import write_chart
+from adanalytics_client import Period
+from adanalytics_client._base.quantities import counted
+
+if TYPE_CHECKING:
+    from adanalytics_cli.output.summary_output import Answer, Digits
+
+_FORMATS: tuple[Format, ...] = (*FORMATS, "parquet", "xlsx")
+_PREVIOUS = "previous"
+
+Span = tuple[date, date]
+
+
+def _read_compared(
+    context: click.Context, parameter: click.Parameter, word: str | None
+) -> Period | str | None:
+    return word if word == _PREVIOUS else periods.read_begun_period(context, parameter, word)
+
+
+def _compared_words(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[str]:
+    words = [_PREVIOUS] if _PREVIOUS.startswith(incomplete) else []
+    return words + periods.period_words(context, parameter, incomplete)
+
+
+def metric_options(known: Sequence[str]) -> list[click.Parameter]:
+    """Make the options of rows of metrics; the shell offers the `known` columns."""
+    return [
+        click.Option(
+            ["--compare"],
+            metavar="PERIOD|previous",
+            callback=_read_compared,
+            shell_complete=_compared_words,
+            help="Compare with another period: show before, after, change and percent.",
+        ),
+        flag(
+            "--all-hours", "With --compare: also take days that are not over, or have no data yet."
+        ),
+        *output_options(_FORMATS),
+        columns_option(known),
+        click.Option(
+            ["--sort"],
+            metavar="COLUMN",
+            shell_complete=completing(known),
+            help=(
+                "Sort by this column: numbers descending, names and days ascending; -COLUMN turns "
+                "the order. A comparison also by before, change or percent."
+            ),
+        ),
+        option(
+            "--top",
+            WholeNumber(1),
+            "N",
+            "Keep the first N rows by --sort, by default those with the most revenue.",
+        ),
+        click.Option(
+            ["--round", "digits"],
+            type=WholeNumber(0, 18),
+            metavar="N",
+            help=(
+                "Round money to N digits; by default a terminal and a picture show those of the "
+                "currency, and pipes and files all. A workbook shows N digits and keeps all."
+            ),
+        ),
+        flag(
+            "--chart",
+            "Draw bars of the total, or by group of the --sort column, by default of impressions "
+            "and revenue; with -o FILE.svg, .png or .html as a picture.",
+        ),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class MetricOptions:
+    """The values of `metric_options`."""
+
+    compare: Period | Literal["previous"] | None
+    chosen_format: str | None
+    output: Path | None
+    region: str | None
+    columns: tuple[str, ...]
+    sort: str | None
+    top: int | None
+    digits: int | None
+    chart: bool
+    all_hours: bool
+
+    def check(self) -> Format:
+        """Return the format; raises click.UsageError for options that contradict each other."""
+        form = pick_format(
+            self.chosen_format,
+            self.output,
+            piped="csv",
+            known=_FORMATS,
+            region=self.region,
+            chart=self.chart,
+        )
+        if self.all_hours and not self.compare:
+            raise click.UsageError("--all-hours needs --compare.")
+        if self.chart and (self.columns or self.compare):
+            other = "--columns" if self.columns else "--compare"
+            raise click.UsageError(f"--chart has fixed columns. Leave out --chart or {other}.")
+        if self.compare and form == "parquet":
+            raise click.UsageError("A comparison is not written as parquet. Use csv, json or xlsx.")
+        if self.digits is not None and form == "parquet":
+            raise click.UsageError("Parquet keeps every digit. Leave out --round.")
+        return form
+
+    def compared_spans(
+        self, invocation: Invocation, words: tuple[Period, Period | None], whole_until: date
+    ) -> tuple[list[Span], str]:
+        """Return the days to compare, of this period and of another or the previous one.
+
+        Also say which days are left out.
+
+        Raises:
+            CommandError: if no whole day of one of them has data.
+        """
+        start, end = words
+        other = self.compare if isinstance(self.compare, Period) else None
+        after = periods.period(invocation, start, end)
+        before = after if other is None else periods.period(invocation, other, None)
+        surplus = [max(timedelta(0), last - whole_until) for _, last in (after, before)]
+        if after[1] - after[0] == before[1] - before[0]:
+            # Both lose the same days.
+            surplus = [max(surplus)] * 2
+        ranges = (after, before)
+        spans = [(first, last - cut) for (first, last), cut in zip(ranges, surplus, strict=True)]
+        for first, last in spans:
+            if last < first:
+                raise CommandError(
+                    f"{first} is not whole yet, or has no data, so there is nothing to compare.",
+                    remedy="To compare the hours that there are, add --all-hours.",
+                )
+        if other is None:
+            spans[1] = start.before(end, until=spans[0][1])
+        missing = [
+            periods.span(cut + timedelta(days=1), last)
+            for (_, last), (_, cut) in zip(dict.fromkeys(ranges), spans, strict=False)
+            if cut < last
+        ]
+        return spans, f"Left out, because not whole yet: {', '.join(missing)}." if missing else ""
+
+
+def write_answers(
+    answers: "Sequence[Answer]",
+    earlier: "Sequence[Sequence[Answer]]",
+    group_by: str | None,
+    options: MetricOptions,
+    invocation: Invocation,
+    *,
+    left_out: str = "",
+    title: str = "summary",
+) -> str:
+    """Write the rows of partners, compared with those of `earlier`, and return how many.
+
+    `left_out` says which days are not compared; `title` names the sheet of a workbook.
+    """
+    form, output = options.check(), options.output
+    from adanalytics_cli.output.comparison import VALUES, list_changes
+    from adanalytics_cli.output.summary_output import Order, View, find_names, list_rows
+
+    first, order = answers[0].summary, None
+    if options.sort:
+        # A dash in front turns the order.
+        others = VALUES if options.compare else ()
+        (name,) = find_names(first, group_by, [options.sort.removeprefix("-")], others)
+        order = Order(name, options.sort.startswith("-"))
+    # Programs that read a file or a pipe may calculate with the numbers.
+    is_seen = (output is None and sys.stdout.isatty()) or (options.chart and is_picture(output))
+    is_seen |= invocation.as_markdown
+    digits: Digits | None = options.digits
+    if digits is None and form == "table" and is_seen:
+        digits = "currency"
+    view = View(
+        group_by,
+        find_names(first, group_by, options.columns),
+        order,
+        options.top,
+        digits=digits,
+        today=now_at_service(invocation).date(),
+    )
+    if options.chart:
+        from adanalytics_cli.output.summary_chart import draw_summary
+
+        write_chart(partial(draw_summary, answers[0], view), output, invocation)
+        return "1 chart"
+    from adanalytics_cli.output.row_output import write_rows, write_summary_table
+
+    listing = (
+        list_changes(earlier[0], answers, view, form, left_out)
+        if earlier
+        else list_rows(answers, view, form)
+    )
+    if form == "parquet":
+        names = [column.key for column in listing.columns] if options.columns else []
+        write_summary_table(listing.rows, output, names)
+    else:
+        write_rows(
+            listing.rows,
+            form,
+            output,
+            columns=listing.columns,
+            invocation=invocation,
+            note=listing.note,
+            region=options.region,
+            title=title,
+            about=listing.about,
+            totals=listing.totals,
+        )
+    return counted(len(listing.rows), "row")
