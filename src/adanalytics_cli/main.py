@@ -40,6 +40,9 @@ COMMANDS = {
     "query": Entry(
         "commands.query", "Answer a question about a dataset in SQL; sends nothing.", "Dataset"
     ),
+    "report": Entry(
+        "commands.report", "Summarize a dataset by country, hour or any field.", "Dataset"
+    ),
     "login": Entry(
         "commands.login", "Sign in and store the credential for later commands.", "Account"
     ),

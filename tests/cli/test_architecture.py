@@ -29,6 +29,7 @@ INTERNALS = (
     "adanalytics_client._json.columns",
     "adanalytics_client._json.encoding",
     "adanalytics_client._json.fields",
+    "adanalytics_client._json.rates",
     "adanalytics_client._probe",
     "adanalytics_client._profiles",
     "adanalytics_client._progress",

@@ -51,7 +51,17 @@ INTERNALS = (
 FLOORS = (
     ("storage", "records.layout"),
     ("hours", "records", "schema", "planning", "tables"),
-    ("pull", "report", "service", "needs", "changes", "coverage", "query_days", "query_macros"),
+    (
+        "pull",
+        "report",
+        "service",
+        "needs",
+        "changes",
+        "coverage",
+        "query_days",
+        "query_macros",
+        "query_summary",
+    ),
     ("staging", "update", "sync", "verify", "query"),
     ("tasks",),
     ("commit",),

@@ -1,5 +1,6 @@
 """`adanalytics summary`: the metrics of a period."""
 
+import shlex
 from collections.abc import Mapping
 from datetime import date, timedelta
 from pathlib import Path
@@ -24,6 +25,22 @@ if TYPE_CHECKING:
 GroupBy = Literal["day", "campaign", "demand_tag"]
 
 
+class _Grouping(click.Choice[str]):
+    """The groupings of the service; for others the error names the report that has them."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            field = shlex.quote(value)
+            raise click.BadParameter(
+                f"'{value}' is none of {', '.join(self.choices)}, by which the service groups. A "
+                f"dataset has every field: adanalytics sync, then adanalytics report {field}.",
+                ctx,
+                param,
+            ) from None
+
+
 def _one_group(
     _context: click.Context, _parameter: click.Parameter, values: tuple[GroupBy, ...]
 ) -> GroupBy | None:
@@ -38,7 +55,7 @@ def _one_group(
         *periods.period_arguments(required=True),
         click.Option(
             ["-g", "--group-by"],
-            type=click.Choice(["day", "campaign", "demand_tag"]),
+            type=_Grouping(["day", "campaign", "demand_tag"]),
             multiple=True,
             callback=_one_group,
             help="Print one row for each; without it, one row with the total.",

@@ -12,6 +12,7 @@ from adanalytics_cli.console.table_view import percent as percent_of
 from adanalytics_cli.core.periods import span
 from adanalytics_cli.output.formats import Format
 from adanalytics_cli.output.summary_output import (
+    EVENTS,
     MONEY,
     PARTNER,
     RATIOS,
@@ -22,6 +23,7 @@ from adanalytics_cli.output.summary_output import (
     View,
     about_answers,
     as_text,
+    key_columns,
     labelled,
     name_column,
     summary_columns,
@@ -130,7 +132,7 @@ class Comparison:
         sent = {
             name for each in answers for row in each.summary.rows for name in row.model_fields_set
         }
-        metrics = self._metrics([name for name in _METRICS if name in sent])
+        metrics = self._metrics([name for name in (*_METRICS, EVENTS) if name in sent])
         facts = self.after.facts() | {
             "before_start_date": self.before.first,
             "before_end_date": self.before.last,
@@ -148,6 +150,9 @@ class Comparison:
         """Return the rows of a table, whose values are text; with groups, the totals come last."""
         group_by = self.view.group_by
         usual = _OF_GROUPS if group_by else [each.key for each in summary_columns(None)]
+        rows = [*self.before.summary.rows, *self.after.summary.rows]
+        if any(EVENTS in row.model_fields_set for row in rows):
+            usual = [EVENTS, "revenue"]
         metrics = self._metrics(usual)
         pairs = self._sorted(metrics)
         totals = [each.summary.totals for each in (self.before, self.after)]
@@ -162,7 +167,8 @@ class Comparison:
         ]
 
     def _metrics(self, usual: Sequence[str]) -> list[str]:
-        others = {*_KEYS, *self.after.facts()}
+        keys = (column.key for column in key_columns(self.view.group_by))
+        others = {*_KEYS, *keys, *self.after.facts()}
         return [name for name in self.view.names if name not in others] or [*usual]
 
     def _lines(self, pair: Pair, metrics: Sequence[str]) -> Iterator[tuple[str, Pair, bool]]:
@@ -262,6 +268,8 @@ class Comparison:
 
     def _groups(self, group_by: str) -> Iterator[Pair]:
         sides = (map(dict, each.summary.rows) for each in (self.before, self.after))
+        if len(key_columns(group_by)) == 1:
+            return _match(group_by, group_by, *sides)
         return _match(f"{group_by}_id", f"{group_by}_name", *sides)
 
 

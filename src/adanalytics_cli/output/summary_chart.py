@@ -114,7 +114,7 @@ def draw_summary(
         row = rows[0] if rows else {}
         charts.append(("events", [_bar_of(row, each, _FUNNEL[each.key]) for each in columns]))
     else:
-        metrics = ("impressions", "revenue")
+        metrics = (summary_output.EVENTS, "impressions", "revenue")
         if any(isinstance(row.get(sorted_by), int | Decimal) for row in rows):
             metrics = (sorted_by,)
         name = summary_output.name_column(group_by)

@@ -24,6 +24,7 @@ from adanalytics_cli.output.formats import Format
 from adanalytics_cli.output.row_output import facts_about
 from adanalytics_client import SummaryRow
 from adanalytics_client._json.fields import COLUMN_OF_TYPE
+from adanalytics_client._json.rates import RATES
 
 if TYPE_CHECKING:
     from adanalytics_client import Summary
@@ -56,18 +57,10 @@ _METRICS = [
 _FRACTIONS = frozenset({"completion_rate_started", "error_rate", "margin"})
 # The usual definitions: the numerator, the denominator, and the factor of the ratio. A service may
 # have others, so they count only where they explain the stated value.
-RATIOS = {
-    "fill_rate": Total("impressions", "requests"),
-    "ctr": Total("clicks", "impressions"),
-    "vcr": Total("completions", "impressions"),
-    "completion_rate_started": Total("completions", "starts"),
-    "error_rate": Total("errors", "requests"),
-    "margin": Total("profit", "revenue"),
-    "ecpm": Total("revenue", "impressions", 1000),
-    "rpm": Total("revenue", "requests", 1000),
-    "cpm_cost": Total("cost", "impressions", 1000),
-}
-SUMS = frozenset({*COLUMN_OF_TYPE.values(), "revenue", "cost", "profit"})
+RATIOS = {name: Total(*rate) for name, rate in RATES.items()}
+EVENTS = "events"
+"""The number of events, in a report about events that no column of a summary counts."""
+SUMS = frozenset({EVENTS, *COLUMN_OF_TYPE.values(), "revenue", "cost", "profit"})
 """Of these a group without events has 0; it has no rates and no prices."""
 _TOTALS = {**dict.fromkeys(SUMS, Total()), **RATIOS}
 # Text on the wire, so that no reader takes it for a float; fractions are numbers there.
@@ -198,7 +191,8 @@ def list_rows(answers: Sequence[Answer], view: View, form: Format) -> Listing:
     for answer in answers:
         facts = answer.facts()
         for row in _fields(answer.summary.rows, answer, view, form):
-            shown = dict.fromkeys([*first, *(view.names or [*row, *_FACTS])])
+            key = [] if view.group_by in _KEYS else [str(view.group_by)]
+            shown = dict.fromkeys([*first, *(view.names or [*key, *row, *_FACTS])])
             rows.append({name: (facts | row).get(name) for name in shown})
     names = [*first, *(view.names or [*_documented(view.group_by), *_FACTS])]
     columns = summary_columns(view.group_by, list(dict.fromkeys(names)))
@@ -222,12 +216,24 @@ def summary_columns(
     group_by: str | None, names: Sequence[str] = (), *, rounded: bool = False
 ) -> list[Column]:
     """Return the columns `names` of a table; by default the keys of a row and the main metrics."""
-    usual = [*_KEYS[group_by], *_METRICS]
+    usual = [*key_columns(group_by), *_METRICS]
     known = {column.key: column for column in usual}
     columns = [known.get(name) or _column(name) for name in names] or usual
     if not rounded:
         return columns
     return [replace(each, show=thousands) if each.key in MONEY else each for each in columns]
+
+
+def key_columns(group_by: str | None) -> list[Column]:
+    """Return the columns that name a group; of a report that is the field itself."""
+    return _KEYS.get(group_by) or ([Column(group_by, group_by, rank=0)] if group_by else [])
+
+
+def usual_columns(answers: Sequence[Answer], group_by: str) -> list[str]:
+    """Return the columns of a table, of the usual ones only those that the rows have."""
+    sent = {n for each in answers for row in each.summary.rows for n in row.model_fields_set}
+    columns = [*key_columns(group_by), Column(EVENTS, EVENTS), *_METRICS]
+    return [column.key for column in columns if column.key in sent]
 
 
 def _column(name: str) -> Column:
@@ -237,7 +243,7 @@ def _column(name: str) -> Column:
 def _documented(group_by: str | None) -> list[str]:
     """Return the documented columns in the order of the service."""
     others = {column.key for each in _KEYS.values() for column in each}
-    others -= {column.key for column in _KEYS[group_by]}
+    others -= {column.key for column in key_columns(group_by)}
     return [name for name in SummaryRow.model_fields if name not in others]
 
 
@@ -250,7 +256,9 @@ def find_names(
     `others`.
     """
     sent = [name for row in summary.rows for name in row.model_fields_set]
-    known = list(dict.fromkeys([*_documented(group_by), *_FACTS, "partner", *others, *sent]))
+    keys = [column.key for column in key_columns(group_by)]
+    documented = _documented(group_by)
+    known = list(dict.fromkeys([*keys, *documented, *_FACTS, "partner", *others, *sent]))
     headings = {each.heading.casefold(): each.key for each in summary_columns(group_by)}
     names = headings | {name.casefold(): name for name in known} | {name: name for name in known}
     found = []
@@ -306,7 +314,7 @@ def _text(value: object, is_money: bool) -> object:
 
 def name_column(group_by: str) -> str:
     """Return the field that names a row of this grouping to people."""
-    return _KEYS[group_by][0].key
+    return key_columns(group_by)[0].key
 
 
 def labelled(row: Row, group_by: str | None) -> dict[str, object]:

@@ -55,6 +55,19 @@ class Coverage:
         return sorted({hour.day for hour in self.hours})
 
     @property
+    def last_whole_day(self) -> date | None:
+        """The last day whose 24 hours were all pulled after they were over."""
+        whole = (
+            day
+            for day in self.days
+            if all(
+                hour in self.hours and hour.is_over(self.hours[hour].asked_at)
+                for hour in hours_of(day)
+            )
+        )
+        return max(whole, default=None)
+
+    @property
     def missing(self) -> list[Hour]:
         """The hours between the first and the last one that were not pulled."""
         if not self.hours:

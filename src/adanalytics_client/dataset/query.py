@@ -6,6 +6,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
+from datetime import date
+from difflib import get_close_matches
 from functools import cached_property, reduce
 from itertools import count
 from tempfile import TemporaryDirectory
@@ -30,6 +32,7 @@ from adanalytics_client.dataset.coverage import Coverage
 from adanalytics_client.dataset.hours.files import checksum
 from adanalytics_client.dataset.query_days import unmet_conditions
 from adanalytics_client.dataset.query_macros import create_macros
+from adanalytics_client.dataset.query_summary import EventSource, find_field, summarize
 from adanalytics_client.dataset.records.layout import DATA, MANIFEST, Hour, PartFormat
 from adanalytics_client.dataset.records.manifest import HourRecord, Identity, Manifest
 from adanalytics_client.dataset.schema import Schema
@@ -39,6 +42,8 @@ from adanalytics_client.errors import ConfigurationError, DatasetDamaged, Datase
 
 if TYPE_CHECKING:
     import duckdb
+
+    from adanalytics_client.models import Summary
 
 T = TypeVar("T")
 
@@ -466,6 +471,16 @@ def select_events(datasets: Mapping[str, CommittedFiles], *, filtered: bool = Tr
     return " UNION ALL ".join(selects)
 
 
+def _source_of(files: CommittedFiles) -> EventSource:
+    """Return the traffic of a dataset for a summary; of equal names, ours stands for the column."""
+    columns, ours = files.columns, our_columns([files], files.columns)
+    places = dict(zip([*columns, *ours], map(_name, _names(columns, ours)), strict=True))
+    if "currency" not in ours:
+        places["currency"] = next(places[name] for name in columns if name.lower() == "currency")
+    select = select_events({files.place: files}, filtered=False)
+    return EventSource(select, columns, files.identity.names, places)
+
+
 def time_columns(datasets: Mapping[str, CommittedFiles]) -> list[str]:
     """Return the columns of the view that tell the day, the hour or the time of an event."""
     columns = reduce(join_columns, (files.columns for files in datasets.values()))
@@ -594,6 +609,35 @@ class QuerySession:
     def ask(self, sql: str) -> list[tuple[Any, ...]]:
         """Run a statement of ours, and return its rows as values of Python."""
         return self.run(lambda: self._connection.execute(sql).fetchall())
+
+    def find_field(self, word: str) -> str:
+        """Return the name of the field or column of ours that a word means; see `summarize`.
+
+        Raises:
+            ConfigurationError: for a word that means none in any of the datasets.
+        """
+        sources = [*map(_source_of, self._datasets.values())]
+        fields = [field for source in sources if (field := find_field(word, source))]
+        if fields:
+            return fields[0]
+        known = dict.fromkeys(name for source in sources for name in (*source.columns, *_OURS))
+        near = get_close_matches(word, known, n=1)
+        hint = f"Did you mean {near[0]!r}?" if near else f"Choose from {', '.join(known)}."
+        raise ConfigurationError(f"The events have no field {word!r}.", remedy=hint)
+
+    def summarize(self, field: str, first: date, last: date) -> "list[list[Summary]]":
+        """Return summaries of each dataset by a field, one for each currency; see `summarize`.
+
+        Args:
+            field: what `find_field` returns.
+            first: the first day.
+            last: the last day.
+
+        Raises:
+            DatasetError: as for `Dataset.query`.
+        """
+        sources = map(_source_of, self._datasets.values())
+        return [summarize(source, field, first, last, self.ask) for source in sources]
 
     def unmet_conditions(self, sql: str) -> list[tuple[str, str]]:
         """Return conditions of a query on days and times that no event meets, each with its view.

@@ -1,0 +1,152 @@
+"""`adanalytics report`: a summary of a dataset by any field, without a request."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date, timedelta
+from importlib.util import find_spec
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from adanalytics_cli.account.dataset_here import find_datasets
+from adanalytics_cli.commands.metrics import MetricOptions, Span, metric_options, write_answers
+from adanalytics_cli.core import periods
+from adanalytics_cli.core.command import command
+from adanalytics_cli.core.errors import CommandError, MissingExtra
+from adanalytics_cli.core.invocation import Invocation, remark
+from adanalytics_client import Period
+from adanalytics_client._base.dates import runs_of
+from adanalytics_client._json.columns import SUMMARY_COLUMNS
+
+if TYPE_CHECKING:
+    from adanalytics_cli.output.summary_output import Answer
+    from adanalytics_client.dataset.query import QuerySession
+
+_FIELDS = ("country", "hour", "creative", "device", "supply-tag", "domain", "day")
+_MEMORY = "1GB"
+# More gaps than a reader looks up.
+_MOST_RUNS = 3
+
+
+@command(
+    "report",
+    params=[
+        click.Argument(
+            ["field"],
+            metavar="FIELD",
+            shell_complete=lambda _c, _p, begin: [
+                name for name in _FIELDS if name.startswith(begin)
+            ],
+        ),
+        *periods.period_arguments(required=False),
+        click.Option(
+            ["--in", "places"],
+            type=click.Path(),
+            metavar="DIR|URL",
+            multiple=True,
+            help="Dataset to read; by default this folder, or events in it. Several are told "
+            "apart by their partners.",
+        ),
+        *metric_options(SUMMARY_COLUMNS),
+    ],
+    details=(
+        f"FIELD is {', '.join(_FIELDS)} or any field of the events. The columns are those of "
+        "adanalytics summary, and so are their figures: filtered (invalid) traffic is left out. "
+        "Events that are counters are added up; of others without a known type the number of "
+        "events is shown. Amounts of several currencies or datasets are never added. Without "
+        f"START it takes all days of the dataset. {periods.PERIOD_HELP} Nothing is sent."
+    ),
+    examples=[
+        "adanalytics report country 2026-01 --in events",
+        "adanalytics report hour yesterday --chart",
+        "adanalytics report creative -7d --sort clicks --top 10",
+        "adanalytics report device this-month --compare previous -o devices.xlsx",
+    ],
+)
+def report(
+    invocation: Invocation,
+    field: str,
+    start: Period | None,
+    end: Period | None,
+    places: tuple[str, ...],
+    compare: "Period | Literal['previous'] | None",
+    chosen_format: str | None,
+    output: Path | None,
+    region: str | None,
+    columns: tuple[str, ...],
+    sort: str | None,
+    top: int | None,
+    digits: int | None,
+    chart: bool,
+    all_hours: bool,
+) -> None:
+    """Add up the traffic of datasets and write its rows as a summary."""
+    options = MetricOptions(
+        compare, chosen_format, output, region, columns, sort, top, digits, chart, all_hours
+    )
+    form = options.check()
+    if find_spec("duckdb") is None:
+        raise MissingExtra("sql", needed_for="adanalytics report")
+    begun = monotonic()
+    found = find_datasets(invocation, places)
+
+    from adanalytics_cli.output.query_footer import write_footer
+    from adanalytics_cli.output.summary_output import usual_columns
+    from adanalytics_client.dataset.query import open_session
+
+    with open_session(found, memory=_MEMORY) as session:
+        days = sorted({day for each in session.coverage for day in each.days})
+        if not days:
+            raise CommandError("The dataset has no day yet.", remedy="Sync it first.")
+        start = start or Period(days[0], days[-1])
+        spans, left_out = [periods.period(invocation, start, end)], ""
+        if compare:
+            whole = [each.last_whole_day or date.min for each in session.coverage]
+            whole_until = date.max if all_hours else min(whole)
+            spans, left_out = options.compared_spans(invocation, (start, end), whole_until)
+        key = session.find_field(field)
+        group_by = "day" if key == "date" else key
+        answers, *earlier = _ask(session, key, spans)
+        if chart and len(answers) > 1:
+            raise click.UsageError("--chart draws one partner in one currency. Give one --in.")
+        if form == "table" and not (columns or compare or chart):
+            options = replace(options, columns=tuple(usual_columns(answers, group_by)))
+        done = write_answers(
+            answers, earlier, group_by, options, invocation, left_out=left_out, title="report"
+        )
+        write_footer(session.coverage, _gaps(session, spans), invocation)
+    if output:
+        remark(f"{done}, {monotonic() - begun:.1f} s -> {output}", invocation)
+
+
+def _ask(session: "QuerySession", field: str, spans: Sequence[Span]) -> "list[list[Answer]]":
+    """Return the answers of each span: one for each dataset and currency, in the same order."""
+    from adanalytics_cli.output.summary_output import Answer
+    from adanalytics_client import Summary
+
+    found = [session.summarize(field, *days) for days in spans]
+    answers: list[list[Answer]] = [[] for _ in spans]
+    for number, coverage in enumerate(session.coverage):
+        by_currency = [{each.currency: each for each in side[number]} for side in found]
+        currencies = dict.fromkeys(code for side in by_currency for code in side if side[code].rows)
+        for code in currencies or by_currency[0]:
+            for list_, side, days in zip(answers, by_currency, spans, strict=True):
+                summary = side.get(code) or Summary(currency=code)
+                list_.append(Answer(coverage.partner, summary, *days))
+    return answers
+
+
+def _gaps(session: "QuerySession", spans: Sequence[Span]) -> list[str]:
+    """Say which of the days no dataset has."""
+    known = {day for each in session.coverage for day in each.days}
+    notes = []
+    for first, last in spans:
+        days = (first + timedelta(days=number) for number in range((last - first).days + 1))
+        missing = [day for day in days if day not in known]
+        if missing:
+            runs = [periods.span(run[0], run[-1]) for run in runs_of(missing)]
+            more = f" and {len(runs) - _MOST_RUNS} more" if len(runs) > _MOST_RUNS else ""
+            notes.append(f"Not in the dataset: {', '.join(runs[:_MOST_RUNS])}{more}.")
+    return notes

@@ -1,0 +1,182 @@
+"""A summary of a dataset by any field: the columns of the service's own, from its traffic.
+
+How events count depends on their vocabulary:
+
+1. Events have a type: each type is counted in the column of a summary that is named after it.
+2. Events are counters: the sums of the fields that are named as columns of a summary.
+3. Neither: the events are counted, as `events`.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from adanalytics_client._base.spelling import fold
+from adanalytics_client._json.fields import COLUMN_OF_TYPE, EVENT_KINDS, FieldNames
+from adanalytics_client._json.rates import RATE_DECIMALS, RATES
+from adanalytics_client._json.types import Base, Types
+from adanalytics_client.errors import ConfigurationError
+from adanalytics_client.models import Summary, SummaryRow
+
+Ask = Callable[[str], list[tuple[Any, ...]]]
+"""Runs a statement and returns its rows."""
+
+AMOUNTS = ("revenue", "cost")
+_COLUMN_OF_FOLDED = {fold(name): column for name, column in COLUMN_OF_TYPE.items()}
+# What people call a field: by itself, or without the end of its name.
+_ENDS = ("", "_id", "_type", "_name")
+_OURS = {"day": "date", "date": "date", "hour": "hour", "partner": "partner"}
+MOST_GROUPS = 250_000
+"""More groups would need gigabytes."""
+_AS_TEXT: Collection[Base] = ("time", "epoch", "pairs")
+
+
+@dataclass(frozen=True, slots=True)
+class EventSource:
+    """The events of a dataset as a SELECT, and the names in it.
+
+    Attributes:
+        select: the SELECT of its traffic.
+        columns: the fields of its events and their types.
+        names: the service's names of documented fields.
+        quoted: the SQL names of its fields, and of `date`, `hour` and `currency`, by their names.
+    """
+
+    select: str
+    columns: Types
+    names: FieldNames
+    quoted: Mapping[str, str]
+
+
+def find_field(word: str, source: EventSource) -> str | None:
+    """Return the field or column of ours that a word means, such as `creative` or `day`.
+
+    Examples:
+        >>> source = EventSource("", {"creative_id": TEXT}, FieldNames(), {})
+        >>> find_field("creative", source), find_field("day", source)
+        ('creative_id', 'date')
+    """
+    if word in source.columns:
+        return word
+    name = word.replace("-", "_").casefold()
+    if name in _OURS:
+        return _OURS[name]
+    for end in _ENDS:
+        part = f"{name}{end}"
+        sent = source.names.sent(part, source.columns) if part in EVENT_KINDS else None
+        sent = sent or next((own for own in source.columns if own.casefold() == part), None)
+        if sent is not None:
+            return sent
+    return None
+
+
+def summarize(source: EventSource, field: str, first: date, last: date, ask: Ask) -> list[Summary]:
+    """Return a summary by a field, one for each currency, because amounts of several never add up.
+
+    Args:
+        source: the events.
+        field: the field or column of ours to group by.
+        first: the first day.
+        last: the last day.
+        ask: runs a statement.
+
+    Raises:
+        ConfigurationError: for a field that is a figure itself, or has too many values.
+    """
+    figures = _figures(source, first, last, ask)
+    if field in figures:
+        raise ConfigurationError(
+            f"{field!r} is a figure, not a group.", remedy="Name a field such as country."
+        )
+    # Another dataset of the query may have the field.
+    by, currency = source.quoted.get(field, "NULL"), source.quoted["currency"]
+    if field in source.columns and source.columns[field].base in _AS_TEXT:
+        by = f"CAST({by} AS VARCHAR)"
+    sums = ", ".join([*figures.values()])
+    rows = ask(
+        f"SELECT {currency} AS c, {by} AS k, {sums} FROM ({source.select}) "  # noqa: S608  # quoted
+        f"WHERE {_days(source, first, last)} GROUP BY ALL "
+        f"ORDER BY c NULLS LAST, k NULLS LAST LIMIT {MOST_GROUPS + 1}"
+    )
+    if len(rows) > MOST_GROUPS:
+        raise ConfigurationError(
+            f"{field!r} has more than {MOST_GROUPS:,} values.",
+            remedy="Take fewer days, or query the dataset in SQL.",
+        )
+    summaries = []
+    for code in dict.fromkeys(row[0] for row in rows) or [None]:
+        groups = [
+            {field: group, **dict(zip(figures, values, strict=True))}
+            for named, group, *values in rows
+            if named == code
+        ]
+        totals = {name: sum(row[name] for row in groups) for name in figures}
+        facts = {"currency": code, "start_date": first, "end_date": last, "group_by": field}
+        summaries.append(
+            Summary(
+                rows=[SummaryRow.model_validate(_with_rates(row)) for row in groups],
+                totals=SummaryRow.model_validate(_with_rates(totals)) if groups else None,
+                **facts,
+            )
+        )
+    return summaries
+
+
+def _figures(source: EventSource, first: date, last: date, ask: Ask) -> dict[str, str]:
+    """Return the counts and amounts of a group, each as an expression."""
+    columns, names = source.columns, source.names
+    figures = dict[str, str]()
+    of_type = names.sent("event_type", columns)
+    if of_type is not None:
+        kind = f"CAST({source.quoted[of_type]} AS VARCHAR)"
+        found = ask(
+            f"SELECT DISTINCT {kind} FROM ({source.select}) WHERE {_days(source, first, last)}"  # noqa: S608  # as above
+        )
+        texts = {column: ["NULL"] for column in COLUMN_OF_TYPE.values()}
+        for (text,) in found:
+            if column := _COLUMN_OF_FOLDED.get(fold(text or "")):
+                texts[column].append(_quoted(text))
+        figures = {
+            column: f"count(*) FILTER (WHERE {kind} IN ({', '.join(values)}))"
+            for column, values in texts.items()
+        }
+    for name in (*(() if figures else COLUMN_OF_TYPE.values()), *AMOUNTS):
+        sent = names.sent(name, columns)
+        if sent is not None and columns[sent].base in {"number", "bit"}:
+            value = source.quoted[sent]
+            value = f"CAST({value} AS INT)" if columns[sent].base == "bit" else value
+            figures[name] = f"coalesce(sum({value}), 0)"
+    if not figures.keys() & {*COLUMN_OF_TYPE.values()}:
+        figures = {"events": "count(*)", **figures}
+    return figures
+
+
+def _with_rates(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row with profit, rates and prices, where it has what they divide."""
+    full = dict(row)
+    if full.keys() >= {*AMOUNTS}:
+        full["profit"] = full["revenue"] - full["cost"]
+    for name, rate in RATES.items():
+        if {rate.numerator, rate.denominator} <= full.keys():
+            above, below = full[rate.numerator], full[rate.denominator]
+            full[name] = (
+                _rounded(Fraction(above) * rate.factor / Fraction(below)) if below else None
+            )
+    return full
+
+
+def _rounded(rate: Fraction) -> Decimal:
+    # Of a fraction, round() goes half to even exactly.
+    return Decimal(round(rate * 10**RATE_DECIMALS)).scaleb(-RATE_DECIMALS)
+
+
+def _days(source: EventSource, first: date, last: date) -> str:
+    return f"{source.quoted['date']} BETWEEN DATE '{first}' AND DATE '{last}'"
+
+
+def _quoted(text: str) -> str:
+    quoted = text.replace("'", "''")
+    return f"'{quoted}'"
