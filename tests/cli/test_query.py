@@ -1,11 +1,13 @@
 """`adanalytics query`: answers in every format, without a request."""
 
 import csv
+import gzip
 import io
 import json
 import re
 import shlex
 import shutil
+import signal
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
@@ -488,3 +490,79 @@ def test_what_is_no_number_is_an_empty_cell(query: Run, folder: Path) -> None:
     assert query(sql, "-o", str(folder / "x.xlsx")).exit_code == 0
     sheet = import_module("openpyxl").load_workbook(folder / "x.xlsx")["query"]
     assert [cell.value for cell in sheet[2]] == [None, None, 1.5]
+
+
+WRITTEN = """
+    SELECT i, CASE i % 7 WHEN 0 THEN DATE 'infinity' WHEN 1 THEN DATE '0044-03-15 (BC)'
+        WHEN 2 THEN DATE '12026-01-01' WHEN 3 THEN DATE '0999-12-31' WHEN 4 THEN NULL
+        WHEN 5 THEN DATE '-infinity' ELSE DATE '2026-01-01' END AS d,
+    CASE i % 5 WHEN 0 THEN TIMESTAMPTZ 'infinity'
+        WHEN 1 THEN TIMESTAMPTZ '12026-01-01 00:00:01.5+00'
+        WHEN 2 THEN TIMESTAMPTZ '0999-12-31 12:00:00+00' WHEN 3 THEN NULL
+        ELSE '2026-01-01 00:00:00.000001+00' END AS t,
+    CASE i % 3 WHEN 0 THEN TIMESTAMP '-infinity' WHEN 1 THEN TIMESTAMP '0044-03-15 (BC)'
+        ELSE '2026-01-01 10:00:00.12' END AS ts,
+    CASE i % 3 WHEN 0 THEN 'nan'::DOUBLE WHEN 1 THEN '-inf'
+        ELSE power(10, (i % 40) - 20) * (i * 0.1234567890123) END AS f,
+    (i * 1234.56789)::FLOAT AS g,
+    CASE i % 4 WHEN 0 THEN map {'b': '"x"', 'a': NULL, 'ü': E'/\n'} WHEN 1 THEN map {}
+        WHEN 2 THEN NULL ELSE map {'z': 'y', 'B': 'b'} END AS m,
+    CASE i % 6 WHEN 0 THEN '' WHEN 1 THEN NULL WHEN 2 THEN 'a,"b"' WHEN 3 THEN E'x\ny'
+        WHEN 4 THEN E' a\r' ELSE '#' END AS s,
+    -0.05::DECIMAL(3, 2) AS dec, (2::HUGEINT ** 100)::HUGEINT AS h, i % 2 = 0 AS b, 0::UTINYINT u
+    FROM range(200) t(i)
+"""
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        WRITTEN,
+        "FROM events",
+        "SELECT NULL AS v FROM range(3)",
+        "PIVOT traffic ON device_type USING sum(revenue) GROUP BY country ORDER BY country",
+        "SELECT INTERVAL 26 HOUR AS span, [1.5] AS list, 1 AS n",
+        "SELECT 1 AS a, 2 AS a",
+        "SELECT * FROM events WHERE false",
+        "FROM events; -- end",
+    ],
+    ids=lambda sql: sql.strip()[:12],
+)
+def test_a_csv_file_has_the_values_of_a_pipe(query: Run, sql: str, folder: Path) -> None:
+    """DuckDB itself writes the file, if it can; the pipe is written row by row."""
+    piped = [*csv.reader(io.StringIO(query(sql, "-f", "csv").stdout, newline=""))]
+    for name in ("x.csv", "x.csv.gz"):
+        done = query(sql, "-o", str(folder / name))
+        assert (done.exit_code, f"{len(piped) - 1:,} row" in done.stderr) == (0, True), done.stderr
+        opened = gzip.open if name.endswith(".gz") else open
+        with opened(folder / name, "rt", newline="", encoding="utf-8") as file:
+            assert [*csv.reader(file)] == piped
+    assert sorted(each.name for each in folder.iterdir()) == ["x.csv", "x.csv.gz"]
+
+
+@pytest.mark.parametrize("sql", ["SELECT CAST(country AS INT), 1 FROM events", "SELEKT 1, 2"])
+def test_a_failed_query_leaves_the_file_as_it_was(query: Run, sql: str, folder: Path) -> None:
+    (folder / "x.csv").write_text("old")
+    assert query(sql, "-o", str(folder / "x.csv")).exit_code == 2
+    assert [(each.name, each.read_text()) for each in folder.iterdir()] == [("x.csv", "old")]
+
+
+def test_only_the_output_is_written(query: Run, folder: Path) -> None:
+    other = folder / "other.csv"
+    done = query(f"COPY events TO '{other}'", "-o", str(folder / "x.csv"))
+    assert (done.exit_code, "COPY is refused" in done.stderr) == (2, True)
+    assert [*folder.iterdir()] == []
+
+
+def test_a_file_that_cannot_grow_is_an_error(query: Run, folder: Path) -> None:
+    limits = import_module("resource")
+    before = limits.getrlimit(limits.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    limits.setrlimit(limits.RLIMIT_FSIZE, (100_000, before[1]))
+    try:
+        done = query("FROM events", "-o", str(folder / "x.csv"))
+    finally:
+        limits.setrlimit(limits.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
+    assert (done.exit_code, "cannot be written: File too large" in done.stderr) == (1, True)
+    assert [*folder.iterdir()] == []

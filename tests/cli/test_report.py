@@ -131,7 +131,7 @@ def test_amounts_of_two_currencies_are_not_added(
         Dataset(folder).sync(client)
     both = rows_of(report("day", "--in", "events", "--in", str(folder)))
     assert [(row["partner"], row["currency"]) for row in both] == [
-        *(("acme", "USD"), ("acme", "USD"), ("beta", "EUR"))
+        *(("acme", "USD"), ("acme", "USD"), ("beta", "EUR"), ("beta", "EUR"))
     ]
     refused = report("day", "--chart", "--in", "events", "--in", str(folder))
     assert (refused.exit_code, "Give one --in" in refused.stderr) == (2, True)

@@ -58,6 +58,7 @@ FLOORS = (
         "needs",
         "changes",
         "coverage",
+        "query_copy",
         "query_days",
         "query_macros",
         "query_summary",

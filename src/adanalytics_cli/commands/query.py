@@ -1,6 +1,7 @@
 """`adanalytics query`: an answer in SQL from datasets, without a request."""
 
 import sys
+from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
 from time import monotonic
@@ -10,9 +11,10 @@ import click
 from adanalytics_cli.account.dataset_here import find_datasets
 from adanalytics_cli.core.command import command, flag, option
 from adanalytics_cli.core.errors import MissingExtra
+from adanalytics_cli.core.files import replacing
 from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.output.formats import FORMATS, Format, pick_format
-from adanalytics_cli.output.output_file import output_options
+from adanalytics_cli.output.output_file import is_device, output_options
 from adanalytics_client._base.quantities import counted
 
 _FORMATS: tuple[Format, ...] = (*FORMATS, "parquet", "xlsx")
@@ -81,17 +83,20 @@ def query(
     sql, started = _sql_of(sql, file), monotonic()
     found = find_datasets(invocation, places)
 
-    from adanalytics_cli.output.query_footer import facts_of, find_notes, write_footer
-    from adanalytics_cli.output.query_output import write_chart_of, write_result
+    from adanalytics_cli.output.query_footer import find_notes, write_footer
+    from adanalytics_cli.output.query_output import write_answer, write_chart_of
     from adanalytics_client.dataset.query import open_session
 
-    with open_session(found, memory=memory) as session:
-        result = session.select(sql)
+    with ExitStack() as stack:
+        # DuckDB may write this one file, and only if it knows so before it is closed to others.
+        is_copied = output is not None and form in {"csv", "parquet"} and not is_device(output)
+        raw = stack.enter_context(replacing(output)) if output and is_copied else None
+        hidden = str(raw.name) if raw else None
+        session = stack.enter_context(open_session(found, memory=memory, output=hidden))
         if chart:
-            rows = write_chart_of(result, output, invocation)
+            rows = write_chart_of(session.select(sql), output, invocation)
         else:
-            about = {"query": sql, "datasets": ", ".join(found), **facts_of(session.coverage)}
-            rows = write_result(result, form, output, invocation, region=region, about=about)
+            rows = write_answer(session, sql, form, output, invocation, region=region, raw=raw)
         notes = find_notes(session, sql, rows)
         write_footer(session.coverage, notes, invocation)
     if output is not None:

@@ -7,7 +7,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, Literal
 from urllib.parse import urlsplit
 
 from adanalytics_cli.console.terminal import Terminal, look_at
@@ -15,7 +16,7 @@ from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.prose import fitted
 from adanalytics_client import PageReceived, RequestSent, RetryPlanned, WaitStarted
 from adanalytics_client._base.escaping import visible
-from adanalytics_client._base.quantities import counted
+from adanalytics_client._base.quantities import counted, in_bytes
 from adanalytics_client._progress.drawing import Drawing, Line
 from adanalytics_client._progress.progress import Progress
 
@@ -90,6 +91,24 @@ def show_stages(label: str, invocation: Invocation) -> Iterator[Callable[["Stage
     drawing = Drawing(lambda: line, partial(_open_display, terminal))
     try:
         yield note
+    finally:
+        drawing.end()
+
+
+@contextmanager
+def show_size(path: Path, raw: BinaryIO, invocation: Invocation) -> Iterator[None]:
+    """Draw how large the hidden file `raw` is that is to become `path`."""
+    terminal = look_at(sys.stderr, invocation.color, os.environ)
+    if invocation.quiet or not terminal.interactive:
+        yield
+        return
+
+    def describe() -> Line | None:
+        return Line(f"{path.name}: {in_bytes(Path(raw.name).stat().st_size)} written")
+
+    drawing = Drawing(describe, partial(_open_display, terminal))
+    try:
+        yield
     finally:
         drawing.end()
 

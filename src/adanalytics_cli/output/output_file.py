@@ -4,7 +4,7 @@ import gzip
 import io
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import BinaryIO
 
@@ -59,18 +59,21 @@ def file_path(value: str) -> Path:
 
 
 @contextmanager
-def open_output(path: Path | None, *, private: bool = False) -> Iterator[BinaryIO]:
+def open_output(
+    path: Path | None, *, private: bool = False, raw: BinaryIO | None = None
+) -> Iterator[BinaryIO]:
     """Open a binary stream that ends up as `path`, compressed if it ends in `.gz`.
 
     The bytes go to a hidden file beside `path`, which replaces `path` once they are on the disk.
-    A device or a pipe is written directly. A `private` file can be read by its owner only.
+    A device or a pipe is written directly. A `private` file can be read by its owner only. `raw` is
+    the hidden file, if the caller has opened it.
     Raises CommandError when the file cannot be written.
     """
     if path is None:
         with open_stream(None) as stream:
             yield stream
         return
-    place = open_stream(path) if is_device(path) else replacing(path, private=private)
+    place: AbstractContextManager[BinaryIO] = nullcontext(raw) if raw else _place_of(path, private)
     with place as raw, ExitStack() as stack:
         if is_packed(path):
             # No time in the header: the same data give the same file.
@@ -80,6 +83,10 @@ def open_output(path: Path | None, *, private: bool = False) -> Iterator[BinaryI
             yield stack.enter_context(io.BufferedWriter(packed))
         else:
             yield raw
+
+
+def _place_of(path: Path, private: bool) -> AbstractContextManager[BinaryIO]:
+    return open_stream(path) if is_device(path) else replacing(path, private=private)
 
 
 @contextmanager

@@ -2,27 +2,29 @@
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import MAXYEAR, UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import click
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from adanalytics_cli.console.progress import show_size
 from adanalytics_cli.console.table_view import Column, plain
 from adanalytics_cli.core.invocation import Invocation
-from adanalytics_cli.output.formats import Format
+from adanalytics_cli.output.formats import Format, is_packed
 from adanalytics_cli.output.output_file import open_output
+from adanalytics_cli.output.query_footer import facts_of
 from adanalytics_cli.output.row_output import Row, write_chart, write_rows
 from adanalytics_client import QueryError
 from adanalytics_client._base.escaping import visible
 from adanalytics_client._base.quantities import counted
-from adanalytics_client.dataset.query import QueryResult
+from adanalytics_client.dataset.query import QueryResult, QuerySession
 
 # More rows of a table, or more bars, would only scroll by.
 MOST_LINES = 1_000
@@ -35,6 +37,32 @@ _INFINITE_DAY, _INFINITE_MOMENT = 2**31 - 1, 2**63 - 1
 _PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
 
+def write_answer(
+    session: QuerySession,
+    sql: str,
+    form: Format,
+    path: Path | None,
+    invocation: Invocation,
+    *,
+    region: str | None,
+    raw: BinaryIO | None,
+) -> int:
+    """Write the rows of a query to stdout or `path`, and return how many there were.
+
+    `raw` is the hidden file that is to become `path`, if that is csv or parquet; a line shows how
+    large it is. DuckDB writes csv itself where its values are the same.
+    """
+    places = ", ".join(each.place for each in session.coverage)
+    about = {"query": sql, "datasets": places, **facts_of(session.coverage)}
+    with show_size(path, raw, invocation) if path and raw else nullcontext():
+        if path and raw and form == "csv" and not region:
+            rows = session.write_csv(sql, str(raw.name), packed=is_packed(path))
+            if rows is not None:
+                return rows
+        result = session.select(sql)
+        return write_result(result, form, path, invocation, region=region, about=about, raw=raw)
+
+
 def write_result(
     result: QueryResult,
     form: Format,
@@ -43,14 +71,15 @@ def write_result(
     *,
     region: str | None,
     about: Mapping[str, object],
+    raw: BinaryIO | None = None,
 ) -> int:
     """Write the rows to stdout or `path`, and return how many there were.
 
-    Memory use does not depend on their number; a table ends after `MOST_LINES` rows. `region` and
-    `about` are as for `write_rows`.
+    Memory use does not depend on their number; a table ends after `MOST_LINES` rows. `region`,
+    `about` and `raw` are as for `write_rows`.
     """
     if form == "parquet":
-        return _write_parquet(result, path)
+        return _write_parquet(result, path, raw)
     rows: Iterable[Row] = _rows(result, as_text=form != "xlsx")
     if region:
         decimals = [each.name for each in result.schema if pa.types.is_decimal(each.type)]
@@ -75,6 +104,7 @@ def write_result(
         region=region,
         title="query",
         about=about,
+        raw=raw,
     )
 
 
@@ -114,9 +144,9 @@ def _first(rows: Iterable[Row]) -> tuple[list[Row], str]:
     return first[:MOST_LINES], note
 
 
-def _write_parquet(result: QueryResult, path: Path | None) -> int:
+def _write_parquet(result: QueryResult, path: Path | None, raw: BinaryIO | None) -> int:
     written = 0
-    with open_output(path) as stream:
+    with open_output(path, raw=raw) as stream:
         try:
             file = pq.ParquetWriter(stream, result.schema, compression="zstd")
         # SQL may make a type that Parquet files cannot hold, such as an interval.

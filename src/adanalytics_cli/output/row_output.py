@@ -10,7 +10,7 @@ from datetime import date
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from adanalytics_cli.console.terminal import NOWHERE, Terminal, look_at
 from adanalytics_cli.core.invocation import Invocation, remark
@@ -77,13 +77,15 @@ def write_rows(
     title: str = "rows",
     about: Row | None = None,
     totals: "Mapping[str, Total] | None" = None,
+    raw: BinaryIO | None = None,
 ) -> int:
     """Write the rows to stdout or `path`, and return how many there were.
 
     `columns` and the line `note` are for the table; the other formats have the fields `names`, by
     default every field that came, also unknown ones. With `names`, csv, json and workbooks are
     written row by row. csv is as spreadsheets of the `region` open it. `title` names the sheet of a
-    workbook with the row of `totals`; its second sheet tells the facts `about` the rows.
+    workbook with the row of `totals`; its second sheet tells the facts `about` the rows. `raw` is
+    as for `open_output`.
     """
     if names is None:
         rows = [*rows]
@@ -104,7 +106,7 @@ def write_rows(
             columns=columns,
             totals=totals,
         )
-    with open_output(path) as stream:
+    with open_output(path, raw=raw) as stream:
         if form == "table":
             from adanalytics_cli.console.table_view import render_markdown, render_table
 

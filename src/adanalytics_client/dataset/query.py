@@ -30,6 +30,7 @@ from adanalytics_client._json.types import (
 from adanalytics_client._outputs.arrow.schema import arrow_type
 from adanalytics_client.dataset.coverage import Coverage
 from adanalytics_client.dataset.hours.files import checksum
+from adanalytics_client.dataset.query_copy import csv_columns
 from adanalytics_client.dataset.query_days import unmet_conditions
 from adanalytics_client.dataset.query_macros import create_macros
 from adanalytics_client.dataset.query_summary import EventSource, find_field, summarize
@@ -98,6 +99,7 @@ _ARROW_LACKS: Mapping[str, str] = {
 
 # The types of columns that become BOOLEAN.
 _FLAGS: Collection[Base] = ("bit", "flag")
+_ANSWER = "adanalytics_answer"
 # A division by zero has no result; infinity would be the largest one of an order.
 _NO_INFINITY = ("SET ieee_floating_point_ops = false", "SET error_on_division_by_zero = false")
 
@@ -540,7 +542,7 @@ def open_session(
         # Ctrl-C ends the wait for the thread.
         stack.callback(worker.submit, connection.close)
         stack.callback(interrupt)
-        session = QuerySession(datasets, connection, worker, stack)
+        session = QuerySession(datasets, connection, worker, stack, output)
         session.run(lambda: _enclose(connection, datasets, memory, spill, output))
         yield session
 
@@ -559,9 +561,11 @@ class QuerySession:
         connection: "duckdb.DuckDBPyConnection",
         worker: ThreadPoolExecutor,
         stack: ExitStack,
+        output: str | None,
     ) -> None:
         self._datasets, self._connection = datasets, connection
         self._worker, self._stack = worker, stack
+        self._output = output
         # What the user wrote, for errors.
         self._sql = ""
 
@@ -587,6 +591,9 @@ class QuerySession:
         try:
             return ended.result()
         except (duckdb.Error, OSError, pa.ArrowException) as error:
+            is_io = isinstance(error, OSError) or str(error).startswith("IO Error")
+            if is_io and self._output and self._output in str(error):
+                raise _unwritable(str(error)) from error
             raise _explain(str(error), self._datasets.values(), self._sql) from error
 
     def select(self, sql: str) -> QueryResult:
@@ -605,6 +612,42 @@ class QuerySession:
         self._stack.callback(self._worker.submit, reader.close)
         batches = iter(lambda: self.run(lambda: next(reader, None)), None)
         return QueryResult(reader.schema, batches)
+
+    def write_csv(self, sql: str, path: str, *, packed: bool = False) -> int | None:
+        """Write the rows of one SELECT as csv to the output of the session; return how many.
+
+        Memory use does not depend on their number. Nothing is written, and None is returned, for
+        columns whose values DuckDB would not write as our own csv has them.
+
+        Args:
+            sql: the SELECT.
+            path: the output for which the session was opened.
+            packed: whether to compress it with gzip.
+
+        Raises:
+            DatasetError: as for `Dataset.query`, and when the file cannot be written.
+        """
+        duckdb, connection = import_extra("duckdb", extra="sql"), self._connection
+        self._sql = sql
+        statement = self.run(lambda: _statement_of(connection, sql))
+
+        def make_view() -> bool:
+            rows = _rows_of(connection, statement)
+            named = zip(map(_name, rows.columns), rows.types, strict=True)
+            columns = csv_columns([(name, type_.id, str(type_)) for name, type_ in named])
+            if columns is None:
+                return False
+            # A view has no PIVOT that looks up its columns.
+            with suppress(duckdb.InvalidInputException):
+                rows.select(", ".join(columns)).create_view(_ANSWER)
+                return True
+            return False
+
+        if not self.run(make_view):
+            return None
+        options = "FORMAT csv, HEADER true, USE_TMP_FILE false" + ", COMPRESSION gzip" * packed
+        ((rows,),) = self.ask(f"COPY {_ANSWER} TO {_text(path)} ({options})")
+        return int(rows)
 
     def ask(self, sql: str) -> list[tuple[Any, ...]]:
         """Run a statement of ours, and return its rows as values of Python."""
@@ -743,6 +786,13 @@ def _explain(error: str, datasets: Collection[CommittedFiles], sql: str) -> Data
     text += "" if text.endswith((".", "!", "?")) else "."
     remedy = _COLUMNS if kind in {"Binder", "Catalog"} else ""
     return QueryError(text, remedy=remedy, excerpt=_excerpt(error, sql))
+
+
+def _unwritable(error: str) -> DatasetError:
+    reason = error.partition(" Error: ")[2].partition("\n")[0].rpartition(": ")[2] or error
+    return DatasetError(
+        f"The answer cannot be written: {reason}.", remedy="Make room, or name another file."
+    )
 
 
 def _excerpt(error: str, sql: str) -> str:
