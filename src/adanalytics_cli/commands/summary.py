@@ -34,7 +34,7 @@ class _Grouping(click.Choice[str]):
         except click.BadParameter:
             field = shlex.quote(value)
             raise click.BadParameter(
-                f"'{value}' is none of {', '.join(self.choices)}, by which the service groups. A "
+                f"'{value}' is not one of {', '.join(self.choices)}, the service's groups. A "
                 f"dataset has every field: adanalytics sync, then adanalytics report {field}.",
                 ctx,
                 param,
