@@ -256,6 +256,8 @@ def test_names_that_sql_knows_already_get_others(
             "key_values": [("a", "b")],
             "date": 0,
             "_hour": 3,
+            "partner": "acme",
+            "currency": None,
         }
     ]
     names = "ID_1 for ID, Id_2 for Id, _hour for hour"
