@@ -510,6 +510,36 @@ def test_days_that_all_bring_events_cost_nothing(
     assert service.requests == ["events", "dates"]
 
 
+@pytest.mark.parametrize("has_total", [True, False])
+@pytest.mark.parametrize("seed", range(3))
+def test_few_events_of_a_day_among_many_of_others_are_seen(
+    variant: Variant,
+    stand_in: StandIn,
+    service: Service,
+    say: type[Say],
+    has_total: bool,
+    seed: int,
+) -> None:
+    """A sample of an unordered page shows most of its events to be of one day."""
+    three_days(stand_in, service, say, None)
+    if not has_total:
+        service.total = nothing
+    whole = service.rows
+
+    def rows(*at: Any) -> list[Row]:
+        middle = str(FIRST + timedelta(1))
+        found = [
+            row
+            for row in whole(*at)
+            if middle in row["event_time"] or "T03:00" in row["event_time"]
+        ]
+        return sorted(found, key=lambda row: sha256(f"{seed}{row}".encode()).digest())
+
+    service.rows = rows  # type: ignore[method-assign]
+    for split in ("none", "auto"):
+        assert len(variant.rows(*THREE, split=split, check="auto")) == len(rows(*THREE))
+
+
 def hash_of(row: Row) -> bytes:
     return sha256(row["event_id"].encode()).digest()
 

@@ -436,10 +436,27 @@ def _missing_day(session: Session, pull: Comparison) -> Operation[date | None]:
     ]
     sure = [day for day in missing if day in empty or not pull.events] if listed else []
     left_out = next(iter(sure), None)
+    if left_out is not None and pull.events and (yield from _has_all(session, pull, left_out)):
+        left_out = None
     if missing and pull.events and not sure:
         with suppress(NotCounted):
             left_out = yield from _left_out(session, pull, missing, is_listed=bool(listed))
     return left_out
+
+
+def _has_all(session: Session, pull: Comparison, day: date) -> Operation[bool]:
+    """Return whether a day has events and, with all others, as many as arrived.
+
+    Then its events are among them: only some events of a page show the days of all.
+    """
+    one, days, events = timedelta(1), Slice(day, day), 0
+    for part in (days, Slice(pull.start, day - one), Slice(day + one, pull.end)):
+        if part.start <= part.end:
+            total = yield from request_total(session, part.start, part.end)
+            if total is None or (part is days and not total):
+                return False
+            events += total
+    return events == pull.events
 
 
 def _left_out(

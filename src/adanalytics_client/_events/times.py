@@ -57,37 +57,46 @@ def places_of(
 def days_of(rows: RawRows, zone: tzinfo) -> frozenset[date] | None:
     """Return the days of all events of a page; None if the day of one of them is not known.
 
-    Pages are usually in the order of time, so a sample shows all days; else all events are read.
+    Where a sample is in the order of time and leaves out no day, it shows all days; else all events
+    are read.
     """
     sample = rows.sample()
     sent = (rows.names.sent(part, sample) for part in ("event_date", "event_time"))
     names = [name for name in sent if name is not None]
+    texts = [*rows.texts[:: max(len(rows) // _SAMPLES, 1)], *rows.texts[-1:]]
+    if not (names and _are_in_order(_fields(names[-1], texts), zone)):
+        texts = [*rows.texts]
     # Where the hours are local, each of the fields may be in UTC, and an event is of both days.
     days: set[date] = set()
     for name in names[:1] if zone is UTC else names:
-        stated = _days_in(rows, name, zone)
-        if stated is None:
+        # Up to the day, few of the texts differ.
+        stated = [
+            _days(text, zone)
+            for text in {
+                text[:_DAY_END] if zone is UTC and text.endswith(b'Z"') else text
+                for text in _fields(name, texts)
+            }
+        ]
+        if not all(stated):
             return None
-        days |= stated
+        days = days.union(*stated)
     return frozenset(days) if names else None
 
 
-def _days_in(rows: RawRows, name: str, zone: tzinfo) -> set[date] | None:
-    """Return the days that one field of all events states; None if an event states none there."""
-    sample = [*rows.texts[:: max(len(rows) // _SAMPLES, 1)], *rows.texts[-1:]]
-    days = [_days(text, zone) for text in _fields(name, sample)]
-    if not all(days):
-        return None
-    steps = {max(after) - max(before) for before, after in pairwise(days)}
-    if steps <= {timedelta(), _ONE} or steps <= {timedelta(), -_ONE}:
-        return set().union(*days)
-    # Up to the day, few of the texts differ.
-    texts = {
-        text[:_DAY_END] if zone is UTC and text.endswith(b'Z"') else text
-        for text in _fields(name, rows.texts)
-    }
-    days = [_days(text, zone) for text in texts]
-    return set().union(*days) if all(days) else None
+def _are_in_order(texts: Iterable[bytes], zone: tzinfo) -> bool:
+    """Return whether times only rise or only fall, by less than two days at a time.
+
+    Times that are all the same show no order.
+    """
+    moments = [next(_moments(text, zone), None) for text in texts]
+    known = [moment for moment in moments if moment is not None]
+    if len(known) < len(moments):
+        return False
+    steps = {after - before for before, after in pairwise(known)} - {timedelta()}
+    return bool(steps) and (
+        all(timedelta() < step < 2 * _ONE for step in steps)
+        or all(-2 * _ONE < step < timedelta() for step in steps)
+    )
 
 
 def _fields(name: str, texts: Iterable[msgspec.Raw]) -> Iterator[bytes]:
