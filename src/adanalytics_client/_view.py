@@ -1,6 +1,6 @@
 """The client as datasets and Spark see it: on the caller's connections, with an end of its own."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import date, datetime
 
@@ -35,9 +35,9 @@ class View(Client):
         """Return the client's time, in the time zone of the service."""
         return self.service.now(self.connection.session.clock.time())
 
-    def compare_days(self, days: Mapping[date, int]) -> CountedDays:
+    def compare_days(self, days: Mapping[date, int], listed: Collection[date]) -> CountedDays:
         """Compare the numbers of events of some days with the service's own count.
 
-        No other day between them has events.
+        No other day between them has events, and those that are `listed` have some.
         """
-        return self.connection.driver.run(compare_days(self.connection.session, days))
+        return self.connection.driver.run(compare_days(self.connection.session, days, listed))

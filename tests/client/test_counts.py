@@ -535,7 +535,7 @@ def test_few_events_of_a_day_among_many_of_others_are_seen(
         ]
         return sorted(found, key=lambda row: sha256(f"{seed}{row}".encode()).digest())
 
-    service.rows = rows  # type: ignore[method-assign]
+    service.rows = rows  # type: ignore[assignment, method-assign]
     for split in ("none", "auto"):
         assert len(variant.rows(*THREE, split=split, check="auto")) == len(rows(*THREE))
 

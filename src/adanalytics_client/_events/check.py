@@ -18,7 +18,7 @@ brought events.
 """
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
@@ -323,8 +323,13 @@ class CountedDays:
     uncounted: Mapping[date, str] = field(default_factory=dict)
 
 
-def compare_days(session: Session, days: Mapping[date, int]) -> Operation[CountedDays]:
-    """Compare the events of some days, between which no other day has any, with their count."""
+def compare_days(
+    session: Session, days: Mapping[date, int], listed: Collection[date]
+) -> Operation[CountedDays]:
+    """Compare the events of some days, between which no other day has any, with their count.
+
+    Of a day that is `listed` as one with data, and that is over, some must have arrived.
+    """
     spans = tuple(Span(day, day, events, ()) for day, events in sorted(days.items()))
     first, last = spans[0], spans[-1]
     events = sum(span.events for span in spans)
@@ -332,14 +337,16 @@ def compare_days(session: Session, days: Mapping[date, int]) -> Operation[Counte
     pull = Comparison(first.start, last.end, events, spans, True, days=filled)
     try:
         differing = yield from _compare_range(session, pull)
-        day = None if differing else (yield from _missing_day(session, pull))
     except NotCounted as error:
         _LOG.warning("The events of %s were not compared with a count: %s", pull, error)
         return CountedDays(uncounted=dict.fromkeys(days, str(error).rstrip(".")))
     except ProtocolError as error:
         return CountedDays(dict.fromkeys(days, error.message.rstrip(".")))
-    if day is not None:
-        return CountedDays({day: "the service lists it as a day with data, but it has no events"})
+    first_open = first_open_day(session)
+    empty = [span.start for span in spans if not span.events and span.start < first_open]
+    if not differing and (left_out := next((day for day in empty if day in listed), None)):
+        words = "the service lists it as a day with data, but it has no events"
+        return CountedDays({left_out: words})
     return CountedDays(
         {
             span.start: f"the service counts more than its {counted(span.events, 'event')}"

@@ -90,6 +90,8 @@ def fetch_service_days(
 ) -> ServiceDays:
     """Request the days with data and, if there are any, one summary by day.
 
+    The summary may have days that the service does not list; they have data, too.
+
     Args:
         span: the range of interest, or None for everything that the service lists.
         days_held: days in the dataset; the service may no longer have their data.
@@ -97,14 +99,17 @@ def fetch_service_days(
     listed = client.dates()
     if span is None and (every := {*listed, *days_held}):
         span = Period(min(every), max(every))
-    days = sorted(day for day in listed if span and span.first <= day <= span.last)
+    days = {day for day in listed if span and span.first <= day <= span.last}
     rows = {}
-    if days:
-        summary = client.summary(days[0], days[-1], group_by="day")
+    if span and days:
+        summary = client.summary(span.first, span.last, group_by="day")
         rows = {day: row for row in summary.rows if (day := _day_of(row)) is not None}
+        days |= {day for day in rows if span.first <= day <= span.last}
     # If the summary has rows, a day without one has only events that the summary leaves out.
     without = NOTHING if rows else {}
-    return ServiceDays(span, {day: _state(day, rows.get(day), without) for day in days}, not listed)
+    return ServiceDays(
+        span, {day: _state(day, rows.get(day), without) for day in sorted(days)}, not listed
+    )
 
 
 def runs_to_count(service: ServiceDays, days: Collection[date]) -> list[list[date]]:
@@ -120,7 +125,7 @@ def count_days(client: View, service: ServiceDays, events: Mapping[date, int]) -
     """
     differing, uncounted = dict[date, str](), dict[date, str]()
     for run in runs_to_count(service, events):
-        counts = client.compare_days({day: events[day] for day in run})
+        counts = client.compare_days({day: events[day] for day in run}, service.days)
         differing |= counts.differing
         uncounted |= counts.uncounted
     return CountedDays(differing, uncounted)

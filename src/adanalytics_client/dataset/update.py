@@ -14,6 +14,7 @@ from datetime import datetime
 from pathlib import Path
 
 from adanalytics_client import Period
+from adanalytics_client._base.dates import days_between
 from adanalytics_client._view import View
 from adanalytics_client.dataset.needs import Needs, find_needs
 from adanalytics_client.dataset.pull.fetch import Fetcher, Pulled
@@ -102,6 +103,16 @@ class Update:
     def take_counts(self, staging: Staging, service: ServiceDays, *, check: bool = True) -> None:
         """Compare waiting days with the service's own count."""
         days = staging.uncounted if check else {}
+        if days and self.span:
+            # Days that the service neither lists nor sums up may have events nevertheless.
+            held = self.contents.manifest.day
+            days = days | {
+                day: 0
+                for day in days_between(self.span.first, self.span.last)
+                if day not in service.days
+                and not held(day).rows
+                and Hour(day, 23).is_over(self.now())
+            }
         staging.take_counts(count_days(self.client, service, days).differing)
 
 

@@ -206,7 +206,18 @@ class Verification:
 
         Days in `broken` are left out: what they lack is known already.
         """
-        days = {day: self._manifest.day(day).rows for day in self._comparisons if day not in broken}
+        empty = {
+            day
+            for day in self._manifest.days()
+            if day not in service.days
+            and (record := self._manifest.day(day)).is_settled
+            and not record.rows
+        }
+        days = {
+            day: self._manifest.day(day).rows
+            for day in {*self._comparisons, *empty}
+            if day not in broken
+        }
         counted_days = count_days(client, service, days)
         for day, what in counted_days.differing.items():
             # A sync compares a day that seems unchanged only with the summary.
