@@ -42,6 +42,27 @@ NO_SIGNS: list[dict[str, Any]] = [
     {"status": 200, "code": "200", "state": "no errors", "jobComplete": True},
     {"_shards": {"total": 5, "successful": 5, "skipped": 1, "failed": 0}, "max_rows": 1},
     {"query": {"status": "failed", "error": "303"}, "campaign": {"status": "cancelled"}},
+    *(
+        {"meta": {name: True}, name: True}
+        for name in (
+            "exclude_incomplete",
+            "hidePartialHours",
+            "partial_hours_excluded",
+            "show_incomplete",
+            "with_incomplete",
+            "without_partial_days",
+            "only_incomplete",
+            "exclude_degraded",
+            "skip_incomplete_days",
+            "is_partial_allowed",
+            "supports_partial_results",
+            "partial_response_supported",
+            "partial_results_enabled",
+        )
+    ),
+    {"query": {"partial": True, "incomplete_results": True, "timeout": True}},
+    {"meta": {"only_errors": True, "status": "error"}},
+    {"state": "running", "result": "error_free", "outcome": "zero errors"},
 ]
 
 
@@ -126,6 +147,11 @@ SHORTFALLS: list[tuple[dict[str, Any], str]] = [
             {"limit_reached": True},
             {"maxRowsExceeded": True},
             {"has_errors": True},
+            {"user_limit_reached": True},
+            {"returned_partial": True},
+            {"skipped_incomplete_segments": True},
+            {"job_state": "running"},
+            {"status": "running"},
             {"failed_shards": 1},
             {"status": "500"},
             {"code": 206},
@@ -138,6 +164,8 @@ SHORTFALLS: list[tuple[dict[str, Any], str]] = [
     ({"response": {"status": "partial"}}, 'status: "partial"'),
     ({"query": {"truncated": True}}, "truncated: true"),
     ({"stats": {"timed_out": True}}, "timed_out: true"),
+    ({"meta": {"allow_partial": True, "status": "partial"}}, 'status: "partial"'),
+    ({"only_errors": False, "status": "error"}, 'status: "error"'),
 ]
 
 
@@ -176,6 +204,22 @@ def test_a_header_may_state_it(
     stand_in.says(say({"events": ROWS, "total": 2}, headers=headers))
     with pytest.raises(ProtocolError, match="says that they are not all"):
         variant.rows(DAY, split="none")
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"X-Status": "running"},
+        {"X-Request-Status": "processing"},
+        {"X-Job-Status": "running"},
+        {"X-Partial-Response-Supported": "true"},
+    ],
+)
+def test_headers_of_a_server_say_nothing_of_the_data(
+    variant: Variant, stand_in: StandIn, say: type[Say], headers: dict[str, str]
+) -> None:
+    stand_in.says(say({"events": ROWS, "total": 2}, headers=headers))
+    assert variant.rows(DAY, split="none") == ROWS
 
 
 @pytest.mark.parametrize("status", [202, 206, 207])
@@ -231,6 +275,20 @@ def test_on_drift_warn_takes_them_and_tells(
     assert (partial.request_id, "/events?start_date=2026-01-15" in partial.url) == ("r-17", True)
     (line,) = [each.getMessage() for each in caplog.records if each.levelname == "WARNING"]
     assert line == str(partial)
+
+
+def test_an_echoed_parameter_says_nothing(
+    variant: Variant, stand_in: StandIn, say: type[Say]
+) -> None:
+    echo = {"meta": {"status": "error", "partial": True}}
+    params = {"status": "error", "partial": "true"}
+    stand_in.says(say({"events": ROWS, "total": 2, **echo}))
+    assert variant.rows(DAY, split="none", params=params) == ROWS
+    stand_in.says(say({"events": ROWS, "total": 2, "status": "failed"}))
+    with pytest.raises(ProtocolError, match="says that they are not all"):
+        variant.rows(DAY, split="none", params=params)
+    stand_in.says(say({"summary": [{"clicks": 1}], **echo}))
+    assert len(variant.call("summary", DAY, params=params).rows) == 1
 
 
 def test_events_about_errors_are_events(

@@ -100,7 +100,9 @@ def _read_pages(
         headers = answer.reply.head.headers
         for text in stated_warnings(found.around, headers):
             report_warning(session, text, set())
-        check_whole(session, answer, found.error or stated_shortfall(found.around, headers))
+        check_whole(
+            session, answer, found.error or stated_shortfall(found.around, headers, answer.url)
+        )
         says = signals(found, headers)
         sign = says.sign_after(number)
         if pages and len(found) and found.rows == pages[-1].found.rows:

@@ -211,7 +211,7 @@ def _read(session: Session, answer: Answer[Json], cursor: Cursor) -> _Read:
     key = service.rows_key
     found = find_at(service, key, answer.value, partial(find_rows, answer.value, rows_key=key))
     says = signals(found, headers, pages)
-    error = found.error or stated_shortfall(found.around, headers)
+    error = found.error or stated_shortfall(found.around, headers, answer.url)
     shape = f"{status} {found.placeholder}" if found.placeholder else ""
     if not error:
         check_page(service, found, headers, shape=shape, usual=usual)

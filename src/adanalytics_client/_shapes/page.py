@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import TypeVar
+from urllib.parse import parse_qsl, urlsplit
 
 from adanalytics_client._base.spelling import fold
 from adanalytics_client._json.encoding import json_text
@@ -90,19 +91,33 @@ _SHORT = r"partial|truncat|incomplet|timed?out|terminatedearly|degraded"
 _WHOLE_NAME = re.compile(
     r"(?:is|was|job|data|results?|query)*(?:success(?:ful)?|succeeded|ok|completed?)"
 )
-# A request may allow what did not happen, and `is_truncated` says that another page follows.
+# `is_truncated` says that another page follows.
 _SHORT_NAME = re.compile(
-    rf"(?!istruncated|allow|accept|ignore|include|no|support)\w*(?:{_SHORT}|has(?:error|failure)s"
+    rf"(?!istruncated)\w*(?:{_SHORT}|has(?:error|failure)s"
     r"|(?:limit|max)\w*(?:reached|exceeded|hit))\w*"
 )
+# A name that begins with a verb in its base form, or ends in what a service can do, is that of an
+# option: it may allow, or leave out, what did not happen.
+_OPTION_NAME = re.compile(
+    r"(?:no|only|with|without|accept|allow|permit|ignore|support)\w*"
+    r"|(?:enable|exclude|filter|hide|include|keep|omit|prefer|require|return|show|skip)"
+    r"(?!d(?!egraded)|ed|ped|ted)\w*"
+    r"|\w*(?:accepted|allowed|enabled|excluded|hidden|permitted|supported|supports?|option|mode)"
+)
+# In the echo of a request an adjective is an option, and what happened a statement.
+_ADJECTIVE = re.compile(
+    r"(?:partial|incomplete|complete|timeout)(?:data|results?|rows|responses?)?"
+)
+_FILTER_NAME = re.compile(r"(?:only|filter)\w+")
 _STATUS = re.compile(
     r"(?:job|query|results?|search|request|response|data)*(?:status|state)|result|outcome"
 )
 # The words of states of exports for work that failed or goes on are among them.
 _SHORT_WORD = re.compile(
-    rf"(?!no(?!t)|without)\w{{0,20}}(?:{_SHORT}|abort|cancel|error|fail"
-    r"|pending|queued|processing|running|inprogress)\w{0,20}"
+    rf"(?!no(?!t)|without|zero|0|\w{{0,40}}(?:free|less)\Z)"
+    rf"\w{{0,20}}(?:{_SHORT}|abort|cancel|error|fail)\w{{0,20}}"
 )
+_UNFINISHED_WORD = re.compile(r"\w{0,20}(?:pending|queued|processing|running|inprogress)\w{0,20}")
 _HTTP_STATUS = re.compile(r"(?:http)?status(?:code)?|code")
 _PARTIAL_CONTENT = 206
 _WARNINGS = frozenset({"warning", "warnings"})
@@ -285,14 +300,44 @@ def _by_name(found: Found, headers: Mapping[str, str]) -> _Statements:
     )
 
 
-def stated_shortfall(around: Iterable[dict[str, Json]], headers: Mapping[str, str]) -> str:
-    """Name the sign by which a response says that it is not the whole; empty for none."""
-    for name, key, value in (*_stated_members(around, _ABOUT), *_header_members(headers)):
-        if _is_short(name, value):
+def stated_shortfall(
+    around: Iterable[dict[str, Json]], headers: Mapping[str, str], url: str = ""
+) -> str:
+    """Name the sign by which a response says that it is not the whole; empty for none.
+
+    Args:
+        url: the address of the request, whose parameters the response may echo.
+    """
+    members = [*_stated_members(around, _ABOUT)]
+    count = len(members)
+    for number, (name, key, value) in enumerate((*members, *_header_members(headers))):
+        is_short = _is_short(name, value) or (number < count and _is_unfinished(name, value))
+        if is_short and not _is_echo(name, value, members, url):
             return f"{key}: {json_text(value)}"
         if error := stated_error([{name: value}]):
             return f"{key}: {error}"
     return ""
+
+
+def _is_unfinished(name: str, value: Json) -> bool:
+    """Return whether a state is that of work that goes on; a service itself runs, too."""
+    if not isinstance(value, str) or not _STATUS.fullmatch(name):
+        return False
+    word = fold(value)
+    return bool(_UNFINISHED_WORD.fullmatch(word)) and (name, word) != ("state", "running")
+
+
+def _is_echo(name: str, value: Json, members: Iterable[tuple[str, str, Json]], url: str) -> bool:
+    """Return whether a statement is a parameter of the request, or what a filter is named after."""
+    text = value if isinstance(value, str) else json_text(value)
+    sent = {fold(key): each for key, each in parse_qsl(urlsplit(url).query)}
+    return sent.get(name) == text or (
+        isinstance(value, str)
+        and any(
+            _flag(flag) and _FILTER_NAME.fullmatch(other) and fold(value) in other
+            for other, _, flag in members
+        )
+    )
 
 
 def _is_short(name: str, value: Json) -> bool:
@@ -309,7 +354,9 @@ def _is_short(name: str, value: Json) -> bool:
         return name in {"failedshards", "unavailableshards"} and bool(_at_least(1, value))
     if flag is None:
         return False
-    return bool((_SHORT_NAME if flag else _WHOLE_NAME).fullmatch(name))
+    if not flag:
+        return bool(_WHOLE_NAME.fullmatch(name))
+    return bool(_SHORT_NAME.fullmatch(name) and not _OPTION_NAME.fullmatch(name))
 
 
 def stated_warnings(around: Iterable[dict[str, Json]], headers: Mapping[str, str]) -> list[str]:
@@ -334,13 +381,19 @@ def _members(content: dict[str, Json], places: Collection[str]) -> Iterator[tupl
         yield name, key, value
         if name not in places or not isinstance(value, dict):
             continue
-        # The rest of a `query` may be the request.
-        is_query = name == "query"
-        inner = {k: v for k, v in value.items() if isinstance(v, bool)} if is_query else value
-        yield from _members(inner, places)
+        yield from _members(_outcome(value) if name == "query" else value, places)
         if name == "shards":
             total, good = (_at_least(0, value.get(noun)) for noun in ("total", "successful"))
             yield "failedshards", f"{key}.failed", value.get("failed") or (total or 0) - (good or 0)
+
+
+def _outcome(query: dict[str, Json]) -> dict[str, Json]:
+    """Return what a `query` says of its outcome; the rest of it may be the request."""
+    return {
+        key: value
+        for key, value in query.items()
+        if isinstance(value, bool) and not _ADJECTIVE.fullmatch(fold(key))
+    }
 
 
 def _header_members(headers: Mapping[str, str]) -> Iterator[tuple[str, str, Json]]:
