@@ -156,7 +156,7 @@ def test_the_same_row_without_groups_is_no_group(
 def test_a_row_of_a_day_is_of_a_day_of_the_range(
     variant: Variant, stand_in: StandIn, say: type[Say], cell: dict[str, Any], is_right: bool
 ) -> None:
-    rows = [{**cell, "impr": 5}, {**cell, "impr": 6}]
+    rows = [{**cell, "impr": 5, "currency": "EUR"}, {**cell, "impr": 6, "currency": "USD"}]
     total = [{"impr": 11}] if is_right else rows
 
     def answer(_: int, query: dict[str, str]) -> Say:
@@ -169,6 +169,64 @@ def test_a_row_of_a_day_is_of_a_day_of_the_range(
     else:
         with pytest.raises(ProtocolError, match=r"The summary has (a row of|the rows without)"):
             variant.call("summary", FIRST, LAST, group_by="day")
+
+
+@pytest.mark.parametrize(
+    ("group_by", "one", "other", "problem"),
+    [
+        ("day", {"date": "2026-01-15"}, {"date": "2026-01-15"}, "two rows of 2026-01-15"),
+        ("day", {"dt": 20260115}, {"dt": 1_768_435_200}, "two rows of 2026-01-15"),
+        ("day", {"day": "2026-01-15T00:00Z"}, {"day": "2026-01-15T12:00Z"}, "two rows of 2026-01"),
+        ("day", {"date": "2026-01-15"}, {"date": "2026-01-16"}, ""),
+        ("day", {"date": "(other)"}, {"date": "(other)"}, ""),
+        ("campaign", {"campaign_id": 7}, {"campaign_id": 7}, "two rows of campaign_id 7"),
+        (
+            "campaign",
+            {"campaign_id": "c-7", "campaign_name": "a"},
+            {"campaign_id": "c-7", "campaign_name": "a"},
+            'two rows of campaign_id "c-7"',
+        ),
+        (
+            "campaign",
+            {"campaign_id": 7, "campaign_name": "a"},
+            {"campaign_id": 7, "campaign_name": "b"},
+            "",
+        ),
+        (
+            "campaign",
+            {"campaign_id": None, "campaign_name": "a"},
+            {"campaign_id": None, "campaign_name": "b"},
+            "",
+        ),
+        ("demand_tag", {"demandTagId": 7}, {"demandTagId": 7}, "two rows of demandTagId 7"),
+        ("demand_tag", {"demand_tag_id": 7}, {"demand_tag_id": 8}, ""),
+    ],
+)
+@pytest.mark.parametrize("per_page", [1, 2])
+def test_a_group_has_one_row(
+    variant: Variant,
+    stand_in: StandIn,
+    say: type[Say],
+    group_by: str,
+    one: dict[str, Any],
+    other: dict[str, Any],
+    problem: str,
+    per_page: int,
+) -> None:
+    rows = [{**one, "impressions": 5}, {**other, "impressions": 6}]
+
+    def answer(number: int, query: dict[str, str]) -> Say:
+        found = rows[(number - 1) * per_page : number * per_page]
+        found = found if "group_by" in query else [{"impressions": 11}]
+        meta = {"total": 2, "per_page": per_page} if "group_by" in query else {}
+        return say({"data": found, "meta": meta})
+
+    serve(stand_in, answer)
+    if not problem:
+        assert len(variant.call("summary", FIRST, LAST, group_by=group_by).rows) == 2
+        return
+    with pytest.raises(ProtocolError, match=f"The summary has {problem}"):
+        variant.call("summary", FIRST, LAST, group_by=group_by)
 
 
 @pytest.mark.parametrize(

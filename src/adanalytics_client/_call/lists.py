@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -18,6 +18,7 @@ from adanalytics_client._call.attempts import NO_CONTENT, Answer, Rules, call, r
 from adanalytics_client._call.operations import check_whole, exchange_of, get_json, report_warning
 from adanalytics_client._call.session import Session
 from adanalytics_client._json.columns import GROUP_COLUMNS, SUMMARY_COLUMNS
+from adanalytics_client._json.encoding import json_text
 from adanalytics_client._json.exact import Json
 from adanalytics_client._json.fields import COLUMN_OF_TYPE
 from adanalytics_client._json.rows import Found, describe, find_rows, kind_of, stated_error
@@ -48,6 +49,7 @@ _DAY = re.compile(
 )
 # Between 2001 and 2286, in seconds or milliseconds.
 _EPOCH = re.compile(r"(\d{10})(?:\d{3})?", re.ASCII)
+_AMOUNT = re.compile(r"[-+]?[\d.,]+(?:[eE][-+]?\d+)?%?", re.ASCII)
 ROUND = 5
 """A list of a multiple of so many records may be the first of several pages."""
 # Beside the published names, those of Facebook's insights (since, until), Prometheus (start, end)
@@ -231,6 +233,9 @@ def summary(
             raise session.credentials.complete(error, answer.url, answer.reply)
     made = answer.checked(session.credentials, partial(_make_summary, found, rows))
     if group_by is not None:
+        if twice := _group_twice(rows, group_by):
+            error = _other_summary(f"two rows of {twice}", f"group_by={group_by}")
+            raise session.credentials.complete(error, answer.url, answer.reply)
         _compare_with_totals(made)
     # No field, so it is neither data nor compared.
     vars(made)["_request_id"] = exchange_of(session, answer)[1]
@@ -325,6 +330,36 @@ def _refuse_other(first: date, last: date, grouping: str | None, found: Found) -
         # How the service groups without the parameter is not documented.
         if groups and grouping is not None and grouping not in groups:
             raise _other_summary(f"rows by {min(groups)}", f"group_by={grouping}")
+
+
+def _group_twice(rows: Iterable[Mapping[str, Json]], grouping: str) -> str:
+    """Name a group with two rows that no other text or id tells apart; empty for none."""
+    seen = set()
+    for row in rows:
+        days = {*_days_in(row, grouping)} if grouping == "day" else set()
+        labels = [
+            (name, json_text(cell))
+            for name, cell in row.items()
+            if _is_label(name, cell) and not any(_days_in({name: cell}, grouping))
+        ]
+        ids = [
+            f"{name} {text}"
+            for name, text in labels
+            if text not in {"null", '""'} and fold(name) == fold(f"{grouping}_id")
+        ]
+        group = next(iter([*map(str, sorted(days)), *ids]), "")
+        key = frozenset(days), frozenset(labels)
+        if group and key in seen:
+            return group
+        seen.add(key)
+    return ""
+
+
+def _is_label(name: str, cell: Json) -> bool:
+    """Return whether a cell names what its row is about, as an amount does not."""
+    name = fold(name)
+    is_text = isinstance(cell, str) and not _AMOUNT.fullmatch(cell)
+    return name not in _METRICS and (is_text or name.endswith("id"))
 
 
 def _names_group(row: Mapping[str, Json], grouping: str) -> bool:
