@@ -356,6 +356,33 @@ def test_a_resumed_pull_carries_its_sum(variant: Variant, service: Service) -> N
         variant.pages(*DAYS, check="always", resume=pages[20].token)
 
 
+@pytest.mark.parametrize(("cap", "scale"), [(20, 5), (100, 25), (110, 25), (128, 32)])
+def test_a_page_that_is_the_whole_total_of_the_largest_hours_is_counted(
+    variant: Variant, service: Service, cap: int, scale: int
+) -> None:
+    """Hours differ, but a cap that is no round number ends the largest ones."""
+    service.scale, service.cap, service.total = scale, cap, lambda _right, size: size
+    with pytest.raises(ProtocolError, match=rf"the largest total, {cap:,}, is that of \d+ of its"):
+        variant.rows(FIRST, check="auto")
+    assert len(service.asked) > 24
+
+
+@pytest.mark.parametrize(
+    ("totals", "requests"),
+    [([60, 59, 58, 57], 24), ([60, 60, *range(10, 32)], 24), ([19, 19, 19, 5], 24), ([21, 5], 25)],
+)
+def test_hours_that_differ_cost_nothing(
+    variant: Variant, service: Service, totals: list[int], requests: int
+) -> None:
+    def rows(start: date, end: date, hours: Any = range(24)) -> list[Row]:
+        sizes = [*totals, *([5] * 24)][:24] if requests == 24 else totals * 12
+        return [timed(start, hour, at) for hour in hours for at in range(sizes[hour])]
+
+    service.rows = rows  # type: ignore[method-assign]
+    assert len(variant.rows(FIRST, check="auto")) == len(rows(FIRST, FIRST))
+    assert len(service.asked) == requests
+
+
 @pytest.mark.parametrize("split", SPLITS)
 def test_nothing_of_days_with_data_is_an_error(
     variant: Variant, service: Service, split: str

@@ -18,6 +18,7 @@ brought events.
 """
 
 import logging
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -48,6 +49,10 @@ Check = Literal["auto", "always", "none"]
 
 MOST_COUNTS = 40
 """The most counts to request in search of the days that differ."""
+
+# A total that so many slices share, as their largest, may be a cap; fewer events are so by chance.
+_SHARED_BY = 3
+_LEAST_CAP = 20
 
 _LOG = logging.getLogger("adanalytics_client")
 
@@ -158,7 +163,7 @@ class PullCheck:
         self._arrived = position.arrived
         self.doubt = position.doubt
         self._ends: dict[int | None, SliceEnd] = {}
-        self._totals: set[int | None] = set()
+        self._totals: Counter[int | None] = Counter()
         self._by_rows: dict[tuple[EventId | bytes, EventId | bytes, int], Slice] = {}
         self._refusal: StatusError | None = None
         self._compared = 0
@@ -177,7 +182,7 @@ class PullCheck:
             self._ends[place] = replace(end, rows=earlier.rows + end.rows, days=days)
             return
         self._ends[place] = end
-        self._totals.add(end.total)
+        self._totals[end.total] += 1
         doubt = end.doubt or end.full
         self.doubt = self.doubt or (f"{end.slice}: {doubt}" if doubt else "")
         self._refusal = self._refusal or end.refusal
@@ -210,8 +215,7 @@ class PullCheck:
             return None
         if self._refusal and not (self._is_comparable and self._confirms_refusal):
             raise self._refusal
-        if len(self._ends) > 1 and len(self._totals) == 1 and self._totals != {0}:
-            self.doubt = self.doubt or "all of its queries state the same total"
+        self.doubt = self.doubt or self._doubtful_totals
         is_counted = self._is_comparable and (self._is_always or bool(self.doubt or self._refusal))
         if plan.hour is not None:
             is_counted = is_counted and bool(self.doubt) and self._arrived > 0
@@ -244,9 +248,24 @@ class PullCheck:
         return pull if is_counted or looks_for_days else None
 
     @property
+    def _doubtful_totals(self) -> str:
+        """Say what is odd about the totals of the slices, in words; empty for nothing.
+
+        A service that caps a page, at whatever number, and counts what is on it states the cap for
+        every slice that has more. So several slices share the largest total, which the slices of an
+        honest service rarely do unless they have few events.
+        """
+        if len(self._ends) > 1 and len(self._totals) == 1 and not self._totals[0]:
+            return "all of its queries state the same total"
+        largest = max((total for total in self._totals if total is not None), default=0)
+        if largest < _LEAST_CAP or self._totals[largest] < _SHARED_BY:
+            return ""
+        return f"the largest total, {largest:,}, is that of {self._totals[largest]} of its queries"
+
+    @property
     def _confirms_refusal(self) -> bool:
         """Return whether the count of the range is another one than the total of the slice."""
-        return len(self._ends) > 1 or self._totals == {None}
+        return len(self._ends) > 1 or {*self._totals} == {None}
 
     def take(self, outcome: "tuple[Span, ...] | BaseException") -> list[tuple[int, Tail]]:
         """Take the result of a comparison; return the slices to read on, and where.
