@@ -388,8 +388,11 @@ def test_nothing_of_days_with_data_is_an_error(
     variant: Variant, service: Service, split: str
 ) -> None:
     service.last_day = 9
-    with pytest.raises(ProtocolError, match="the service lists 2026-01-15 as a day with data"):
+    with pytest.raises(
+        ProtocolError, match="the service lists 2026-01-15 as a day with data"
+    ) as caught:
         variant.rows(*DAYS, split=split, check="auto")
+    assert 'check="none"' in caught.value.remedy
     assert service.requests[-1] == "dates"
     assert variant.rows(*DAYS, split=split, check="none") == []
 

@@ -324,7 +324,8 @@ def compare(session: Session, pull: Comparison) -> Operation[tuple[Span, ...]]:
             raise ProtocolError(
                 f"No events arrived of {day}, but the service lists {day} as a day with data.",
                 remedy="Ask the service whether start_date and end_date belong to the range, and "
-                "whether pages begin with 1; or pull by days.",
+                "whether pages begin with 1; or pull by days. If it lists days whose events it has "
+                'since removed, pass check="none".',
             )
     return differing
 
