@@ -41,6 +41,7 @@ _VALUE = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 
+_HOLE = bytes(16)
 _MARK_OF_LINE = b"\n" + BOM_UTF8
 _NO_LENGTH = "the service did not announce its length"
 
@@ -140,8 +141,6 @@ def _other(form: str, problem: str) -> DownloadError:
 def _text(file: BinaryIO, ordered: Ordered) -> Iterator[bytes]:
     """Yield a text by pieces, without a byte order mark."""
     for number, piece in enumerate(_pieces(file, ordered)):
-        if b"\0" in piece:
-            raise _other(ordered.format, "it is not text in UTF-8")
         yield piece if number else piece.removeprefix(BOM_UTF8)
 
 
@@ -218,6 +217,8 @@ class _CsvTable:
 
     def _begin(self, header: bytes) -> None:
         self._header = header = header.rstrip(b"\r\n")
+        if b"\0" in header:
+            raise _other("csv", "it is not text in UTF-8")
         outside = b"".join(header.split(b'"')[::2])
         self._separator = max(_SEPARATORS, key=outside.count)
         try:
@@ -234,6 +235,9 @@ class _CsvTable:
 
     def _read(self, piece: bytes) -> None:
         self._refuse_header(piece)
+        # A text may have a zero byte. Many are a hole, which may hide any number of records.
+        if _HOLE in piece:
+            raise _incomplete("it has a run of zero bytes")
         parts = piece.split(b'"')
         self._rest += b"".join(parts[self._quoted :: 2])
         self._quoted ^= len(parts) % 2 == 0

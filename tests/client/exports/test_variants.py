@@ -65,6 +65,8 @@ def archive(name: str, content: bytes) -> bytes:
 
 
 CSV, JSONL, PARQUET = table(), lines(), columns()
+# From one id into another one, so that the record around it has as many fields as the header.
+HOLE, HOLE_END = CSV.index(b"id-9") + 2, CSV.index(b"id-99") + 2
 OTHER_DAY = [{**row, "event_date": "2026-01-16"} for row in ROWS]
 ERROR = b'{"error": "export failed"}'
 
@@ -118,6 +120,7 @@ RIGHT = [
     right("csv as an octet stream", CSV, headers={"Content-Type": "application/octet-stream"}),
     right("csv of no events", table([]), count=0),
     right("csv until the connection ends", CSV, until_closed=True),
+    right("csv with a zero byte in a text", CSV.replace(b"id-9", b"id\0-9")),
     right("nothing at all of no events", b"", count=0),
     right("gzip as it was ordered", gzip.compress(CSV), suffix=".gz"),
     right("gzip unasked", gzip.compress(CSV), content=CSV),
@@ -183,6 +186,10 @@ WRONG = [
     Service("an error behind the rows", CSV + b"ERROR: connection reset\r\n", count=None),
     Service("a total behind the rows", CSV + b"total,1370,,,\r\n"),
     Service("utf-16", CSV.decode().encode("utf-16"), count=None),
+    Service("utf-16 without a mark", CSV.decode().encode("utf-16-le"), count=None),
+    Service(
+        "a hole of zero bytes", CSV[:HOLE] + bytes(HOLE_END - HOLE) + CSV[HOLE_END:], count=None
+    ),
     Service("zip", archive("events.csv", CSV), count=None),
     Service("zip as it was ordered", archive("events.csv", CSV), suffix=".gz", count=None),
     Service("plain in place of gzip", CSV, suffix=".gz", count=None),
