@@ -377,6 +377,18 @@ def test_a_column_that_becomes_text_is_named_once(
     ]
 
 
+def test_texts_of_one_form_that_is_not_known_are_said_to_be_so(
+    variant: Variant, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
+) -> None:
+    rows = [{"event_time": f"15 Jan 2026, {hour} o'clock", "revenue": "$1.50"} for hour in (3, 4)]
+    stand_in.says(*pages(say, rows, [{"revenue": "2.5"}]))
+    assert table(variant)["revenue"].to_pylist() == ["$1.50", "$1.50", "2.5"]
+    assert [each.getMessage() for each in caplog.records if each.levelname == "WARNING"] == [
+        f"{name} has texts in a form that is not known, so its column is text."
+        for name in ("event_time", "revenue")
+    ]
+
+
 def test_money_is_wide_from_the_first_amount_that_needs_it(
     variant: Variant, stand_in: StandIn, say: type[Say]
 ) -> None:

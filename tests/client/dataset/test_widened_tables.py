@@ -173,6 +173,19 @@ def test_a_time_field_makes_one_request_of_a_small_day(
     assert "is a dataset of field names event_time=at, not revenue=at" in str(caught.value)
 
 
+def test_amounts_in_a_form_that_is_not_known_are_said_to_be_so(
+    service: ServiceOfRows, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    service.rows = {
+        ("2026-01-15", hour): [f'{{"ymdh":"2026-01-15 {hour:02}:00:00","revenue":"$1.50","n":1}}']
+        for hour in (3, 4)
+    }
+    with service.client() as client:
+        assert Dataset(tmp_path).sync(client, "2026-01-15").failed == []
+    warnings = [each.getMessage() for each in caplog.records if "is text" in each.getMessage()]
+    assert warnings == ["revenue has texts in a form that is not known, so its column is text."]
+
+
 @pytest.mark.parametrize("form", ["parquet", "jsonl"])
 def test_a_column_that_becomes_text_is_named_once_and_without_the_key(
     service: ServiceOfRows, tmp_path: Path, caplog: pytest.LogCaptureFixture, form: Any

@@ -39,8 +39,9 @@ class ArrowRows:
 
     Attributes:
         types: the columns so far.
-        mixed: the names of columns that are text because their values have no common type. Those of
-            pages are logged; a task of another process has no client, whose secrets a log hides.
+        mixed: the names of columns that are text because their values have no common type, or no
+            form that is known. Those of pages are logged; a task of another process has no client,
+            whose secrets a log hides.
     """
 
     def __init__(
@@ -85,7 +86,7 @@ class ArrowRows:
         read = self._read_lines(events.jsonl(), events.first(_FIRST_EVENTS).rows())
         batch = self.batch(events.rows()) if read is None else read
         for name in [*self.mixed][before:]:
-            warn_of(name)
+            warn_of(name, self.types[name])
         return batch
 
     def jsonl(self, lines: bytes) -> pa.RecordBatch:
@@ -223,9 +224,10 @@ class ArrowRows:
         )
 
 
-def warn_of(name: str) -> None:
-    """Log that a column is text because its values have no common type."""
-    _LOG.warning("%s has values without a common type, so its column is text.", name)
+def warn_of(name: str, type_: ColumnType) -> None:
+    """Log that a column is text, and why, as its type tells."""
+    why = "values without a common type" if type_.is_mixed else "texts in a form that is not known"
+    _LOG.warning("%s has %s, so its column is text.", name, why)
 
 
 def _narrowest(kind: Kind | None, type_: ColumnType, array: pa.Array) -> ColumnType:

@@ -12,7 +12,7 @@ from typing import Self
 
 from msgspec.structs import replace
 
-from adanalytics_client._json.types import became_text
+from adanalytics_client._json.types import became_text, join_columns
 from adanalytics_client._outputs.arrow.batches import warn_of
 from adanalytics_client.dataset.hours.events import EventTables
 from adanalytics_client.dataset.hours.files import checksum, read_part, write_hour
@@ -89,7 +89,7 @@ class Contents:
     def commit(self, finished: FinishedHour, fingerprint: str) -> None:
         for name in (*finished.mixed, *became_text(self.schema.union, finished.types)):
             if name not in self._named:
-                warn_of(name)
+                warn_of(name, join_columns(self.schema.union, finished.types)[name])
                 self._named.add(name)
         types = self.schema.number(finished.types)
         if types is None:
