@@ -139,6 +139,10 @@ class Dataset:
         notified of the plan, each wait, each page and the bytes received. If the observer raises an
         error, the sync finishes open requests, then stops.
 
+        A sync that commits events of a day whose names it has not requested also requests the
+        summaries by campaign and by demand tag, if the events have such ids. A failure of these two
+        requests is only logged.
+
         Args:
             client: sends the requests; it must be for the dataset's partner and service.
             start: as for `Client.events`; the default is every day that the service lists.
@@ -213,7 +217,8 @@ class Dataset:
     def commit(self, client: "Client", parts: "Iterable[Part]") -> SyncReport:
         """Make the tasks' hours visible; existing events are replaced only if a day's totals match.
 
-        Committing the same parts again changes nothing. If a day lacks parts or differs from the
+        Committing the same parts again changes nothing. Names of campaigns and demand tags are
+        requested by `sync` only. If a day lacks parts or differs from the
         summary, the report's `failed` names the day and the command that completes it.
 
         Args:
@@ -265,7 +270,7 @@ class Dataset:
         Examples:
             >>> plan = Dataset("events").plan(client, "2026-01-15")
             >>> len(plan.hours), plan.events, plan.requests
-            (24, 290, 2)
+            (24, 290, 6)
         """
         _check_pull(via, repull)
         import_extra("pyarrow", extra="arrow")

@@ -52,9 +52,10 @@ class SyncPlan:
     Attributes:
         hours: the hours that the sync would pull, each with the reason.
         events: the approximate number of events, from the summary, which leaves out filtered ones.
-        requests: the most requests that the sync needs besides the two that find its hours, unless
-            the service changes or fails meanwhile. If it states no totals, or prepares an export
-            for long, the sync needs more.
+        requests: the most requests that the sync needs besides the two that find its hours, those
+            for names included, unless the service changes or fails meanwhile. If it states no
+            totals, prepares an export for long, or divides its summaries into pages, the sync needs
+            more.
         exports: how many bulk exports the sync would use.
         damaged: descriptions of damaged files; the sync would pull their hours again.
         by_hour: whether each hour needs a query of its own, because the events do not tell their

@@ -15,6 +15,7 @@ from adanalytics_client.dataset.hours.totals import NOTHING, Figures, events_in,
 from adanalytics_client.dataset.records.layout import Hour, hours_of
 
 if TYPE_CHECKING:
+    from adanalytics_client._call.lists import GroupBy
     from adanalytics_client.models import SummaryRow
 
 NO_DATA = "no data"
@@ -110,6 +111,18 @@ def fetch_service_days(
     return ServiceDays(
         span, {day: _state(day, rows.get(day), without) for day in sorted(days)}, not listed
     )
+
+
+def fetch_names(client: Client, group: "GroupBy", first: date, last: date) -> dict[str, str]:
+    """Request one summary by a group; return the name of each id in it."""
+    rows = map(dict, client.summary(first, last, group_by=group).rows)
+    pairs = ((row.get(f"{group}_id"), row.get(f"{group}_name")) for row in rows)
+    # A service may send anything, such as half a surrogate pair, which is no text elsewhere.
+    return {
+        str(id_).encode(errors="replace").decode(): name.encode(errors="replace").decode()
+        for id_, name in pairs
+        if isinstance(id_, int | str) and isinstance(name, str) and name
+    }
 
 
 def runs_to_count(service: ServiceDays, days: Collection[date]) -> list[list[date]]:

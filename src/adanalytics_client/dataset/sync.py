@@ -22,10 +22,14 @@ from adanalytics_client.dataset.pull.fetch import expected_counts, forecast, mos
 from adanalytics_client.dataset.pull.spool import Start, keep_started, list_started
 from adanalytics_client.dataset.records.layout import Hour
 from adanalytics_client.dataset.records.manifest import DayRecord
+from adanalytics_client.dataset.records.names import read_names, spans_without_names
 from adanalytics_client.dataset.report import SyncPlan
 from adanalytics_client.dataset.schema import tell_hours
 from adanalytics_client.dataset.service import ServiceDays, count_started, runs_to_count
 from adanalytics_client.dataset.update import Update, doubtful_hours
+
+# A list of some lengths may have one more page, which is then requested.
+_REQUESTS_OF_NAMES = 2
 
 
 def sync(
@@ -81,6 +85,9 @@ def sync(
             end_repull(contents, needs)
             # A kill may have left pages that no hour needs any more.
             keep_started(contents.store)
+    # Also after a sync that only counts what a stopped one has committed.
+    if report.events or not report.failed:
+        update.take_names([day for day in needs.days if contents.manifest.day(day).rows])
 
 
 def plan(update: Update, *, via: Via, repull: int = 0) -> SyncPlan:
@@ -105,10 +112,16 @@ def plan(update: Update, *, via: Via, repull: int = 0) -> SyncPlan:
     doubtful = (day for day, need in needs.days.items() if need.doubtful)
     days = {*doubtful, *(hour.day for hour in asked)}
     counts = runs_to_count(service, [day for day in days if Hour(day, 23).is_over(update.now())])
+    record_of = update.contents.manifest.day
+    with_events = [d for d in needs.days if service.state(d).has_data or record_of(d).rows]
+    names, fields = read_names(store), update.contents.identity.names
+    # Not `types`: one event does not tell which fields the others have.
+    columns = update.contents.schema.union
+    spans = spans_without_names(names, with_events if days else (), columns, fields)
     return SyncPlan(
         {hour: why.value for hour, why in asked.items()},
         sum(service.counts.get(hour.day, 0) for hour in asked) // 24,
-        pulls + learning + len(counts),
+        pulls + learning + len(counts) + len(spans) * _REQUESTS_OF_NAMES,
         sum(query.way == "export" for query in queries),
         needs.damaged,
         _is_by_hour(update, types),

@@ -7,10 +7,11 @@
    to the summary and, if it is over, to the service's own count.
 """
 
-from collections.abc import Callable, Generator, Iterator
+import logging
+from collections.abc import Callable, Collection, Generator, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import date, datetime
 from pathlib import Path
 
 from adanalytics_client import Period
@@ -20,11 +21,36 @@ from adanalytics_client.dataset.needs import Needs, find_needs
 from adanalytics_client.dataset.pull.fetch import Fetcher, Pulled
 from adanalytics_client.dataset.pull.spool import count_pages, keep_started
 from adanalytics_client.dataset.records.contents import Contents
-from adanalytics_client.dataset.records.layout import IDENTITY, Hour
+from adanalytics_client.dataset.records.layout import IDENTITY, NAMES, Hour
 from adanalytics_client.dataset.records.manifest import Identity, seal
+from adanalytics_client.dataset.records.names import (
+    GroupNames,
+    read_names,
+    spans_without_names,
+    write_names,
+)
 from adanalytics_client.dataset.report import FailedQuery, SyncReport, write_report
-from adanalytics_client.dataset.service import ServiceDays, count_days, fetch_service_days
+from adanalytics_client.dataset.service import (
+    ServiceDays,
+    count_days,
+    fetch_names,
+    fetch_service_days,
+)
 from adanalytics_client.dataset.staging import Staging
+from adanalytics_client.errors import (
+    AdAnalyticsError,
+    RequestLimitReached,
+    ServerError,
+    TransportError,
+)
+
+_LOG = logging.getLogger("adanalytics_client")
+
+# After these the next sync asks for the names again.
+_TEMPORARY = (TransportError, RequestLimitReached, ServerError)
+# Nothing depends on names, so nobody waits for them for long.
+_NAME_ATTEMPTS = 2
+_NAME_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +86,12 @@ class Update:
         mistake.
         """
         store, identity = self.contents.store, self.contents.identity
-        if Identity.read(store) != identity:
-            # Pages of another service or partner.
+        former = Identity.read(store)
+        if former != identity:
+            # Pages and names of another service or partner.
             keep_started(store)
+            if former and former.partner != identity.partner:
+                store.remove(NAMES)
             store.write(IDENTITY, seal(identity))
 
     def fetcher(self, folder: Path, workers: int = 1) -> Fetcher:
@@ -114,6 +143,34 @@ class Update:
                 and Hour(day, 23).is_over(self.now())
             }
         staging.take_counts(count_days(self.client, service, days).differing)
+
+    def take_names(self, days: Collection[date]) -> None:
+        """Request the names of campaigns and demand tags, if some days with events lack them.
+
+        That is one request for each of the two, normally once a day. A failure is logged: the
+        dataset then only lacks names.
+        """
+        store, types = self.contents.store, self.contents.schema.union
+        names, fields = read_names(store), self.contents.identity.names
+        session = self.client.connection.session.config
+        retry = replace(
+            session.retry,
+            attempts=min(_NAME_ATTEMPTS, session.retry.attempts),
+            budget=min(_NAME_SECONDS, session.retry.budget),
+        )
+        client = self.client.with_options(retry=retry, on_limit="raise")
+        for group, span in spans_without_names(names, days, types, fields).items():
+            fresh = dict[str, str]()
+            try:
+                fresh = fetch_names(client, group, *span)
+            except AdAnalyticsError as error:
+                _LOG.warning("The dataset has no new names of %ss: %s", group, error.message)
+                if isinstance(error, _TEMPORARY):
+                    return
+            known = names.get(group) or GroupNames(*span)
+            spanned = GroupNames(min(known.first, span[0]), max(known.last, span[1]), known.names)
+            names[group] = spanned.updated(group, fresh)
+            write_names(names, store)
 
 
 def doubtful_hours(needs: Needs, staging: Staging) -> list[Hour]:

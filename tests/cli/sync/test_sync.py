@@ -18,6 +18,8 @@ Held = Callable[[Path], list[dict[str, Any]]]
 LOOK = {"dates": 1, "summary": 1}
 # The service's own count of the days that are over, in one request.
 COUNT = 1
+# At most, by campaign and by demand tag.
+NAMES = 4
 FIRST, SECOND = "2026-01-15", "2026-01-16"
 # Where requests are counted by the hour: a pull of 48 hours each by itself costs four times more.
 BY_HOUR = pytest.mark.usefixtures("hourly")
@@ -54,12 +56,12 @@ def test_a_dry_run_says_the_price_and_leaves_everything_alone(
     told = dry(FIRST, SECOND, look=first_look)
     assert not folder.exists()
     assert told["asked"] == [{"start": FIRST, "end": SECOND, "hours": 48, "why": "missing"}]
-    assert (told["hours"], told["requests"], told["spent_requests"]) == (48, 3 + COUNT, 3)
+    assert (told["hours"], told["requests"], told["spent_requests"]) == (48, 3 + COUNT + NAMES, 3)
     assert told["command"] == f"adanalytics sync {FIRST} {SECOND} --to {folder}"
     # Pages that a stopped sync kept cost nothing again.
     stopped = shop.sync("--to", folder, "--max-requests", "4")
     assert (stopped.exit_code, "0 of 48 hours done, 2 pages kept\n" in stopped.stderr) == (5, True)
-    assert dry(look=first_look)["requests"] == 1 + COUNT
+    assert dry(look=first_look)["requests"] == 1 + COUNT + NAMES
     shop.sync("--to", folder)
     assert (dry()["requests"], dry()["asked"]) == (0, [])
     again = dry("--repull", "1")

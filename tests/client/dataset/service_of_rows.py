@@ -20,6 +20,7 @@ class ServiceOfRows:
     Attributes:
         rows: the texts by day and hour.
         summary: the row of the summary by day, by day.
+        campaigns: the rows of the summary by campaign.
         export: makes the file of an export from the texts of its events; None refuses exports.
         asked: the paths of the requests so far.
     """
@@ -27,6 +28,7 @@ class ServiceOfRows:
     def __init__(self, server: HTTPServer) -> None:
         self.rows: dict[tuple[str, int], Sequence[str]] = {}
         self.summary: dict[str, Mapping[str, Any]] = {}
+        self.campaigns: list[Mapping[str, Any]] = []
         self.export: Callable[[Sequence[str]], bytes] | None = None
         self.asked: list[str] = []
         self.url = server.url_for("")
@@ -81,6 +83,8 @@ class ServiceOfRows:
             for day, row in sorted(days)
             if request.args["start_date"] <= day <= request.args["end_date"]
         ]
+        if request.args.get("group_by") == "campaign":
+            rows = [{**row} for row in self.campaigns]
         meta = {"total": len(rows), "page": 1, "per_page": 1000}
         return _json(json.dumps({"data": rows, "meta": meta}))
 

@@ -17,6 +17,9 @@ from adanalytics_server.local import LocalServer
 
 FIRST, SECOND = "2026-01-15", "2026-01-16"
 LOOK = {"dates": 1, "summary": 1}
+# The summaries by campaign and by demand tag, after the first events of a day.
+NAMES = 2
+FIRST_LOOK = {"dates": 1, "summary": 1 + NAMES}
 # The service's own count of the days that are over, in one request.
 COUNT = 1
 

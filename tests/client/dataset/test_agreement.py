@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from tests.client.dataset.shop import FIRST, LOOK, SECOND, Shop
+from tests.client.dataset.shop import FIRST, FIRST_LOOK, LOOK, NAMES, SECOND, Shop
 
 from adanalytics_client.dataset.pull import fetch
 from adanalytics_server.faults import Fault
@@ -50,7 +50,7 @@ def test_without_a_check_only_the_summary_contradicts_an_empty_answer(shop: Shop
     shop.server.faults.add(answer("events", "[]", times=1))
     assert shop.sync(check="none").left == 0
     # Each hour by itself, as the size of the days is not known.
-    assert shop.asked() == {**LOOK, "events": 48}
+    assert shop.asked() == {**FIRST_LOOK, "events": 48}
     assert len([*shop.folder.rglob("*.parquet")]) == 47
 
 
@@ -72,7 +72,7 @@ def test_a_day_that_differs_from_its_count_is_pulled_once_more(shop: Shop) -> No
     count_more(shop, 1, *ONE_MORE_IN_EACH)
     assert shop.sync().left == 0
     # A pull, four counts, a pull and a count.
-    assert shop.asked() == {"dates": 2, "summary": 2, "events": 7}
+    assert shop.asked() == {"dates": 2, "summary": 2 + NAMES, "events": 7}
     assert shop.held() == shop.rows()
 
 
@@ -112,7 +112,7 @@ def test_held_events_are_replaced_only_by_a_day_that_agrees_with_its_count(shop:
 
 def test_check_none_asks_for_no_count(shop: Shop) -> None:
     report = shop.sync(check="none")
-    assert (report.left, shop.asked()) == (0, {**LOOK, "events": 1})
+    assert (report.left, shop.asked()) == (0, {**FIRST_LOOK, "events": 1})
     assert shop.held() == shop.rows()
     shop.sync(repull=2)
     assert shop.asked() == {**LOOK, "events": 2}
@@ -122,7 +122,7 @@ def test_a_stop_before_the_count_leaves_the_count_to_the_next_sync(shop: Shop) -
     assert shop.sync(requests=3).wanted == 48
     shop.asked()
     assert shop.sync().left == 0
-    assert shop.asked() == {**LOOK, "events": 1}
+    assert shop.asked() == {**FIRST_LOOK, "events": 1}
     assert shop.sync().left == 0
     assert shop.asked() == LOOK
     assert shop.held() == shop.rows()
@@ -222,7 +222,7 @@ def test_a_repull_uses_no_page_from_before_it(shop: Shop, monkeypatch: pytest.Mo
     shop.asked()
     assert shop.sync(repull=2).left == 0
     # The last page is full, so that one behind it is asked for; then both days are counted.
-    assert shop.asked() == {**LOOK, "events": 12 + 1 + 1}
+    assert shop.asked() == {**FIRST_LOOK, "events": 12 + 1 + 1}
     assert shop.held() == shop.rows()
     assert not list((shop.folder / "_adanalytics").glob("spool/*/*"))
 

@@ -105,5 +105,6 @@ def test_events_that_arrive_twice_start_their_query_again(
     asked(server)
     assert Dataset(tmp_path).sync(client, "2026-01-15").events == 300
     # The pages alone show it, so the summary is not asked for again.
-    # Behind a last page that is full, one more is asked for; then the day is counted.
-    assert asked(server) == {"dates": 1, "summary": 1, "events": (1 + 1) + (3 + 1) + 1}
+    # Behind a last page that is full, one more is asked for; then the day is counted. The names of
+    # campaigns and tags follow, and behind five of them, a second page is looked for.
+    assert asked(server) == {"dates": 1, "summary": 1 + 3, "events": (1 + 1) + (3 + 1) + 1}

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from tests.client.dataset.shop import COUNT, FIRST, LOOK, SECOND, Shop
+from tests.client.dataset.shop import COUNT, FIRST, FIRST_LOOK, LOOK, SECOND, Shop
 from tests.datasets import everything_in, files_in
 
 from adanalytics_client.dataset.pull import fetch
@@ -18,14 +18,14 @@ BY_HOUR = pytest.mark.usefixtures("hourly")
 @BY_HOUR
 def test_every_event_is_held_once_and_exactly(shop: Shop) -> None:
     assert shop.sync().left == 0
-    assert shop.asked() == {**LOOK, "events": shop.price(FIRST) + shop.price(SECOND) + COUNT}
+    assert shop.asked() == {**FIRST_LOOK, "events": shop.price(FIRST) + shop.price(SECOND) + COUNT}
     assert shop.held() == shop.rows()
 
 
 def test_small_days_are_asked_for_together(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fetch, "EVENTS_PER_PAGE", 500)
     assert shop.sync().left == 0
-    assert shop.asked() == {**LOOK, "events": 3 + COUNT}
+    assert shop.asked() == {**FIRST_LOOK, "events": 3 + COUNT}
     assert shop.held() == shop.rows()
 
 
@@ -48,7 +48,7 @@ def test_a_kill_between_hours_of_one_query_asks_for_nothing_again(
             shop.sync()
     shop.asked()
     assert shop.sync().left == 0
-    assert shop.asked() == {**LOOK, "events": COUNT}
+    assert shop.asked() == {**FIRST_LOOK, "events": COUNT}
     assert shop.held() == shop.rows()
 
 
@@ -79,7 +79,7 @@ def test_only_finished_files_are_under_data(shop: Shop) -> None:
     parts = {name for name in names if name.startswith("data/")}
     assert parts == {f"data/date=2026-01-15/hour={hour:02}/part-0.parquet" for hour in range(24)}
     assert {name.split("/")[1] for name in names - parts} == {
-        *("dataset.json", "lock", "manifest", "schema.json")
+        *("dataset.json", "lock", "manifest", "names.json", "schema.json")
     }
     empty = json.loads((shop.folder / "_adanalytics/manifest/2026-01-14.json").read_text())
     assert [record["rows"] for record in empty["hours"].values()] == [0] * 24

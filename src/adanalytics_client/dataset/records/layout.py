@@ -23,6 +23,7 @@ OURS = "_adanalytics"
 
 IDENTITY = f"{OURS}/dataset.json"
 SCHEMA = f"{OURS}/schema.json"
+NAMES = f"{OURS}/names.json"
 LOCK = f"{OURS}/lock"
 REPULL = f"{OURS}/repull.json"
 MANIFEST = f"{OURS}/manifest"

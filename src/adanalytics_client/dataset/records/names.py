@@ -1,0 +1,89 @@
+"""The names of campaigns and demand tags, which events do not have: by id, from summaries."""
+
+import logging
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from datetime import date
+
+import msgspec
+
+from adanalytics_client._call.lists import GroupBy
+from adanalytics_client._json.fields import FieldNames
+from adanalytics_client.dataset.records.layout import NAMES
+from adanalytics_client.dataset.records.manifest import Damaged, seal, unseal
+from adanalytics_client.dataset.storage.local import Store
+
+ID_OF: Mapping[GroupBy, str] = {"campaign": "campaign_id", "demand_tag": "demand_tag_id"}
+"""The documented field with the id, for each group of a summary that has names."""
+
+MOST_NAMES = 100_000
+"""The most names of a group that are kept."""
+
+_LOG = logging.getLogger("adanalytics_client")
+
+
+class GroupNames(msgspec.Struct, frozen=True):
+    """The names of one group, such as all campaigns.
+
+    Attributes:
+        first: the first day for which the service was asked for names.
+        last: the last such day.
+        names: the newest name of each id, whose number is a text.
+    """
+
+    first: date
+    last: date
+    names: dict[str, str] = {}
+
+    def updated(self, group: GroupBy, fresh: Mapping[str, str]) -> "GroupNames":
+        """Return the group with names that replace earlier ones of the same ids."""
+        names = {**fresh, **{id_: name for id_, name in self.names.items() if id_ not in fresh}}
+        if len(names) > MOST_NAMES:
+            text = "The dataset keeps %s names of %ss, and drops %s."
+            _LOG.warning(text, f"{MOST_NAMES:,}", group, f"{len(names) - MOST_NAMES:,}")
+            names = dict([*names.items()][:MOST_NAMES])
+        return msgspec.structs.replace(self, names=names)
+
+
+Names = Mapping[GroupBy, GroupNames]
+"""What is known of each group."""
+
+
+def read_names(store: Store) -> dict[GroupBy, GroupNames]:
+    """Read the names of a dataset; a missing or damaged file has none."""
+    with suppress(Damaged):
+        return unseal(store.read(NAMES), dict[GroupBy, GroupNames])
+    return {}
+
+
+def write_names(names: Names, store: Store) -> None:
+    store.write(NAMES, seal(names))
+
+
+def spans_without_names(
+    names: Names, days: Collection[date], columns: Collection[str], fields: FieldNames
+) -> dict[GroupBy, tuple[date, date]]:
+    """Return the days for which to ask the service, for each group with ids in the columns.
+
+    They adjoin those of earlier requests and include their nearest day, of which a request may
+    have been too early to see all.
+
+    Args:
+        days: the days with events.
+        columns: the fields of the events; none if they are not known, so that all may be there.
+        fields: the names by which the service sends documented fields.
+    """
+    spans = dict[GroupBy, tuple[date, date]]()
+    for group, part in ID_OF.items():
+        if not days or (columns and not fields.sent(part, columns)):
+            continue
+        first, last = min(days), max(days)
+        if known := names.get(group):
+            if known.first <= first and last <= known.last:
+                continue
+            if known.first <= first:
+                first = known.last
+            elif last <= known.last:
+                last = known.first
+        spans[group] = (first, last)
+    return spans
