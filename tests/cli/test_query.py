@@ -193,8 +193,11 @@ def test_the_profit_of_campaigns_is_that_of_the_summary(query: Run, server: Loca
     rows = csv.DictReader(io.StringIO(query(*shlex.split(question)).stdout))
     with Client(server.url, api_key=server.api_key, partner=server.partner) as client:
         summary = client.summary("2026-01-15", "2026-01-16", group_by="campaign").rows
-    expected = {str(row.campaign_id or ""): row.profit for row in summary}
-    assert {row["campaign_id"]: Decimal(row["profit"]) for row in rows} == expected
+    expected = [
+        (str(row.campaign_id or ""), row.campaign_name or "", row.profit) for row in summary
+    ]
+    answer = [(row["campaign_id"], row["campaign_name"], Decimal(row["profit"])) for row in rows]
+    assert sorted(answer) == sorted(expected)
 
 
 def test_this_folder_or_events_in_it_is_the_dataset(

@@ -52,8 +52,9 @@ _FORMATS: tuple[Format, ...] = (*FORMATS, "parquet", "xlsx")
         "SQL is one SELECT in the dialect of DuckDB over the view traffic, which has the fields "
         "of the events, and date, hour, partner and currency; date and hour choose the files to "
         "read. Its figures agree with the summary's; the view events has the filtered (invalid) "
-        "traffic, too. Rates are functions: ecpm(revenue, impressions), ctr(clicks, impressions) "
-        "and so on, null where they divide by zero. Below the answer, stderr says which partners, "
+        "traffic, too, and the views campaigns and demand_tags have the names of ids. Rates are "
+        "functions: ecpm(revenue, impressions), ctr(clicks, impressions) and so on, null where "
+        "they divide by zero. Below the answer, stderr says which partners, "
         "days and hours it is of. Nothing is sent, and the query can read nothing but the dataset."
     ),
     examples=[

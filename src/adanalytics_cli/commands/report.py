@@ -107,7 +107,7 @@ def report(
             whole_until = date.max if all_hours else min(whole)
             spans, left_out = options.compared_spans(invocation, (start, end), whole_until)
         key = session.find_field(field)
-        group_by = "day" if key == "date" else key
+        group_by = "day" if key == "date" else session.group_of(key) or key
         answers, *earlier = _ask(session, key, spans)
         if chart and len(answers) > 1:
             raise click.UsageError("--chart draws one partner in one currency. Give one --in.")

@@ -479,14 +479,16 @@ class Dataset:
         return arrow_schema(types or dict.fromkeys(EVENT_KINDS, NULL), kind_of, wide=True)
 
     def query(self, sql: str, *, memory: str = "1GB") -> "pa.Table":
-        """Run one SELECT on `events` or `traffic` with DuckDB; nothing is sent or written.
+        """Run one SELECT on the views of the dataset with DuckDB; nothing is sent or written.
 
         The `events` view has the columns of `schema`, plus `date`, `hour`, `partner` and, unless a
         field is called so, `currency`. Where another field has one of these names, ours gets an
         underscore in front. A filter on `date` or `hour` limits which files are read. `traffic` is
         `events` without the filtered ones, so that its figures agree with the summary; if no field
-        says which events are filtered, both are the same. The views contain the hours that the
-        dataset's manifest lists when the query starts.
+        says which events are filtered, both are the same. Both contain the hours that the
+        dataset's manifest lists when the query starts. `campaigns` and `demand_tags` have the
+        names that syncs learned: `campaign_id`, `campaign_name` and `partner`, or `demand_tag_id`,
+        `demand_tag_name` and `partner`.
 
         The rates of a summary are functions, such as `ecpm(revenue, impressions)`, which round as a
         summary does. Times are in UTC, and sums of money are exact. A division gives a float, or

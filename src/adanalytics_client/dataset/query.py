@@ -1,4 +1,4 @@
-"""SQL over datasets: DuckDB with one view, closed to everything but committed files."""
+"""SQL over datasets: DuckDB with its views, closed to everything but committed files."""
 
 import logging
 import re
@@ -36,6 +36,7 @@ from adanalytics_client.dataset.query_macros import create_macros
 from adanalytics_client.dataset.query_summary import EventSource, find_field, summarize
 from adanalytics_client.dataset.records.layout import DATA, MANIFEST, Hour, PartFormat
 from adanalytics_client.dataset.records.manifest import HourRecord, Identity, Manifest
+from adanalytics_client.dataset.records.names import ID_OF, Names, read_names
 from adanalytics_client.dataset.schema import Schema
 from adanalytics_client.dataset.storage.local import Store, open_store
 from adanalytics_client.dataset.storage.objects import ObjectStore
@@ -44,6 +45,7 @@ from adanalytics_client.errors import ConfigurationError, DatasetDamaged, Datase
 if TYPE_CHECKING:
     import duckdb
 
+    from adanalytics_client._call.lists import GroupBy
     from adanalytics_client.models import Summary
 
 T = TypeVar("T")
@@ -51,8 +53,9 @@ T = TypeVar("T")
 _LOG = logging.getLogger("adanalytics_client")
 
 _REPAIR = "If a sync is running, query again. Otherwise adanalytics verify says how to repair it."
-_ONE_SELECT = "Give one SELECT, which reads events or traffic and nothing else."
-_COLUMNS = "The tables are events and traffic; DESCRIBE events lists its columns."
+_TABLES = "events, traffic, campaigns and demand_tags"
+_ONE_SELECT = f"Give one SELECT, which reads {_TABLES} and nothing else."
+_COLUMNS = f"The tables are {_TABLES}; DESCRIBE events lists its columns."
 _MORE_MEMORY = "Pass a larger memory=, or select fewer rows or columns."
 
 _SIZE = re.compile(r"\d+(\.\d+)?\s*[KMGT]i?B", re.IGNORECASE)
@@ -129,13 +132,14 @@ class QueryResult:
 
 @dataclass(frozen=True, slots=True)
 class CommittedFiles:
-    """The files that the manifest of a dataset names."""
+    """The files that the manifest of a dataset names, and the names of campaigns and tags."""
 
     place: str
     store: Store
     identity: Identity
     schema: Schema
     hours: Mapping[Hour, HourRecord]
+    group_names: Names
 
     @classmethod
     def read(cls, place: str) -> Self:
@@ -156,7 +160,7 @@ class CommittedFiles:
             raise DatasetDamaged(
                 f"{place}/{MANIFEST}/{day}.json is damaged: {what}.", remedy=_REPAIR
             )
-        return cls(place, store, identity, Schema.read(store), hours)
+        return cls(place, store, identity, Schema.read(store), hours, read_names(store))
 
     @property
     def parts(self) -> dict[str, HourRecord]:
@@ -473,6 +477,35 @@ def select_events(datasets: Mapping[str, CommittedFiles], *, filtered: bool = Tr
     return " UNION ALL ".join(selects)
 
 
+def _create_names(
+    connection: "duckdb.DuckDBPyConnection",
+    datasets: Mapping[str, CommittedFiles],
+    group: "GroupBy",
+) -> None:
+    """Make the table with the names of a group, such as `campaigns`; ids have the events' type."""
+    part, types = ID_OF[group], set[str]()
+    for files in datasets.values():
+        if field := files.identity.names.sent(part, files.columns):
+            types.add(_sql_type(files.columns[field]))
+    rows = [
+        (id_, name, files.identity.partner, place)
+        for place, files in datasets.items()
+        if group in files.group_names
+        for id_, name in files.group_names[group].names.items()
+    ]
+    columns = [part, f"{group}_name", "partner", "dataset"][: 4 if len(datasets) > 1 else 3]
+    values = zip(*rows, strict=True) if rows else [()] * 4
+    arrays = [pa.array(column, pa.string()) for column in values]
+    connection.register(_ANSWER, pa.table(dict(zip(columns, arrays, strict=False))))
+    # Datasets whose ids differ in type have only texts in common.
+    type_ = types.pop() if len(types) == 1 else "VARCHAR"
+    connection.execute(
+        f"CREATE TABLE {group}s AS SELECT * REPLACE (TRY_CAST({part} AS {type_}) AS {part}) "  # noqa: S608  # names of ours
+        f"FROM {_ANSWER} ORDER BY ALL"
+    )
+    connection.unregister(_ANSWER)
+
+
 def _source_of(files: CommittedFiles) -> EventSource:
     """Return the traffic of a dataset for a summary; of equal names, ours stands for the column."""
     columns, ours = files.columns, our_columns([files], files.columns)
@@ -480,7 +513,8 @@ def _source_of(files: CommittedFiles) -> EventSource:
     if "currency" not in ours:
         places["currency"] = next(places[name] for name in columns if name.lower() == "currency")
     select = select_events({files.place: files}, filtered=False)
-    return EventSource(select, columns, files.identity.names, places)
+    labels = {group: known.names for group, known in files.group_names.items()}
+    return EventSource(select, columns, files.identity.names, places, labels)
 
 
 def time_columns(datasets: Mapping[str, CommittedFiles]) -> list[str]:
@@ -550,9 +584,9 @@ def open_session(
 class QuerySession:
     """DuckDB over datasets, closed to everything but their files.
 
-    Its views are `events`, which has a `dataset` column if there are several datasets, and
-    `traffic`, which is `events` without the filtered ones; its functions are the rates of a
-    summary.
+    Its views are `events`, which has a `dataset` column if there are several datasets, `traffic`,
+    which is `events` without the filtered ones, and the names in `campaigns` and `demand_tags`; its
+    functions are the rates of a summary.
     """
 
     def __init__(
@@ -573,6 +607,10 @@ class QuerySession:
     def coverage(self) -> list[Coverage]:
         """What each of the datasets covers, in their order."""
         return [*map(self._coverage_of, self._datasets.values())]
+
+    @cached_property
+    def _sources(self) -> list[EventSource]:
+        return [*map(_source_of, self._datasets.values())]
 
     def _coverage_of(self, files: CommittedFiles) -> Coverage:
         coverage, select = files.coverage, files.select_currencies
@@ -659,7 +697,7 @@ class QuerySession:
         Raises:
             ConfigurationError: for a word that means none in any of the datasets.
         """
-        sources = [*map(_source_of, self._datasets.values())]
+        sources = self._sources
         fields = [field for source in sources if (field := find_field(word, source))]
         if fields:
             return fields[0]
@@ -667,6 +705,10 @@ class QuerySession:
         near = get_close_matches(word, known, n=1)
         hint = f"Did you mean {near[0]!r}?" if near else f"Choose from {', '.join(known)}."
         raise ConfigurationError(f"The events have no field {word!r}.", remedy=hint)
+
+    def group_of(self, field: str) -> "GroupBy | None":
+        """Return the group of a summary by a field, if names of its ids are known."""
+        return next(filter(None, (source.group_of(field) for source in self._sources)), None)
 
     def summarize(self, field: str, first: date, last: date) -> "list[list[Summary]]":
         """Return summaries of each dataset by a field, one for each currency; see `summarize`.
@@ -679,8 +721,10 @@ class QuerySession:
         Raises:
             DatasetError: as for `Dataset.query`.
         """
-        sources = map(_source_of, self._datasets.values())
-        return [summarize(source, field, first, last, self.ask) for source in sources]
+        group = self.group_of(field)
+        return [
+            summarize(source, field, first, last, self.ask, group=group) for source in self._sources
+        ]
 
     def unmet_conditions(self, sql: str) -> list[tuple[str, str]]:
         """Return conditions of a query on days and times that no event meets, each with its view.
@@ -720,9 +764,11 @@ def _enclose(
         *create_macros(),
         f"CREATE VIEW events AS {select_events(datasets)}",
         f"CREATE VIEW traffic AS {select_events(datasets, filtered=False)}",
-        "SET enable_external_access = false",
-        "SET lock_configuration = true",
     ):
+        connection.execute(statement)
+    for group in ID_OF:
+        _create_names(connection, datasets, group)
+    for statement in ("SET enable_external_access = false", "SET lock_configuration = true"):
         connection.execute(statement)
 
 

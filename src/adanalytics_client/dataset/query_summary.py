@@ -15,9 +15,11 @@ from fractions import Fraction
 from typing import Any
 
 from adanalytics_client._base.spelling import fold
+from adanalytics_client._call.lists import GroupBy
 from adanalytics_client._json.fields import COLUMN_OF_TYPE, EVENT_KINDS, FieldNames
 from adanalytics_client._json.rates import RATE_DECIMALS, RATES
 from adanalytics_client._json.types import Base, Types
+from adanalytics_client.dataset.records.names import ID_OF
 from adanalytics_client.errors import ConfigurationError
 from adanalytics_client.models import Summary, SummaryRow
 
@@ -43,19 +45,26 @@ class EventSource:
         columns: the fields of its events and their types.
         names: the service's names of documented fields.
         quoted: the SQL names of its fields, and of `date`, `hour` and `currency`, by their names.
+        labels: the name of each id, which is a text, by the group of a summary.
     """
 
     select: str
     columns: Types
     names: FieldNames
     quoted: Mapping[str, str]
+    labels: Mapping[GroupBy, Mapping[str, str]]
+
+    def group_of(self, field: str) -> GroupBy | None:
+        """Return the group of a summary by a field, if names of its ids are known."""
+        part = self.names.documented(field)
+        return next((g for g in self.labels if self.labels[g] and ID_OF[g] == part), None)
 
 
 def find_field(word: str, source: EventSource) -> str | None:
     """Return the field or column of ours that a word means, such as `creative` or `day`.
 
     Examples:
-        >>> source = EventSource("", {"creative_id": TEXT}, FieldNames(), {})
+        >>> source = EventSource("", {"creative_id": TEXT}, FieldNames(), {}, {})
         >>> find_field("creative", source), find_field("day", source)
         ('creative_id', 'date')
     """
@@ -73,7 +82,15 @@ def find_field(word: str, source: EventSource) -> str | None:
     return None
 
 
-def summarize(source: EventSource, field: str, first: date, last: date, ask: Ask) -> list[Summary]:
+def summarize(
+    source: EventSource,
+    field: str,
+    first: date,
+    last: date,
+    ask: Ask,
+    *,
+    group: GroupBy | None = None,
+) -> list[Summary]:
     """Return a summary by a field, one for each currency, because amounts of several never add up.
 
     Args:
@@ -82,6 +99,7 @@ def summarize(source: EventSource, field: str, first: date, last: date, ask: Ask
         first: the first day.
         last: the last day.
         ask: runs a statement.
+        group: the group of the service's own summary whose ids these are, to add their names.
 
     Raises:
         ConfigurationError: for a field that is a figure itself, or has too many values.
@@ -106,15 +124,27 @@ def summarize(source: EventSource, field: str, first: date, last: date, ask: Ask
             f"{field!r} has more than {MOST_GROUPS:,} values.",
             remedy="Take fewer days, or query the dataset in SQL.",
         )
+
+    def key_of(value: Any) -> dict[str, Any]:  # noqa: ANN401  # of any column
+        if group is None:
+            return {field: value}
+        label = source.labels.get(group, {}).get(str(value))
+        return {ID_OF[group]: value, f"{group}_name": label}
+
     summaries = []
     for code in dict.fromkeys(row[0] for row in rows) or [None]:
         groups = [
-            {field: group, **dict(zip(figures, values, strict=True))}
-            for named, group, *values in rows
+            {**key_of(value), **dict(zip(figures, values, strict=True))}
+            for named, value, *values in rows
             if named == code
         ]
         totals = {name: sum(row[name] for row in groups) for name in figures}
-        facts = {"currency": code, "start_date": first, "end_date": last, "group_by": field}
+        facts = {
+            "currency": code,
+            "start_date": first,
+            "end_date": last,
+            "group_by": group or field,
+        }
         summaries.append(
             Summary(
                 rows=[SummaryRow.model_validate(_with_rates(row)) for row in groups],

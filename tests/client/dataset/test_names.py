@@ -1,5 +1,6 @@
 """The names of campaigns and demand tags: when a sync asks for them, and how it keeps them."""
 
+import json
 import logging
 from collections.abc import Mapping
 from dataclasses import replace
@@ -133,6 +134,32 @@ def test_other_names_of_fields_have_names(tmp_path: Path) -> None:
         shop = Shop(server, tmp_path / "events")
         shop.sync()
         assert kept(shop.folder)["campaign"].names["1001"] == "Spring Sale"
+
+
+@pytest.mark.parametrize(
+    ("id_", "name", "expected"),
+    [
+        ("c-1", "Été & 'Co'", [{"campaign_id": "c-1", "name": "Été & 'Co'"}]),
+        ("1", "\ud800x", [{"campaign_id": "1", "name": "?x"}]),
+        (7, "seven", [{"campaign_id": 7, "name": "seven"}]),
+        (7, 8, []),
+        (7, None, []),
+        (None, "seven", []),
+        ([7], "seven", []),
+    ],
+)
+def test_a_name_is_what_a_service_sends(
+    id_: object, name: object, expected: list[Any], httpserver: HTTPServer, tmp_path: Path
+) -> None:
+    service = ServiceOfRows(httpserver)
+    event = {"event_time": f"{FIRST}T03:00:00Z", "campaign_id": id_}
+    service.rows[FIRST, 3] = [json.dumps(event)]
+    service.campaigns = [{"campaign_id": id_, "campaign_name": name}]
+    dataset = Dataset(tmp_path / "events")
+    with service.client() as client:
+        assert dataset.sync(client).events == 1
+    sql = "SELECT campaign_id, campaign_name AS name FROM campaigns JOIN events USING (campaign_id)"
+    assert dataset.query(sql).to_pylist() == expected
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b'{"campaign": 1, "sha256": ""}'])

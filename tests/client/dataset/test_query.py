@@ -298,3 +298,50 @@ def test_the_relation_joins_other_data(events: Path) -> None:
 def test_without_a_dataset_the_error_says_so(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match="There is no dataset at"):
         Dataset(tmp_path / "events").query("SELECT 1")
+
+
+def test_ids_have_names(synced: Callable[[PartFormat], Path], client: Client) -> None:
+    folder = synced("parquet")
+    for group in ("campaign", "demand_tag"):
+        summary = client.summary("2026-01-15", "2026-01-16", group_by=group)
+        expected = {
+            row[f"{group}_name"]: row.impressions for row in summary.rows if row[f"{group}_name"]
+        }
+        sql = (
+            f"SELECT {group}_name AS name, count(*) FILTER (event_type = 'impression') AS n "
+            f"FROM traffic JOIN {group}s USING ({group}_id, partner) GROUP BY ALL"
+        )
+        assert {row["name"]: row["n"] for row in rows(folder, sql)} == expected
+        assert len(expected) > 1
+    described = rows(folder, "DESCRIBE campaigns")
+    assert {row["column_name"]: row["column_type"] for row in described} == {
+        "campaign_id": "BIGINT",
+        "campaign_name": "VARCHAR",
+        "partner": "VARCHAR",
+    }
+
+
+@pytest.mark.parametrize("content", [None, b"{}"])
+def test_without_names_the_views_are_empty(content: bytes | None, events: Path) -> None:
+    file = events / "_adanalytics/names.json"
+    file.unlink()
+    if content:
+        file.write_bytes(content)
+    assert rows(events, "FROM campaigns JOIN demand_tags USING (partner)") == []
+    (described, *_) = rows(events, "DESCRIBE demand_tags")
+    assert (described["column_name"], described["column_type"]) == ("demand_tag_id", "BIGINT")
+
+
+def test_names_of_several_datasets_are_told_apart(synced: Callable[[PartFormat], Path]) -> None:
+    places = [str(synced("parquet")), str(synced("jsonl"))]
+    sql = "SELECT dataset, count(*) AS n FROM campaigns GROUP BY ALL"
+    with run_query(sql, places, memory="1GB") as result:
+        table = pa.Table.from_batches(result.batches, result.schema)
+    found = dict(zip(*table.to_pydict().values(), strict=True))
+    assert found == dict.fromkeys(places, len(rows(synced("jsonl"), "FROM campaigns")))
+
+
+def test_an_unknown_table_names_the_known_ones(events: Path) -> None:
+    with pytest.raises(QueryError) as caught:
+        rows(events, "FROM campaign")
+    assert "events, traffic, campaigns and demand_tags" in str(caught.value)
