@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import random
+import shutil
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -272,12 +273,23 @@ def test_equal_reports_agree(place: Place, tmp_path: Path) -> None:
         assert (answer["start_date"], answer["end_date"]) == (str(FIRST), str(LAST))
 
 
+def test_the_names_of_a_dataset_need_no_service(
+    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ADANALYTICS_API_KEY")
+    file = Theirs(by="campaign").write(place, tmp_path)
+    answer = place.answer(file, PERIOD, "--by", "campaign", "--in", place.dataset)
+    assert (answer["causes"], len([*place.server.journal.entries()])) == ([], 0)
+
+
 def test_events_without_a_service_give_ids(
     place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The names in a report are then found by their figures, and ids need none."""
     monkeypatch.delenv("ADANALYTICS_API_KEY")
-    words = (PERIOD, "--by", "campaign", "--in", place.dataset)
+    dataset = shutil.copytree(place.dataset, tmp_path / "events")
+    (dataset / "_adanalytics/names.json").unlink()
+    words = (PERIOD, "--by", "campaign", "--in", dataset)
     named = place.answer(Theirs(by="campaign").write(place, tmp_path), *words)
     assert [cause["kind"] for cause in named["causes"]] == ["renaming"]
     assert "'Spring Sale' is our '1001'" in named["causes"][0]["text"]

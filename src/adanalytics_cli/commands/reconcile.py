@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Mapping
 from datetime import UTC, timedelta
 from decimal import Decimal
 from importlib.util import find_spec
@@ -162,7 +163,7 @@ def reconcile(
         if holdings is None:
             sync = invocation.command_line("sync", "--to", location)
             raise CommandError(f"There is no dataset at {location}.", remedy=f"Make one: {sync}")
-        labels = _labels(invocation, statement, holdings)
+        labels = _labels(invocation, statement, location, holdings)
         own, partner = read_dataset(statement, location, holdings, labels), holdings.partner
     else:
         with connect(invocation) as (client, progress):
@@ -191,27 +192,35 @@ def reconcile(
 
 
 def _labels(
-    invocation: Invocation, statement: "Statement", holdings: "Holdings"
-) -> dict[str, dict[object, object]]:
+    invocation: Invocation, statement: "Statement", location: str, holdings: "Holdings"
+) -> dict[str, Mapping[str, str]]:
     """Return the names of campaigns and demand tags by their ids, if the report has names.
 
-    Events have ids only, so the summary has to tell, where the service of the dataset is known.
+    Events have ids only. Where a sync did not ask for the names of all days, the summary has to
+    tell, if the service of the dataset is known.
     """
     from adanalytics_client import AdAnalyticsError
+    from adanalytics_client.dataset.query import CommittedFiles
+    from adanalytics_client.dataset.service import fetch_names
 
-    keys = statement.names_of
-    if not keys:
+    if not statement.names_of:
         return {}
-    labels: dict[str, dict[object, object]] = {}
+    kept = CommittedFiles.read(location).group_names
+    labels: dict[str, Mapping[str, str]] = {
+        key: kept[key].names
+        for key in statement.names_of
+        if key in kept and kept[key].first <= statement.first and statement.last <= kept[key].last
+    }
+    keys = [key for key in statement.names_of if key not in labels]
+    if not keys:
+        return labels
     try:
         if base_url_of(find_settings(invocation, os.environ)) != holdings.origin:
             raise SettingsError("the dataset is of another service than the settings.")
         with connect(invocation) as (client, _):
             view = client.for_partner(holdings.partner)
             for key in keys:
-                answer = view.summary(statement.first, statement.last, group_by=key)
-                rows = map(dict, answer.rows)
-                labels[key] = {row.get(f"{key}_id"): row.get(f"{key}_name") for row in rows}
+                labels[key] = fetch_names(view, key, statement.first, statement.last)
     except (CommandError, AdAnalyticsError) as error:
         remark(f"The names of {' and '.join(keys)} are not known: {error}", invocation)
     return labels

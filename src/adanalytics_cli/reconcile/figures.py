@@ -227,14 +227,11 @@ def ask_service(statement: Statement, client: "Client", zone: tzinfo) -> OwnFigu
 
 
 def read_dataset(
-    statement: Statement,
-    place: str,
-    held: "Holdings",
-    labels: Mapping[str, Mapping[object, object]],
+    statement: Statement, place: str, held: "Holdings", labels: Mapping[str, Mapping[str, str]]
 ) -> OwnFigures:
     """Add up the events of a dataset by quarter of an hour; a day around the period, too.
 
-    The `labels` are the names of each id of a group, as far as they are known.
+    The `labels` are the names of each id of a group, which is a text, as far as they are known.
     """
     from adanalytics_client.dataset import Dataset
     from adanalytics_client.dataset.query import CommittedFiles
@@ -287,7 +284,7 @@ def read_dataset(
         begin += timedelta(hours=row["hour"], minutes=row["quarter"] * _MINUTES)
         ids = [row[f"group_{at}"] for at in range(len(groups))]
         known = zip(ids, keys, strict=True)
-        pairs = [(id_, labels.get(key, {}).get(id_)) for id_, key in known]
+        pairs = [(id_, labels.get(key, {}).get(str(id_))) for id_, key in known]
         figures = [row[name] for name in statement.names]
         records.append((begin, pairs, row["filtered"], figures))
         units.add(row["unit"])
