@@ -45,8 +45,8 @@ demo: $(STAMP)  ## run the whole system once on generated data
 	@$(BIN)/adanalytics demo
 	@echo 'First, in each terminal, run: . $(BIN)/activate'
 
-test: $(STAMP)  ## run all tests but those on Spark and of tables
-	@$(BIN)/python -m pytest -n $(WORKERS) -m 'not spark'
+test: $(STAMP)  ## run all tests but those of the examples, on Spark and of tables
+	@$(BIN)/python -m pytest -n $(WORKERS) -m 'not spark' --ignore tests/test_examples.py
 
 test-spark: java-17 $(SPARK_STAMP)  ## run the tests on Spark, which need Java 17, and of tables
 	@$(BIN)/python -m pytest -n 2 --dist loadfile -m spark tests/spark tests/client/dataset/test_table_format.py

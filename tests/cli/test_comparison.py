@@ -150,7 +150,9 @@ def test_what_is_left_out_is_said(run: Run, service: LocalServer) -> None:
     words = ["summary", "2026-01-15..2026-01-20", "--compare", "previous"]
     done = run(*words, "-f", "table")
     assert "Left out, because not whole yet: 2026-01-17 to 2026-01-20." in done.stdout
-    assert "Left out" not in run(*words, "-f", "table", "--all-hours").stdout
+    assert "acme has data on 2 of 2 days, before on 0 of 2." in done.stdout
+    shown = run(*words, "-f", "table", "--all-hours").stdout
+    assert ("Left out" in shown, "2026-01-20 is not over." in shown) == (False, True)
     refused = run("summary", "today", "--compare", "yesterday")
     assert refused.exit_code == 1
     assert "--all-hours" in refused.stderr
@@ -258,7 +260,8 @@ def test_the_order_of_a_comparison(
     assert [line.split()[0] for line in lines] == names
     assert total.split() == ["total", "clicks", "11", "14", "+3", "+27.27", "%"]
     left = " 1 of 4 groups." if "--top" in words else ""
-    assert note == f"2026-01-01 in UTC, money in USD. Before is 2025-12-01.{left}"
+    days = "acme has data on 0 of 1 day, before on 0 of 1."
+    assert note == f"2026-01-01 in UTC, money in USD. Before is 2025-12-01. {days}{left}"
 
 
 def test_days_are_paired_by_their_place(run: Run, service: LocalServer) -> None:

@@ -322,6 +322,7 @@ def test_a_missing_or_doubled_text_is_an_error(
     [
         ("SELECT 1 frm frm", ("LINE 1: SELECT 1 frm frm", "frm")),
         ("SELECT 1,\n\t'ü' x,\n\t2 frm frm", ("LINE 3:  2 frm frm", "frm")),
+        ("SELECT 1\nFROM trafic", ("LINE 2: FROM trafic", "trafic")),
         ("-- a\nSELECT CAST(country AS INT)\nFROM events", ("LINE 2: SELECT CAST", "CAST(")),
     ],
     ids=str,

@@ -243,8 +243,12 @@ def test_the_time_that_a_sync_has_left(
             (page, partial(progress.page, PageReceived(f"query {query}", n, 10_000, 10)))
             for n in range(1, 11)
         ]
-        hours = [partial(progress.written, HourWritten(str(n), 4_166)) for n in range(24)]
-        reports += [(hour + sort * (not at), report) for at, report in enumerate(hours)]
+        for committed, part in ((False, 0.7), (True, 0.3)):
+            hours = [
+                partial(progress.written, HourWritten(str(n), 4_166, committed)) for n in range(24)
+            ]
+            first = sort * (not committed)
+            reports += [(hour * part + first * (not at), do) for at, do in enumerate(hours)]
         for seconds, report in reports:
             for _ in range(10):
                 clock.now += seconds / 10
@@ -269,6 +273,7 @@ def test_the_events_of_an_export_are_sorted(progress: Progress, clock: Seconds) 
     progress.bytes(BytesReceived(1_000, 1_000))
     assert text(progress) == "sorting the events of 24 hours"
     progress.written(HourWritten("2026-01-15T00", 10))
+    progress.written(HourWritten("2026-01-15T00", 10, committed=True))
     assert text(progress).endswith("1 of 24 hours written")
 
 

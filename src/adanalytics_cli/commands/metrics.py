@@ -1,7 +1,7 @@
 """What `summary` and `report` share: their options, the days that they compare, their output."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import partial
@@ -128,11 +128,16 @@ class MetricOptions:
         return form
 
     def compared_spans(
-        self, invocation: Invocation, words: tuple[Period, Period | None], whole_until: date
+        self,
+        invocation: Invocation,
+        words: tuple[Period, Period | None],
+        whole_until: date,
+        listed: Mapping[str, Collection[date]],
     ) -> tuple[list[Span], str]:
         """Return the days to compare, of this period and of another or the previous one.
 
-        Also say which days are left out.
+        Also say which days are left out, and of which of the others a partner has no data, by the
+        days that are `listed`.
 
         Raises:
             CommandError: if no whole day of one of them has data.
@@ -160,7 +165,22 @@ class MetricOptions:
             for (_, last), (_, cut) in zip(dict.fromkeys(ranges), spans, strict=False)
             if cut < last
         ]
-        return spans, f"Left out, because not whole yet: {', '.join(missing)}." if missing else ""
+        notes = [f"Left out, because not whole yet: {', '.join(missing)}."] if missing else []
+        today = now_at_service(invocation).date()
+        if spans[0][1] == today:
+            notes.append(f"{today} is not over.")
+        for partner, days in listed.items():
+            counts = [
+                (sum(first <= day <= last for day in days), (last - first).days + 1)
+                for first, last in spans
+            ]
+            if any(number < length for number, length in counts):
+                (number, length), (number_before, length_before) = counts
+                notes.append(
+                    f"{partner} has data on {number} of {counted(length, 'day')}, before on "
+                    f"{number_before} of {length_before}."
+                )
+        return spans, " ".join(notes)
 
 
 def write_answers(

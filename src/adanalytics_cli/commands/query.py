@@ -54,8 +54,8 @@ _FORMATS: tuple[Format, ...] = (*FORMATS, "parquet", "xlsx")
         "read. Its figures agree with the summary's; the view events has the filtered (invalid) "
         "traffic, too, and the views campaigns and demand_tags have the names of ids. Rates are "
         "functions: ecpm(revenue, impressions), ctr(clicks, impressions) and so on, null where "
-        "they divide by zero. Below the answer, stderr says which partners, "
-        "days and hours it is of. Nothing is sent, and the query can read nothing but the dataset."
+        "they divide by zero. Below the answer, stderr says which partners, days and hours the "
+        "datasets have. Nothing is sent, and the query can read nothing but the dataset."
     ),
     examples=[
         'adanalytics query "SELECT country, sum(revenue) FROM traffic GROUP BY country"',

@@ -104,8 +104,9 @@ def report(
         spans, left_out = [periods.period(invocation, start, end)], ""
         if compare:
             whole = [each.last_whole_day or date.min for each in session.coverage]
-            whole_until = date.max if all_hours else min(whole)
-            spans, left_out = options.compared_spans(invocation, (start, end), whole_until)
+            whole_until = date.max if all_hours else max(whole)
+            listed = {} if all_hours else {each.partner: each.days for each in session.coverage}
+            spans, left_out = options.compared_spans(invocation, (start, end), whole_until, listed)
         key = session.find_field(field)
         group_by = "day" if key == "date" else session.group_of(key) or key
         answers, *earlier = _ask(session, key, spans)
@@ -116,7 +117,7 @@ def report(
         done = write_answers(
             answers, earlier, group_by, options, invocation, left_out=left_out, title="report"
         )
-        write_footer(session.coverage, _gaps(session, spans), invocation)
+        write_footer(session.coverage, _gaps(session, spans), invocation, adds=False)
     if output:
         remark(f"{done}, {monotonic() - begun:.1f} s -> {output}", invocation)
 

@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Mapping
 from datetime import date, timedelta
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -100,19 +101,17 @@ def summary(
     spans, left_out = [periods.period(invocation, start, end)], ""
     with connect_each(invocation, chart=chart) as (clients, progress):
         if compare:
-            whole_until = date.max if all_hours else _whole_until(invocation, clients)
-            spans, left_out = options.compared_spans(invocation, (start, end), whole_until)
+            whole_until, listed = date.max, dict[str, list[date]]()
+            if not all_hours:
+                over = (now_at_service(invocation) - LATENESS).date() - timedelta(days=1)
+                listed = ask_each(clients, lambda client: client.dates())
+                # A partner whose data end earlier is named below.
+                whole_until = min(over, max([*chain(*listed.values())], default=over))
+            spans, left_out = options.compared_spans(invocation, (start, end), whole_until, listed)
         answers, *earlier = [_ask(clients, *days, group_by) for days in spans]
     done = write_answers(answers, earlier, group_by, options, invocation, left_out=left_out)
     if output:
         report_end(invocation, done, progress, days=spans[0], target=output)
-
-
-def _whole_until(invocation: Invocation, clients: "Mapping[str, Client]") -> date:
-    """Return the last day that is over and of which each partner has data."""
-    over = (now_at_service(invocation) - LATENESS).date() - timedelta(days=1)
-    listed = ask_each(clients, lambda client: client.dates())
-    return min([over, *(max(days) for days in listed.values() if days)])
 
 
 def _ask(

@@ -19,13 +19,13 @@ _MOST_GAPS = 3
 
 
 def write_footer(
-    coverage: Sequence[Coverage], notes: Sequence[str], invocation: Invocation
+    coverage: Sequence[Coverage], notes: Sequence[str], invocation: Invocation, *, adds: bool = True
 ) -> None:
     """Print on stderr what the datasets cover, warnings and `notes`; with `-f json` as an object.
 
-    `-q` silences it.
+    `-q` silences it. Only where an answer `adds` up datasets, there are warnings.
     """
-    warnings = warnings_of(coverage)
+    warnings = warnings_of(coverage) if adds else []
     if invocation.as_json:
         record = {
             "datasets": [_record(each) for each in coverage],

@@ -193,15 +193,17 @@ class BytesWritten:
 
 @dataclass(frozen=True, slots=True)
 class HourWritten:
-    """A sync has written the events of an hour to a file.
+    """A sync has written the events of an hour to a file, or put that file into the dataset.
 
     Attributes:
         hour: the hour, such as `2026-01-15T13`.
         events: the number of its events; an hour without events has no file.
+        committed: whether the hour is in the dataset now.
     """
 
     hour: str
     events: int
+    committed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

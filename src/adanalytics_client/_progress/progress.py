@@ -3,7 +3,7 @@
 import threading
 from collections import deque
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil
 
@@ -17,6 +17,8 @@ _SETTLED_SECONDS = 0.5
 # Writing an event to a dataset takes about so many times the time of fetching it, as measured with
 # a server on the same machine; this counts as much as this part of the events.
 _WRITING, _GUESS = 0.45, 0.05
+# However few events it has, the file of an hour takes about so long to write, and to commit.
+_FILE_SECONDS = 0.002
 # The part of the time that shows the recent pace.
 _RECENT = 0.25
 
@@ -33,6 +35,15 @@ def joined(*observers: Observer) -> Observer:
         if not name.startswith("_"):
             setattr(joint, name, partial(pass_on, name))
     return joint
+
+
+@dataclass(slots=True)
+class _Stage:
+    """A stage of a sync: its steps, and the seconds of those that follow another one of it."""
+
+    steps: int = 0
+    timed: int = 0
+    seconds: float = 0.0
 
 
 class Progress(Observer):
@@ -74,14 +85,11 @@ class Progress(Observer):
         # The events of each query whose first page is here.
         self._sizes: dict[str, int] = {}
         self._size = 0
-        # The hours of a sync to write and those written, the events of these, and of those before
-        # the plan.
-        self._hours = self._hours_written = 0
-        self._written = self._written_before = 0
-        # The time from one hour to the next, with the events of these, and all other time: the
-        # events are sorted before the first hour of a query is written.
-        self._fetching = self._writing = self._reported_at = 0.0
-        self._wrote_last, self._timed = False, 0
+        # The hours of a sync to write. The time between two reports belongs to the stage of both,
+        # or else to the pages: events are sorted before the first hour of a query is written.
+        self._hours = 0
+        self._stages = {stage: _Stage() for stage in ("page", "write", "commit")}
+        self._stage, self._reported_at = "page", 0.0
         self._verified: observer.HoursVerified | None = None
         self._file: observer.BytesReceived | None = None
         # When the bytes of the file began to come, and how many an earlier run had fetched.
@@ -149,8 +157,9 @@ class Progress(Observer):
             self._total = None if info.events is None else self.events + info.events
             self._rounds, self._planned_at = info.rounds or 0.0, self.events
             self._asked, self._answering = 0, 0.0
-            self._hours, self._hours_written = info.hours, 0
-            self._written_before = self._written
+            done = self._stages["commit"].steps
+            self._hours = done + info.hours if info.hours else 0
+            self._stages["write"].steps = done
             self._reported_at = self._working()
 
     def page(self, info: observer.PageReceived) -> None:
@@ -159,8 +168,7 @@ class Progress(Observer):
             self._end_retry()
             self.events += info.events
             working = self._working()
-            self._fetching += working - self._reported_at
-            self._reported_at, self._wrote_last = working, False
+            self._report("page")
             self._came.append((working, self.events))
             recent = working - (working - self._pages_began) * _RECENT
             while len(self._came) > 2 and self._came[1][0] <= recent:
@@ -183,16 +191,17 @@ class Progress(Observer):
 
     def written(self, info: observer.HourWritten) -> None:
         with self._lock:
-            passed = self._working() - self._reported_at
-            self._reported_at += passed
-            if self._wrote_last:
-                self._writing += passed
-                self._timed += info.events
-            else:
-                self._fetching += passed
-            self._wrote_last, self._file = True, None
-            self._hours_written += 1
-            self._written += info.events
+            self._file = None
+            self._report("commit" if info.committed else "write")
+
+    def _report(self, stage: str) -> None:
+        """Count a step of a stage, and the time since the last report."""
+        now = self._working()
+        counts = self._stages[stage if stage == self._stage else "page"]
+        counts.seconds += now - self._reported_at
+        counts.timed += stage == self._stage
+        self._stages[stage].steps += 1
+        self._stage, self._reported_at = stage, now
 
     def verified(self, info: observer.HoursVerified) -> None:
         with self._lock:
@@ -240,7 +249,8 @@ class Progress(Observer):
         if total is None and self._queries > 1:
             parts.append(f"{self._finished:,} of {self._queries:,} queries")
         if self._hours:
-            parts.append(f"{self._hours_written:,} of {counted(self._hours, 'hour')} written")
+            done = self._stages["commit"].steps
+            parts.append(f"{done:,} of {counted(self._hours, 'hour')} written")
             # One bar over both stages.
             passed = working - self._pages_began
             return Line("  ".join(parts), passed / (passed + left) if left and passed else None)
@@ -251,10 +261,13 @@ class Progress(Observer):
         fetching = max(0, total - self.events)
         if not self._hours:
             return self._seconds_per_event(total) * fetching
-        to_write = self._written_before + total - self._planned_at
-        pace, guess = self._fetching / max(1, self.events), total * _GUESS
-        writing = (self._writing + pace * _WRITING * guess) / (self._timed + guess)
-        return pace * fetching + writing * max(0, to_write - self._written)
+        pace = self._stages["page"].seconds / max(1, self.events)
+        guess, guessed = self._hours * _GUESS, pace * _WRITING * total / self._hours
+        left = pace * fetching
+        for stage in (self._stages["write"], self._stages["commit"]):
+            seconds = stage.seconds + guess * (guessed / 2 + _FILE_SECONDS)
+            left += seconds / (stage.timed + guess) * max(0, self._hours - stage.steps)
+        return left
 
     def _seconds_per_event(self, total: int) -> float:
         """Return the slowest of the average pace, the recent one and that of the plan.

@@ -789,7 +789,13 @@ def _statement_of(connection: "duckdb.DuckDBPyConnection", sql: str) -> str:
 def _rows_of(connection: "duckdb.DuckDBPyConnection", statement: str) -> "duckdb.DuckDBPyRelation":
     """Return the rows of a SELECT with types that Arrow has."""
     # Selecting all once more numbers the later ones of equal names: sum(x), sum(x)_1.
-    rows = connection.sql(statement).select("*")
+    duckdb = import_extra("duckdb", extra="sql")
+    try:
+        rows = connection.sql(statement).select("*")
+    except duckdb.Error:
+        # The error of an execution has the line of the SQL and a caret, too.
+        connection.execute(statement)
+        raise
     names = [*map(_name, rows.columns)]
     kinds = [_ARROW_LACKS.get(kind.id) for kind in rows.types]
     casts = [

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from adanalytics_client import Client, Period
 from adanalytics_client._base.dates import days_between
 from adanalytics_client._call.lists import DAY_NAMES
+from adanalytics_client._json.encoding import json_text
 from adanalytics_client._view import CountedDays, View
 from adanalytics_client.dataset.hours.totals import NOTHING, Figures, events_in, stated_figures
 from adanalytics_client.dataset.records.layout import Hour, hours_of
@@ -145,7 +146,13 @@ def count_days(client: View, service: ServiceDays, events: Mapping[date, int]) -
 
 
 def _state(day: date, row: "SummaryRow | None", without: Figures) -> DayState:
-    text = row.model_dump_json() if row else ""
+    text = ""
+    if row:
+        try:
+            text = row.model_dump_json()
+        except ValueError:
+            # Half a surrogate pair is no UTF-8.
+            text = json_text(row.model_dump())
     figures = stated_figures(row.model_dump()) if row else without
     return DayState(day, hashlib.sha256(text.encode()).hexdigest(), figures)
 

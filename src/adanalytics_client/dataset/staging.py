@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 
+from adanalytics_client import HourWritten, Observer
+from adanalytics_client._base.observer import notify
 from adanalytics_client.dataset.changes import DayChange, changes_of
 from adanalytics_client.dataset.hours.compare import DayComparison, compare_day
 from adanalytics_client.dataset.pull.fetch import Pulled
@@ -36,7 +38,11 @@ class Staging:
     """
 
     def __init__(
-        self, contents: Contents, service: ServiceDays, committed: dict[Hour, int]
+        self,
+        contents: Contents,
+        service: ServiceDays,
+        committed: dict[Hour, int],
+        observer: Observer | None = None,
     ) -> None:
         self.wanted: set[Hour] = set()
         self.uncounted: dict[date, int] = {}
@@ -45,6 +51,7 @@ class Staging:
         self._contents = contents
         self._service = service
         self._committed = committed
+        self._observer = observer or Observer()
         # The number of expected hours of each day that have not arrived.
         self._outstanding: Counter[date] = Counter()
         # Hours that wait for the rest of their day, because they replace held events.
@@ -76,13 +83,18 @@ class Staging:
             if held is not None and (held.rows or of_day.is_agreed):
                 self._staged[hour] = finished
             else:
-                self._contents.commit(finished, UNCONFIRMED)
-                self._committed[hour] = finished.record.rows
+                self._commit(finished, UNCONFIRMED)
                 self._fresh.add(hour)
         for day in sorted({hour.day for hour in pulled.spool.query.wanted}):
             if not self._outstanding[day]:
                 self.compare(day)
         self._clear_spools()
+
+    def _commit(self, finished: FinishedHour, fingerprint: str) -> None:
+        hour, rows = finished.hour, finished.record.rows
+        self._contents.commit(finished, fingerprint)
+        self._committed[hour] = rows
+        notify(self._observer.written, HourWritten(str(hour), rows, committed=True))
 
     def _clear_spools(self) -> None:
         """Remove the kept pages of queries whose hours are committed or rejected."""
@@ -152,8 +164,7 @@ class Staging:
         ]
         for hour in [hour for hour in self._staged if hour.day == day]:
             finished = self._staged.pop(hour)
-            self._contents.commit(finished, fingerprint)
-            self._committed[hour] = finished.record.rows
+            self._commit(finished, fingerprint)
         self._contents.mark(confirmed, fingerprint)
         self._contents.save([day])
         changes = changes_of(self._contents.manifest.day(day))[-1:]

@@ -110,7 +110,7 @@ class Update:
             try:
                 for day, need in needs.days.items():
                     contents.note_empty(need.empty, now, needs.service.state(day).fingerprint)
-                staging = Staging(contents, needs.service, report.hours)
+                staging = Staging(contents, needs.service, report.hours, self.client.observer)
                 report.restated = staging.restated
                 yield staging, fetcher
                 records = map(contents.manifest.record, report.hours)

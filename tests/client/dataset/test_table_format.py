@@ -129,7 +129,9 @@ def reader(kind: TableFormat, place: Path) -> Reader:
 
 def rows_of(place: Path) -> list[Row]:
     """The events of the dataset, by its manifest."""
-    events = Dataset(place).query("SELECT * EXCLUDE (date, hour) FROM events ORDER BY event_id")
+    events = Dataset(place).query(
+        "SELECT * EXCLUDE (date, hour, partner) FROM events ORDER BY event_id"
+    )
     return events.to_pylist()  # type: ignore[no-any-return]
 
 
