@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -46,6 +47,17 @@ FLAGGED = Totals(4, {}, {"views": 3, "floor": Decimal(2)}, 0, {"views": (0, 1), 
         (COUNTERS, {"usableRequests": 4}, {"usableRequests"}),
         # Rows that state a type, and yet count several events of it.
         (Totals(1, {"impressions": 1}, {"impressions": 3}), {"impressions": 3}, {"impressions"}),
+        # A summary may count filtered events, too.
+        (
+            replace(TYPED, filtered=Totals(2, {"impressions": 2})),
+            {"impressions": 5},
+            {"impressions"},
+        ),
+        (
+            replace(TYPED, filtered=Totals(2, {"impressions": 2})),
+            {"impressions": 3},
+            {"impressions"},
+        ),
         # Nothing is nothing, whatever the fields.
         (Totals(), NOTHING, {*NOTHING}),
     ],

@@ -31,7 +31,14 @@ def test_events_are_counted_by_type_without_the_filtered() -> None:
     expected = Totals(
         3, {"impressions": 1, OTHER: 1}, {"revenue": Decimal(2), "n": 10}, 1, {"n": (2, 8)}
     )
-    assert totals_of(table) == expected
+    totals = totals_of(table)
+    assert totals == expected
+    filtered = Totals(1, {"impressions": 1}, {"revenue": Decimal("9.9"), "n": 4}, 0, {"n": (4, 4)})
+    assert totals.filtered == filtered
+    assert Totals.sum([totals, totals]) == Totals.sum([expected, expected])
+    both = Totals.sum([totals, Totals(), totals])
+    assert both
+    assert both.filtered == Totals.sum([filtered, filtered])
 
 
 def test_other_spellings_and_mapped_names_have_their_parts() -> None:

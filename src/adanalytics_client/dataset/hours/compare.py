@@ -113,10 +113,10 @@ def compare_day(
 ) -> DayComparison:
     """Compare the totals of a day with the figures of its row in the summary.
 
-    A figure differs only where nothing else can explain it. A summary leaves out filtered events,
-    so it may state less than events that do not state whether they are filtered. A column that is
-    neither documented nor mapped may be an average of its field, or another value of all events,
-    if it lies between their values.
+    A summary may count filtered events or not, so a figure agrees with or without them. A figure
+    differs only where nothing else can explain it: events that do not state whether they are
+    filtered may be left out of a summary. A column that is neither documented nor mapped may be an
+    average of its field, or another value of all events, if it lies between their values.
 
     Args:
         totals: the totals; None if they are not known.
@@ -125,6 +125,7 @@ def compare_day(
     """
     equal, differing = dict[str, int | None](), dict[str, tuple[Figure, Figure]]()
     uncompared = dict[str, str]()
+    every = Totals.sum([totals, totals.filtered]) if totals and totals.filtered else None
     for name, stated in figures.items():
         if fold(name) in _DERIVED:
             continue
@@ -132,7 +133,10 @@ def compare_day(
             uncompared[name] = "the totals of the events are not known"
             continue
         readings = [*_readings(name, totals, names or FieldNames())]
-        agreed = next((reading for reading in readings if _is_equal(reading.figure, stated)), None)
+        others = _readings(name, every, names or FieldNames()) if every else ()
+        agreed = next(
+            (reading for reading in (*readings, *others) if _is_equal(reading.figure, stated)), None
+        )
         if agreed:
             is_exact = agreed.figure == stated
             equal[name] = None if is_exact else _places(stated)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from itertools import islice
 from typing import Any
@@ -37,17 +38,29 @@ def totals_of(table: Table, names: FieldNames | None = None) -> Totals:
         table: events with any columns.
         names: the names by which the service sends the documented fields.
     """
-    names, unflagged, counts = names or FieldNames(), table.num_rows, Counter[str]()
+    names = names or FieldNames()
     summed = [*_summed(table.schema, names)]
     of_type, flag = (names.sent(part, table.column_names) for part in ("event_type", "is_filtered"))
     currencies = _currencies(table, names)
-    if flag is not None and pa.types.is_boolean(table[flag].type):
-        flags = table[flag]
-        unflagged = flags.null_count
-        # Only what is added up: the other columns are most of a table.
-        table = table.select([*summed, *([of_type] if of_type else [])])
-        # To fill nulls with a value of Python would import pandas.
-        table = table.filter(pc.or_kleene(pc.is_null(flags), pc.invert(flags)))
+    if flag is None or not pa.types.is_boolean(table[flag].type):
+        totals = _add_up(table, summed, of_type, names)
+        return replace(totals, unflagged=table.num_rows, currencies=currencies)
+    flags = table[flag]
+    # Only what is added up: the other columns are most of a table.
+    table = table.select([*summed, *([of_type] if of_type else [])])
+    # To fill nulls with a value of Python would import pandas.
+    kept = table.filter(pc.or_kleene(pc.is_null(flags), pc.invert(flags)))
+    filtered = table.filter(flags)
+    return replace(
+        _add_up(kept, summed, of_type, names),
+        unflagged=flags.null_count,
+        currencies=currencies,
+        filtered=_add_up(filtered, summed, of_type, names) if len(filtered) else None,
+    )
+
+
+def _add_up(table: Table, summed: Sequence[str], of_type: str | None, names: FieldNames) -> Totals:
+    counts = Counter[str]()
     if of_type is not None:
         for pair in pc.value_counts(table[of_type]).to_pylist():
             if pair["values"] is not None:
@@ -60,7 +73,7 @@ def totals_of(table: Table, names: FieldNames | None = None) -> Totals:
         for name, (least, most) in ends.items()
         if least is not None and most is not None and names.documented(name) is None
     }
-    return Totals(table.num_rows, dict(counts), sums, unflagged, ranges, currencies)
+    return Totals(table.num_rows, dict(counts), sums, ranges=ranges)
 
 
 def _currencies(table: Table, names: FieldNames) -> tuple[str, ...] | None:

@@ -43,6 +43,8 @@ class Totals:
             event has a value: a column of the summary between them may be an average.
         currencies: the currencies of all events, filtered ones included, in alphabetical order;
             None if they are not known, as in records of earlier versions. They are no figures.
+        filtered: the figures of the filtered events, which a summary may count, too; None if there
+            are none, or in records of earlier versions.
     """
 
     events: int = 0
@@ -51,6 +53,7 @@ class Totals:
     unflagged: int = 0
     ranges: Mapping[str, Range] = field(default_factory=dict)
     currencies: tuple[str, ...] | None = field(default=None, compare=False)
+    filtered: "Totals | None" = field(default=None, compare=False)
 
     @classmethod
     def sum(cls, parts: "Iterable[Totals | None]") -> "Totals | None":
@@ -58,9 +61,11 @@ class Totals:
         events, unflagged, counts, sums = 0, 0, Counter[str](), dict[str, Figure | None]()
         ranges = dict[str, Range]()
         currencies: set[str] | None = set()
+        filtered = list[Totals]()
         for part in parts:
             if part is None:
                 return None
+            filtered += [part.filtered] if part.filtered else []
             # An hour without events has none.
             if part != cls():
                 known = None not in (currencies, part.currencies)
@@ -74,7 +79,8 @@ class Totals:
                 least, most = ranges.get(name, values)
                 ranges[name] = min(least, values[0]), max(most, values[1])
         texts = None if currencies is None else tuple(sorted(currencies))
-        return cls(events, dict(counts), sums, unflagged, ranges, texts)
+        others = cls.sum(filtered) if filtered else None
+        return cls(events, dict(counts), sums, unflagged, ranges, texts, others)
 
 
 def _added(one: Figure | None, other: Figure | None) -> Figure | None:

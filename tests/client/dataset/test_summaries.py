@@ -1,4 +1,4 @@
-"""Days with events that the service does not list, or does not sum up."""
+"""Days that the service does not list or sum up, and summaries that count other events."""
 
 from __future__ import annotations
 
@@ -70,3 +70,16 @@ def test_days_without_events_cost_nothing_more(service: ServiceOfRows, tmp_path:
     with service.client() as client:
         assert dataset.sync(client, "2026-01-10", "2026-01-20").events == 96
     assert service.asked == ["dates", "summary", *["events"] * 2]
+
+
+def test_a_summary_may_count_filtered_events(service: ServiceOfRows, tmp_path: Path) -> None:
+    for (day, hour), (text,) in service.rows.items():
+        service.rows[day, hour] = [text[:-1] + f', "is_filtered": {json.dumps(hour < 6)}}}']
+    dataset = Dataset(tmp_path / "events")
+    with service.client() as client:
+        assert dataset.sync(client).failed == []
+        report = dataset.verify(client)
+        assert report.is_whole
+        assert "impressions" in {figure.name for figure in report.compared}
+        service.summary[DAYS[0]] = {"impressions": 23}
+        assert not dataset.verify(client).is_whole
