@@ -84,7 +84,7 @@ test-kill: $(STAMP)  ## kill a sync at 50 random moments, and tasks in 20 rounds
 	@ADANALYTICS_KILLS=20 $(BIN)/python -m pytest -n 2 tests/client/dataset/test_task_kills.py
 
 test-dialects: $(STAMP)  ## pull, sync and probe every dialect of the server, in ten minutes
-	@ADANALYTICS_DIALECTS=all $(BIN)/python -m pytest -n $(WORKERS) tests/client/test_dialects.py tests/client/dataset/test_sync_dialects.py tests/system/test_service_circle.py
+	@ADANALYTICS_DIALECTS=all $(BIN)/python -m pytest -n 2 tests/client/test_dialects.py tests/client/dataset/test_sync_dialects.py tests/system/test_service_circle.py
 
 test-stores: $(STAMP)  ## sync 20 times each to a store with faults, killed, and two at once
 	@ADANALYTICS_TRIALS=20 $(BIN)/python -m pytest -n 2 tests/cli/sync/test_faulty_store.py
