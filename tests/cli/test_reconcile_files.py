@@ -11,6 +11,7 @@ import openpyxl
 import pytest
 from click.testing import Result
 
+from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.reconcile import cells
 from adanalytics_cli.reconcile.statement import Statement, read_statement
 from adanalytics_cli.reconcile.values import days_of, number_of
@@ -331,3 +332,14 @@ def test_rows_that_are_finer_than_the_keys_are_added_up(tmp_path: Path) -> None:
     file.write_text(text.replace(",1,0.1,", ",0,0.2,"))
     with pytest.raises(Exception, match="nothing tells these rows of 2026-01-15 A apart"):
         read(file, "campaign")
+
+
+def test_a_workbook_that_unpacks_to_too_much_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "theirs.xlsx"
+    openpyxl.Workbook().save(file)
+    assert cells.layouts_of(file)
+    monkeypatch.setattr(cells, "_MOST_UNPACKED", 100)
+    with pytest.raises(CommandError, match=r"unpacks to .*, over 100 B"):
+        cells.layouts_of(file)

@@ -44,8 +44,8 @@ def _compared_words(
     return words + periods.period_words(context, parameter, incomplete)
 
 
-def metric_options(known: Sequence[str]) -> list[click.Parameter]:
-    """Make the options of rows of metrics; the shell offers the `known` columns."""
+def metric_options(columns: Sequence[str]) -> list[click.Parameter]:
+    """Make the options of rows of metrics; the shell offers the `columns`."""
     return [
         click.Option(
             ["--compare"],
@@ -58,11 +58,11 @@ def metric_options(known: Sequence[str]) -> list[click.Parameter]:
             "--all-hours", "With --compare: also take days that are not over, or have no data yet."
         ),
         *output_options(_FORMATS),
-        columns_option(known),
+        columns_option(columns),
         click.Option(
             ["--sort"],
             metavar="COLUMN",
-            shell_complete=completing(known),
+            shell_complete=completing(columns),
             help=(
                 "Sort by this column: numbers descending, names and days ascending; -COLUMN turns "
                 "the order. A comparison also by before, change or percent."

@@ -54,13 +54,14 @@ def draw_bars(bars: Sequence[Bar], ink: Ink, *, width: int, color: bool = False)
     numbers = [Decimal(bar.value) for bar in bars if bar.value is not None]
     largest, lowest = max([*numbers, Decimal(0)]), min([*numbers, Decimal(0)])
     # Each side gets its part of the length, and at least one cell.
-    left = min(max(int(length * lowest / (lowest - largest)), 1), length - 1) if lowest else 0
-    left = length if lowest and not largest else left
+    negative = min(max(int(length * lowest / (lowest - largest)), 1), length - 1) if lowest else 0
+    negative = length if lowest and not largest else negative
     lines = []
     for bar in bars:
         value = bar.value or 0
-        drawn = _bar(-value, -lowest, left, replace(ink, parts="")).rjust(left)
-        drawn = drawn if value < 0 else " " * left + _bar(value, largest, length - left, ink)
+        drawn = _bar(-value, -lowest, negative, replace(ink, parts="")).rjust(negative)
+        if value >= 0:
+            drawn = " " * negative + _bar(value, largest, length - negative, ink)
         rest = in_cells(bar.shown, length - len(drawn) + 1 + values, ink.cut, to_the_right=True)
         if color and drawn.strip():
             drawn = click.style(drawn, fg="red" if value < 0 else "blue")

@@ -26,6 +26,8 @@ _DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 # Excel shows and keeps 15 digits of a number.
 _DIGITS = 15
 
+# What openpyxl and zipfile let pass for a damaged workbook, as seen with some thousand of them:
+# both read XML and archives without checking them first.
 _DAMAGE = (
     *(ArithmeticError, AttributeError, EOFError, LookupError, NotImplementedError, OSError),
     *(SyntaxError, TypeError, ValueError, zipfile.BadZipFile, zlib.error),

@@ -162,7 +162,8 @@ def open_beside(path: Path, *, private: bool = False) -> tuple[Path, BinaryIO]:
     beside = path.with_name(f"{begin}{secrets.token_hex(6)}.tmp")
     # Not opened with tempfile, which makes files that only the owner may read.
     flags, mode = os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666
-    # Its name, by which another library may write it, is then that of the file, not its number.
+    # Its name, by which another library may write it, is then that of the file, not its number. The
+    # caller closes it, or `replacing`.
     file = open(beside, "r+b", opener=lambda path, _: os.open(path, flags, mode))  # noqa: SIM115
     # If the file system has no locks, no file is ever treated as abandoned.
     with suppress(OSError):

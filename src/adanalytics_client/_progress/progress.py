@@ -263,11 +263,11 @@ class Progress(Observer):
             return self._seconds_per_event(total) * fetching
         pace = self._stages["page"].seconds / max(1, self.events)
         guess, guessed = self._hours * _GUESS, pace * _WRITING * total / self._hours
-        left = pace * fetching
+        seconds_left = pace * fetching
         for stage in (self._stages["write"], self._stages["commit"]):
             seconds = stage.seconds + guess * (guessed / 2 + _FILE_SECONDS)
-            left += seconds / (stage.timed + guess) * max(0, self._hours - stage.steps)
-        return left
+            seconds_left += seconds / (stage.timed + guess) * max(0, self._hours - stage.steps)
+        return seconds_left
 
     def _seconds_per_event(self, total: int) -> float:
         """Return the slowest of the average pace, the recent one and that of the plan.

@@ -17,8 +17,11 @@ import pyarrow as pa
 import pytest
 
 from adanalytics_client import Client
+from adanalytics_client._json.fields import FieldNames
+from adanalytics_client._json.types import TEXT
 from adanalytics_client.dataset import Dataset, PartFormat
 from adanalytics_client.dataset.query import run_query
+from adanalytics_client.dataset.query_summary import EventSource, find_field
 from adanalytics_client.errors import ConfigurationError, DatasetDamaged, DatasetError, QueryError
 from adanalytics_client.tables import event_schema
 
@@ -345,3 +348,12 @@ def test_an_unknown_table_names_the_known_ones(events: Path) -> None:
     with pytest.raises(QueryError) as caught:
         rows(events, "FROM campaign")
     assert "events, traffic, campaigns and demand_tags" in str(caught.value)
+
+
+def test_a_field_is_the_one_of_the_very_name() -> None:
+    """Whatever short name or other case could mean it, too."""
+    columns = dict.fromkeys(["city", "City", "ad-slot", "device", "device_type"], TEXT)
+    source = EventSource("", columns, FieldNames(), {}, {})
+    words = ["city", "City", "ad-slot", "device"]
+    assert [find_field(word, source) for word in words] == words
+    assert find_field("DEVICE-TYPE", source) == "device_type"
