@@ -607,3 +607,10 @@ def test_an_hour_alone_costs_little(
     service.make = make
     assert len(variant.rows(*DAYS, hour=13, check="auto")) == len(service.rows(*DAYS, [13]))
     assert len(service.asked) == 2 + (make is not timed)
+
+
+def test_two_days_of_the_same_total_are_counted(variant: Variant, service: Service) -> None:
+    """Both are cut at ten, and state what is on their page."""
+    service.cap, service.total = 10, lambda _all, page: page
+    with pytest.raises(ProtocolError, match="same total"):
+        variant.rows(*DAYS, split="daily", check="auto")
