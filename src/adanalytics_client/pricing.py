@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 Way = Literal["hourly", "auto", "export"]
 """A way to get events: pages for each hour, pages with `split="auto"`, or a bulk export."""
 
+_NOUNS: Mapping[Way, str] = {"auto": "auto", "hourly": "the hour", "export": "an export"}
+
+_ORDER_AND_FILE = 2
+"""The requests of an export besides those for its state: its order, and its file."""
+
 
 @dataclass(frozen=True, slots=True)
 class Pace:
@@ -157,7 +162,7 @@ def prices(
         >>> day = date(2026, 1, 15)
         >>> known = Estimate(day, day, {day: 5_000})
         >>> [(price.way, price.requests) for price in prices(known, client.quota)]
-        [('hourly', 24), ('auto', 1), ('export', 1)]
+        [('hourly', 24), ('auto', 1), ('export', 3)]
     """
     pace = pace or Pace()
     hourly = _begun([DateRange(estimate.start, estimate.end, "hour")], estimate)
@@ -170,7 +175,7 @@ def prices(
 
 
 def choose(estimate: Estimate, found: Iterable[Price]) -> Choice:
-    """Choose the pull with the fewest requests, or an export if that beats waiting for quota.
+    """Choose the way with the fewest requests, then the fewest bytes, then the shortest time.
 
     Examples:
         >>> day = date(2026, 1, 15)
@@ -179,18 +184,14 @@ def choose(estimate: Estimate, found: Iterable[Price]) -> Choice:
         'auto'
     """
     priced = {price.way: price for price in found}
-    hourly, auto, export = priced["hourly"], priced["auto"], priced["export"]
+    ways = [priced[way] for way in ("auto", "hourly", "export")]
     if estimate.events is None:
         return Choice("auto", "the number of events is unknown; auto finds it out as it reads")
     if not estimate.events:
         return Choice("auto", "no day of the range has data")
-    pages = min(auto, hourly, key=lambda price: price.requests)
-    if export.seconds is not None and pages.waits > export.seconds:
-        return Choice("export", "its pages would wait for quota longer than an export takes")
-    if pages is hourly:
-        return Choice("hourly", "every day is so large that auto would also ask by the hour")
-    requests = counted(auto.requests, "request")
-    return Choice("auto", f"{requests} instead of {hourly.requests:,}")
+    best = min(ways, key=lambda price: (price.requests, price.size, price.seconds))
+    others = (f"{price.requests:,} by {_NOUNS[price.way]}" for price in ways if price is not best)
+    return Choice(best.way, f"{counted(best.requests, 'request')} instead of {' or '.join(others)}")
 
 
 def _auto_requests(estimate: Estimate) -> int:
@@ -225,8 +226,9 @@ def _price_of_pages(
 
 def _price_of_export(estimate: Estimate, quota: QuotaState, pace: Pace) -> Price:
     if estimate.events is None:
-        return Price("export", 1, None, None, quota.wait_for(1))
+        requests = _ORDER_AND_FILE + 1
+        return Price("export", requests, None, None, quota.wait_for(requests))
     size, written = estimate.events * pace.row_bytes, estimate.events / pace.export_rows
-    requests = polls_within(written)
+    requests = _ORDER_AND_FILE + polls_within(written)
     waits = quota.wait_for(requests)
     return Price("export", requests, size, written + size / pace.transfer + waits, waits)

@@ -31,7 +31,7 @@ def test_a_record(run: Run, service: LocalServer) -> None:
     assert (record["start"], record["end"]) == ("2025-12-20", "2026-01-19")
     assert [price["via"] for price in record["prices"]] == ["pages", "pages", "export"]
     assert record["recommended"] == ways["auto"]
-    assert record["why"] == "1 request instead of 744"
+    assert record["why"] == "1 request instead of 744 by the hour or 3 by an export"
     assert (record["spent_requests"], record["days"]) == (1, 2)
     assert 3_500 < record["events"] < 4_000
     assert ways["auto"]["bytes"] == record["events"] * 637
@@ -51,10 +51,11 @@ def test_a_table_for_people(run: Run, service: LocalServer) -> None:
     assert [line.split()[:3] for line in lines[2:5]] == [
         ["pages", "hourly", "48"],
         ["pages", "auto", "1"],
-        ["export", "-", "1"],
+        ["export", "-", "3"],
     ]
     assert "This estimate cost 1 request; " in result.stdout
-    assert "Recommended: --split auto, 1 request instead of 48." in lines
+    advice = "Recommended: --split auto, 1 request instead of 48 by the hour or 3 by an"
+    assert advice in result.stdout
     assert lines[-1].startswith("  adanalytics events 2026-01-15 2026-01-16 --split auto -o ")
 
 

@@ -29,11 +29,11 @@ def priced(estimate: Estimate, quota: QuotaState = FREE) -> dict[str, Price]:
 @pytest.mark.parametrize(
     ("estimate", "requests", "way"),
     [
-        (days_of(*[5_000] * 30), (720, 15), "auto"),
+        (days_of(*[5_000] * 30), (720, 15), "export"),
         (days_of(5_000), (24, 1), "auto"),
-        (days_of(200_000), (24, 20), "auto"),
-        (days_of(2_000_000), (216, 217), "hourly"),
-        (days_of(10_000, 2_000_000, 0), (264, 1 + 216 + 1 + 2), "auto"),
+        (days_of(200_000), (24, 20), "export"),
+        (days_of(2_000_000), (216, 217), "export"),
+        (days_of(10_000, 2_000_000, 0), (264, 1 + 216 + 1 + 2), "export"),
         (days_of(0, 0), (48, 1), "auto"),
     ],
 )
@@ -50,15 +50,27 @@ def test_hours_that_have_not_begun_have_no_price() -> None:
     assert (found["hourly"].requests, found["auto"].requests) == (24 + 120, 1 + 120 + 2)
 
 
-def test_a_wait_for_quota_makes_an_export_the_way() -> None:
-    estimate = days_of(*[3_000_000] * 5)
-    found = priced(estimate, QuotaState(1000, 400, None))
+def test_pages_may_wait_for_quota_where_an_export_does_not() -> None:
+    found = priced(days_of(*[3_000_000] * 5), QuotaState(1000, 400, None))
     assert found["hourly"].requests == 1560
     assert found["hourly"].waits == 2 * 3600
     assert found["export"].waits == 0
-    choice = choose(estimate, found.values())
-    assert (choice.way, "wait for quota" in choice.why) == ("export", True)
-    assert choose(estimate, priced(estimate).values()).way == "hourly"
+
+
+def test_fewer_requests_count_first_then_fewer_bytes_then_less_time() -> None:
+    estimate = days_of(5_000)
+
+    def chosen(auto: tuple[int, int, float], export: tuple[int, int, float]) -> str:
+        hourly = Price("hourly", 24, 9, 9.0, 0.0)
+        ways = [hourly, Price("auto", *auto, 0.0), Price("export", *export, 0.0)]
+        return choose(estimate, ways).way
+
+    assert chosen((3, 9, 9.0), (4, 1, 1.0)) == "auto"
+    assert chosen((3, 9, 1.0), (3, 8, 9.0)) == "export"
+    assert chosen((3, 9, 9.0), (3, 9, 8.0)) == "export"
+    assert chosen((3, 9, 9.0), (3, 9, 9.0)) == "auto"
+    why = choose(estimate, priced(estimate).values()).why
+    assert why == "1 request instead of 24 by the hour or 3 by an export"
 
 
 def test_size_and_time_follow_from_the_pace() -> None:
@@ -74,7 +86,7 @@ def test_nothing_is_guessed() -> None:
     unknown = Estimate(FIRST, FIRST + timedelta(days=9), None, frozenset({FIRST}))
     found = priced(unknown)
     assert (unknown.events, unknown.days) == (None, 1)
-    assert [each.requests for each in found.values()] == [240, 1, 1]
+    assert [each.requests for each in found.values()] == [240, 1, 3]
     assert {(each.size, each.seconds) for each in found.values()} == {(None, None)}
     assert choose(unknown, found.values()).way == "auto"
 

@@ -122,6 +122,7 @@ def _record(plan: "SyncPlan", quota: QuotaState, spent: int, command: str) -> Re
         "requests": plan.requests,
         "exports": plan.exports,
         "by_hour": plan.by_hour,
+        "prices": plan.prices,
         "asked": [
             {"start": str(run[0].day), "end": str(run[-1].day), "hours": len(run), "why": why}
             for why, run in runs
@@ -131,6 +132,14 @@ def _record(plan: "SyncPlan", quota: QuotaState, spent: int, command: str) -> Re
         "quota": {"remaining": quota.remaining},
         "command": command,
     }
+
+
+def _prices_line(record: Record) -> str:
+    """Tell what each way costs, if they differ; empty if hours are queried one by one."""
+    pages, export = record["prices"]["pages"], record["prices"]["export"]
+    if record["by_hour"] or pages == export:
+        return ""
+    return f"The events by pages: {counted(pages, 'request')}; by exports: {export:,}.\n"
 
 
 def _write_table(record: Record, invocation: Invocation) -> None:
@@ -158,7 +167,8 @@ def _write_table(record: Record, invocation: Invocation) -> None:
     )
     lines = (
         f"\nWould pull {what}: at most {counted(record['requests'], 'request')}{ordered}.\n"
-        f"{by_hour}{quota_line(record)}\nNothing was pulled or written. To pull:\n"
+        f"{_prices_line(record)}{by_hour}{quota_line(record)}\n"
+        "Nothing was pulled or written. To pull:\n"
         f"  {visible(record['command'])}"
     )
     click.echo(fitted(lines, sys.stdout))

@@ -11,10 +11,13 @@ from adanalytics_client import QuotaState
 from adanalytics_client._base.dates import days_between
 from adanalytics_client._events.auto import MOST_FULL_PAGES, lay_out
 from adanalytics_client.dataset.records.layout import Hour
-from adanalytics_client.pricing import Estimate, choose, prices
+from adanalytics_client.pricing import Estimate, Pace, prices
+
+Way = Literal["pages", "export"]
+"""How the events of a query arrive: page by page, or as an export that the service writes."""
 
 Via = Literal["auto", "pages", "export"]
-"""How hours are pulled; `auto` uses a bulk export if pages would mean a longer wait for quota."""
+"""How hours are pulled; `auto` chooses for each run of days by requests, then by bytes."""
 
 DAYS_PER_EXPORT = 31
 """The most days of one bulk export, which bounds the disk space for its file."""
@@ -25,12 +28,11 @@ class Query:
     """The events of some days, or of one hour of one day.
 
     Attributes:
-        way: how the events arrive: page by page, or as an export that the service writes.
         hour: the one hour, or None for all.
         wanted: the hours to commit, in order; the response may also contain other hours.
     """
 
-    way: Literal["pages", "export"]
+    way: Way
     first: date
     last: date
     hour: int | None
@@ -62,28 +64,26 @@ class ExpectedCounts:
 
 
 def plan_queries(
-    asked: Iterable[Hour],
-    expected: ExpectedCounts,
-    *,
-    via: Via,
-    quota: QuotaState,
-    by_hour: bool = False,
+    asked: Iterable[Hour], expected: ExpectedCounts, *, via: Via, by_hour: bool = False
 ) -> list[Query]:
     """Return the queries for all needed hours, in the order of their days.
 
-    With `by_hour`, each hour gets its own, because the events do not tell their hours.
+    With `by_hour`, each hour gets its own, because the events do not tell their hours. Without
+    counts, `auto` takes pages.
     """
     if by_hour:
         return [*map(Query.of_hour, sorted(asked))]
     by_day = {day: tuple(hours) for day, hours in groupby(sorted(asked), lambda hour: hour.day)}
-    runs = list(_runs([day for day in by_day if day in expected.whole], expected.counts))
-    if via == "auto":
-        via = "export" if _export_is_faster(runs, expected, quota) else "pages"
     if via == "export":
-        runs = list(_runs(list(by_day), expected.counts))
-        queries = [each for run in runs for each in _by_export(run, by_day)]
+        runs = _runs(list(by_day), expected.counts)
+        queries = [query for run in runs for query in _by_export(run, by_day)]
     else:
-        queries = [each for run in runs for each in _by_pages(run, by_day, expected)]
+        queries = []
+        for run in _runs([day for day in by_day if day in expected.whole], expected.counts):
+            ways = [[*_by_pages(run, by_day, expected)]]
+            if via == "auto" and all(map(expected.counts.get, run)):
+                ways.append([*_by_export(run, by_day)])
+            queries += min(ways, key=lambda way: _price(way, expected))
         for day in by_day.keys() - expected.whole:
             queries += _of_some_hours(by_day[day], expected)
     return sorted(queries, key=lambda query: (query.first, query.hour or 0))
@@ -120,13 +120,14 @@ def _runs(days: list[date], counts: Mapping[date, int]) -> Iterator[list[date]]:
         yield run
 
 
-def _export_is_faster(runs: list[list[date]], expected: ExpectedCounts, quota: QuotaState) -> bool:
-    days = [day for run in runs for day in run]
-    counts = {day: expected.counts.get(day, 0) for day in days}
-    if not sum(counts.values()):
-        return False
-    estimate = Estimate(days[0], days[-1], counts)
-    return choose(estimate, prices(estimate, quota)).way == "export"
+def _price(queries: Iterable[Query], expected: ExpectedCounts) -> tuple[int, int]:
+    """Return the requests and the bytes of some queries."""
+    pace, requests, size = Pace(), 0, 0
+    for query in queries:
+        requests += requests_of(query, expected)
+        event = pace.row_bytes if query.way == "export" else pace.event_bytes
+        size += events_of(query, expected) * event
+    return requests, size
 
 
 def _by_pages(

@@ -60,6 +60,8 @@ class SyncPlan:
         damaged: descriptions of damaged files; the sync would pull their hours again.
         by_hour: whether each hour needs a query of its own, because the events do not tell their
             hours: they have no field that is known to hold a time.
+        prices: the fewest requests for the events by `pages` and by `export`; `via="auto"` takes
+            the way with the fewer ones, for each run of days.
     """
 
     hours: Mapping[Hour, str]
@@ -68,6 +70,7 @@ class SyncPlan:
     exports: int
     damaged: Sequence[str]
     by_hour: bool = False
+    prices: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

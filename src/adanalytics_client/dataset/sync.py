@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
 from datetime import date
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 from adanalytics_client import Check
 from adanalytics_client._base.observer import notify
@@ -17,7 +17,7 @@ from adanalytics_client._json.types import Types
 from adanalytics_client._outputs.arrow.values import type_of
 from adanalytics_client.dataset.hours.compare import compare_day
 from adanalytics_client.dataset.needs import DayNeed, Needs, Reason, begin_repull, end_repull
-from adanalytics_client.dataset.planning import Query, Via, plan_queries
+from adanalytics_client.dataset.planning import Query, Via, Way, plan_queries, requests_of
 from adanalytics_client.dataset.pull.fetch import expected_counts, forecast, most_requests
 from adanalytics_client.dataset.pull.spool import Start, keep_started, list_started
 from adanalytics_client.dataset.records.layout import Hour
@@ -69,7 +69,13 @@ def sync(
                 types = contents.schema.union
                 queries = _list_queries(update, started, asked, service, via, types)
                 notify(update.client.observer.plan, forecast(queries, service, contents.store))
-                update.stage(fetcher.pulled(queries, service), staging)
+
+                def pages_of(export: Query) -> list[Query]:
+                    hours = {hour: asked[hour] for hour in export.wanted}
+                    return _list_queries(update, (), hours, service, "pages", types)
+
+                instead = pages_of if via == "auto" else None
+                update.stage(fetcher.pulled(queries, service, instead), staging)
 
         pull(needs.asked, needs.service)
         doubtful = doubtful_hours(needs, staging)
@@ -105,6 +111,11 @@ def plan(update: Update, *, via: Via, repull: int = 0) -> SyncPlan:
             # A sync learns it from the first page of each, and then goes on by the hour.
             learning = sum(query.way == "pages" for query in whole)
             queries = _list_queries(update, started, asked, service, via, types)
+
+    def queries_by(way: Way) -> list[Query]:
+        return _list_queries(update, started, asked, service, way, types)
+
+    expected = expected_counts(service)
     sample = _Sample(whole[0].first, whole[0].last, total) if total is not None else None
     events = _likely_events(update, service, sample)
     held = {day: _events_beside(update.contents.manifest.day(day), asked) for day in events}
@@ -125,6 +136,10 @@ def plan(update: Update, *, via: Via, repull: int = 0) -> SyncPlan:
         sum(query.way == "export" for query in queries),
         needs.damaged,
         _is_by_hour(update, types),
+        {
+            way: sum(requests_of(query, expected) for query in queries_by(way))
+            for way in get_args(Way)
+        },
     )
 
 
@@ -232,5 +247,7 @@ def _list_queries(
         if number == count_started(service.state(day), now)
     }
     expected = expected_counts(service, whole)
-    quota, by_hour = update.client.quota, _is_by_hour(update, types)
-    return queries + plan_queries(rest, expected, via=via, quota=quota, by_hour=by_hour)
+    export = update.client.service.export
+    if via == "auto" and export and export.same_rows is False:
+        via = "pages"
+    return queries + plan_queries(rest, expected, via=via, by_hour=_is_by_hour(update, types))

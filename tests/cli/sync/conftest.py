@@ -31,8 +31,9 @@ class Shop:
         return counts
 
     def sync(self, *words: str | Path) -> Result:
-        """Run `adanalytics sync` in this process, at the moment `now`."""
-        return self.run("sync", *words)
+        """Run `adanalytics sync` in this process, at the moment `now`; by pages unless told."""
+        way = () if "--via" in words else ("--via", "pages")
+        return self.run("sync", *words, *way)
 
     def run(self, *words: str | Path) -> Result:
         """Run the command line in this process, at the moment `now`."""

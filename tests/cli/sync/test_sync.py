@@ -57,7 +57,8 @@ def test_a_dry_run_says_the_price_and_leaves_everything_alone(
     assert not folder.exists()
     assert told["asked"] == [{"start": FIRST, "end": SECOND, "hours": 48, "why": "missing"}]
     assert (told["hours"], told["requests"], told["spent_requests"]) == (48, 3 + COUNT + NAMES, 3)
-    assert told["command"] == f"adanalytics sync {FIRST} {SECOND} --to {folder}"
+    assert told["command"] == f"adanalytics sync {FIRST} {SECOND} --to {folder} --via pages"
+    assert told["prices"] == {"pages": 3, "export": 3}
     # Pages that a stopped sync kept cost nothing again.
     stopped = shop.sync("--to", folder, "--max-requests", "4")
     assert (stopped.exit_code, "0 of 48 hours done, 2 pages kept\n" in stopped.stderr) == (5, True)
@@ -118,8 +119,8 @@ def test_off_a_terminal_one_line_says_what_was_done(
 def test_check_none_is_part_of_the_command_that_goes_on(shop: Shop, folder: Path) -> None:
     words = (FIRST, SECOND, "--to", folder, "--check", "none")
     stopped = shop.sync(*words, "--max-requests", "2")
-    command = f"Continue with: adanalytics sync {FIRST} {SECOND} --to {folder} --check none\n"
-    assert (stopped.exit_code, command in stopped.stderr) == (5, True)
+    command = f"adanalytics sync {FIRST} {SECOND} --to {folder} --via pages --check none\n"
+    assert (stopped.exit_code, f"Continue with: {command}" in stopped.stderr) == (5, True)
 
 
 def test_a_deadline_stops_before_the_next_request(shop: Shop, folder: Path) -> None:

@@ -12,6 +12,7 @@ from tests.datasets import Row, read_rows
 
 from adanalytics_client import Client, Observer, RequestDue, WaitStarted
 from adanalytics_client.dataset import Dataset, SyncReport
+from adanalytics_client.dataset.planning import Via
 from adanalytics_client.dataset.pull import fetch
 from adanalytics_server.local import LocalServer
 
@@ -64,12 +65,14 @@ class Shop:
         server = self.server
         return Client(server.url, api_key=server.api_key, partner="acme", observer=observer)
 
-    def sync(self, *days: str, requests: int | None = None, **options: Any) -> SyncReport:
+    def sync(
+        self, *days: str, requests: int | None = None, via: Via = "pages", **options: Any
+    ) -> SyncReport:
         """Sync the dataset; after `requests` the sync is stopped, and its report is partial."""
         dataset = self.dataset
         observer = None if requests is None else AtMost(requests)
         with suppress(Stop), self.client(observer) as client:
-            return dataset.sync(client, *days, **options)
+            return dataset.sync(client, *days, via=via, **options)
         assert dataset.report is not None
         return dataset.report
 

@@ -119,7 +119,7 @@ def test_an_interrupted_wait_leaves_the_client_open(
         observer=AtMost(100),
     ) as limited:
         with pytest.raises(KeyboardInterrupt):
-            dataset.sync(limited)
+            dataset.sync(limited, via="pages")
         # The quota is used up, and the client is not closed.
         with pytest.raises(KeyboardInterrupt):
             limited.dates()

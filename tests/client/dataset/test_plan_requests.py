@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.client.dataset.shop import FIRST, NAMES, SECOND, Shop
 
+from adanalytics_client import Client, ExportProfile, ServiceProfile
+from adanalytics_client.dataset import Dataset
+from adanalytics_client.dataset.planning import Via
 from adanalytics_client.dataset.pull import fetch
 from adanalytics_server.faults import Fault
 from adanalytics_server.local import LocalServer, Sample
@@ -17,12 +20,12 @@ if TYPE_CHECKING:
 SIZES = (10_000, 100, 25)
 
 
-def check(shop: Shop, *, leaves: int = 0, **options: Any) -> tuple[int, int]:
+def check(shop: Shop, *, leaves: int = 0, via: Via = "pages", **options: Any) -> tuple[int, int]:
     """Plan and sync; return what the plan says, and what the sync costs more than that."""
     with shop.client() as client:
-        plan = shop.dataset.plan(client, **options)
+        plan = shop.dataset.plan(client, via=via, **options)
     shop.asked()
-    report = shop.sync(**options)
+    report = shop.sync(via=via, **options)
     assert report.left == leaves, report.failed
     asked = shop.asked()
     # The download of an export is no request for the service's quota.
@@ -34,7 +37,7 @@ def check(shop: Shop, *, leaves: int = 0, **options: Any) -> tuple[int, int]:
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("via", ["pages", "export"])
 def test_a_first_sync_and_further_ones(
-    shop: Shop, monkeypatch: pytest.MonkeyPatch, size: int, via: str
+    shop: Shop, monkeypatch: pytest.MonkeyPatch, size: int, via: Via
 ) -> None:
     monkeypatch.setattr(fetch, "EVENTS_PER_PAGE", size)
     assert check(shop, via=via)[1] <= 2
@@ -100,3 +103,29 @@ def test_services_with_other_fields(name: str, tmp_path: Path) -> None:
         shop = Shop(server, tmp_path / "events")
         assert check(shop)[1] <= 2
         assert check(shop) == (0, 2)
+
+
+def test_auto_says_the_price_of_each_way_and_takes_the_lower(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(fetch, "EVENTS_PER_PAGE", 100)
+    with shop.client() as client:
+        plan = shop.dataset.plan(client)
+    assert (plan.prices, plan.exports) == ({"pages": 12, "export": 3}, 1)
+    server, dataset = shop.server, Dataset(tmp_path / "other", clock=lambda: shop.now)
+    # Its files have other rows, as a probe saw.
+    service = ServiceProfile(export=ExportProfile(same_rows=False))
+    with Client(server.url, api_key=server.api_key, partner="acme", service=service) as client:
+        assert dataset.plan(client).exports == 0
+
+
+@pytest.mark.parametrize("status", [404, 500, 403])
+def test_an_export_that_fails_under_auto_becomes_pages(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, status: int
+) -> None:
+    monkeypatch.setattr(fetch, "EVENTS_PER_PAGE", 100)
+    shop.server.faults.add(Fault(effect="status", operation="start_export", status=status))
+    report = shop.sync(via="auto")
+    assert (report.left, report.failed, report.events) == (0, [], 1200)
+    assert "failed, so pages follow" in caplog.text
+    assert shop.sync(via="auto").hours == {}

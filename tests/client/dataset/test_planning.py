@@ -5,7 +5,6 @@ from datetime import date, timedelta
 
 import pytest
 
-from adanalytics_client import QuotaState
 from adanalytics_client.dataset.planning import (
     DAYS_PER_EXPORT,
     ExpectedCounts,
@@ -16,7 +15,6 @@ from adanalytics_client.dataset.planning import (
 from adanalytics_client.dataset.records.layout import Hour, hours_of
 
 FIRST = date(2026, 1, 1)
-PLENTY = QuotaState(1000, 1000, None)
 PAGE = 10_000
 
 
@@ -25,15 +23,11 @@ def day(number: int) -> date:
 
 
 def planned(
-    counts: dict[date, int],
-    *,
-    hours: list[Hour] | None = None,
-    via: Via = "pages",
-    quota: QuotaState = PLENTY,
+    counts: dict[date, int], *, hours: list[Hour] | None = None, via: Via = "pages"
 ) -> list[str]:
     whole = set(counts) if hours is None else set()
     asked = hours or [hour for each in counts for hour in hours_of(each)]
-    queries = plan_queries(asked, ExpectedCounts(counts, whole, PAGE), via=via, quota=quota)
+    queries = plan_queries(asked, ExpectedCounts(counts, whole, PAGE), via=via)
     assert sorted(hour for query in queries for hour in query.wanted) == sorted(asked)
     return [f"{query.way} {query}" for query in queries]
 
@@ -58,7 +52,7 @@ def test_a_query_spans_days_without_data_but_not_days_that_are_held() -> None:
     assert planned(gap) == ["pages 2026-01-01..2026-01-05"]
     counts = {**gap, day(2): 5_000}
     asked = [hour for each in gap for hour in hours_of(each)]
-    queries = plan_queries(asked, ExpectedCounts(counts, set(gap), PAGE), via="pages", quota=PLENTY)
+    queries = plan_queries(asked, ExpectedCounts(counts, set(gap), PAGE), via="pages")
     assert [str(query) for query in queries] == ["2026-01-01", "2026-01-05"]
 
 
@@ -81,13 +75,27 @@ def test_exports_are_of_a_bounded_number_of_days() -> None:
     assert queries == ["export 2026-01-01..2026-01-31", "export 2026-02-01..2026-02-02"]
 
 
-def test_auto_takes_an_export_only_where_pages_would_wait_for_quota_longer() -> None:
+def test_auto_takes_fewer_requests_and_then_fewer_bytes_for_each_run_of_days() -> None:
     month = {day(n): 400_000 for n in range(30)}
     assert planned(month, via="auto") == ["export 2026-01-01..2026-01-30"]
-    assert len(planned({day(0): 400_000}, via="auto")) == 24
     assert planned({day(0): 5_000}, via="auto") == ["pages 2026-01-01"]
-    tight = QuotaState(1000, 100, None)
-    assert planned({day(0): 4_000_000}, via="auto", quota=tight) == ["export 2026-01-01"]
+    # An order, one look at its state and its file.
+    assert planned({day(0): 20_000}, via="auto") == ["pages 2026-01-01"]
+    assert planned({day(0): 45_000}, via="auto") == ["export 2026-01-01"]
+    counts = {day(0): 5_000, day(1): 5_000, day(2): 900_000}
+    hours = [hour for number in (0, 2) for hour in hours_of(day(number))]
+    expected = ExpectedCounts(counts, {day(0), day(2)}, PAGE)
+    queries = plan_queries(hours, expected, via="auto")
+    assert [f"{query.way} {query}" for query in queries] == [
+        "pages 2026-01-01",
+        "export 2026-01-03",
+    ]
+
+
+def test_auto_takes_pages_where_counts_are_unknown_or_some_hours_are_needed() -> None:
+    assert len(planned({day(0): 0}, via="auto")) == 24
+    some = [Hour(day(0), 3), Hour(day(0), 4)]
+    assert {query[:5] for query in planned({day(0): 900_000}, hours=some, via="auto")} == {"pages"}
 
 
 class Counted(date):
@@ -120,7 +128,7 @@ def test_planning_takes_steps_in_proportion_to_the_days(via: Via, events: int, g
         expected = ExpectedCounts(counts, {*counts}, PAGE)
         asked = [Hour(each, number) for each in counts for number in (3, 13)]
         Counted.comparisons = 0
-        for query in plan_queries(asked, expected, via=via, quota=PLENTY):
+        for query in plan_queries(asked, expected, via=via):
             requests_of(query, expected)
         return Counted.comparisons
 

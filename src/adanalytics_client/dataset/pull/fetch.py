@@ -4,6 +4,7 @@ Pages and export orders are kept in the spool until their hours are committed, s
 not cost them again. Nothing here knows what the dataset holds.
 """
 
+import logging
 import threading
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -21,7 +22,7 @@ from adanalytics_client.dataset.hours.events import EventTables, Table
 from adanalytics_client.dataset.hours.files import write_hours
 from adanalytics_client.dataset.hours.sort import HourUnknown
 from adanalytics_client.dataset.planning import ExpectedCounts, Query, events_of, requests_of
-from adanalytics_client.dataset.pull.exports import OF_AN_EXPORT, ExportFetcher
+from adanalytics_client.dataset.pull.exports import OF_AN_EXPORT, REFUSED, ExportFetcher
 from adanalytics_client.dataset.pull.spool import Spool, StoredPage
 from adanalytics_client.dataset.pull.workers import WorkerPool
 from adanalytics_client.dataset.records.layout import Hour
@@ -29,6 +30,8 @@ from adanalytics_client.dataset.records.manifest import FinishedHour, Identity
 from adanalytics_client.dataset.report import FailedQuery
 from adanalytics_client.dataset.service import ServiceDays
 from adanalytics_client.dataset.storage.local import Store
+
+_LOG = logging.getLogger("adanalytics_client")
 
 EVENTS_PER_PAGE = 10_000
 """The most that the service sends at a time, for the fewest requests."""
@@ -92,18 +95,23 @@ class Fetcher:
         self._pool.close()
 
     def pulled(
-        self, queries: Iterable[Query], service: ServiceDays
+        self,
+        queries: Iterable[Query],
+        service: ServiceDays,
+        instead: Callable[[Query], list[Query]] | None = None,
     ) -> Generator[Pulled | FailedQuery, None, None]:
         """Yield the result of each query; one that fails does not affect the others.
 
         Pages kept by an earlier run are not used if the summary of their days has changed since.
+        `instead` returns the queries that replace an export that fails.
 
         Raises:
             AdAnalyticsError: for an error that affects more than one query; it is raised when the
                 queries under way have ended.
         """
         waiting, running = [*queries][::-1], dict[Future[Pulled], Query]()
-        failures, stopped = 0, None
+        failures = 0
+        stopped: Exception | None = None
         with ThreadPoolExecutor(AT_A_TIME, thread_name_prefix="adanalytics-sync") as pool:
             try:
                 while waiting or running:
@@ -118,11 +126,19 @@ class Fetcher:
                         except HourUnknown:
                             # Events of an hour that is requested separately need not name it.
                             waiting += [Query.of_hour(hour) for hour in reversed(query.wanted)]
-                        except _OF_ONE_QUERY as error:
-                            kind, facts = type(error).__name__, error.facts
-                            message = f"{error.message} {error.remedy}".rstrip()
-                            yield FailedQuery(str(query), query.wanted, kind, message, facts)
-                            failures += 1
+                        except (*_OF_ONE_QUERY, *REFUSED) as error:
+                            if instead and query.way == "export":
+                                text = "The export of %s failed, so pages follow: %s"
+                                _LOG.warning(text, query, error.message)
+                                _spool_of(query, service, self.store).clear()
+                                waiting += reversed(instead(query))
+                            elif isinstance(error, REFUSED):
+                                stopped = stopped or error
+                            else:
+                                kind, facts = type(error).__name__, error.facts
+                                message = f"{error.message} {error.remedy}".rstrip()
+                                yield FailedQuery(str(query), query.wanted, kind, message, facts)
+                                failures += 1
                         except Exception as error:  # noqa: BLE001  # raised below
                             # Requests that other queries have already sent are not wasted.
                             stopped = stopped or error
