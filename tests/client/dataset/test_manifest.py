@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from adanalytics_client import Client
+from adanalytics_client.dataset import Dataset
 from adanalytics_client.dataset.hours.totals import Totals
 from adanalytics_client.dataset.records.layout import IDENTITY, Hour
 from adanalytics_client.dataset.records.manifest import HourRecord, Identity, Manifest, seal
@@ -16,6 +18,7 @@ from adanalytics_client.dataset.storage.local import open_store
 from adanalytics_client.errors import DatasetError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from adanalytics_client.dataset.hours.totals import Figure
@@ -24,11 +27,41 @@ DAY = date(2026, 1, 15)
 NOW = datetime(2026, 1, 20, 12, tzinfo=UTC)
 
 
-def test_a_dataset_of_another_version_is_refused(tmp_path: Path) -> None:
-    store = open_store(str(tmp_path))
-    store.write(IDENTITY, seal(replace(Identity("acme", "http://a.example", "parquet"), layout=1)))
-    with pytest.raises(DatasetError, match="made by another version"):
-        Identity.read(store)
+@pytest.mark.parametrize(
+    "content",
+    [
+        seal(replace(Identity("acme", "http://a.example", "parquet"), layout=1)),
+        seal(replace(Identity("acme", "http://a.example", "parquet"), layout=99)),
+        # Another version may have another checksum, other names, and other types of them.
+        b'{"layout": 99, "partner": ["acme"], "sha512": "00"}\n',
+        b'{"layout": "99.1"}\n',
+    ],
+)
+def test_a_dataset_of_another_version_is_refused_and_left_alone(
+    tmp_path: Path, content: bytes
+) -> None:
+    """By each operation, before a request: the address of the service has no server."""
+    dataset, store = Dataset(tmp_path), open_store(str(tmp_path))
+    store.write(IDENTITY, content)
+    with Client("http://localhost:9", api_key="k", partner="acme") as client:
+        operations: dict[str, Callable[[], object]] = {
+            "sync": lambda: dataset.sync(client, DAY),
+            "plan": lambda: dataset.plan(client, DAY),
+            "tasks": lambda: dataset.tasks(client, DAY),
+            "commit": lambda: dataset.commit(client, []),
+            "verify": lambda: dataset.verify(client),
+            "verify offline": lambda: dataset.verify(None),
+            "changes": dataset.changes,
+            "holdings": dataset.holdings,
+            "schema": lambda: dataset.schema,
+            "query": lambda: dataset.query("SELECT 1 FROM events"),
+            "to_duckdb": dataset.to_duckdb,
+        }
+        for name, operation in operations.items():
+            with pytest.raises(DatasetError, match="made by another version") as caught:
+                operation()
+            assert "Delete" not in caught.value.remedy, name
+    assert store.read(IDENTITY) == content
 
 
 def test_sums_keep_their_digits(tmp_path: Path) -> None:

@@ -181,6 +181,10 @@ def _of_another_version(task: Task, _folder: Path) -> Task:
     return replace(task, version="0.0.1")
 
 
+def _of_another_format(task: Task, _folder: Path) -> Task:
+    return replace(task, format=task.format + 1)
+
+
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
@@ -188,6 +192,7 @@ def _of_another_version(task: Task, _folder: Path) -> Task:
         (_without_right_to_read, "Cannot write the dataset"),
         (_elsewhere, "elsewhere does not have the plan of this task"),
         (_of_another_version, "planned by adanalytics 0.0.1; this machine has"),
+        (_of_another_format, "planned by adanalytics"),
     ],
 )
 def test_a_worker_that_cannot_deliver_says_so_before_it_downloads(
@@ -203,6 +208,13 @@ def test_a_worker_that_cannot_deliver_says_so_before_it_downloads(
     with pytest.raises(DatasetError, match=problem):
         change(task, tmp_path).run()
     assert asked(server) == []
+
+
+def test_a_worker_of_another_patch_release_delivers(client: Client, dataset: Dataset) -> None:
+    (task,) = dataset.tasks(client, FIRST)
+    release = task.version.rpartition(".")[0]
+    part = replace(task, version=f"{release}.99").run()
+    assert dataset.commit(client, [part]).left == 0
 
 
 def test_an_address_that_needs_a_credential_is_refused(

@@ -27,7 +27,7 @@ from adanalytics_client.errors import DatasetDamaged, DatasetError
 T = TypeVar("T")
 
 LAYOUT = 2
-"""The version of the records; another version has others."""
+"""The version of the files and records; another version has others."""
 
 UNCONFIRMED = ""
 """The fingerprint of an hour whose day was not yet compared with the summary."""
@@ -103,24 +103,21 @@ class Identity:
 
         Raises:
             DatasetDamaged: when it cannot be read.
+            DatasetError: when the dataset has a layout that this version does not know.
         """
         content = store.read(IDENTITY)
         if content is None:
             return None
+        # First, because all else may differ there, the checksum included: that is no damage.
+        _check_layout(content, store.place)
         try:
-            identity = unseal(content, cls)
+            return unseal(content, cls)
         except Damaged as error:
             raise DatasetDamaged(
                 f"{store.place}/{IDENTITY} is damaged: {error}.",
                 remedy="Delete this one file; a sync of its format and table writes it again and "
                 "keeps the data.",
             ) from None
-        if identity.layout != LAYOUT:
-            raise DatasetError(
-                f"{store.place} was made by another version of this package.",
-                remedy="Make a new dataset with a sync, or use the other version.",
-            )
-        return identity
 
     @classmethod
     def require(cls, store: Store) -> Self:
@@ -142,6 +139,21 @@ class Identity:
 
     def format_text(self) -> str:
         return f"{self.form}+{self.table}" if self.table else self.form
+
+
+def _check_layout(content: bytes, place: str) -> None:
+    """Refuse a dataset of a layout that this version does not know."""
+    try:
+        record = json.loads(content)
+    except ValueError:
+        return
+    layout = record.get("layout", LAYOUT) if isinstance(record, dict) else LAYOUT
+    if layout != LAYOUT:
+        raise DatasetError(
+            f"{place} was made by another version of this package: it has the layout {layout}, "
+            f"and this version knows {LAYOUT}.",
+            remedy="Install the other version, or make a new dataset with a sync.",
+        )
 
 
 class HourRecord(msgspec.Struct, frozen=True):

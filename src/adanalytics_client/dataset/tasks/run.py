@@ -13,12 +13,13 @@ from adanalytics_client.dataset.pull.exports import sort
 from adanalytics_client.dataset.pull.spool import folder_of, read_start
 from adanalytics_client.dataset.records.manifest import FinishedHour
 from adanalytics_client.dataset.storage.local import open_store
-from adanalytics_client.dataset.tasks.task import Part, Task
+from adanalytics_client.dataset.tasks.task import FORMAT, Part, Task
 from adanalytics_client.errors import DatasetError, ProtocolError
 
 
 def run_task(task: Task) -> Part:
-    if task.version != __version__:
+    # A patch release repairs, and reads the same tasks unless it says so by their format.
+    if task.format != FORMAT or _minor(task.version) != _minor(__version__):
         raise DatasetError(
             f"The task was planned by adanalytics {task.version}; this machine has {__version__}.",
             remedy="Install the same version on every machine.",
@@ -61,3 +62,8 @@ def run_task(task: Task) -> Part:
                 store.move_in(hour.file, hidden)
             hours.append(replace(hour, file=hidden))
     return Part(task.start, task.number, task.of, task.stated, rows, tuple(hours))
+
+
+def _minor(version: str) -> list[str]:
+    """Return a version without its last number, which counts patch releases."""
+    return version.split(".")[:2]

@@ -10,6 +10,9 @@ from adanalytics_client.dataset.hours.sections import Section
 from adanalytics_client.dataset.pull.spool import Start
 from adanalytics_client.dataset.records.manifest import FinishedHour, Identity, seal, unseal
 
+FORMAT = 1
+"""The version of tasks and parts; raise it when a worker of an earlier release misreads them."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Planned:
@@ -76,7 +79,9 @@ class Task(_Planned):
         types: the columns that the dataset had when the task was planned.
         section: the bytes of the file that belong to the task; None for the whole file.
         stored: the size and version of the file, if only a section of it is requested.
-        version: the version of this package that planned the task.
+        version: the version of this package that planned the task; a worker may have another patch
+            release.
+        format: the version of the task's own form, which a worker must know.
 
     Examples:
         >>> tasks = Dataset("events").tasks(client, "2026-01-15")
@@ -92,6 +97,7 @@ class Task(_Planned):
     section: Section | None = None
     stored: StoredFile | None = None
     version: str = __version__
+    format: int = FORMAT
 
     def run(self) -> Part:
         """Download the file, check it, and put its events into the dataset's store, hour by hour.
@@ -104,7 +110,8 @@ class Task(_Planned):
 
         Raises:
             DatasetError: when this machine cannot write to the dataset, cannot find it at `place`,
-                or has a different version of this package, or when the plan is no longer valid.
+                or has a different minor version of this package, or when the plan is no longer
+                valid.
             ExportExpired: when the file's address has expired.
             DownloadError: when the file does not arrive complete.
             ProtocolError: when the events cannot be read exactly.
