@@ -35,7 +35,7 @@ from adanalytics_client.dataset.query_days import unmet_conditions
 from adanalytics_client.dataset.query_macros import create_macros
 from adanalytics_client.dataset.query_summary import EventSource, find_field, summarize
 from adanalytics_client.dataset.records.layout import DATA, MANIFEST, Hour, PartFormat
-from adanalytics_client.dataset.records.manifest import HourRecord, Identity, Manifest
+from adanalytics_client.dataset.records.manifest import DataFile, HourRecord, Identity, Manifest
 from adanalytics_client.dataset.records.names import ID_OF, Names, read_names
 from adanalytics_client.dataset.schema import Schema
 from adanalytics_client.dataset.storage.local import Store, open_store
@@ -139,6 +139,7 @@ class CommittedFiles:
     identity: Identity
     schema: Schema
     hours: Mapping[Hour, HourRecord]
+    files: Sequence[DataFile]
     group_names: Names
 
     @classmethod
@@ -151,25 +152,17 @@ class CommittedFiles:
         """
         store = open_store(place)
         identity, manifest = Identity.require(store), Manifest(store)
-        hours = {
-            hour: record
-            for day in manifest.days()
-            for hour, record in manifest.day(day).by_hour.items()
-        }
+        days = [*map(manifest.day, manifest.days())]
+        hours = {hour: record for day in days for hour, record in day.by_hour.items()}
+        files = [file for day in days for file in day.data_files(identity)]
         for day, what in manifest.damaged.items():
             raise DatasetDamaged(
                 f"{place}/{MANIFEST}/{day}.json is damaged: {what}.", remedy=_REPAIR
             )
-        return cls(place, store, identity, Schema.read(store), hours, read_names(store))
-
-    @property
-    def parts(self) -> dict[str, HourRecord]:
-        """The names of the files, each with the record of its hour."""
-        hours = self.hours.items()
-        return {self.identity.part_name(*each): each[1] for each in hours if each[1].size}
+        return cls(place, store, identity, Schema.read(store), hours, files, read_names(store))
 
     def paths(self) -> list[str]:
-        return [self.store.address(name) for name in self.parts]
+        return [self.store.address(file.name) for file in self.files]
 
     @property
     def columns(self) -> dict[str, ColumnType]:
@@ -209,8 +202,8 @@ class CommittedFiles:
         """
         names = _names(columns, ours)
         by_types = dict[int, list[str]]()
-        for name, record in self.parts.items():
-            by_types.setdefault(record.types, []).append(self.store.address(name))
+        for file in self.files:
+            by_types.setdefault(file.types, []).append(self.store.address(file.name))
         if not by_types:
             types = [*map(_sql_type, columns.values()), *(_OURS[name] for name in ours)]
             pairs = zip(types, names, strict=True)
@@ -277,17 +270,17 @@ class CommittedFiles:
         The bytes of the files that `error` names are checked, or of all if `thorough`.
         """
         sizes = self.store.sizes(DATA)
-        for name, record in self.parts.items():
-            size, checked = sizes.get(name), thorough or self.store.address(name) in error
+        for file in self.files:
+            size, checked = sizes.get(file.name), thorough or self.store.address(file.name) in error
             if size is None:
                 what = "was deleted"
-            elif size != record.size:
-                what = f"has {size:,} bytes, not {record.size:,}"
-            elif checked and checksum(self.store, name) != record.sha256:
+            elif size != file.size:
+                what = f"has {size:,} bytes, not {file.size:,}"
+            elif checked and checksum(self.store, file.name) != file.sha256:
                 what = "is corrupt (checksum mismatch)"
             else:
                 continue
-            return DatasetDamaged(f"{self.store.place}/{name} {what}.", remedy=_REPAIR)
+            return DatasetDamaged(f"{self.store.place}/{file.name} {what}.", remedy=_REPAIR)
         return None
 
 

@@ -11,6 +11,7 @@ from contextlib import closing, contextmanager
 from datetime import date
 from functools import cached_property
 from importlib import import_module
+from itertools import chain
 from os.path import realpath
 from typing import Any
 
@@ -19,13 +20,13 @@ import pyarrow as pa
 from adanalytics_client._base.validation import import_extra
 from adanalytics_client._json.types import Types
 from adanalytics_client._outputs.arrow.schema import arrow_schema
-from adanalytics_client.dataset.records.layout import DATA, OURS, Hour
-from adanalytics_client.dataset.records.manifest import HourRecord, Identity, Manifest
+from adanalytics_client.dataset.records.layout import DATA, OURS
+from adanalytics_client.dataset.records.manifest import DataFile, Identity, Manifest
 from adanalytics_client.dataset.schema import Schema
 from adanalytics_client.dataset.storage.local import Store
 from adanalytics_client.errors import AdAnalyticsError, ConfigurationError, DatasetError
 
-Files = dict[str, tuple[Hour, HourRecord]]
+Files = dict[str, DataFile]
 """Files by their name below the dataset."""
 
 # A dataset allows it, too; deltalake reads all other settings of a store from the environment.
@@ -103,9 +104,8 @@ class FileTable:
         return added, {name for name in foreign if not name.startswith(unknown)}
 
     def _files(self, manifest: Manifest, days: Iterable[date]) -> Files:
-        records = map(manifest.day, days)
-        every = [file for record in records for file in record.by_hour.items() if file[1].size]
-        return {self._identity.part_name(*file): file for file in every}
+        files = (manifest.day(day).data_files(self._identity) for day in days)
+        return {file.name: file for file in chain.from_iterable(files)}
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
@@ -174,10 +174,10 @@ class DeltaLog:
             kinds.RemoveAction(name, data_change=True, deletion_timestamp=now)
             for name in (() if widened else removed)
         ]
-        for name, (hour, record) in added.items():
-            partition = {"date": str(hour.day), "hour": str(hour.hour)}
-            stats = json.dumps({"numRecords": record.rows})
-            actions.append(kinds.AddAction(name, record.size, partition, now, True, stats))
+        for name, file in added.items():
+            partition = {"date": str(file.day), "hour": str(min(file.hours).hour)}
+            stats = json.dumps({"numRecords": file.rows})
+            actions.append(kinds.AddAction(name, file.size, partition, now, True, stats))
         if not widened:
             schema = table.schema()
         # To overwrite a table also changes its schema, and removes the files that it listed.

@@ -35,7 +35,7 @@ from adanalytics_client.dataset.planning import DAYS_PER_EXPORT
 from adanalytics_client.dataset.pull.spool import list_started
 from adanalytics_client.dataset.records.contents import Contents
 from adanalytics_client.dataset.records.layout import DATA, Hour, hours_of
-from adanalytics_client.dataset.records.manifest import DayRecord, HourRecord, Identity
+from adanalytics_client.dataset.records.manifest import DataFile, DayRecord, Identity
 from adanalytics_client.dataset.report import Problem, Remedy, VerifyReport, runs_of_days
 from adanalytics_client.dataset.service import ServiceDays, count_days, fetch_service_days
 from adanalytics_client.errors import ProtocolError
@@ -100,7 +100,7 @@ class Verification:
         )
 
     def _check_files(self) -> Iterator[Problem]:
-        identity, known = self.contents.identity, set()
+        identity, known = self.contents.identity, set[str]()
         total = sum(len(self._manifest.day(day).hours) for day in self._manifest.days())
         sizes = self.contents.store.sizes(DATA)
         for day in self._manifest.days():
@@ -108,12 +108,19 @@ class Verification:
                 what = f"its manifest is damaged: {self._manifest.damaged[day]}"
                 yield Problem(day, what, remedy="sync")
             self._totals[day] = Totals()
-            for hour, record in self._manifest.day(day).by_hour.items():
+            record, sound = self._manifest.day(day), dict[Hour, DataFile]()
+            for file in record.data_files(identity):
+                known.add(file.name)
+                if problem := self._check_bytes(file, sizes):
+                    yield problem
+                else:
+                    sound |= dict.fromkeys(file.hours, file)
+            for hour, of_hour in record.by_hour.items():
                 self._hours += 1
-                self._events += record.rows
-                if record.size:
-                    known.add(identity.part_name(hour, record))
-                    yield from self._check_hour(hour, record, sizes)
+                self._events += of_hour.rows
+                if hour in sound:
+                    for what in self._check_events(hour, sound[hour]):
+                        yield Problem(day, what, hour.hour)
                 notify(self.observer.verified, HoursVerified(self._hours, total, deep=False))
         strays = _strays(sizes.keys() - known, identity, self.now())
         # A day whose manifest is damaged has no known files, so each of its files would be a stray.
@@ -127,37 +134,35 @@ class Verification:
             if lacking or foreign:
                 lists = f"lists {counted(len(foreign), 'other')}"
                 what = f"the table lacks {counted(len(lacking), 'file')} and {lists}"
-                day = min((hour.day for hour, _ in lacking.values()), default=days[0])
+                day = min((file.day for file in lacking.values()), default=days[0])
                 yield Problem(day, what, remedy="sync")
 
-    def _check_hour(
-        self, hour: Hour, record: HourRecord, sizes: Mapping[str, int]
-    ) -> Iterator[Problem]:
-        name = self.contents.identity.part_name(hour, record)
-        size = sizes.get(name)
-        if size == record.size and checksum(self.contents.store, name) == record.sha256:
-            for what in self._check_events(hour, record):
-                yield Problem(hour.day, what, hour.hour)
-            return
-        self._totals[hour.day] = None
-        what = f"{name} {'was deleted' if size is None else 'is corrupt (checksum mismatch)'}"
+    def _check_bytes(self, file: DataFile, sizes: Mapping[str, int]) -> Problem | None:
+        """Compare the bytes of a file with its record."""
+        size = sizes.get(file.name)
+        if size == file.size and checksum(self.contents.store, file.name) == file.sha256:
+            return None
+        self._totals[file.day] = None
+        what = f"{file.name} {'was deleted' if size is None else 'is corrupt (checksum mismatch)'}"
         # A sync compares names and sizes, not bytes.
-        changed = name if size == record.size else ""
+        changed = file.name if size == file.size else ""
         remedy: Remedy = "repull" if changed else "sync"
-        yield Problem(hour.day, what, hour.hour, remedy, changed=changed)
+        hour = min(file.hours).hour if len(file.hours) == 1 else None
+        return Problem(file.day, what, hour, remedy, changed=changed)
 
-    def _check_events(self, hour: Hour, record: HourRecord) -> Iterator[str]:
+    def _check_events(self, hour: Hour, file: DataFile) -> Iterator[str]:
+        record = file.hours[hour]
         rows, totals, strange = 0, self._totals[hour.day], 0
         tables = EventTables(self._names, self._types)
         with closing(Ids(self._names)) as ids:
             try:
-                for table in self._held(hour, record, tables):
+                for table in self._held(hour, file, tables):
                     ids.add(table)
                     rows += table.num_rows
                     zone = self.contents.identity.zone
                     strange += not is_of_hour(table, hour, self._names, zone)
                     totals = Totals.sum([totals, totals_of(table, self._names)])
-                repeated = ids.repeated(lambda: self._held(hour, record, tables))
+                repeated = ids.repeated(lambda: self._held(hour, file, tables))
             except (ProtocolError, OSError, ValueError) as error:
                 self._totals[hour.day] = None
                 yield f"its file cannot be read: {error}"
@@ -270,10 +275,13 @@ class Verification:
                 for table in tables.from_file(file):
                     partition.add(table)
                 for day in days_between(first, last):
-                    for hour, record in self._manifest.day(day).by_hour.items():
-                        if wrong := self._difference(
-                            hour, record, map(tables.widened, partition.take(hour)), tables, folder
-                        ):
+                    record = self._manifest.day(day)
+                    files = record.data_files(self.contents.identity)
+                    file_of = {hour: file for file in files for hour in file.hours}
+                    for hour in record.by_hour:
+                        exported = map(tables.widened, partition.take(hour))
+                        wrong = self._difference(hour, file_of.get(hour), exported, tables, folder)
+                        if wrong:
                             yield Problem(day, wrong, hour.hour)
                         hours += 1
                         notify(self.observer.verified, HoursVerified(hours, total, deep=True))
@@ -281,7 +289,7 @@ class Verification:
     def _difference(
         self,
         hour: Hour,
-        record: HourRecord,
+        file: DataFile | None,
         exported: Iterator[Table],
         tables: EventTables,
         folder: Path,
@@ -290,8 +298,9 @@ class Verification:
 
         Both are divided into groups by the ids of their events, and compared group by group.
         """
-        held = self._held(hour, record, tables) if record.rows else iter(())
-        groups, rows = 1 + record.rows // EVENTS_COMPARED, Counter[str]()
+        held = self._held(hour, file, tables) if file else iter(())
+        events = file.hours[hour].rows if file else 0
+        groups, rows = 1 + events // EVENTS_COMPARED, Counter[str]()
         with TemporaryDirectory(dir=folder) as name:
             parts = Partition(Path(name))
             for side, whole in (("held", held), ("exported", exported)):
@@ -312,9 +321,9 @@ class Verification:
         names = [name for name in names if name in differing]
         return f"its events differ from the export: {', '.join(names)}" if names else ""
 
-    def _held(self, hour: Hour, record: HourRecord, tables: EventTables) -> Iterator[Table]:
-        store, identity = self.contents.store, self.contents.identity
-        return read_part(store, identity.part_name(hour, record), identity.form, tables)
+    def _held(self, hour: Hour, file: DataFile, tables: EventTables) -> Iterator[Table]:
+        store, form = self.contents.store, self.contents.identity.form
+        return read_part(store, file.name, form, tables, file.rows_of(hour))
 
     def _sorted(self, parts: Iterator[Table], tables: EventTables) -> Table:
         whole = pa.concat_tables([tables.schema.empty_table(), *map(tables.widened, parts)])

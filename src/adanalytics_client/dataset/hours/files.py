@@ -135,13 +135,17 @@ def join_pieces(
     return replace(written, mixed=tuple(dict.fromkeys(chain.from_iterable(mixed))))
 
 
-def read_part(store: Store, name: str, form: PartFormat, tables: EventTables) -> Iterator[Table]:
+def read_part(
+    store: Store, name: str, form: PartFormat, tables: EventTables, rows: range | None = None
+) -> Iterator[Table]:
     """Read the events of a file in order, with the types of `tables`; memory holds a row group.
+
+    With `rows`, only the row groups of Parquet that begin at one of these rows are read.
 
     Raises FileNotFoundError, or whatever pyarrow or the client raises for a damaged file.
     """
     with store.open(name) as file:
-        yield from _read(file, form, tables)
+        yield from _read(file, form, tables, rows)
 
 
 def _read_again(path: Path, form: PartFormat, tables: EventTables) -> Iterator[Table]:
@@ -149,12 +153,16 @@ def _read_again(path: Path, form: PartFormat, tables: EventTables) -> Iterator[T
         yield from _read(file, form, tables)
 
 
-def _read(file: BufferedIOBase, form: PartFormat, tables: EventTables) -> Iterator[Table]:
+def _read(
+    file: BufferedIOBase, form: PartFormat, tables: EventTables, rows: range | None = None
+) -> Iterator[Table]:
     if form == "parquet":
         # Not by iter_batches, which keeps much of the groups that it has read.
-        groups = pq.ParquetFile(file)
+        groups, begin = pq.ParquetFile(file), 0
         for number in range(groups.num_row_groups):
-            yield tables.widened(groups.read_row_group(number, use_threads=False))
+            if rows is None or begin in rows:
+                yield tables.widened(groups.read_row_group(number, use_threads=False))
+            begin += groups.metadata.row_group(number).num_rows
     else:
         while lines := list(islice(file, ROWS_PER_GROUP)):
             yield tables.from_jsonl(b"".join(lines))

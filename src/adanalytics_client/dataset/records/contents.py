@@ -7,7 +7,6 @@ process may be killed between any two of these steps: see `recover`.
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import date, datetime
-from itertools import chain
 from typing import Self
 
 from msgspec.structs import replace
@@ -68,23 +67,28 @@ class Contents:
         return contents
 
     def find_damage(self, days: Iterable[date]) -> list[str]:
-        """Describe hours whose file is missing, has the wrong length, or should not be there.
+        """Describe files that are missing, have the wrong length, or should not be there.
 
-        The records of these hours, and of all hours of a day whose manifest is damaged, are
+        The records of their hours, and of all hours of a day whose manifest is damaged, are
         dropped, so that the hours are pulled again. The content of the files is not read here;
         `verify` reads it.
         """
-        found = {}
-        records = (self.manifest.day(day).by_hour.items() for day in days)
-        for hour, record in chain.from_iterable(records):
-            name = self.identity.part_name(hour, record)
-            size = self._sizes.get(name)
-            if size != (record.size or None):
-                is_now = "was deleted" if size is None else f"has {size} bytes, not {record.size}"
-                found[hour] = f"{name} {is_now}"
-        self.manifest.forget(found)
+        problems, damaged = list[str](), set[Hour]()
+        for record in map(self.manifest.day, days):
+            for file in record.data_files(self.identity):
+                size = self._sizes.get(file.name)
+                if size != file.size:
+                    is_now = "was deleted" if size is None else f"has {size} bytes, not {file.size}"
+                    problems.append(f"{file.name} {is_now}")
+                    damaged.update(file.hours)
+            for hour, empty in record.by_hour.items():
+                name = self.identity.part_name(hour, empty)
+                if not empty.size and name in self._sizes:
+                    problems.append(f"{name} has {self._sizes[name]} bytes, not 0")
+                    damaged.add(hour)
+        self.manifest.forget(damaged)
         days_lost = self.manifest.damaged.items()
-        return [*found.values(), *(f"the manifest of {day}: {what}" for day, what in days_lost)]
+        return [*problems, *(f"the manifest of {day}: {what}" for day, what in days_lost)]
 
     def commit(self, finished: FinishedHour, fingerprint: str) -> None:
         for name in (*finished.mixed, *became_text(self.schema.union, finished.types)):

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import sys
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
@@ -133,7 +134,12 @@ class Identity:
         return identity
 
     def part_name(self, hour: Hour, record: "HourRecord | None") -> str:
-        """Return an hour's file name, which depends on the content if the dataset has a table."""
+        """Return the name of the file of an hour.
+
+        It depends on the content if the dataset has a table.
+        """
+        if record and record.file:
+            return record.file
         content = record.sha256[:16] if record and self.table else ""
         return f"{DATA}/date={hour.day}/hour={hour.hour:02}/part-{content or 0}.{self.form}"
 
@@ -161,12 +167,13 @@ class HourRecord(msgspec.Struct, frozen=True):
 
     Attributes:
         rows: its number of events; an hour without events has no file.
-        size: bytes of its file; 0 without a file.
-        sha256: checksum of its file in hex; empty without a file.
+        size: bytes of the file that was written for this hour alone; 0 without events.
+        sha256: checksum of that file in hex; empty without events.
         asked_at: the moment before its first page was requested, in the time zone of the service.
         fingerprint: the fingerprint of the summary row that its day agrees with; see `UNCONFIRMED`.
         types: the number of the types of its file's columns; see `schema`.
         totals: its counts and sums; None if they are not known.
+        file: the name of the file that holds it; empty for the name of a dataset of hourly files.
     """
 
     rows: int
@@ -176,6 +183,56 @@ class HourRecord(msgspec.Struct, frozen=True):
     fingerprint: str
     totals: Totals | None = msgspec.field(default_factory=Totals)
     types: int = 0
+    file: str = ""
+
+
+class FileRecord(msgspec.Struct, frozen=True):
+    """The size in bytes, and the checksum in hex, of a file that holds several hours."""
+
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """A file of events, as the records of its day describe it.
+
+    Attributes:
+        name: its name below the dataset.
+        day: the day of its events.
+        hours: the records of its hours, in the order of their rows in the file.
+        size: bytes of the file.
+        sha256: checksum of the file in hex.
+    """
+
+    name: str
+    day: date
+    hours: Mapping[Hour, HourRecord]
+    size: int
+    sha256: str
+
+    @property
+    def rows(self) -> int:
+        return sum(record.rows for record in self.hours.values())
+
+    @property
+    def types(self) -> int:
+        """The number of the types of its columns; see `schema`."""
+        return next(record.types for record in self.hours.values())
+
+    @property
+    def has_hour(self) -> bool:
+        """Whether a column of the file states the hour; otherwise only the folder's name does."""
+        return any(record.file for record in self.hours.values())
+
+    def rows_of(self, hour: Hour) -> range:
+        """Return the numbers of the rows of an hour; each hour begins a row group.
+
+        The last hour goes on to the end, so that rows that nobody wrote are noticed.
+        """
+        begin = sum(record.rows for other, record in self.hours.items() if other < hour)
+        is_last = hour == max(self.hours)
+        return range(begin, sys.maxsize if is_last else begin + self.hours[hour].rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,15 +281,41 @@ class DayRecord:
 
     Attributes:
         former: its totals before each restatement, in the order of time.
+        files: the files that hold several hours, by their names; their hours name them as `file`.
     """
 
     day: date
     hours: Mapping[int, HourRecord] = field(default_factory=dict)
     former: tuple[FormerTotals, ...] = ()
+    files: Mapping[str, FileRecord] = field(default_factory=dict)
 
-    def updated(self, fresh: Mapping[Hour, HourRecord]) -> "DayRecord":
+    def updated(
+        self, fresh: Mapping[Hour, HourRecord], files: Mapping[str, FileRecord] | None = None
+    ) -> "DayRecord":
+        """Return the record with other hours, and other files that hold several of them."""
         of_day = {hour.hour: record for hour, record in fresh.items() if hour.day == self.day}
-        return replace(self, hours=dict(sorted({**self.hours, **of_day}.items())))
+        return self.with_hours({**self.hours, **of_day}, {**self.files, **(files or {})})
+
+    def with_hours(
+        self, hours: Mapping[int, HourRecord], files: Mapping[str, FileRecord]
+    ) -> "DayRecord":
+        """Return the record with these hours only, and those of `files` that hold one of them."""
+        used = {record.file for record in hours.values()}
+        files = {name: file for name, file in files.items() if name in used}
+        return replace(self, hours=dict(sorted(hours.items())), files=files)
+
+    def data_files(self, identity: Identity) -> list[DataFile]:
+        """List the files that hold the events of the day, in the order of their first hours."""
+        hours = dict[str, dict[Hour, HourRecord]]()
+        for hour, record in self.by_hour.items():
+            if record.size:
+                hours.setdefault(identity.part_name(hour, record), {})[hour] = record
+        files = []
+        for name, records in hours.items():
+            # A file of one hour is described by the record of the hour.
+            file = self.files.get(name) or next(iter(records.values()))
+            files.append(DataFile(name, self.day, records, file.size, file.sha256))
+        return files
 
     @property
     def by_hour(self) -> dict[Hour, HourRecord]:
@@ -293,10 +376,15 @@ class Manifest:
     def record(self, hour: Hour) -> HourRecord | None:
         return self.day(hour.day).hours.get(hour.hour)
 
-    def put(self, fresh: Mapping[Hour, HourRecord]) -> None:
-        """Set the records of hours in memory; `save` writes them."""
+    def put(
+        self, fresh: Mapping[Hour, HourRecord], files: Mapping[str, FileRecord] | None = None
+    ) -> None:
+        """Set the records of hours, and of files that hold several, in memory; `save` writes them.
+
+        The files are all of the day of the hours.
+        """
         for day in {hour.day for hour in fresh}:
-            changed = self.day(day).updated(fresh)
+            changed = self.day(day).updated(fresh, files)
             if changed != self.day(day):
                 self._days[day] = changed
                 self.unsaved.add(day)
@@ -313,8 +401,8 @@ class Manifest:
         """Drop the records of hours in memory; the file keeps them until the day is saved."""
         for hour in hours:
             record = self.day(hour.day)
-            left = {number: of for number, of in record.hours.items() if number != hour.hour}
-            self._days[hour.day] = replace(record, hours=left)
+            others = {number: of for number, of in record.hours.items() if number != hour.hour}
+            self._days[hour.day] = record.with_hours(others, record.files)
 
     def days(self) -> list[date]:
         """List every day that has a file, in order."""
