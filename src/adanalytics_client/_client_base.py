@@ -7,7 +7,7 @@ import copy
 import os
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, Literal, Self, TypeVar
 
 from adanalytics_client._base.clock import Clock, SystemClock
 from adanalytics_client._base.logs import log_to_stderr
@@ -200,7 +200,7 @@ class ClientBase(Generic[Http, Driving]):
         partner: str | None = None,
         timeout: float | None = None,
         retry: RetryPolicy | None = None,
-        limit: int | None = 1000,
+        limit: int | Literal["profile"] | None = "profile",
         reserve: int = 0,
         on_limit: OnLimit | None = None,
         max_wait: float | None = None,
@@ -213,7 +213,8 @@ class ClientBase(Generic[Http, Driving]):
 
         The settings come from the profile in `$XDG_CONFIG_HOME/adanalytics/config.toml`. The key or
         token comes from the keyring or a private file. The variables of `from_env` are not read.
-        Keyword arguments mean the same as in the constructor, and override the profile.
+        Keyword arguments mean the same as in the constructor, and override the profile. The
+        `limit` is that of the profile by default, and 1,000 if it has none.
 
         Raises:
             ConfigurationError: when the profile or its login is missing or cannot be used; the
@@ -241,7 +242,7 @@ class ClientBase(Generic[Http, Driving]):
             partner=partner or None,
             timeout=timeout,
             retry=retry,
-            limit=limit,
+            limit=(profile.rate_limit or None) if limit == "profile" else limit,
             reserve=reserve,
             on_limit=on_limit,
             max_wait=max_wait,

@@ -228,6 +228,9 @@ def test_a_step_says_it_once(run: Run, limited: LocalServer) -> None:
         ("dates", "max_wait = 890", 5),
         ("dates --max-wait 910", "max_wait = 0", 0),
         ("dates --max-wait 0", "max_wait = 910", 5),
+        ("dates", "rate_limit = '0'", 2),
+        ("dates", "rate_limit = 1.5", 2),
+        ("dates --rate-limit -1", "", 2),
         ("dates", "max_wait = '0'", 2),
         ("dates", "max_wait = true", 2),
     ],
@@ -239,3 +242,22 @@ def test_the_option_wins_over_the_profile(
     settings.parent.mkdir(parents=True)
     settings.write_text(f"[profile.default]\n{profile}\n")
     assert run(*words.split()).exit_code == code
+
+
+@pytest.mark.parametrize(
+    ("words", "profile", "code"),
+    [
+        ("--rate-limit 1", "rate_limit = 0", 5),
+        ("", "rate_limit = 1", 5),
+        ("--rate-limit 2", "rate_limit = 1", 0),
+        ("--rate-limit 0", "rate_limit = 1", 0),
+    ],
+)
+def test_the_limit_of_the_key_is_an_option_and_a_setting(
+    run: Run, service: LocalServer, tmp_path: Path, words: str, profile: str, code: int
+) -> None:
+    settings = tmp_path / "config" / "adanalytics" / "config.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text(f"[profile.default]\n{profile}\n")
+    line = ["dates", "--max-wait", "0", *words.split()]
+    assert (run(*line).exit_code, run(*line).exit_code) == (0, code)

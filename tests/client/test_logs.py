@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import re
@@ -16,6 +17,7 @@ import pytest
 from tests.client.variants import BOTH_LIBRARIES
 
 from adanalytics_client import Client, errors
+from adanalytics_client._base.logs import JsonFormatter
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -191,7 +193,44 @@ client.dates()
     assert re.fullmatch(f"{begin}.*\\n" if begin != "$" else "", logged), logged
 
 
-def test_an_unknown_level_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ADANALYTICS_LOG", "loud")
-    with pytest.raises(errors.ConfigurationError, match="Set it to debug, info, warning, error"):
+def test_records_can_be_lines_of_json(reference: LocalServer) -> None:
+    code = f"""
+from adanalytics_client import Client
+Client({reference.url!r}, api_key="wrong-key", partner="acme").dates()
+"""
+    environment = {"ADANALYTICS_LOG": "debug", "ADANALYTICS_LOG_FORMAT": "json"}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    record = json.loads(done.stderr.partition("\n")[0])
+    assert list(record) == ["time", "level", "logger", "message"]
+    assert (record["level"], record["logger"]) == ("DEBUG", "adanalytics_client")
+    assert "401" in record["message"]
+
+
+def test_a_line_of_json_has_what_came_with_the_record_and_its_exception() -> None:
+    made = {"msg": "Line\nof %s", "args": ("two",), "levelname": "INFO", "name": "n", "created": 0}
+    record = logging.makeLogRecord({**made, "tries": 2})
+    try:
+        int("odd")
+    except ValueError:
+        record.exc_info = sys.exc_info()
+    line = JsonFormatter().format(record)
+    assert "\n" not in line
+    told = json.loads(line)
+    assert (told["time"], told["message"]) == ("1970-01-01T00:00:00.000+00:00", "Line\nof two")
+    assert told["tries"] == 2
+    assert told["exception"].endswith("base 10: 'odd'")
+
+
+@pytest.mark.parametrize("variable", ["ADANALYTICS_LOG", "ADANALYTICS_LOG_FORMAT"])
+def test_an_unknown_setting_is_refused(monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
+    monkeypatch.setenv(variable, "loud")
+    known = {"ADANALYTICS_LOG": "debug, info, warning, error", "ADANALYTICS_LOG_FORMAT": "text or"}
+    with pytest.raises(errors.ConfigurationError, match=f"Set it to {known[variable]}"):
         Client("http://stats.example", api_key="k")

@@ -30,6 +30,12 @@ def test_a_profile_has_all_that_a_client_needs(reference: LocalServer) -> None:
     with Client.from_profile() as client:
         assert len(client.dates()) == 2
         assert client.connection.session.config.max_wait == 5
+        assert client.quota.limit == 1000
+    for name, rate, limit in (("free", 0, None), ("small", 20, 20)):
+        lines = f'partner = "acme"\nrate_limit = {rate}'
+        store_login(reference.url, reference.api_key, profile=name, lines=lines)
+        with Client.from_profile(name) as client:
+            assert client.quota.limit == limit
     with Client.from_profile("default", partner="south", max_wait=9, limit=None) as other:
         assert (other.partner, other.quota.limit) == ("south", None)
         assert other.connection.session.config.max_wait == 9

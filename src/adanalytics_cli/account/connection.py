@@ -47,6 +47,7 @@ def connect(
         credential,
         live=live,
         max_wait=max_wait,
+        rate_limit=settings.rate_limit,
         service=settings.service,
         budget=budget,
     )
@@ -71,6 +72,7 @@ def connect_each(
         partners[0],
         credential,
         max_wait=settings.max_wait,
+        rate_limit=settings.rate_limit,
         service=settings.service,
     )
     with opened as (client, progress):
@@ -124,6 +126,7 @@ def open_client(
     credential: Credential,
     *,
     max_wait: float | None,
+    rate_limit: int,
     service: "ServiceProfile | None" = None,
     live: bool = True,
     budget: "Observer | None" = None,
@@ -131,6 +134,7 @@ def open_client(
     """Open a client for this service; the other arguments are as for `connect`.
 
     A wait for quota of more than `max_wait` seconds is an error; None means the client's default.
+    A `rate_limit` of 0 is none.
     """
     from adanalytics_cli.console.progress import show_progress
     from adanalytics_client import Client
@@ -145,6 +149,7 @@ def open_client(
             token=credential.of_kind("token"),
             email=credential.email if credential.kind == "password" else None,
             password=credential.of_kind("password"),
+            limit=rate_limit or None,
             on_limit="raise" if max_wait == 0 else "wait",
             service=service,
             observer=joined(budget, progress) if budget else progress,

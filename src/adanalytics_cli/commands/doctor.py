@@ -77,7 +77,11 @@ def check_service(invocation: Invocation, settings: ServiceSettings) -> Iterator
 
     base_url, partner = base_url_of(settings), partner_of(settings)
     credential = find_credential(settings, invocation, os.environ)
-    with open_client(invocation, base_url, partner, credential, max_wait=0) as (opened, progress):
+    limit = settings.rate_limit
+    connection = open_client(
+        invocation, base_url, partner, credential, max_wait=0, rate_limit=limit
+    )
+    with connection as (opened, progress):
         client = opened.with_options(retry=RetryPolicy(attempts=1), timeout=_TIMEOUT)
         answers, unknown = True, ""
         try:

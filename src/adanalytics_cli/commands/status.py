@@ -77,7 +77,10 @@ def status(invocation: Invocation) -> None:
             raise NoCredential(str(missing), remedy=missing.remedy) from missing
         credential = find_credential(settings, invocation, os.environ, may_ask=False)
         found.credential = credential
-        opened = open_client(invocation, base_url, partner, credential, max_wait=0)
+        limit = settings.rate_limit
+        opened = open_client(
+            invocation, base_url, partner, credential, max_wait=0, rate_limit=limit
+        )
         with opened as (client, _progress):
             found.quota = client.quota
         here = dataset_here(settings)

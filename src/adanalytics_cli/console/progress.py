@@ -16,6 +16,7 @@ from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.prose import fitted
 from adanalytics_client import PageReceived, RequestSent, RetryPlanned, WaitStarted
 from adanalytics_client._base.escaping import visible
+from adanalytics_client._base.logs import formatter
 from adanalytics_client._base.quantities import counted, in_bytes
 from adanalytics_client._progress.drawing import Drawing, Line
 from adanalytics_client._progress.progress import Progress
@@ -57,7 +58,8 @@ def show_progress(invocation: Invocation, *, live: bool) -> Iterator[Progress]:
     live = live and terminal.interactive and not (invocation.quiet or verbose)
     # Of long waits, and of pages that moved; ADANALYTICS_LOG adds requests and retries.
     records = _Records()
-    if live or verbose or invocation.quiet:
+    records.setFormatter(formatter(os.environ))
+    if not records.formatter and (live or verbose or invocation.quiet):
         records.addFilter(lambda record: not hasattr(record, "resumes_at"))
     client_log = logging.getLogger("adanalytics_client")
     client_log.addHandler(records)
@@ -124,7 +126,11 @@ def _open_display(terminal: Terminal) -> "Display":
 
 class _Records(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
-        _print(record.getMessage())
+        if self.formatter:
+            # A line of JSON stays one line, however wide the terminal is.
+            sys.stderr.write(f"{self.format(record)}\n")
+        else:
+            _print(record.getMessage())
 
 
 def _print(text: str) -> None:

@@ -356,6 +356,12 @@ CONNECTION_OPTIONS = (
         type=Number(min=0),
         help="Longest wait for quota, else exit status 5; default 7200, 0 never waits.",
     ),
+    _run_option(
+        ["--rate-limit"],
+        metavar="N",
+        type=click.IntRange(min=0),
+        help="Requests per hour that the service allows your key; default 1000, 0 is no limit.",
+    ),
 )
 OUTPUT_OPTIONS = (
     _run_option(["-q", "--quiet"], is_flag=True, help="Print no progress and no notices."),

@@ -34,6 +34,7 @@ class Invocation:
     time_field: str | None = None
     zone: str | None = None
     max_wait: float | None = None
+    rate_limit: int | None = None
     quiet: bool = False
     verbose: bool = False
     debug: bool = False

@@ -84,7 +84,7 @@ class Setting:
 class ServiceSettings:
     """The settings without the secrets; all except the profile may be missing.
 
-    `max_wait` is in seconds; None leaves it to the client.
+    `max_wait` is in seconds; None leaves it to the client. A `rate_limit` of 0 is none.
     """
 
     profile: Setting
@@ -92,6 +92,7 @@ class ServiceSettings:
     partner: Setting | None
     email: Setting | None
     max_wait: float | None
+    rate_limit: int
     service: ServiceProfile
 
     @property
@@ -127,6 +128,7 @@ def find_settings(
         find("PARTNER", "--partner", invocation.partner, known.partner),
         find("EMAIL", "--email", None, known.email),
         known.max_wait if invocation.max_wait is None else invocation.max_wait,
+        known.rate_limit if invocation.rate_limit is None else invocation.rate_limit,
         service,
     )
 

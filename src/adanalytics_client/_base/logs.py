@@ -1,15 +1,19 @@
 """The log of this package: without secrets, and on stderr for those who configured no logging."""
 
+import json
 import logging
 import sys
 import threading
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Protocol
 from weakref import WeakSet
 
 from adanalytics_client.errors import ConfigurationError
 
 _LEVELS = ("debug", "info", "warning", "error")
+# Of each record; `message` and `asctime` are set by other formatters.
+_FIELDS = {*vars(logging.makeLogRecord({})), "message", "asctime", "taskName"}
 
 
 class Redactor(Protocol):
@@ -53,14 +57,52 @@ def hide_secrets(redactor: Redactor) -> None:
     logging.getLogger("adanalytics_client").addFilter(_REDACTION)
 
 
+class JsonFormatter(logging.Formatter):
+    """Writes a record as one line of JSON: time in UTC, level, message, and what came as `extra`.
+
+    Examples:
+        >>> record = logging.makeLogRecord({"msg": "Trying again", "created": 0.0, "tries": 2})
+        >>> json.loads(JsonFormatter().format(record))["tries"]
+        2
+    """
+
+    def format(self, record: logging.LogRecord) -> str:
+        plain = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        extra = vars(record).keys() - _FIELDS
+        plain |= {name: getattr(record, name) for name in sorted(extra)}
+        if record.exc_info:
+            plain["exception"] = self.formatException(record.exc_info)
+        return json.dumps(plain, default=str)
+
+
+def formatter(environment: Mapping[str, str]) -> logging.Formatter | None:
+    """Return what writes records in the format of `ADANALYTICS_LOG_FORMAT`; None for text.
+
+    Raises:
+        ConfigurationError: for an unknown format.
+    """
+    name = environment.get("ADANALYTICS_LOG_FORMAT", "").lower()
+    if name not in {"", "text", "json"}:
+        raise ConfigurationError(
+            f"ADANALYTICS_LOG_FORMAT={name} is not a format.", remedy="Set it to text or json."
+        )
+    return JsonFormatter() if name == "json" else None
+
+
 def log_to_stderr(environment: Mapping[str, str]) -> None:
     """Show records from the level in `ADANALYTICS_LOG` on, if it is set.
 
     A program that has configured logging gets the records of that level in its own log instead.
 
     Raises:
-        ConfigurationError: for an unknown level.
+        ConfigurationError: for an unknown level or format.
     """
+    written = formatter(environment)
     level = environment.get("ADANALYTICS_LOG", "").lower()
     if not level:
         return
@@ -72,5 +114,7 @@ def log_to_stderr(environment: Mapping[str, str]) -> None:
     log.setLevel(level.upper())
     if not log.hasHandlers() and sys.stderr is not None:
         shown = logging.StreamHandler()
-        shown.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+        shown.setFormatter(
+            written or logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s")
+        )
         log.addHandler(shown)

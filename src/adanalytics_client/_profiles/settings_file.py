@@ -23,6 +23,8 @@ _SECRET_KEYS = frozenset({"api_key", "password", "token"})
 class Profile:
     """One `[profile.NAME]` table; every key may be left out.
 
+    `max_wait` is in seconds, `rate_limit` in requests per hour; a limit of 0 is none.
+
     The service's profile is the table `[profile.NAME.service]`, or a file: the key `service` then
     has its path, from the folder of the settings file on.
     """
@@ -31,6 +33,7 @@ class Profile:
     partner: str | None = None
     email: str | None = None
     max_wait: float | None = None
+    rate_limit: int = 1000
     service: ServiceProfile = field(default_factory=ServiceProfile)
 
 
@@ -158,6 +161,14 @@ def _refuse_secrets(table: Mapping[str, object], where: str) -> None:
         )
 
 
+_Kind = tuple[tuple[type, ...], str, str]
+_TEXT: _Kind = ((str,), "a string", "Put it in quotes.")
+_KINDS: Mapping[str, _Kind] = {
+    "max_wait": ((int, float), "a number", "Write it in seconds."),
+    "rate_limit": ((int,), "a whole number", "Write the requests per hour; 0 is no limit."),
+}
+
+
 def _content_of(table: object, where: str) -> Mapping[str, Any]:
     """Return the content of the table of a profile; partners become one text."""
     names = [member.name for member in fields(Profile)]
@@ -173,12 +184,9 @@ def _content_of(table: object, where: str) -> Mapping[str, Any]:
             )
         if key == "service":
             continue
-        kinds: tuple[type, ...] = (int, float) if key == "max_wait" else (str,)
+        kinds, what, remedy = _KINDS.get(key, _TEXT)
         several = key == "partner" and isinstance(value, list)
         if any(type(each) not in kinds for each in (value if several else [value])):
-            what, remedy = "a string", "Put it in quotes."
-            if key == "max_wait":
-                what, remedy = "a number", "Write it in seconds."
             raise ConfigurationError(f"{where}: {key} is not {what}.", remedy=remedy)
         if several:
             table = {**table, key: ",".join(value)}
