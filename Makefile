@@ -12,13 +12,14 @@ AIRFLOW_STAMP := $(AIRFLOW)/.installed
 INSTALL := $(if $(shell command -v uv 2>/dev/null),uv pip install --quiet --python $(BIN)/python,$(BIN)/python -m pip install --quiet)
 # One more than the two cores of a small machine: tests that wait for a process leave a core idle.
 WORKERS ?= 3
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) -m 'not spark' --ignore tests/test_examples.py --ignore tests/test_docs.py
 # The tests start hundreds of processes, and without its cache each of them compiles every module
 # anew: images of Python often switch the cache off, and uv leaves compiling to the first import.
 export PYTHONDONTWRITEBYTECODE :=
 export UV_COMPILE_BYTECODE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-spark java-17 test-examples test-kill test-dialects test-stores check proof proof-quick mutation load bench-large bench-spark soak lint format types docs docs-recording test-lowest release clean
+.PHONY: help install demo test test-all test-spark java-17 test-examples test-kill test-dialects test-stores check proof proof-quick mutation load bench-large bench-spark soak lint format types docs docs-recording test-lowest release clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -45,8 +46,11 @@ demo: $(STAMP)  ## run the whole system once on generated data
 	@$(BIN)/adanalytics demo
 	@echo 'First, in each terminal, run: . $(BIN)/activate'
 
-test: $(STAMP)  ## run all tests but those of the examples, on Spark and of tables
-	@$(BIN)/python -m pytest -n $(WORKERS) -m 'not spark' --ignore tests/test_examples.py
+test: $(STAMP)  ## run up to three cases of each test; pages, examples and Spark have their own targets
+	@ADANALYTICS_CASES=3 $(PYTEST)
+
+test-all: $(STAMP)  ## run all cases of these tests, in twenty minutes
+	@$(PYTEST)
 
 test-spark: java-17 $(SPARK_STAMP)  ## run the tests on Spark, which need Java 17, and of tables
 	@$(BIN)/python -m pytest -n 2 --dist loadfile -m spark tests/spark tests/client/dataset/test_table_format.py
