@@ -1,25 +1,15 @@
 """Which hours a sync pulls: what the dataset holds, compared with what the service says."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from enum import Enum
 
 from adanalytics_client._base.dates import days_between
 from adanalytics_client.dataset.records.contents import Contents
-from adanalytics_client.dataset.records.layout import REPULL, Hour, hours_of
-from adanalytics_client.dataset.records.manifest import (
-    UNCONFIRMED,
-    Damaged,
-    DayRecord,
-    seal,
-    unseal,
-)
+from adanalytics_client.dataset.records.layout import Hour, hours_of
+from adanalytics_client.dataset.records.manifest import UNCONFIRMED, DayRecord
 from adanalytics_client.dataset.service import DayState, ServiceDays, started_hours
-
-REPULL_LASTS = timedelta(days=1)
-"""How long a stopped repull is continued; later, the same arguments begin a new one."""
 
 
 class Reason(Enum):
@@ -82,26 +72,15 @@ def _difference(record: DayRecord, state: DayState, now: datetime) -> DayNeed:
 
 
 @dataclass(frozen=True, slots=True)
-class Repull:
-    """Days that are pulled again although they have not changed."""
-
-    first: date
-    last: date
-    since: datetime
-
-
-@dataclass(frozen=True, slots=True)
 class Needs:
     """What a sync needs to do for each day of a dataset.
 
     Attributes:
-        repull: the repull that begins or goes on, if there is one.
         damaged: descriptions of damaged files; their hours do not count as held.
     """
 
     service: ServiceDays
     days: Mapping[date, DayNeed] = field(default_factory=dict)
-    repull: Repull | None = None
     damaged: Sequence[str] = ()
 
     @property
@@ -123,14 +102,13 @@ def find_needs(
         return Needs(service)
     days = [*days_between(service.span.first, service.span.last)]
     damaged = contents.find_damage(days)
-    again, forced = None, set[Hour]()
-    if repull:
-        again, forced = _find_repull(contents, service, days[-repull:], now)
+    again = days[-repull:] if repull else []
+    forced = {hour for day in again for hour in started_hours(service.state(day), now)}
     held = contents.manifest.day
 
     def compare(service: ServiceDays) -> Needs:
         found = {day: find_need(held(day), service.state(day), now, force=forced) for day in days}
-        return Needs(service, found, again, damaged)
+        return Needs(service, found, damaged)
 
     needs = compare(service)
     if any(need.asked and _is_silent(service, held(day)) for day, need in needs.days.items()):
@@ -138,36 +116,7 @@ def find_needs(
     return needs
 
 
-def begin_repull(contents: Contents, needs: Needs) -> None:
-    """Record the repull, if there is one, so that it goes on after a stop."""
-    if needs.repull is not None:
-        contents.store.write(REPULL, seal(needs.repull))
-
-
-def end_repull(contents: Contents, needs: Needs) -> None:
-    """Record that the repull, if there is one, is done."""
-    if needs.repull is not None:
-        contents.store.remove(REPULL)
-
-
 def _is_silent(service: ServiceDays, record: DayRecord) -> bool:
     """Return whether events are held of a day that the service says nothing about."""
     state = service.state(record.day)
     return bool(record.rows) and not (state.has_data and state.figures)
-
-
-def _find_repull(
-    contents: Contents, service: ServiceDays, days: list[date], now: datetime
-) -> tuple[Repull, set[Hour]]:
-    """Return the repull of these days and its hours.
-
-    One that was stopped goes on without the hours that it completed.
-    """
-    hours = {hour for day in days for hour in started_hours(service.state(day), now)}
-    repull, held = Repull(days[0], days[-1], now), contents.manifest.record
-    with suppress(Damaged):
-        earlier = unseal(contents.store.read(REPULL), Repull)
-        if replace(earlier, since=now) == repull and now - earlier.since < REPULL_LASTS:
-            since = earlier.since
-            return earlier, {h for h in hours if (of := held(h)) is None or of.asked_at < since}
-    return repull, hours

@@ -16,7 +16,7 @@ from adanalytics_client._base.observer import notify
 from adanalytics_client._json.types import Types
 from adanalytics_client._outputs.arrow.values import type_of
 from adanalytics_client.dataset.hours.compare import compare_day
-from adanalytics_client.dataset.needs import DayNeed, Needs, Reason, begin_repull, end_repull
+from adanalytics_client.dataset.needs import DayNeed, Needs, Reason
 from adanalytics_client.dataset.planning import Query, Via, Way, plan_queries, requests_of
 from adanalytics_client.dataset.pull.fetch import expected_counts, forecast, most_requests
 from adanalytics_client.dataset.pull.spool import Start, keep_started, list_started
@@ -51,12 +51,10 @@ def sync(
         contents.table.publish(contents.manifest, contents.schema)
     needs = update.find_needs(repull)
     update.begin()
-    begin_repull(contents, needs)
     if not needs.days:
         return
     report.wanted = 0
     if all(need == DayNeed() for need in needs.days.values()):
-        end_repull(contents, needs)
         return
     is_counted = check != "none"
     with update.staging(needs, workers) as (staging, fetcher):
@@ -64,7 +62,7 @@ def sync(
         def pull(asked: Mapping[Hour, Reason], service: ServiceDays) -> None:
             if asked:
                 report.wanted = staging.expect(asked)
-                started = _usable(list_started(contents.store), asked, service, needs)
+                started = _usable(list_started(contents.store), asked, service)
                 keep_started(contents.store, started)
                 types = contents.schema.union
                 queries = _list_queries(update, started, asked, service, via, types)
@@ -88,7 +86,6 @@ def sync(
             update.take_counts(staging, service, check=is_counted)
         report.failed += staging.reject()
         if not report.left:
-            end_repull(contents, needs)
             # A kill may have left pages that no hour needs any more.
             keep_started(contents.store)
     # Also after a sync that only counts what a stopped one has committed.
@@ -101,7 +98,7 @@ def plan(update: Update, *, via: Via, repull: int = 0) -> SyncPlan:
     needs, store = update.find_needs(repull), update.contents.store
     service, restated = needs.service, dict.fromkeys(_differing(update, needs), Reason.RESTATED)
     asked = needs.asked | restated
-    started = _usable(list_started(store), asked, service, needs)
+    started = _usable(list_started(store), asked, service)
     types, total, learning = update.contents.schema.union, None, 0
     queries = _list_queries(update, started, asked, service, via, types)
     whole = [query for query in queries if query.hour is None]
@@ -209,15 +206,16 @@ def _is_by_hour(update: Update, types: Types) -> bool:
 
 
 def _usable(
-    started: Iterable[Start], asked: Mapping[Hour, Reason], service: ServiceDays, needs: Needs
+    started: Iterable[Start], asked: Mapping[Hour, Reason], service: ServiceDays
 ) -> list[Start]:
-    """List the queries that an earlier run began, and whose pages or export can still be used."""
-    repull = needs.repull
+    """List the queries that an earlier run began, and whose pages or export can still be used.
+
+    A repull uses none: their pages may be older than the change that it is to find.
+    """
 
     def is_usable(start: Start) -> bool:
         forced = any(asked.get(hour) is Reason.FORCED for hour in start.query.wanted)
-        too_old = forced and repull is not None and start.at < repull.since
-        return start.basis == service.basis(start.query.first, start.query.last) and not too_old
+        return start.basis == service.basis(start.query.first, start.query.last) and not forced
 
     return [*filter(is_usable, started)]
 
