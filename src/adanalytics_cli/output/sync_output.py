@@ -38,6 +38,10 @@ def write_sync_report(report: "SyncReport", location: str, progress: "Progress")
         "pages_kept": report.pages,
         "damaged": report.damaged,
         "failed": [each.as_json() for each in report.failed],
+        "changed": [
+            {"hour": str(hour), "before": before, "after": after}
+            for hour, (before, after) in sorted(report.changed.items())
+        ],
         "restated": [row for change in report.restated for row in change_rows(change)],
         "report": report.file or None,
         "requests": progress.requests,

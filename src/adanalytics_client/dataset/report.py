@@ -80,7 +80,9 @@ class SyncReport:
     Attributes:
         began: the start of the sync, in UTC.
         wanted: the number of hours to pull; None until it is known.
-        hours: the hours that were committed, each with its number of events.
+        hours: the hours that were pulled and committed, each with its number of events.
+        changed: those of them whose events are new, other ones or gone, each with its number of
+            events before and after.
         size: the size of the committed hours' files, in bytes; 0 until the sync ends.
         damaged: descriptions of damaged files; their hours were pulled again.
         failed: queries that failed; to retry them, run the same sync again.
@@ -94,6 +96,7 @@ class SyncReport:
     began: datetime
     wanted: int | None = None
     hours: dict[Hour, int] = field(default_factory=dict)
+    changed: dict[Hour, tuple[int, int]] = field(default_factory=dict)
     size: int = 0
     damaged: list[str] = field(default_factory=list)
     failed: list[FailedQuery] = field(default_factory=list)

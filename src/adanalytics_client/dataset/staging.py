@@ -35,6 +35,8 @@ class Staging:
             its number of events.
         differing: complete days that do not agree with the service, each with its difference.
         restated: how days have changed since they last agreed with the service.
+        changed: the hours whose file was written or removed, each with its number of events before
+            and after.
     """
 
     def __init__(
@@ -48,6 +50,7 @@ class Staging:
         self.uncounted: dict[date, int] = {}
         self.differing: dict[date, str] = {}
         self.restated: list[DayChange] = []
+        self.changed: dict[Hour, tuple[int, int]] = {}
         self._contents = contents
         self._service = service
         self._committed = committed
@@ -74,7 +77,7 @@ class Staging:
     def add(self, pulled: Pulled) -> None:
         """Commit hours that replace no events; hold back others until their day is complete."""
         self._spools.append(pulled.spool)
-        for finished in pulled.hours:
+        for finished in map(self._contents.reuse, pulled.hours):
             hour = finished.hour
             self._outstanding[hour.day] -= 1
             held = self._contents.manifest.record(hour)
@@ -92,7 +95,11 @@ class Staging:
 
     def _commit(self, finished: FinishedHour, fingerprint: str) -> None:
         hour, rows = finished.hour, finished.record.rows
+        held = self._contents.manifest.record(hour)
         self._contents.commit(finished, fingerprint)
+        before = self.changed.get(hour, (held.rows if held else 0, 0))[0]
+        if not finished.is_held and (before or rows):
+            self.changed[hour] = before, rows
         self._committed[hour] = rows
         notify(self._observer.written, HourWritten(str(hour), rows, committed=True))
 
@@ -230,7 +237,10 @@ class Staging:
                 self._committed.pop(hour, None)
             self._clear_spools()
             if day in self._miscounted:
-                self._contents.discard(day, self._fresh.intersection(rejected))
+                discarded = self._fresh.intersection(rejected)
+                self._contents.discard(day, discarded)
+                for hour in discarded:
+                    self.changed.pop(hour, None)
             self._contents.mark(hours_of(day), UNCONFIRMED)
             message = f"The events of {day} do not agree with the service: {difference}."
             yield FailedQuery(str(day), tuple(rejected), ProtocolError.__name__, message)

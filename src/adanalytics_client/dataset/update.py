@@ -111,7 +111,7 @@ class Update:
                 for day, need in needs.days.items():
                     contents.note_empty(need.empty, now, needs.service.state(day).fingerprint)
                 staging = Staging(contents, needs.service, report.hours, self.client.observer)
-                report.restated = staging.restated
+                report.restated, report.changed = staging.restated, staging.changed
                 yield staging, fetcher
                 records = map(contents.manifest.record, report.hours)
                 report.size = sum(record.size for record in records if record)

@@ -80,6 +80,8 @@ def test_the_result_as_json(shop: Shop, folder: Path, monkeypatch: pytest.Monkey
     assert (error["exit_code"], stopped.exit_code) == (5, 5)
     done = shop.sync("--to", folder, "--json")
     told = json.loads(done.stdout)
+    assert (len(told["changed"]), [*told["changed"][0]]) == (48, ["hour", "before", "after"])
+    assert (told["changed"][0]["hour"], told["changed"][0]["before"]) == (f"{FIRST}T00", 0)
     assert (told["events"] > 0, told["left"], told["failed"], told["report"]) == (True, 0, [], None)
     assert type(told["seconds"]) is float
     assert list(folder.glob("data/**/part-0.jsonl"))

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from adanalytics_client._json.types import became_text, join_columns
+from adanalytics_client._outputs.arrow.conversion import as_text
 from adanalytics_client.dataset.hours.events import TEXT, EventTables, Table, to_jsonl
 from adanalytics_client.dataset.hours.ids import Ids
 from adanalytics_client.dataset.hours.sort import HourPartition, HourUnknown
@@ -33,6 +34,9 @@ from adanalytics_client.dataset.storage.local import Store
 
 ROWS_PER_GROUP = 32_768
 """Rows of a row group of parquet, and the most rows held as Arrow columns: about 15 MB."""
+
+# Of these, the columns are held as Python texts.
+_ROWS_HASHED = 4_096
 
 # They differ in nearly every row, so a dictionary of them only costs space.
 _UNIQUE = frozenset({"event_id", "auction_id", "event_time", "received_at"})
@@ -166,6 +170,24 @@ def _read(
     else:
         while lines := list(islice(file, ROWS_PER_GROUP)):
             yield tables.from_jsonl(b"".join(lines))
+
+
+def digest_events(store: Store, name: str, form: PartFormat, tables: EventTables) -> int:
+    """Add up a hash of each event of a file; files of the same events have the same digest.
+
+    The order of the events does not count, nor do types and columns without a value in parquet, if
+    `tables` have the types of all files that are compared. In JSON lines, the texts count. Another
+    process has other digests.
+    """
+    if form == "jsonl":
+        with store.open(name) as file:
+            return sum(map(hash, file))
+    return sum(
+        hash(event)
+        for table in read_part(store, name, form, tables)
+        for batch in table.to_batches(max_chunksize=_ROWS_HASHED)
+        for event in zip(*(as_text(column).to_pylist() for column in batch.columns), strict=True)
+    )
 
 
 def checksum(store: Store, name: str) -> str | None:

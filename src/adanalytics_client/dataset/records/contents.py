@@ -5,6 +5,7 @@ place, then the manifest is updated, once for each day, and then the table, if t
 process may be killed between any two of these steps: see `recover`.
 """
 
+import dataclasses
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import date, datetime
 from typing import Self
@@ -14,7 +15,7 @@ from msgspec.structs import replace
 from adanalytics_client._json.types import became_text, join_columns
 from adanalytics_client._outputs.arrow.batches import warn_of
 from adanalytics_client.dataset.hours.events import EventTables
-from adanalytics_client.dataset.hours.files import checksum, read_part, write_hour
+from adanalytics_client.dataset.hours.files import checksum, digest_events, read_part, write_hour
 from adanalytics_client.dataset.records.layout import DATA, JOURNAL, Hour
 from adanalytics_client.dataset.records.manifest import (
     FinishedHour,
@@ -90,7 +91,44 @@ class Contents:
         days_lost = self.manifest.damaged.items()
         return [*problems, *(f"the manifest of {day}: {what}" for day, what in days_lost)]
 
+    def reuse(self, finished: FinishedHour) -> FinishedHour:
+        """Return an hour that was pulled again with its held file, if the events are the same.
+
+        Neither the order of the events nor the version of pyarrow matters. The bytes of the held
+        file are read, so that a repull replaces a damaged one.
+        """
+        held, fresh = self.manifest.record(finished.hour), finished.record
+        if held is None or held.rows != fresh.rows:
+            return finished
+        if held.rows:
+            name = self.identity.part_name(finished.hour, held)
+            if checksum(self.store, name) != held.sha256:
+                return finished
+            if held.sha256 != fresh.sha256 and not self._are_equal(name, held, finished):
+                return finished
+        # Columns of other days may have added sums of nothing.
+        totals = fresh.totals if held.totals in (None, fresh.totals) else held.totals
+        record = replace(held, asked_at=fresh.asked_at, totals=totals)
+        return dataclasses.replace(finished, record=record, file=None, is_held=True)
+
+    def _are_equal(self, name: str, held: HourRecord, finished: FinishedHour) -> bool:
+        """Return whether a held file and the file of a finished hour have the same events."""
+        identity = self.identity
+        types = join_columns(self.schema.sets[held.types], finished.types)
+        one, other = (
+            digest_events(self.store, file, identity.form, EventTables(identity.names, types))
+            for file in (name, finished.file or "")
+        )
+        return one == other
+
     def commit(self, finished: FinishedHour, fingerprint: str) -> None:
+        """Put an hour into the dataset; of one that it holds, only the record changes."""
+        if finished.is_held and (held := self.manifest.record(finished.hour)):
+            # Meanwhile its file may have been written anew, with wider types.
+            asked_at, totals = finished.record.asked_at, finished.record.totals
+            record = replace(held, asked_at=asked_at, fingerprint=fingerprint, totals=totals)
+            self.manifest.put({finished.hour: record})
+            return
         for name in (*finished.mixed, *became_text(self.schema.union, finished.types)):
             if name not in self._named:
                 warn_of(name, join_columns(self.schema.union, finished.types)[name])

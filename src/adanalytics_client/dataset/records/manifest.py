@@ -246,6 +246,7 @@ class FinishedHour:
         repeated: the number of events with the id and the content of an earlier one.
         types: the types of its file's columns.
         mixed: columns that became text because their values have no common type.
+        is_held: whether the dataset holds these events already, so that no file is written.
     """
 
     hour: Hour
@@ -254,6 +255,7 @@ class FinishedHour:
     repeated: int = 0
     types: Types = field(default_factory=dict)
     mixed: tuple[str, ...] = ()
+    is_held: bool = False
 
 
 FORMER_KEPT = 20

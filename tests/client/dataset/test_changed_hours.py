@@ -1,0 +1,126 @@
+"""A sync writes only hours whose events changed, and says which."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.client.dataset.service_of_rows import ServiceOfRows
+from tests.client.dataset.shop import FIRST, SECOND, Shop
+from tests.datasets import Row, everything_in
+
+from adanalytics_client.dataset import Dataset, Hour, SyncReport
+from adanalytics_client.dataset.storage.local import LocalStore
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytest_httpserver import HTTPServer
+
+    from adanalytics_client.dataset import PartFormat
+
+
+def late_event(shop: Shop, hour: int, number: int = 1) -> Row:
+    """Return an event of the second day that no hour has yet."""
+    event = next(r for r in shop.rows() if (r["event_date"], r["event_hour"]) == (SECOND, hour))
+    event_id = f"00000000-0000-4000-8000-{number:012}"
+    return {**event, "event_id": event_id, "is_filtered": False}
+
+
+def events_of(shop: Shop, day: str, hour: int) -> int:
+    return sum((row["event_date"], row["event_hour"]) == (day, hour) for row in shop.rows())
+
+
+def data_of(folder: Path) -> dict[str, tuple[int, int]]:
+    return {name: file for name, file in everything_in(folder).items() if "part-" in name}
+
+
+def test_one_late_event_writes_one_file(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = shop.sync()
+    assert (len(first.changed), {before for before, _ in first.changed.values()}) == (48, {0})
+    before, events = data_of(shop.folder), events_of(shop, SECOND, 13)
+    shop.load([late_event(shop, 13)])
+    written, write = list[str](), LocalStore.write
+
+    def note(store: LocalStore, name: str, *args: Any, **options: Any) -> None:
+        written.append(name)
+        write(store, name, *args, **options)
+
+    monkeypatch.setattr(LocalStore, "write", note)
+    report = shop.sync()
+    hour = Hour(date.fromisoformat(SECOND), 13)
+    assert report.changed == {hour: (events, events + 1)}
+    after = data_of(shop.folder)
+    changed = [name for name in after if after[name] != before[name]]
+    assert (len(changed), f"date={SECOND}/hour=13" in changed[0]) == (1, True)
+    assert [name for name in written if "journal" in name] == [f"_adanalytics/journal/{hour}.json"]
+    assert [change.before["events"] for change in report.restated] == [600]
+    assert shop.held() == shop.rows()
+    assert shop.sync().hours == {}
+
+
+def test_a_repull_without_a_change_writes_no_file(shop: Shop) -> None:
+    shop.sync()
+    before = data_of(shop.folder)
+    report = shop.sync(repull=2)
+    assert (len(report.hours), report.changed, report.restated) == (48, {}, [])
+    assert data_of(shop.folder) == before
+
+
+def test_a_repull_replaces_a_damaged_file(shop: Shop) -> None:
+    shop.sync()
+    part = shop.folder / f"data/date={SECOND}/hour=13/part-0.parquet"
+    content = part.read_bytes()
+    part.write_bytes(content[:-1] + b"x")
+    assert shop.sync(repull=1).changed == {
+        Hour(date.fromisoformat(SECOND), 13): (events_of(shop, SECOND, 13),) * 2
+    }
+    assert part.read_bytes() == content
+
+
+def test_an_hour_that_lost_events_is_a_change(shop: Shop) -> None:
+    shop.sync()
+    rows = [row for row in shop.rows() if (row["event_date"], row["event_hour"]) == (FIRST, 13)]
+    shop.load(rows[:1], replace=True)
+    assert shop.sync().changed == {Hour(date.fromisoformat(FIRST), 13): (len(rows), 1)}
+
+
+ROWS = [f'{{"event_time":"{FIRST}T03:00:0{n}Z","n":{n},"note":null}}' for n in range(3)]
+WIDER = f'{{"event_time":"{FIRST}T09:00:00Z","n":1.5,"more":"x"}}'
+
+
+@pytest.mark.parametrize(
+    ("form", "rows", "is_same"),
+    [
+        ("parquet", ROWS[::-1], True),
+        ("parquet", [row.replace(",", " , ") for row in ROWS], True),
+        ("parquet", [row.replace(',"note":null', "") for row in ROWS], True),
+        ("parquet", [*ROWS[:2], ROWS[1]], False),
+        ("parquet", [*ROWS[:2], ROWS[2].replace('"n":2', '"n":3')], False),
+        ("jsonl", ROWS[::-1], True),
+        # The bytes as they were sent.
+        ("jsonl", [row.replace(",", " , ") for row in ROWS], False),
+    ],
+)
+def test_the_same_events_in_another_form_are_no_change(
+    httpserver: HTTPServer, tmp_path: Path, form: PartFormat, rows: list[str], is_same: bool
+) -> None:
+    service, dataset = ServiceOfRows(httpserver), Dataset(tmp_path, format=form)
+
+    def sync(repull: int = 0) -> SyncReport:
+        with service.client() as client:
+            return dataset.sync(client, FIRST, repull=repull)
+
+    service.rows = {(FIRST, 3): ROWS, (FIRST, 9): [WIDER]}
+    assert len(sync().changed) == 2
+    before = data_of(tmp_path)
+    # Another column, of which the other hours have no value, and wider numbers.
+    service.rows = {(FIRST, 3): rows, (FIRST, 9): [WIDER, WIDER.replace('"x"', '"y","k":1')]}
+    report = sync(repull=1)
+    assert report.failed == []
+    assert {hour.hour for hour in report.changed} == ({9} if is_same else {3, 9})
+    after = data_of(tmp_path)
+    assert len([name for name in after if after[name] != before[name]]) == len(report.changed)
+    if is_same:
+        assert sync(repull=1).changed == {}
