@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -58,10 +59,11 @@ def most_within_an_hour(moments: list[float]) -> int:
     )
 
 
+ANSWER = ResponseHead(200, {})
 SENDERS = 3
 STEPS = st.lists(
     st.tuples(
-        st.sampled_from(["send"] * 8 + ["answer"] * 6 + ["kill", "set", "restart"]),
+        st.sampled_from(["send"] * 8 + ["answer"] * 6 + ["fail", "kill", "set", "restart"]),
         st.integers(0, SENDERS - 1),
         st.floats(0, 1200),
     ),
@@ -81,7 +83,7 @@ def test_no_hour_holds_more_than_the_limit_however_senders_interleave(
     """Several processes on one file send, are answered late, are killed; clocks jump.
 
     The service counts a request at some moment between sending and answer, and within 300 s of
-    sending; the bound must hold at both ends.
+    sending, also if no answer comes; the bound must hold at both ends.
     A clock that is set while the machine is off cannot be told from time that passed.
     """
     machine, earliest, latest = Machine(), list[float](), list[float]()
@@ -92,9 +94,9 @@ def test_no_hour_holds_more_than_the_limit_however_senders_interleave(
             for limit, reserve in limits
         ]
 
-        def counted(moment: float) -> None:
+        def counted(moment: float, *, until: float = inf) -> None:
             earliest.append(moment)
-            latest.append(min(machine.true, moment + 300))
+            latest.append(min(until, moment + 300))
 
         for kind, who, seconds in steps:
             sender = senders[who]
@@ -103,11 +105,11 @@ def test_no_hour_holds_more_than_the_limit_however_senders_interleave(
                     assert 0 < leave.seconds <= 3900
                     machine.true += max(leave.seconds, 0.001)
                 sender.flying.append((leave, machine.true))
-            elif kind == "answer" and sender.flying:
+            elif kind in {"answer", "fail"} and sender.flying:
                 leave, moment = sender.flying.pop()
                 machine.true += seconds / 8
-                sender.quota.settle(leave, None)
-                counted(moment)
+                sender.quota.settle(leave, ANSWER if kind == "answer" else None)
+                counted(moment, until=machine.true if kind == "answer" else inf)
             elif kind == "kill":
                 for _, moment in sender.flying:
                     counted(moment)
@@ -130,9 +132,9 @@ def test_no_hour_holds_more_than_the_limit_however_senders_interleave(
 def test_nothing_is_held_too_long() -> None:
     machine = Machine()
     quota = quota_of(machine, 2)
-    quota.settle(sent(quota), None)
+    quota.settle(sent(quota), ANSWER)
     machine.true += 10
-    quota.settle(sent(quota), None)
+    quota.settle(sent(quota), ANSWER)
     machine.true += 10
     assert held(quota) == 3580.0
     assert quota.state().remaining == 0
@@ -149,6 +151,21 @@ def test_requests_on_their_way_count_until_they_must_have_arrived() -> None:
     assert held(quota) == 300.0
     machine.true += 300
     sent(quota)
+
+
+def test_a_request_without_an_answer_counts_until_it_must_have_arrived() -> None:
+    """A timeout does not end a request that waits in a proxy: it may count five minutes later."""
+    machine = Machine()
+    quota = quota_of(machine, 1)
+    lost = sent(quota)
+    machine.true += 20
+    quota.settle(lost, None)
+    assert held(quota) == 3600 + 300 - 20
+    machine.true += 3600 + 280
+    answered = sent(quota)
+    machine.true += 20
+    quota.settle(answered, ANSWER)
+    assert held(quota) == 3600
 
 
 def test_less_left_at_the_service_is_believed_until_its_window_frees_up() -> None:
@@ -179,8 +196,8 @@ def test_a_reserve_is_left_to_others() -> None:
     job = quota_of(machine, 10, reserve=4, store=store)
     person = quota_of(machine, 10, store=store)
     for _ in range(3):
-        job.settle(sent(job), None)
-        person.settle(sent(person), None)
+        job.settle(sent(job), ANSWER)
+        person.settle(sent(person), ANSWER)
     assert (job.state().remaining, person.state().remaining) == (0, 4)
     assert held(job) == 3600.0
     person.settle(sent(person), ResponseHead(200, {"ratelimit": '"hour";r=3;t=60'}))
@@ -223,14 +240,14 @@ def test_an_answer_after_the_send_was_forgotten_still_counts() -> None:
     quota = quota_of(machine, 1)
     slow = sent(quota)
     machine.true += 4000
-    quota.settle(slow, None)
+    quota.settle(slow, ANSWER)
     assert held(quota) == 3600.0
 
 
 def test_setting_the_clock_changes_nothing() -> None:
     machine = Machine()
     quota = quota_of(machine, 1)
-    quota.settle(sent(quota), None)
+    quota.settle(sent(quota), ANSWER)
     for machine.set_by in (7200.0, -7200.0):
         assert held(quota) == 3600.0
     assert quota.state().remaining == 0
@@ -240,7 +257,7 @@ def test_after_a_restart_of_the_machine_the_wall_clock_counts() -> None:
     machine = Machine()
     quota = quota_of(machine, 2)
     for _ in range(2):
-        quota.settle(sent(quota), None)
+        quota.settle(sent(quota), ANSWER)
         machine.true += 100
     machine.started = machine.true
     assert held(quota) == 3400.0

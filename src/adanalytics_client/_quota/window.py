@@ -118,8 +118,9 @@ class Quota:
     """The rules for sending. Every method is quick and is called inside `Atomic`.
 
     A request counts until an hour after its *response*: the service counts it somewhere in between,
-    so only then is the hour surely over. A send needs fewer than `limit` others that still count.
-    So of any `limit` + 1 sends, one was over for an hour when the last one was permitted.
+    so only then is the hour surely over. One without a response may arrive until `UNANSWERED`
+    seconds after it was sent. A send needs fewer than `limit` others that still count. So of any
+    `limit` + 1 sends, one was over for an hour when the last one was permitted.
     `limit=None` counts nothing and only obeys the service. `longest_wait` scales the pauses before
     a request asks a service again that refused one without stating a time.
     """
@@ -176,7 +177,10 @@ class Quota:
         now = self._present(log)
         hour = now.steady + WINDOW
         if sent.number is not None:
-            log.execute("INSERT OR REPLACE INTO sends VALUES (?, ?)", (sent.number, hour))
+            # Without a response, the request may still be on its way.
+            arrived = now.steady if head is not None else sent.at + UNANSWERED
+            until = max(arrived, now.steady) + WINDOW
+            log.execute("INSERT OR REPLACE INTO sends VALUES (?, ?)", (sent.number, until))
         if head is not None and (window := rate_window(head, now.wall)):
             left, seconds = window
             # Only a request in flight counts for longer than an hour from now.
