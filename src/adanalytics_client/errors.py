@@ -199,8 +199,15 @@ class RateLimited(RequestLimitReached, StatusError):
     retry_after: float | None = None
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class ServerError(StatusError):
-    """The service still failed after all retries."""
+    """The service still failed after all retries.
+
+    Attributes:
+        retry_after: the wait that the service asked for, in seconds; None if it did not say.
+    """
+
+    retry_after: float | None = None
 
 
 class ProtocolError(AdAnalyticsError):

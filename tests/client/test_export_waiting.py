@@ -303,6 +303,27 @@ def test_an_outage_does_not_end_a_wait_that_has_time_left(
     assert variant.on(job, "wait", timeout=600).done
 
 
+def test_a_pause_that_an_outage_asks_for_is_kept_between_polls(
+    variant: Variant, stand_in: StandIn, clock: MovedClock
+) -> None:
+    """Also one that is longer than the budget of a request, which the poll itself cannot wait."""
+    stand_in.says_by_name(
+        bulk_export=[Say({"status": "running", "status_url": "/st"}, status=202)],
+        st=[
+            Say({"error": "deploying"}, status=503, headers={"Retry-After": "400"}),
+            Say({"status": "done", "url": "/f"}),
+        ],
+    )
+    job = variant.call("start_export", "2026-01-01")
+    started = clock.now
+    assert variant.on(job, "wait", timeout=600).done
+    assert clock.now - started > 400
+    stand_in.says(Say({"error": "deploying"}, status=503, headers={"Retry-After": "400"}))
+    with pytest.raises(errors.ServerError) as raised:
+        variant.call("dates")
+    assert raised.value.retry_after == 400
+
+
 def test_an_outage_that_lasts_is_raised_at_the_end_of_the_wait(
     variant: Variant, stand_in: StandIn, clock: MovedClock
 ) -> None:

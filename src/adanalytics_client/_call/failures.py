@@ -174,6 +174,8 @@ def status_setback(session: Session, reply: Reply, url: str, *, repeatable: bool
     error = kind(
         f"{what} ({status}{more}).", remedy=remedy, status=status, reason=reason, errors=errors
     )
+    if isinstance(error, ServerError):
+        error.retry_after = asked
     return Setback(error, again, asked, outage=status >= 500)
 
 

@@ -163,13 +163,13 @@ def wait_for(
     """
     check_seconds("timeout", timeout, zero=True)
     deadline = session.clock.monotonic() + timeout
-    polls, last = 0, False
+    polls, last, outage = 0, False, 0.0
     if known.done and not known.files and _has_address(known):
         # Some services report the end a moment before they name the file, or elsewhere.
         known = replace(known, phase=ExportPhase.WORKING)
     while known.phase is ExportPhase.WORKING:
         left = deadline - session.clock.monotonic()
-        asked = _pause_left(session, known)
+        asked, outage = max(_pause_left(session, known), outage), 0.0
         if last or left <= 0 or asked > left:
             raise described(_too_late(timeout, asked, known), known)
         # The service's pause is the shortest: one second each would use up the hour's requests.
@@ -189,6 +189,7 @@ def wait_for(
             if not passing or last or session.clock.monotonic() >= deadline:
                 raise
             known = replace(known, retry_after=None)
+            outage = (error.retry_after if isinstance(error, errors.ServerError) else None) or 0.0
         keep(known)
     return _finished(session, known)
 
