@@ -414,7 +414,7 @@ class Dataset:
             days = [day for day in days if first <= day <= last]
         elif end is not None:
             raise ConfigurationError("end is given without start.", remedy="Pass start, too.")
-        found = [change for day in days for change in changes_of(manifest.day(day))]
+        found = [change for day in manifest.records(days) for change in changes_of(day)]
         for day, problem in manifest.damaged.items():
             raise DatasetDamaged(
                 f"The manifest of {day} is damaged: {problem}.", remedy="Repair it with a sync."
@@ -438,7 +438,7 @@ class Dataset:
         if identity is None:
             return None
         manifest = Manifest(store)
-        records = [manifest.day(day) for day in manifest.days()]
+        records = manifest.records(manifest.days())
         hours = {record.day: len(record.hours) if record.rows else 0 for record in records}
         filled = [hour for record in records for hour, of in record.by_hour.items() if of.rows]
         zone = ServiceProfile(zone=identity.zone).tzinfo()

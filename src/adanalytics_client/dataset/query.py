@@ -152,7 +152,7 @@ class CommittedFiles:
         """
         store = open_store(place)
         identity, manifest = Identity.require(store), Manifest(store)
-        days = [*map(manifest.day, manifest.days())]
+        days = manifest.records(manifest.days())
         hours = {hour: record for day in days for hour, record in day.by_hour.items()}
         files = [file for day in days for file in day.data_files(identity)]
         for day, what in manifest.damaged.items():

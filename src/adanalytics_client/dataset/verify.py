@@ -100,10 +100,10 @@ class Verification:
         )
 
     def _check_files(self) -> Iterator[Problem]:
-        identity, known = self.contents.identity, set[str]()
-        total = sum(len(self._manifest.day(day).hours) for day in self._manifest.days())
+        identity, known, days = self.contents.identity, set[str](), self._manifest.days()
+        total = sum(len(record.hours) for record in self._manifest.records(days))
         sizes = self.contents.store.sizes(DATA)
-        for day in self._manifest.days():
+        for day in days:
             if day in self._manifest.damaged:
                 what = f"its manifest is damaged: {self._manifest.damaged[day]}"
                 yield Problem(day, what, remedy="sync")

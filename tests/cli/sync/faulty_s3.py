@@ -7,9 +7,10 @@ import socket
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from importlib import import_module
-from threading import Lock, Thread
+from threading import Barrier, Lock, Thread
 from typing import Any
 
+TIMEOUT = 30
 Application = Callable[[dict[str, Any], Any], Iterable[bytes]]
 
 
@@ -23,6 +24,8 @@ class FaultyS3:
         only: strike only requests whose method and path contain this.
         left: the number of faults that are left.
         kill: the process to kill, instead of an answer.
+        requests: the method and path of each request.
+        meeting: holds back the requests that `only` names until so many have come.
     """
 
     application: Application
@@ -33,11 +36,16 @@ class FaultyS3:
     left: float = float("inf")
     kill: int | None = None
     after: bool | None = None
+    requests: list[str] = field(default_factory=list)
+    meeting: Barrier | None = None
     # moto looks and then puts, so two conditional puts at once could both pass.
     one: Lock = field(default_factory=Lock)
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         request = f"{environ['REQUEST_METHOD']} {environ['PATH_INFO']}"
+        self.requests.append(request)
+        if self.meeting and self.only in request:
+            self.meeting.wait(TIMEOUT)
         with self.one:
             strikes = self.left and self.only in request and self.dice.random() < self.share
             self.left -= bool(strikes)
@@ -58,6 +66,7 @@ class FaultyS3:
     def rest(self) -> None:
         """Strike no more."""
         self.share, self.only, self.kill, self.after, self.left = 0, "", None, None, float("inf")
+        self.meeting = None
 
 
 def serve() -> tuple[FaultyS3, str, Callable[[], None]]:

@@ -20,6 +20,7 @@ from tests.cli.processes import TIMEOUT
 from tests.cli.sync.faulty_s3 import FaultyS3, serve
 
 from adanalytics_client import errors
+from adanalytics_client.dataset import Dataset
 from adanalytics_client.dataset.storage import objects
 from adanalytics_server.local import LocalServer, Sample
 
@@ -123,6 +124,22 @@ def test_a_lease_whose_put_had_no_answer_is_its_own(
     assert result.exit_code == 0, result.stderr
     assert not faulty.left
     check_all_is_there(shop, faulty)
+
+
+def test_records_of_days_are_read_side_by_side(shop: Shop, faulty: FaultyS3) -> None:
+    assert shop.sync("--to", PLACE).exit_code == 0
+    faulty.only, faulty.meeting = "GET /bucket/events/_adanalytics/manifest/2026", Barrier(2)
+    dataset = Dataset(PLACE)
+    for read in (
+        dataset.holdings,
+        dataset.changes,
+        lambda: dataset.query("SELECT 1"),
+        lambda: dataset.verify(None),
+        lambda: shop.sync("--to", PLACE),
+    ):
+        faulty.requests.clear()
+        read()
+        assert sum(faulty.only in request for request in faulty.requests) == 2
 
 
 def test_one_of_many_takes_an_expired_lease(faulty: FaultyS3) -> None:

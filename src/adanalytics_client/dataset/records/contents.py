@@ -75,7 +75,7 @@ class Contents:
         `verify` reads it.
         """
         problems, damaged = list[str](), set[Hour]()
-        for record in map(self.manifest.day, days):
+        for record in self.manifest.records(days):
             for file in record.data_files(self.identity):
                 size = self._sizes.get(file.name)
                 if size != file.size:

@@ -365,15 +365,23 @@ class Manifest:
     def day(self, day: date) -> DayRecord:
         """Return the record of a day; a damaged file is noted and counts as no record."""
         if day not in self._days:
+            self.records([day])
+        return self._days[day]
+
+    def records(self, days: Iterable[date]) -> list[DayRecord]:
+        """Return the records of days; in object storage, to read them together takes less time."""
+        days = [*days]
+        names = {day: f"{MANIFEST}/{day}.json" for day in days if day not in self._days}
+        for day, content in zip(names, self._store.read_all([*names.values()]), strict=True):
             record = DayRecord(day)
             try:
-                if (content := self._store.read(f"{MANIFEST}/{day}.json")) is not None:
+                if content is not None:
                     record = unseal(content, DayRecord)
             except Damaged as error:
                 self.damaged[day] = str(error)
             # By the name of the file, whatever it says itself.
             self._days[day] = replace(record, day=day, hours=dict(sorted(record.hours.items())))
-        return self._days[day]
+        return [self._days[day] for day in days]
 
     def record(self, hour: Hour) -> HourRecord | None:
         return self.day(hour.day).hours.get(hour.hour)
