@@ -107,6 +107,7 @@ _ANSWER = "adanalytics_answer"
 _NO_INFINITY = ("SET ieee_floating_point_ops = false", "SET error_on_division_by_zero = false")
 
 _MOST_LISTED = 3
+_SCHEMES = count(1)
 _EXCERPT = re.compile(
     r"^(?P<heading>LINE (?P<number>\d+): )(?P<line>.*)\n(?P<caret> *\^[~^]*)\s*$", re.MULTILINE
 )
@@ -132,7 +133,13 @@ class QueryResult:
 
 @dataclass(frozen=True, slots=True)
 class CommittedFiles:
-    """The files that the manifest of a dataset names, and the names of campaigns and tags."""
+    """The files that the manifest of a dataset names, and the names of campaigns and tags.
+
+    Attributes:
+        scheme: that of the addresses by which DuckDB reads object storage. No others have it, so
+            that a connection may read many datasets, and S3 in the way of its user, too.
+        failures: errors of the storage while DuckDB read, which it reports as others.
+    """
 
     place: str
     store: Store
@@ -141,6 +148,8 @@ class CommittedFiles:
     hours: Mapping[Hour, HourRecord]
     files: Sequence[DataFile]
     group_names: Names
+    scheme: str
+    failures: list[DatasetError]
 
     @classmethod
     def read(cls, place: str) -> Self:
@@ -159,10 +168,17 @@ class CommittedFiles:
             raise DatasetDamaged(
                 f"{place}/{MANIFEST}/{day}.json is damaged: {what}.", remedy=_REPAIR
             )
-        return cls(place, store, identity, Schema.read(store), hours, files, read_names(store))
+        schema, names = Schema.read(store), read_names(store)
+        scheme = f"adanalytics{next(_SCHEMES)}"
+        return cls(place, store, identity, schema, hours, files, names, scheme, [])
+
+    def address(self, name: str) -> str:
+        """Return the address by which DuckDB reads a file; see `mount`."""
+        address = self.store.address(name)
+        return f"{self.scheme}://{address}" if isinstance(self.store, ObjectStore) else address
 
     def paths(self) -> list[str]:
-        return [self.store.address(file.name) for file in self.files]
+        return [self.address(file.name) for file in self.files]
 
     @property
     def columns(self) -> dict[str, ColumnType]:
@@ -203,7 +219,7 @@ class CommittedFiles:
         names = _names(columns, ours)
         by_types = dict[int, list[str]]()
         for file in self.files:
-            by_types.setdefault(file.types, []).append(self.store.address(file.name))
+            by_types.setdefault(file.types, []).append(self.address(file.name))
         if not by_types:
             types = [*map(_sql_type, columns.values()), *(_OURS[name] for name in ours)]
             pairs = zip(types, names, strict=True)
@@ -262,7 +278,12 @@ class CommittedFiles:
     def mount(self, connection: "duckdb.DuckDBPyConnection") -> None:
         """Let DuckDB read object storage through the library that the dataset uses."""
         if isinstance(self.store, ObjectStore):
-            connection.register_filesystem(self.store.file_system)
+            from adanalytics_client.dataset.storage.ranges import SizedFiles
+
+            files = {file.name: (file.size, file.sha256) for file in self.files}
+            connection.register_filesystem(
+                SizedFiles(self.scheme, self.store, files, self.failures)
+            )
 
     def find_damage(self, error: str, *, thorough: bool) -> DatasetDamaged | None:
         """Return an error for the first file that differs from its record, or None.
@@ -625,6 +646,9 @@ class QuerySession:
             is_io = isinstance(error, OSError) or str(error).startswith("IO Error")
             if is_io and self._output and self._output in str(error):
                 raise _unwritable(str(error)) from error
+            for files in self._datasets.values():
+                if files.failures:
+                    raise files.failures.pop() from error
             raise _explain(str(error), self._datasets.values(), self._sql) from error
 
     def select(self, sql: str) -> QueryResult:

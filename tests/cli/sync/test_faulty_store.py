@@ -13,6 +13,7 @@ from importlib import import_module
 from io import BytesIO
 from threading import Barrier
 from typing import Any
+from urllib.parse import unquote
 from urllib.request import Request, urlopen
 
 import pytest
@@ -21,7 +22,7 @@ from tests.cli.sync.faulty_s3 import FaultyS3, serve
 
 from adanalytics_client import errors
 from adanalytics_client.dataset import Dataset
-from adanalytics_client.dataset.storage import objects
+from adanalytics_client.dataset.storage import objects, ranges
 from adanalytics_server.local import LocalServer, Sample
 
 pytest.importorskip("moto")
@@ -140,6 +141,86 @@ def test_records_of_days_are_read_side_by_side(shop: Shop, faulty: FaultyS3) -> 
         faulty.requests.clear()
         read()
         assert sum(faulty.only in request for request in faulty.requests) == 2
+
+
+@pytest.mark.parametrize("form", ["parquet", "jsonl"])
+def test_a_query_requests_each_file_once(shop: Shop, faulty: FaultyS3, form: str) -> None:
+    assert shop.sync("--to", PLACE, "--format", form).exit_code == 0
+    parts = set(objects.open_object_store(PLACE).sizes("data"))
+    dataset = Dataset(PLACE)
+    for sql, files in (
+        ("SELECT count(*) FROM events", parts),
+        ("SELECT country, sum(revenue) FROM traffic GROUP BY 1 ORDER BY 2", parts),
+        ("SELECT 1 FROM events WHERE date = '2026-01-15'", {n for n in parts if "-15/" in n}),
+    ):
+        faulty.requests.clear()
+        dataset.query(sql)
+        names = [unquote(request).partition("/data/")[2] for request in faulty.requests]
+        requests = {f"data/{name}" for name in names if name}
+        assert files <= requests
+        # DuckDB looks into another one for its columns.
+        assert len(requests - files) <= 1
+        assert len([*filter(None, names)]) <= len(requests) + 1
+        assert not [request for request in faulty.requests if request.startswith("HEAD")]
+
+
+def test_verify_asks_for_no_size(shop: Shop, faulty: FaultyS3) -> None:
+    assert shop.sync("--to", PLACE).exit_code == 0
+    faulty.requests.clear()
+    assert Dataset(PLACE).verify(None).is_whole
+    assert not [r for r in faulty.requests if r.startswith("HEAD") and "/data/" in r]
+
+
+def test_one_connection_reads_several_datasets(shop: Shop, faulty: FaultyS3) -> None:
+    """Also beside a file system for S3 of its user."""
+    other = "s3://bucket/other"
+    for place in (PLACE, other):
+        assert shop.sync("2026-01-15", "--to", place).exit_code == 0
+    answer = shop.run("query", "SELECT count(*) FROM events", "--in", PLACE, "--in", other)
+    rows = len([row for row in shop.rows() if row["event_date"] == "2026-01-15"])
+    assert answer.stdout.splitlines()[1:] == [f"{2 * rows}"], answer.output
+    connection = import_module("duckdb").connect()
+    connection.register_filesystem(import_module("fsspec").filesystem("memory"))
+    first, second, again = (Dataset(each).to_duckdb(connection) for each in (PLACE, other, PLACE))
+    for relation in (first, second.union(again)):
+        assert relation.filter("date = '2026-01-15'").count("*").fetchall()[0][0] % rows == 0
+
+
+def test_a_store_that_fails_under_a_reader_is_told(shop: Shop, faulty: FaultyS3) -> None:
+    assert shop.sync("2026-01-15", "--to", PLACE).exit_code == 0
+    dataset = Dataset(PLACE)
+    part = next(iter(objects.open_object_store(PLACE).sizes("data")))
+    faulty.only, faulty.share, faulty.status = "GET /bucket/events/data", 1, 403
+    for read in (lambda: dataset.query("FROM events"), lambda: dataset.verify(None)):
+        faulty.requests.clear()
+        with pytest.raises(errors.DatasetError, match=f"Cannot use {PLACE}: .*{part}") as caught:
+            read()
+        assert type(caught.value) is errors.DatasetError
+        # Not each file, to find a damaged one.
+        assert len([r for r in faulty.requests if part.partition("/")[0] in r]) <= 3
+    faulty.rest()
+    objects.open_object_store(PLACE).remove(part)
+    with pytest.raises(errors.DatasetDamaged, match=f"{part} was deleted"):
+        dataset.query("FROM events")
+
+
+def test_threads_read_a_file_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """DuckDB seeks and reads in a file in several threads, with no lock around both."""
+    store = objects.open_object_store("memory://tests/threads")
+    content = bytes(range(100))
+    store.write("data/a", content)
+    for small in (0, 1000):
+        monkeypatch.setattr(ranges, "_SMALL", small)
+        files = ranges.SizedFiles("it", store, {"data/a": (len(content), "0" * 64)}, [])
+        (address,) = files.glob(f"it://{store.address('data/a')}")
+        file = files.open(address)
+        file.seek(90)
+        with ThreadPoolExecutor(1) as other:
+            other.submit(file.seek, 10).result()
+            assert file.read(50) == content[90:]
+            assert other.submit(file.read, 5).result() == content[10:15]
+        assert file.read(5) == content[15:20]
+    store.file_system.rm("/tests", recursive=True)
 
 
 def test_one_of_many_takes_an_expired_lease(faulty: FaultyS3) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import UTC, datetime
-from io import BufferedIOBase
+from io import BufferedIOBase, BufferedReader, BytesIO, RawIOBase
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
@@ -30,6 +30,9 @@ LEASE_SECONDS = 120.0
 
 READERS = 16
 """The most small objects that are read side by side; of other libraries, not all allow it."""
+
+BLOCK = 5 << 20
+"""The bytes that are read at once of a file that is read from its begin to its end."""
 
 _CHECK = "Check the address, the credentials for it and the network."
 _SET_KEYS = (
@@ -59,6 +62,8 @@ class ObjectStore:
         self._readers = readers
         self._root = root.rstrip("/")
         self.place = place
+        # Of objects that were listed and not written since.
+        self._sizes = dict[str, int]()
         self._token = token_hex(8)
         # What its put may replace: nothing, or later anything, or one version.
         self._lock: object = "create"
@@ -73,9 +78,21 @@ class ObjectStore:
         with ThreadPoolExecutor(self._readers) as pool:
             return [*pool.map(self.read, names)]
 
+    def read_range(self, name: str, start: int, end: int) -> bytes:
+        """Read some bytes of a file. Raises FileNotFoundError."""
+        with self._storage_errors(), suppress(FileNotFoundError):
+            return bytes(self.file_system.cat_file(self._path(name), start, end))
+        raise FileNotFoundError(name)
+
     def open(self, name: str) -> AbstractContextManager[BufferedIOBase]:
-        path, files = Path(name), self.file_system
-        return path.open("rb") if path.is_absolute() else files.open(self._path(name))
+        if Path(name).is_absolute():
+            return Path(name).open("rb")
+        if name not in self._sizes:
+            self._sizes[name] = self._find_size(name)
+        size = self._sizes[name]
+        if size <= BLOCK:
+            return BytesIO(self.read_range(name, 0, size) if size else b"")
+        return BufferedReader(_StoredFile(self, name, size), BLOCK)
 
     def write(
         self,
@@ -85,11 +102,13 @@ class ObjectStore:
         lasting: bool = True,  # noqa: ARG002  # it always lasts
         private: bool = False,  # noqa: ARG002  # who may read a bucket is set for the bucket
     ) -> None:
+        self._sizes.pop(name, None)
         with self._storage_errors():
             self.file_system.pipe_file(self._path(name), content)
 
     def move_in(self, file: str, name: str) -> None:
         """Upload or copy a finished file; the parts of a large file become visible together."""
+        self._sizes.pop(name, None)
         with self._storage_errors():
             if Path(file).is_absolute():
                 self.file_system.put_file(file, self._path(name))
@@ -102,6 +121,7 @@ class ObjectStore:
         """Do nothing: an object is durable once it is uploaded."""
 
     def remove(self, name: str) -> None:
+        self._sizes.pop(name, None)
         with self._storage_errors(), suppress(FileNotFoundError):
             self.file_system.rm_file(self._path(name))
 
@@ -114,7 +134,10 @@ class ObjectStore:
     def sizes(self, folder: str) -> Mapping[str, int]:
         with self._storage_errors(), suppress(FileNotFoundError):
             found = self.file_system.find(self._path(folder), detail=True)
-            return {path.removeprefix(self._path("")): info["size"] for path, info in found.items()}
+            start = self._path("")
+            sizes = {path.removeprefix(start): int(info["size"]) for path, info in found.items()}
+            self._sizes.update(sizes)
+            return sizes
         return {}
 
     @contextmanager
@@ -172,6 +195,11 @@ class ObjectStore:
 
     def _path(self, name: str) -> str:
         return f"{self._root}/{name}"
+
+    def _find_size(self, name: str) -> int:
+        with self._storage_errors(), suppress(FileNotFoundError):
+            return int(self.file_system.info(self._path(name))["size"])
+        raise FileNotFoundError(name)
 
     def _take_lease(self) -> None:
         """Take a lease that is free or expired."""
@@ -232,6 +260,34 @@ class ObjectStore:
             held = json.loads(self.file_system.cat_file(path))
             return held, info if "e_tag" in info else "overwrite"
         return {}, "create"
+
+
+class _StoredFile(RawIOBase):
+    """An object as a file; unlike those of storage libraries, it raises errors of the store."""
+
+    def __init__(self, store: ObjectStore, name: str, size: int) -> None:
+        self._store, self._name, self._size = store, name, size
+        self._position = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        start = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self._size}[whence]
+        self._position = start + offset
+        return self._position
+
+    def readinto(self, buffer: Any) -> int:  # noqa: ANN401  # its type has no name in 3.11
+        end = min(self._position + len(buffer), self._size)
+        if end <= self._position:
+            return 0
+        content = self._store.read_range(self._name, self._position, end)
+        buffer[: len(content)] = content
+        self._position += len(content)
+        return len(content)
 
 
 def open_object_store(place: str) -> ObjectStore:
