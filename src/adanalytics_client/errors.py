@@ -312,7 +312,10 @@ class QueryError(DatasetError):
 
 
 class UnsuitablePlace(DatasetError):
-    """The place cannot hold a dataset: it is a file, or a folder with other files in it."""
+    """The place cannot hold a dataset.
+
+    It is a file, a folder with other files in it, or a store without conditional writes.
+    """
 
 
 _OWN = [each for each in vars().values() if getattr(each, "__module__", "") == __name__]

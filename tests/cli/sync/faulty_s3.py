@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from importlib import import_module
 from threading import Barrier, Lock, Thread
-from typing import Any
+from typing import Any, Literal
 
 TIMEOUT = 30
+CONDITIONS = ("HTTP_IF_MATCH", "HTTP_IF_NONE_MATCH")
+REFUSAL = b"<Error><Code>NotImplemented</Code><Message>If-None-Match</Message></Error>"
 Application = Callable[[dict[str, Any], Any], Iterable[bytes]]
 
 
@@ -26,6 +28,8 @@ class FaultyS3:
         kill: the process to kill, instead of an answer.
         requests: the method and path of each request.
         meeting: holds back the requests that `only` names until so many have come.
+        before: is called with each request before it is done.
+        conditions: what becomes of the conditions of a put.
     """
 
     application: Application
@@ -38,6 +42,8 @@ class FaultyS3:
     after: bool | None = None
     requests: list[str] = field(default_factory=list)
     meeting: Barrier | None = None
+    before: Callable[[str], object] = str
+    conditions: Literal["kept", "ignored", "refused"] = "kept"
     # moto looks and then puts, so two conditional puts at once could both pass.
     one: Lock = field(default_factory=Lock)
 
@@ -46,6 +52,14 @@ class FaultyS3:
         self.requests.append(request)
         if self.meeting and self.only in request:
             self.meeting.wait(TIMEOUT)
+        self.before(request)
+        conditions = [name for name in CONDITIONS if name in environ and request.startswith("PUT")]
+        if conditions and self.conditions == "refused":
+            start_response("501 Not Implemented", [("Content-Length", str(len(REFUSAL)))])
+            return [REFUSAL]
+        if self.conditions == "ignored":
+            for name in conditions:
+                del environ[name]
         with self.one:
             strikes = self.left and self.only in request and self.dice.random() < self.share
             self.left -= bool(strikes)
@@ -66,7 +80,7 @@ class FaultyS3:
     def rest(self) -> None:
         """Strike no more."""
         self.share, self.only, self.kill, self.after, self.left = 0, "", None, None, float("inf")
-        self.meeting = None
+        self.meeting, self.before, self.conditions = None, str, "kept"
 
 
 def serve() -> tuple[FaultyS3, str, Callable[[], None]]:

@@ -9,10 +9,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 from importlib import import_module
 from io import BytesIO
-from threading import Barrier
-from typing import Any
+from threading import Barrier, Event
+from typing import Any, Literal
 from urllib.parse import unquote
 from urllib.request import Request, urlopen
 
@@ -22,7 +23,7 @@ from tests.cli.sync.faulty_s3 import FaultyS3, serve
 
 from adanalytics_client import errors
 from adanalytics_client.dataset import Dataset
-from adanalytics_client.dataset.storage import objects, ranges
+from adanalytics_client.dataset.storage import lease, objects, ranges
 from adanalytics_server.local import LocalServer, Sample
 
 pytest.importorskip("moto")
@@ -30,8 +31,16 @@ pytest.importorskip("obstore")
 Shop = Any
 TRIALS = range(int(os.environ.get("ADANALYTICS_TRIALS", "1")))
 PLACE = "s3://bucket/events"
+TAKEN = json.dumps({"host": "elsewhere", "process": 4711, "token": "t"}).encode()
 LEASE = "PUT /bucket/events/_adanalytics/lock"
 SYNC = (sys.executable, "-m", "adanalytics_cli", "sync", "2026-01-15", "2026-01-16", "--to", PLACE)
+SYNC_AT_ANOTHER_TIME = """
+import sys, time
+now, ahead = time.time, float(sys.argv.pop(1))
+time.time = lambda: now() + ahead
+from adanalytics_cli.__main__ import main
+main()
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -106,7 +115,16 @@ def test_kills_lose_nothing(shop: Shop, faulty: FaultyS3, trial: int) -> None:
 
 @pytest.mark.parametrize("trial", TRIALS)
 def test_of_two_at_once_one_works(shop: Shop, faulty: FaultyS3, trial: int) -> None:
-    both = [subprocess.Popen(SYNC, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    """Whatever the clocks of their machines say."""
+    clocks = ((0, 86_400), (0, -86_400), (300, 0), (-300, 300))[trial % 4]
+    both = [
+        subprocess.Popen(
+            [sys.executable, "-c", SYNC_AT_ANOTHER_TIME, str(ahead), *SYNC[3:]],
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for ahead in clocks
+    ]
     told = [process.communicate(timeout=TIMEOUT)[1] for process in both]
     codes = sorted(process.returncode for process in both)
     assert codes in ([0, 0], [0, 1])
@@ -223,10 +241,71 @@ def test_threads_read_a_file_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     store.file_system.rm("/tests", recursive=True)
 
 
-def test_one_of_many_takes_an_expired_lease(faulty: FaultyS3) -> None:
-    expired = {"host": "elsewhere", "process": 4711, "token": "t", "until": 1.0}
+def expire_leases(monkeypatch: pytest.MonkeyPatch) -> None:
+    later = datetime.now(UTC).replace(tzinfo=None) + timedelta(seconds=2 * lease.LEASE_SECONDS)
+    monkeypatch.setattr(import_module("moto.s3.models"), "utcnow", lambda: later)
+
+
+def test_a_sync_that_lost_its_lease_stops(
+    shop: Shop, faulty: FaultyS3, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its renewal is refused, and it writes nothing more."""
+    other, refused = objects.open_object_store(PLACE), Event()
+    monkeypatch.setattr(lease, "RENEWAL_SECONDS", 0.01)
+    parts = []
+
+    def take_over(request: str) -> None:
+        if request.startswith("PUT /bucket/events/data/"):
+            parts.append(request)
+            if len(parts) == 3:
+                other.write("_adanalytics/lock", TAKEN)
+            if len(parts) >= 3:
+                assert refused.wait(TIMEOUT)
+        # It looks whether only an answer was lost.
+        if len(parts) >= 3 and request.startswith("GET /bucket/events/_adanalytics/lock"):
+            refused.set()
+
+    faulty.before = take_over
+    result = shop.sync("--to", PLACE)
+    faulty.before = str
+    assert result.exit_code == 1
+    assert f"Another process took over {PLACE}" in result.stderr
+    assert 3 <= len(parts) <= 5
+    assert other.read("_adanalytics/lock") == TAKEN
+    assert "works on" in shop.sync("--to", PLACE).stderr
+    expire_leases(monkeypatch)
+    check_all_is_there(shop, faulty)
+
+
+@pytest.mark.parametrize("conditions", ["ignored", "refused"])
+def test_a_store_without_conditional_writes_is_refused(
+    shop: Shop, faulty: FaultyS3, conditions: Literal["ignored", "refused"]
+) -> None:
+    faulty.conditions = conditions
+    for _ in range(2):
+        result = shop.sync("--to", PLACE)
+        assert result.exit_code == 2
+        verb = {"ignored": "ignores", "refused": "refuses"}[conditions]
+        assert f"The store of {PLACE} {verb} conditional writes" in result.stderr
+    # Nothing is left that another store would take for a dataset.
+    assert not objects.open_object_store(PLACE).names()
+
+
+def test_an_idle_sync_asks_for_the_lease_once(shop: Shop, faulty: FaultyS3) -> None:
+    assert shop.sync("--to", PLACE).exit_code == 0
+    faulty.requests.clear()
+    assert shop.sync("--to", PLACE).exit_code == 0
+    locks = [request for request in faulty.requests if request.endswith("_adanalytics/lock")]
+    assert [request.partition(" ")[0] for request in locks] == ["GET", "PUT", "PUT"]
+    assert not [request for request in faulty.requests if request.startswith("HEAD")]
+
+
+def test_one_of_many_takes_an_expired_lease(
+    faulty: FaultyS3, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store = objects.open_object_store(PLACE)
-    store.write("_adanalytics/lock", json.dumps(expired).encode())
+    store.write("_adanalytics/lock", TAKEN)
+    expire_leases(monkeypatch)
     begin, end = Barrier(8), Barrier(8)
 
     def take(_: int) -> bool:

@@ -1,8 +1,11 @@
 """A dataset in object storage: in memory, and on a real server that speaks S3."""
 
 import json
+import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from importlib import import_module
 from importlib.util import find_spec
@@ -10,18 +13,22 @@ from io import BytesIO
 from traceback import format_exception
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 from urllib.request import Request, urlopen
 
 import pytest
 
 from adanalytics_client import errors
-from adanalytics_client.dataset.storage import objects
+from adanalytics_client.dataset.storage import lease, objects
+from adanalytics_client.dataset.storage.lease import LEASE_SECONDS
 from adanalytics_server.local import LocalServer, Sample
 
 Shop = Any
+PassTime = Callable[[float], object]
 
 PARTS = ("fsspec", "obstore", "moto", "flask")
 CLOSED = "http://127.0.0.1:9"
+HELD = json.dumps({"host": "elsewhere", "process": 4711, "token": "t"}).encode()
 MISSING = [name for name in PARTS if find_spec(name) is None]
 
 
@@ -82,6 +89,22 @@ def place(request: pytest.FixtureRequest) -> str:
         pytest.skip("not installed: fsspec")
     address: str = request.getfixturevalue(request.param)
     return address
+
+
+@pytest.fixture
+def passing_time(monkeypatch: pytest.MonkeyPatch) -> PassTime:
+    """Let time pass for the stores, and not for this machine."""
+    shifts = [timedelta(0)]
+
+    def now(*_: object, **__: object) -> datetime:
+        return datetime.now(UTC) + sum(shifts, timedelta(0))
+
+    if "moto" not in MISSING:
+        models = import_module("moto.s3.models")
+        monkeypatch.setattr(models, "utcnow", lambda: now().replace(tzinfo=None))
+    files = import_module("fsspec.implementations.memory")
+    monkeypatch.setattr(files, "datetime", SimpleNamespace(now=now))
+    return lambda seconds: shifts.append(timedelta(seconds=seconds))
 
 
 def files_of(place: str) -> Any:
@@ -149,16 +172,75 @@ def test_a_broken_object_is_named_and_mended(shop: Shop, place: str) -> None:
 
 
 def test_a_lease_that_is_held_is_respected_and_one_that_lapsed_is_not(
-    shop: Shop, place: str
+    shop: Shop, place: str, passing_time: PassTime
 ) -> None:
     lock = f"{place}/_adanalytics/lock"
-    held = {"host": "elsewhere", "process": 4711, "token": "t", "until": 4e9}
-    files_of(place).pipe_file(lock, json.dumps(held).encode())
+    files_of(place).pipe_file(lock, HELD)
     result = shop.sync("--to", place)
     assert result.exit_code == 1
     assert "Process 4711 on elsewhere works on" in result.stderr
-    files_of(place).pipe_file(lock, json.dumps({**held, "until": 1.0}).encode())
+    assert re.search(r"its lock expires in 12[012] seconds", result.stderr)
+    passing_time(60)
+    assert re.search(r"its lock expires in 6[012] seconds", shop.sync("--to", place).stderr)
+    passing_time(63)
     assert shop.sync("--to", place).exit_code == 0
+
+
+@pytest.mark.parametrize("ahead", [86_400, -86_400, 300], ids=["day", "day behind", "300s"])
+def test_the_clock_of_a_machine_changes_no_lease(
+    place: str, passing_time: PassTime, monkeypatch: pytest.MonkeyPatch, ahead: float
+) -> None:
+    now = time.time
+
+    def take(shift: float) -> AbstractContextManager[None]:
+        monkeypatch.setattr(time, "time", lambda: now() + shift)
+        return objects.open_object_store(place).lock()
+
+    for first, second in ((ahead, 0), (0, ahead)):
+        with take(first), pytest.raises(errors.DatasetInUse), take(second):
+            pass
+        # It was released, so its age does not matter.
+        with take(second):
+            pass
+        killed = take(first)
+        killed.__enter__()
+        passing_time(LEASE_SECONDS - 2)
+        with pytest.raises(errors.DatasetInUse, match=r"expires in [1-5] seconds"), take(second):
+            pass
+        passing_time(5)
+        with take(second):
+            pass
+
+
+@pytest.mark.parametrize("tells", [NotImplementedError, RuntimeError, None])
+def test_a_store_that_tells_no_time_is_asked_no_age(
+    memory: str, monkeypatch: pytest.MonkeyPatch, tells: type[Exception] | None
+) -> None:
+    """Nor is one whose clock was set back."""
+    store, files = objects.open_object_store(memory), files_of(memory)
+    files.pipe_file(f"{memory}/_adanalytics/lock", HELD)
+    if tells is None:
+        stored = files.store["/tests/events/_adanalytics/lock"]
+        stored.modified += timedelta(days=1)
+    else:
+        monkeypatch.setattr(type(files), "modified", Mock(side_effect=tells))
+    told = "if it was killed, delete memory://.*/tests/events/_adanalytics/lock"
+    with pytest.raises(errors.DatasetInUse, match=told), store.lock():
+        pass
+    store.remove("_adanalytics/lock")
+    for _ in range(2):
+        with store.lock():
+            pass
+
+
+def test_a_lock_that_is_unreadable_expires(memory: str, passing_time: PassTime) -> None:
+    files_of(memory).pipe_file(f"{memory}/_adanalytics/lock", b"[")
+    store = objects.open_object_store(memory)
+    with pytest.raises(errors.DatasetInUse), store.lock():
+        pass
+    passing_time(LEASE_SECONDS + 3)
+    with store.lock():
+        pass
 
 
 def test_a_lease_whose_put_had_no_answer_is_its_own(
@@ -179,16 +261,18 @@ def test_a_lease_whose_put_had_no_answer_is_its_own(
 
 
 def test_a_process_that_lost_its_lease_writes_nothing_more(
-    bucket: str, monkeypatch: pytest.MonkeyPatch
+    bucket: str, passing_time: PassTime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It was suspended until another process had taken the lease over."""
     store, other = (objects.open_object_store(bucket) for _ in range(2))
-    later = SimpleNamespace(time=lambda: time.time() + 2 * objects.LEASE_SECONDS)
+    now = lease.elapsed
     with store.lock():
         store.write("data/first", b"x")
-        monkeypatch.setattr(objects, "time", later)
-        with other.lock(), pytest.raises(errors.DatasetInUse, match="while this one was suspended"):
-            store.write("data/second", b"")
+        passing_time(2 * LEASE_SECONDS)
+        monkeypatch.setattr(lease, "elapsed", lambda: now() + 2 * LEASE_SECONDS)
+        for _ in range(2):
+            with other.lock(), pytest.raises(errors.DatasetInUse, match="Another process took"):
+                store.write("data/second", b"")
     assert [*store.sizes("data")] == ["data/first"]
 
 

@@ -1,7 +1,7 @@
 """S3, GCS and Azure as a file system of fsspec, by obstore."""
 
 from collections.abc import Iterable, Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -36,10 +36,15 @@ class CloudFiles(AbstractFileSystem):  # type: ignore[misc]
             return bytes(self._bucket.get(self._name(path)).bytes())
         return bytes(self._bucket.get_range(self._name(path), start=start, end=end))
 
+    def cat_version(self, path: str) -> tuple[bytes, dict[str, Any], datetime]:
+        """Return an object, the mode to replace only this version, and when it was put."""
+        result = self._bucket.get(self._name(path))
+        return bytes(result.bytes()), result.meta, result.meta["last_modified"]
+
     def pipe_file(self, path: str, value: bytes | Path, mode: object = "overwrite") -> object:
         """Write an object; return the mode to replace only this version. Raises FileExistsError."""
         if isinstance(mode, dict):
-            # obstore refuses what else `info` has, and None.
+            # obstore refuses what else it tells of an object, and None.
             mode = {key: mode[key] for key in ("e_tag", "version") if mode[key]}
         try:
             return self._bucket.put(self._name(path), value, mode=mode)
@@ -58,8 +63,9 @@ class CloudFiles(AbstractFileSystem):  # type: ignore[misc]
     def info(self, path: str) -> dict[str, Any]:
         return {**self._bucket.head(self._name(path)), "name": path, "type": "file"}
 
-    def modified(self, path: str) -> object:
-        return self._bucket.head(self._name(path))["last_modified"]
+    def modified(self, path: str) -> datetime:
+        modified: datetime = self._bucket.head(self._name(path))["last_modified"]
+        return modified
 
     def ls(self, path: str, **_: bool) -> list[str]:
         found = self._bucket.list_with_delimiter(self._name(path))

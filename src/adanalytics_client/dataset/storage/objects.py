@@ -4,29 +4,19 @@ There are no renames and no system locks. A put makes the new object visible at 
 until then the old one is there.
 """
 
-import json
-import math
 import os
-import socket
 import tempfile
-import threading
-import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, suppress
-from datetime import UTC, datetime
 from io import BufferedIOBase, BufferedReader, BytesIO, RawIOBase
 from pathlib import Path
-from secrets import token_hex
 from typing import Any
 
 from adanalytics_client._base.urls import redact_queries
 from adanalytics_client._base.validation import import_extra
-from adanalytics_client.dataset.records.layout import LOCK
-from adanalytics_client.errors import ConfigurationError, DatasetError, DatasetInUse
-
-LEASE_SECONDS = 120.0
-"""The lifetime of a lease that nobody renews, for example because its process was killed."""
+from adanalytics_client.dataset.storage.lease import Lease
+from adanalytics_client.errors import ConfigurationError, DatasetError
 
 READERS = 16
 """The most small objects that are read side by side; of other libraries, not all allow it."""
@@ -64,10 +54,7 @@ class ObjectStore:
         self.place = place
         # Of objects that were listed and not written since.
         self._sizes = dict[str, int]()
-        self._token = token_hex(8)
-        # What its put may replace: nothing, or later anything, or one version.
-        self._lock: object = "create"
-        self._held_until = math.inf
+        self._lease: Lease | None = None
 
     def read(self, name: str) -> bytes | None:
         with self._storage_errors(), suppress(FileNotFoundError):
@@ -153,35 +140,23 @@ class ObjectStore:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Hold a lease, an object that expires; a thread renews it while the `with` block runs.
-
-        A process replaces only the lease that it has read, so S3, GCS and Azure give it to one
-        process. In other storage, two processes that take over an expired lease at the same moment
-        may both continue; since every object is written atomically, this costs extra requests but
-        loses no data.
-        """
+        """Hold the lease. Raises DatasetInUse, also while it is held; see `lease`."""
+        lease = Lease(self.file_system, self._path, self.place)
         with self._storage_errors():
-            self._take_lease()
-        done = threading.Event()
-        renewing = threading.Thread(target=self._renew_lease, args=(done,), daemon=True)
-        renewing.start()
+            lease.take()
+        self._lease = lease
         try:
-            yield
+            with lease.renewed():
+                yield
         finally:
-            done.set()
-            renewing.join()
-            # A lease that cannot be released expires. Storage libraries raise any class.
-            with suppress(Exception):
-                # A deletion has no condition, and could hit the lease of another process.
-                self._put_lease(seconds=0)
-            self._held_until = math.inf
+            self._lease = None
 
     @contextmanager
     def _storage_errors(self) -> Iterator[None]:
         """Turn an error of a storage library, which may be of any class, into a DatasetError."""
         try:
-            if time.time() > self._held_until:
-                self._keep_lease()
+            if self._lease:
+                self._lease.keep()
             yield
         except DatasetError:
             raise
@@ -200,66 +175,6 @@ class ObjectStore:
         with self._storage_errors(), suppress(FileNotFoundError):
             return int(self.file_system.info(self._path(name))["size"])
         raise FileNotFoundError(name)
-
-    def _take_lease(self) -> None:
-        """Take a lease that is free or expired."""
-        held, self._lock = self._read_lease()
-        if time.time() > held.get("until", 0):
-            with suppress(FileExistsError):
-                return self._put_lease()
-            held, _ = self._read_lease()
-        end = datetime.fromtimestamp(held.get("until", 0), UTC)
-        raise DatasetInUse(
-            f"Process {held.get('process')} on {held.get('host')} works on {self.place}.",
-            remedy="Wait until it has ended, then run the same command again. If it was killed, "
-            f"its lock expires at {end:%H:%M:%S} UTC.",
-        )
-
-    def _renew_lease(self, done: threading.Event) -> None:
-        while not done.wait(LEASE_SECONDS / 4):
-            with suppress(Exception):
-                self._put_lease()
-
-    def _keep_lease(self) -> None:
-        """Renew a lease that expired because this process was suspended. Raises DatasetInUse."""
-        try:
-            self._put_lease()
-        except FileExistsError:
-            raise DatasetInUse(
-                f"Another process took over {self.place} while this one was suspended.",
-                remedy="Run the same command again.",
-            ) from None
-
-    def _put_lease(self, *, seconds: float = LEASE_SECONDS) -> None:
-        """Put the lease, unless another process put one since. Raises FileExistsError."""
-        until = time.time() + seconds
-        lease = {
-            "host": socket.gethostname(),
-            "process": os.getpid(),
-            "token": self._token,
-            "until": until,
-        }
-        content = json.dumps(lease).encode()
-        try:
-            put = self.file_system.pipe_file(self._path(LOCK), content, mode=self._lock)
-            self._lock = put or "overwrite"
-        except Exception:
-            # If only the answer was lost, it is there.
-            held, version = self._read_lease()
-            if held.get("token") != self._token:
-                raise
-            self._lock = version
-        self._held_until = until
-
-    def _read_lease(self) -> tuple[dict[str, Any], object]:
-        """Return the lease that is there, empty if it is none, and what a put may replace."""
-        path = self._path(LOCK)
-        with suppress(FileNotFoundError):
-            # Before the content: what is put in between is then not replaced.
-            info = self.file_system.info(path)
-            held = json.loads(self.file_system.cat_file(path))
-            return held, info if "e_tag" in info else "overwrite"
-        return {}, "create"
 
 
 class _StoredFile(RawIOBase):
