@@ -6,8 +6,10 @@ from datetime import date, datetime
 
 from adanalytics_client._base.observer import Observer
 from adanalytics_client._events.check import CountedDays, compare_days
+from adanalytics_client._events.counts import NotCounted, request_total
 from adanalytics_client._shapes.service import ServiceProfile
 from adanalytics_client.client import Client
+from adanalytics_client.errors import ProtocolError
 
 __all__ = ["CountedDays", "View"]
 
@@ -34,6 +36,17 @@ class View(Client):
     def now(self) -> datetime:
         """Return the client's time, in the time zone of the service."""
         return self.service.now(self.connection.session.clock.time())
+
+    def count_events(self, day: date, hour: int | None = None) -> int | None:
+        """Request the service's own count of the events of a day, or of one hour of it.
+
+        It is None if the service states none, or none that can be used.
+        """
+        operation = request_total(self.connection.session, day, day, hour)
+        try:
+            return self.connection.driver.run(operation)
+        except (NotCounted, ProtocolError):
+            return None
 
     def compare_days(self, days: Mapping[date, int], listed: Collection[date]) -> CountedDays:
         """Compare the numbers of events of some days with the service's own count.

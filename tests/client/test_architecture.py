@@ -50,7 +50,7 @@ INTERNALS = (
 # The floors of a dataset, from the lowest: a module imports no module of a higher floor.
 FLOORS = (
     ("storage", "records.layout"),
-    ("hours", "records", "schema", "planning", "tables"),
+    ("hours", "records", "schema", "planning", "narrowing", "tables"),
     (
         "pull",
         "report",

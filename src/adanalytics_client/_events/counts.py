@@ -67,20 +67,25 @@ def first_open_day(session: Session) -> date:
     return (session.config.service.now(session.clock.time()) - LATENESS).date()
 
 
-def request_total(session: Session, start: date, end: date) -> Operation[int | None]:
-    """Request the number of events of some days; None if the service does not state it.
+def request_total(
+    session: Session, start: date, end: date, hour: int | None = None
+) -> Operation[int | None]:
+    """Request the number of events of some days, or of one hour of each.
+
+    It is None if the service does not state it.
 
     Raises:
         NotCounted: when the request fails.
         ProtocolError: when the service, or a cache, ignores the query.
     """
-    page = yield from request_place(session, Slice(start, end), 1)
+    days = Slice(start, end, hour)
+    page = yield from request_place(session, days, 1)
     if len(page) > 1:
         # A service may ignore `per_page`, but then the next page has other events.
-        second = yield from request_place(session, Slice(start, end), 2)
+        second = yield from request_place(session, days, 2)
         if second.rows.texts == page.rows.texts:
             raise ProtocolError(
-                f"The first pages of {Slice(start, end)} are the same with another page number and "
+                f"The first pages of {days} are the same with another page number and "
                 "per_page, as if the service ignored the parameters, or a cache did.",
                 remedy="Look for a caching proxy, or report it to the service.",
             )

@@ -77,11 +77,15 @@ class Needs:
 
     Attributes:
         damaged: descriptions of damaged files; their hours do not count as held.
+        narrowed: restated days of which only hours whose number of events moved are pulled.
+        counts: the number of requests for totals that this cost.
     """
 
     service: ServiceDays
     days: Mapping[date, DayNeed] = field(default_factory=dict)
     damaged: Sequence[str] = ()
+    narrowed: frozenset[date] = frozenset()
+    counts: int = 0
 
     @property
     def asked(self) -> dict[Hour, Reason]:

@@ -16,11 +16,12 @@ from adanalytics_client._base.observer import notify
 from adanalytics_client._json.types import Types
 from adanalytics_client._outputs.arrow.values import type_of
 from adanalytics_client.dataset.hours.compare import compare_day
+from adanalytics_client.dataset.narrowing import expected_requests, narrow
 from adanalytics_client.dataset.needs import DayNeed, Needs, Reason
 from adanalytics_client.dataset.planning import Query, Via, Way, plan_queries, requests_of
 from adanalytics_client.dataset.pull.fetch import expected_counts, forecast, most_requests
 from adanalytics_client.dataset.pull.spool import Start, keep_started, list_started
-from adanalytics_client.dataset.records.layout import Hour
+from adanalytics_client.dataset.records.layout import Hour, hours_of
 from adanalytics_client.dataset.records.manifest import DayRecord
 from adanalytics_client.dataset.records.names import read_names, spans_without_names
 from adanalytics_client.dataset.report import SyncPlan
@@ -49,7 +50,7 @@ def sync(
     contents, report = update.contents, update.report
     if contents.table:
         contents.table.publish(contents.manifest, contents.schema)
-    needs = update.find_needs(repull)
+    needs = _find_needs(update, via, repull)
     update.begin()
     if not needs.days:
         return
@@ -81,7 +82,7 @@ def sync(
         update.take_counts(staging, needs.service, check=is_counted)
         if staging.differing:
             service = update.fetch_days()
-            again = staging.compare_again(service, {hour.day for hour in doubtful})
+            again = staging.compare_again(service, {hour.day for hour in doubtful} - needs.narrowed)
             pull(dict.fromkeys(again, Reason.RESTATED), service)
             update.take_counts(staging, service, check=is_counted)
         report.failed += staging.reject()
@@ -95,7 +96,7 @@ def sync(
 
 def plan(update: Update, *, via: Via, repull: int = 0) -> SyncPlan:
     """Find the needed hours, as `sync` does, and estimate the requests; pull and write nothing."""
-    needs, store = update.find_needs(repull), update.contents.store
+    needs, store = _find_needs(update, via, repull), update.contents.store
     service, restated = needs.service, dict.fromkeys(_differing(update, needs), Reason.RESTATED)
     asked = needs.asked | restated
     started = _usable(list_started(store), asked, service)
@@ -129,7 +130,7 @@ def plan(update: Update, *, via: Via, repull: int = 0) -> SyncPlan:
     return SyncPlan(
         {hour: why.value for hour, why in asked.items()},
         sum(service.counts.get(hour.day, 0) for hour in asked) // 24,
-        pulls + learning + len(counts) + len(spans) * _REQUESTS_OF_NAMES,
+        needs.counts + pulls + learning + len(counts) + len(spans) * _REQUESTS_OF_NAMES,
         sum(query.way == "export" for query in queries),
         needs.damaged,
         _is_by_hour(update, types),
@@ -137,6 +138,54 @@ def plan(update: Update, *, via: Via, repull: int = 0) -> SyncPlan:
             way: sum(requests_of(query, expected) for query in queries_by(way))
             for way in get_args(Way)
         },
+    )
+
+
+def _find_needs(update: Update, via: Via, repull: int) -> Needs:
+    """Find the hours to pull; of a large restated day, only those whose number of events moved.
+
+    The price of the day is that of its pages: an export costs fewer requests, but brings all of its
+    events, for each late one.
+    """
+    needs, contents, counts = update.find_needs(repull), update.contents, 0
+    days, narrowed, pages = {**needs.days}, set[date](), update.client.service.pages
+    if via == "export" or (pages and pages.heeds.get("hour") is False):
+        return needs
+    # Last days first: a day that cannot be narrowed was reprocessed, as those before it may be.
+    for day, need in sorted(needs.days.items(), reverse=True):
+        if not _may_be_narrowed(update, needs, day):
+            continue
+
+        def count(hour: int | None, day: date = day) -> int | None:
+            nonlocal counts
+            counts += 1
+            return update.client.count_events(day, hour)
+
+        stated = needs.service.counts[day]
+        moved = narrow(contents.manifest.day(day), need.asked, stated, count)
+        if moved is None:
+            break
+        others = tuple(hour for hour in need.asked if hour not in moved)
+        days[day] = DayNeed(dict.fromkeys(moved, Reason.RESTATED), doubtful=others)
+        narrowed.add(day)
+    return replace(needs, days=days, narrowed=frozenset(narrowed), counts=counts)
+
+
+def _may_be_narrowed(update: Update, needs: Needs, day: date) -> bool:
+    """Return whether all of a day was restated, and the totals of its hours cost less than it."""
+    service, need, store = needs.service, needs.days[day], update.contents.store
+    if day not in service.days or need.asked != dict.fromkeys(hours_of(day), Reason.RESTATED):
+        return False
+    types, expected = update.contents.schema.union, expected_counts(service)
+    queries = _list_queries(update, (), need.asked, service, "pages", types)
+    pages = requests_of(Query.of_hour(Hour(day, 0)), expected)
+    price = sum(requests_of(query, expected) for query in queries)
+    if price <= expected_requests(need.asked, pages):
+        return False
+    # The pages that a stopped sync kept are for all of the day.
+    begun = _usable(list_started(store), need.asked, service)
+    return not any(
+        start.query.hour is None and start.query.first <= day <= start.query.last for start in begun
     )
 
 
