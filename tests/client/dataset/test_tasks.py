@@ -8,6 +8,7 @@ import pickle
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
+from traceback import TracebackException
 from typing import TYPE_CHECKING, Any
 
 import pyarrow.dataset
@@ -20,6 +21,7 @@ from adanalytics_client import (
     DatasetError,
     DownloadError,
     ExportExpired,
+    InvalidRequest,
     ProtocolError,
     RetryPolicy,
 )
@@ -217,6 +219,18 @@ def test_a_worker_of_another_patch_release_delivers(client: Client, dataset: Dat
     assert dataset.commit(client, [part]).left == 0
 
 
+def test_no_local_variable_of_a_task_shows_its_address(
+    server: LocalServer, client: Client, dataset: Dataset
+) -> None:
+    """Spark can log the local variables of a task that failed."""
+    (task,) = dataset.tasks(client, FIRST)
+    server.faults.add("418 on download")
+    with pytest.raises(InvalidRequest) as caught:
+        task.run()
+    report = TracebackException.from_exception(caught.value, capture_locals=True)
+    assert "signature" not in "".join(report.format())
+
+
 def test_an_address_that_needs_a_credential_is_refused(
     server: LocalServer, client: Client, dataset: Dataset
 ) -> None:
@@ -239,6 +253,24 @@ def test_an_expired_address_is_ordered_again_after_the_commit(
     (again,) = dataset.tasks(client, FIRST, SECOND)
     assert dataset.commit(client, [again.run()]).left == 0
     assert len(rows_of(dataset)) == 600
+
+
+def test_a_file_that_is_not_there_yet_is_awaited(
+    server: LocalServer, client: Client, dataset: Dataset, tmp_path: Path, httpserver: HTTPServer
+) -> None:
+    """Its status was polled, so that address has answered; the file's has not."""
+    body = client.export(FIRST, to=tmp_path / "day.csv").read_bytes()
+    order = {"status": "processing", "status_url": httpserver.url_for("/status")}
+    server.faults.add(
+        Fault(effect="status", operation="start_export", status=200, body=json.dumps(order))
+    )
+    done = {"status": "completed", "row_count": 300, "size_bytes": len(body)}
+    address = {"download_url": httpserver.url_for("/day")}
+    httpserver.expect_request("/status").respond_with_json(done | address)
+    httpserver.expect_oneshot_request("/day").respond_with_data("not found", status=404)
+    httpserver.expect_request("/day").respond_with_data(body)
+    (task,) = dataset.tasks(client, FIRST)
+    assert dataset.commit(client, [task.run()]).events == 300
 
 
 def test_each_file_of_an_export_is_a_task(

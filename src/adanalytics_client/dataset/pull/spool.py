@@ -7,7 +7,7 @@ began, and to the summary of its days at that time.
 import json
 import zlib
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import count
 from typing import Self
@@ -45,13 +45,13 @@ class Start:
     Attributes:
         at: the moment before its first request, in UTC.
         basis: a digest of the summary of its days; see `Spool`.
-        job: the ordered export, as text.
+        job: the ordered export, as text; its addresses may be signed, so no `repr` shows it.
     """
 
     query: Query
     at: datetime
     basis: str
-    job: str = ""
+    job: str = field(default="", repr=False)
 
 
 class Spool:
