@@ -8,6 +8,8 @@ SPARK_STAMP := $(VENV)/.installed-spark
 EXAMPLES_STAMP := $(VENV)/.installed-examples
 AIRFLOW := .venv-airflow
 AIRFLOW_STAMP := $(AIRFLOW)/.installed
+DUCKDB := .venv-duckdb
+DUCKDB_STAMP := $(DUCKDB)/.installed
 # Into .venv, by uv if it is installed.
 INSTALL := $(if $(shell command -v uv 2>/dev/null),uv pip install --quiet --python $(BIN)/python,$(BIN)/python -m pip install --quiet)
 # One more than the two cores of a small machine: tests that wait for a process leave a core idle.
@@ -52,8 +54,8 @@ test: $(STAMP)  ## run up to three cases of each test; pages, examples and Spark
 test-all: $(STAMP)  ## run all cases of these tests, in twenty minutes
 	@$(PYTEST)
 
-test-spark: java-17 $(SPARK_STAMP)  ## run the tests on Spark, which need Java 17, and of tables
-	@$(BIN)/python -m pytest -n 2 --dist loadfile -m spark tests/spark tests/client/dataset/test_table_format.py
+test-spark: java-17 $(SPARK_STAMP) $(DUCKDB_STAMP)  ## run the tests on Spark, which need Java 17, and of tables
+	@$(BIN)/python -m pytest -n 2 --dist loadfile -m spark tests/spark tests/client/dataset/test_table_format.py tests/client/dataset/test_table_upkeep.py
 
 java-17:
 	@$${JAVA_HOME:+$$JAVA_HOME/bin/}java -version 2>&1 | grep -qE 'version "(1[7-9]|[2-9][0-9])' || \
@@ -62,6 +64,18 @@ java-17:
 # Not part of install, because PySpark takes 490 MB, deltalake 140 and pyiceberg 25.
 $(SPARK_STAMP): $(STAMP)
 	@$(INSTALL) --editable '.[spark,delta,iceberg]'
+	@touch $@
+
+# An environment of its own, because the packages with the extensions are for one version of DuckDB.
+DUCKDB_PACKAGES := $(foreach name,duckdb duckdb-extensions duckdb-extension-avro duckdb-extension-delta duckdb-extension-iceberg,$(name)==1.5.5)
+$(DUCKDB_STAMP): Makefile
+	@if command -v uv >/dev/null 2>&1; then \
+	  uv venv --quiet --clear --python $(PYTHON) $(DUCKDB) && \
+	  uv pip install --quiet --python $(DUCKDB)/bin/python $(DUCKDB_PACKAGES); \
+	else \
+	  $(PYTHON) -m venv --clear $(DUCKDB) && \
+	  $(DUCKDB)/bin/python -m pip install --quiet $(DUCKDB_PACKAGES); \
+	fi
 	@touch $@
 
 test-examples: $(EXAMPLES_STAMP) $(AIRFLOW_STAMP)  ## run all examples, also with dask, dlt, Ray and Airflow

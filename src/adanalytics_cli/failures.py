@@ -71,6 +71,10 @@ _INSTEAD_OF = {
         "former address as --moved-from."
     ),
     "format of this one": "Give --to another place, or leave out --format and --table.",
+    "table of this one": "Leave out --table-name and --catalog, or give --to another place.",
+    "table='iceberg'": (
+        "Give --table iceberg for a new dataset, or leave out --table-name and --catalog."
+    ),
     "zone of this one": "Give that --zone, or give --to another place.",
     "on_drift=": "Run the same command again later.",
     "check=": "Run the same command again, or with --check none to take it as it is.",

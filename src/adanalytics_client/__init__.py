@@ -88,7 +88,7 @@ _HOMES = {
         *("ExportExpired", "ExportFailed", "ExportTimeout", "FieldError", "InvalidRequest"),
         *("NotFound", "PermissionDenied", "ProtocolError", "QueryError", "QuotaExceeded"),
         *("RateLimited", "RequestLimitReached", "RequestTimeout", "ServerError", "StatusError"),
-        *("TransportError", "UnsuitablePlace"),
+        *("TableConflict", "TransportError", "UnsuitablePlace"),
     ),
     "models": ("Event", "Summary", "SummaryRow"),
     "_base.clock": ("Clock",),

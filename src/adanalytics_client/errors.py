@@ -26,6 +26,7 @@ AdAnalyticsError
     ├── DatasetDamaged      a file of it is missing or not as written
     ├── DatasetInUse        another process works on it
     ├── QueryError          its SQL is wrong, or does more than read
+    ├── TableConflict       another writer committed to its table meanwhile
     └── UnsuitablePlace     a place that cannot hold a dataset
 ```
 """
@@ -309,6 +310,13 @@ class QueryError(DatasetError):
     """
 
     excerpt: str = ""
+
+
+class TableConflict(DatasetError):
+    """Another writer committed to the Delta or Iceberg table of a dataset at the same time.
+
+    Both the table and the files of the dataset are complete; the next sync brings them together.
+    """
 
 
 class UnsuitablePlace(DatasetError):

@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import re
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -31,6 +32,32 @@ if TYPE_CHECKING:
 _M_ARENA_MAX = -8
 
 
+class _Age(click.ParamType[str]):
+    """Hours or days, such as 12h or 7d."""
+
+    name = "age"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if not re.fullmatch(r"0{0,4}[1-9][0-9]{0,4}[hd]", value, re.ASCII):
+            self.fail(
+                f"give hours or days, such as 12h or 7d, at least 1h, not '{value}'.", param, ctx
+            )
+        return value
+
+
+class _TableName(click.ParamType[str]):
+    """A namespace and a table, such as ads.events."""
+
+    name = "table name"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if "." not in value or not all(value.split(".")):
+            self.fail(
+                f"give a namespace and a table, such as ads.events, not '{value}'.", param, ctx
+            )
+        return value
+
+
 @command(
     "sync",
     params=[
@@ -52,6 +79,26 @@ _M_ARENA_MAX = -8
             ["--table"],
             type=click.Choice(["delta", "iceberg"]),
             help="Let a table of this kind list the parquet files of a new dataset.",
+        ),
+        option(
+            "--table-name",
+            _TableName(),
+            "NAME",
+            "The name of a new Iceberg table, such as ads.events; the default is "
+            "adanalytics.PARTNER.",
+        ),
+        option(
+            "--catalog",
+            str,
+            "NAME",
+            "The catalog of a new Iceberg table, by its name in the configuration of pyiceberg.",
+        ),
+        option(
+            "--retain",
+            _Age(),
+            "AGE",
+            "Keep earlier versions of the table for AGE, such as 12h or 7d; the default of a new "
+            "table is 1d.",
         ),
         flag("--dry-run", "Show what a sync would pull and what it would cost; write nothing."),
         click.Option(
@@ -103,6 +150,9 @@ def sync(
     via: "Via",
     file_format: "PartFormat | None",
     table: "TableFormat | None",
+    table_name: str | None,
+    catalog: str | None,
+    retain: str | None,
     repull: int,
     moved_from: str | None,
     workers: int | None,
@@ -127,8 +177,18 @@ def sync(
     words += ["--check", check] if check != "auto" else []
     words += ["--format", file_format] if dry_run and file_format else []
     words += ["--table", table] if dry_run and table else []
+    words += ["--table-name", table_name] if dry_run and table_name else []
+    words += ["--catalog", catalog] if dry_run and catalog else []
+    words += ["--retain", retain] if retain else []
     again = invocation.command_line("sync", *words)
-    dataset = Dataset(location, format=file_format, table=table, clock=invocation.clock)
+    dataset = Dataset(
+        location,
+        format=file_format,
+        table=table,
+        table_name=table_name,
+        catalog=catalog,
+        clock=invocation.clock,
+    )
     budget = Budget(requests=max_requests, seconds=deadline, clock=invocation.clock)
     with connect(invocation, waits=not dry_run, budget=budget) as (client, progress):
         if dry_run:
@@ -151,6 +211,7 @@ def sync(
                 moved_from=moved_from,
                 workers=cores,
                 check=check,
+                retain=retain,
             )
         except KeyboardInterrupt as interrupt:
             what = f"Interrupted; {_extent(dataset.report)}"

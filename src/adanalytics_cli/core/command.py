@@ -39,6 +39,7 @@ _DAYS = re.compile(r"-\d+")
 # Options that few people need; the help shows them last.
 _RARE = {"--via", "--workers", "--table", "--deadline", "--per-page", "--concurrency", "--split"}
 _RARE |= {"--max-requests", "--moved-from", "--repull", "--check", "--memory"}
+_RARE |= {"--table-name", "--catalog", "--retain"}
 
 
 class _HelpFormatter(click.HelpFormatter):

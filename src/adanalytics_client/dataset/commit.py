@@ -29,8 +29,6 @@ def commit(update: Update, parts: Collection[Part]) -> None:
     """
     contents, report = update.contents, update.report
     store = contents.store
-    if contents.table:
-        contents.table.publish(contents.manifest, contents.schema)
     delivery = _assign(parts, contents)
     for start in [start for start in delivery if _is_done(contents, start)]:
         Spool.open(store, start.query, start.basis).clear()

@@ -1,11 +1,12 @@
 """A dataset and its operations."""
 
 import os
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, get_args
 
 from adanalytics_client import Check, Day, Observer, Period, ServiceProfile
@@ -23,6 +24,7 @@ from adanalytics_client.errors import (
     ConfigurationError,
     DatasetDamaged,
     DatasetError,
+    DatasetInUse,
     UnsuitablePlace,
 )
 
@@ -79,6 +81,10 @@ class Dataset:
         table: `delta` or `iceberg`: also keep a table in this format that lists the parquet files,
             for query engines that read such tables. By default, a new dataset has no table, and an
             existing dataset keeps its table if it has one.
+        table_name: the name of an Iceberg table, such as `ads.events`; by default
+            `adanalytics.PARTNER`. An existing table keeps its name.
+        catalog: a catalog of pyiceberg's configuration that has the Iceberg table; by default its
+            default catalog or, if there is none, a file in the dataset.
         clock: a function that returns the time in UTC; by default the clock of the client.
 
     Attributes:
@@ -86,7 +92,8 @@ class Dataset:
         report: the result of the last `sync`, available even if that sync raised an error.
 
     Raises:
-        ConfigurationError: for an unknown format, or for a table whose files are not parquet.
+        ConfigurationError: for an unknown format, for a table whose files are not parquet, or for
+            a name or a catalog without an Iceberg table.
 
     Examples:
         >>> dataset = Dataset("events", format="parquet")
@@ -102,6 +109,8 @@ class Dataset:
         *,
         format: PartFormat | None = None,  # noqa: A002  # the word that users expect here
         table: TableFormat | None = None,
+        table_name: str | None = None,
+        catalog: str | None = None,
         clock: Callable[[], datetime] | None = None,
     ) -> None:
         if format is not None:
@@ -110,9 +119,17 @@ class Dataset:
             check_choice("table", table, get_args(TableFormat))
             if format not in {None, "parquet"}:
                 raise invalid("format", format, "A table lists parquet files.")
+        for option, value in (("table_name", table_name), ("catalog", catalog)):
+            if value is not None and table == "delta":
+                remedy = "Leave it out: the folder of a Delta table is its address."
+                raise invalid(option, value, remedy)
+        if table_name is not None and not all(["." in table_name, *table_name.split(".")]):
+            raise invalid("table_name", table_name, "Name a namespace and a table: ads.events.")
         self.place = os.fspath(place)
         self._format = format
         self._table = table
+        self._table_name = table_name
+        self._catalog = catalog
         self._clock = clock
         self.report: SyncReport | None = None
 
@@ -130,6 +147,7 @@ class Dataset:
         moved_from: str | None = None,
         workers: int = 1,
         check: Check = "auto",
+        retain: str | timedelta | None = None,
     ) -> SyncReport:
         """Pull hours that are missing, were not over when they were pulled, or were restated.
 
@@ -155,6 +173,10 @@ class Dataset:
                 "__main__":`.
             check: whether to compare the pulled days that are over with the service's own count,
                 which costs one request: `auto` and `always` do, `none` does not.
+            retain: for how long earlier versions of the table stay readable, such as `12h` or
+                `7d`, at least an hour. Files that only older versions need are removed, once a day
+                at most. It is kept for later syncs. By default a new table has `1d`, and a table of
+                an earlier version of this package keeps everything.
 
         Returns:
             The hours that were committed, and the queries that failed.
@@ -174,10 +196,13 @@ class Dataset:
             raise invalid("workers", workers, "Pass a number of processes, 1 or more.")
         check_choice("check", check, get_args(Check))
         _check_pull(via, repull)
+        retained_hours = None if retain is None else _hours_in(retain)
         import_extra("pyarrow", extra="arrow")
         from adanalytics_client.dataset.sync import sync
 
         with self._open_update(client, start, end, moved_from) as update:
+            if retained_hours is not None:
+                update.contents.retain(retained_hours)
             sync(update, via=via, repull=repull, workers=workers, check=check)
             return update.report
 
@@ -311,9 +336,21 @@ class Dataset:
         _check_place(store)
         with nullcontext() if dry and Identity.read(store) is None else store.lock():
             contents = Contents.open(store, self._identity(view, store, moved_from))
-            if not dry:
-                recover(contents)
-            yield Update(view, contents, span, now, report)
+            update = Update(view, contents, span, now, report)
+            if dry:
+                yield update
+                return
+            recover(contents)
+            try:
+                yield update
+            except DatasetInUse:
+                raise
+            except BaseException:
+                # The hours before it are committed. If this fails, too, the next sync does it.
+                with suppress(DatasetError):
+                    contents.publish(now())
+                raise
+            contents.publish(now())
 
     def verify(
         self,
@@ -577,7 +614,14 @@ class Dataset:
             zone=service.zone,
             fields=service.fields,
             time_field=service.time_field,
+            table_name=self._table_name or (known.table_name if known and table else None),
+            catalog=self._catalog or (known.catalog if known and table else None),
         )
+        if table != "iceberg" and (self._table_name or self._catalog):
+            raise ConfigurationError(
+                "Only an Iceberg table has a name and a catalog.",
+                remedy="Pass table='iceberg' for a new dataset.",
+            )
         if known is None or not (Manifest(store).days() or store.sizes(DATA)):
             return ours
         has_moved = former is not None and former.is_at(known.origin)
@@ -588,6 +632,7 @@ class Dataset:
             ("partner", partner, known.partner, partner == known.partner, ""),
             ("service", base.text, known.origin, same_service, moved),
             ("format", *forms, len({*forms}) == 1, ""),
+            ("table", ours.table_text, known.table_text, ours.table_text == known.table_text, ""),
             ("zone", ours.zone, known.zone, ours.zone == known.zone, ""),
             ("field names", ours.names, known.names, ours.names == known.names, ""),
         ):
@@ -597,6 +642,25 @@ class Dataset:
                     remedy=f"Name another place, or use the {what} of this one.{more}",
                 )
         return ours if has_moved else known
+
+
+_DURATION = re.compile(r"([0-9]{1,5})([hd])", re.ASCII)
+
+
+def _hours_in(retain: str | timedelta) -> int:
+    """Return a retention in whole hours."""
+    match = _DURATION.fullmatch(retain) if isinstance(retain, str) else None
+    hours = int(match[1]) * (24 if match[2] == "d" else 1) if match else 0
+    if isinstance(retain, timedelta):
+        hours = int(retain / timedelta(hours=1))
+    if hours < 1:
+        raise invalid(
+            "retain",
+            retain,
+            "Pass hours or days, such as 12h or 7d, at least 1h and longer than any query, which "
+            "needs the files of the version that it began with.",
+        )
+    return hours
 
 
 def _check_pull(via: Via, repull: int) -> None:

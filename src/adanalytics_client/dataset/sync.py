@@ -48,8 +48,6 @@ def sync(
             observer raises to end the sync. Hours that were already committed stay committed.
     """
     contents, report = update.contents, update.report
-    if contents.table:
-        contents.table.publish(contents.manifest, contents.schema)
     needs = _find_needs(update, via, repull)
     update.begin()
     if not needs.days:

@@ -135,6 +135,7 @@ class Verification:
                 lists = f"lists {counted(len(foreign), 'other')}"
                 what = f"the table lacks {counted(len(lacking), 'file')} and {lists}"
                 day = min((file.day for file in lacking.values()), default=days[0])
+                self.contents.table.doubt()
                 yield Problem(day, what, remedy="sync")
 
     def _check_bytes(self, file: DataFile, sizes: Mapping[str, int]) -> Problem | None:

@@ -7,20 +7,24 @@ import random
 import shutil
 import subprocess
 import sys
+from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.request import Request, urlopen
 
 import pytest
+from tests.client.dataset.table_reader import Reader, configure
 from tests.test_docs import TABLE_PAGE, code_of
 
 from adanalytics_client import AdAnalyticsError, Client, ConfigurationError, DatasetError
-from adanalytics_client.dataset import Dataset, tables
+from adanalytics_client.dataset import Dataset
 from adanalytics_client.dataset.records.manifest import Identity, Manifest
 from adanalytics_client.dataset.schema import Schema
 from adanalytics_client.dataset.storage.local import open_store
-from adanalytics_client.tables import event_schema
+from adanalytics_client.dataset.tables.delta import DeltaLog
+from adanalytics_client.dataset.tables.file_table import FileTable
+from adanalytics_client.dataset.tables.iceberg import IcebergLog
 from adanalytics_server.local import LocalServer
 
 if TYPE_CHECKING:
@@ -36,80 +40,6 @@ duckdb, pa = map(import_module, ("duckdb", "pyarrow"))
 Row = dict[str, Any]
 KILLS = int(os.environ.get("ADANALYTICS_KILLS", "3"))
 NEW = "00000000-0000-4000-8000-000000000000"
-
-
-class Reader:
-    """Reads a table with the library of its format, which knows nothing of this project."""
-
-    def __init__(self, kind: TableFormat, place: Path) -> None:
-        self.kind = kind
-        self._place = place
-
-    def finds_a_table(self) -> bool:
-        if self.kind == "delta":
-            return bool(deltalake.DeltaTable.is_deltatable(self._place))
-        with catalog(self._place) as opened:
-            return bool(opened.table_exists("adanalytics.acme"))
-
-    def versions(self) -> list[int]:
-        """List the versions that hold events, from the first on."""
-        if self.kind == "delta":
-            return [*range(1, deltalake.DeltaTable(self._place).version() + 1)]
-        return [entry.snapshot_id for entry in self._iceberg().history()]
-
-    def rows(self, version: int | None = None) -> list[Row]:
-        if self.kind == "delta":
-            table = deltalake.DeltaTable(self._place, version=version)
-            found = (
-                deltalake.QueryBuilder().register("events", table).execute("SELECT * FROM events")
-            )
-            events = pa.table(found.read_all())
-            assert events["date"].to_pylist() == events["event_date"].to_pylist()
-            assert events["hour"].to_pylist() == events["event_hour"].to_pylist()
-            events = events.drop_columns(["date", "hour"])
-        else:
-            events = self._iceberg().scan(snapshot_id=version).to_arrow()
-        return sorted(events.to_pylist(), key=lambda row: str(row["event_id"]))
-
-    def by_duckdb(self, select: str) -> list[tuple[object, ...]]:
-        """Let DuckDB read the table `events`, without the extension that it would download."""
-        if self.kind == "delta":
-            base = duckdb.connect()
-            base.register("events", deltalake.DeltaTable(self._place).to_pyarrow_dataset())
-        else:
-            base = self._iceberg().scan().to_duckdb("events")
-        with base:
-            return list(base.sql(select).fetchall())
-
-    def columns(self) -> list[str]:
-        if self.kind == "delta":
-            return [field.name for field in deltalake.DeltaTable(self._place).schema().fields]
-        return [*self._iceberg().schema().column_names]
-
-    def drop_column(self, name: str) -> None:
-        """Make the table anew, empty and without a column, as an earlier version would have."""
-        kept = pa.schema([each for each in event_schema() if each.name != name])
-        if self.kind == "delta":
-            shutil.rmtree(self._place / "_delta_log")
-            partitions = pa.schema([("date", pa.date32()), ("hour", pa.int64())])
-            deltalake.DeltaTable.create(
-                self._place, pa.schema([*kept, *partitions]), partition_by=["date", "hour"]
-            )
-        else:
-            with catalog(self._place) as opened:
-                opened.drop_table("adanalytics.acme")
-                location = f"{self._place}/_adanalytics/iceberg"
-                opened.create_table("adanalytics.acme", kept, location)
-
-    def _iceberg(self) -> Any:
-        with catalog(self._place) as opened:
-            return opened.load_table("adanalytics.acme")
-
-
-def catalog(place: Path) -> Any:
-    place.joinpath("_adanalytics").mkdir(parents=True, exist_ok=True)
-    uri = f"sqlite:///{place}/_adanalytics/catalog.db"
-    return catalogs.load_catalog("adanalytics", type="sql", uri=uri)
 
 
 @pytest.fixture(params=["delta", "iceberg"])
@@ -152,8 +82,8 @@ def test_a_table_has_the_events_of_the_dataset(
     assert dataset.sync(client).events == 600
     assert reader.rows() == rows_of(place)
     assert len(reader.rows()) == 600
-    # One for each day.
-    assert [len(reader.rows(version)) for version in reader.versions()] == [300, 600]
+    # One transaction, whatever the number of days.
+    assert [len(reader.rows(version)) for version in reader.versions()] == [600]
     held = Dataset(place).holdings()
     assert held is not None
     assert held.table == kind
@@ -166,7 +96,7 @@ def test_polars_reads_it(client: Client, kind: TableFormat, place: Path, reader:
     if kind == "delta":
         frame = polars.read_delta(str(place))
     else:
-        frame = polars.scan_iceberg(reader._iceberg(), reader_override="pyiceberg").collect()
+        frame = polars.scan_iceberg(reader.table(), reader_override="pyiceberg").collect()
     assert frame.height == 600
     assert frame["revenue"].sum() == sum(row["revenue"] for row in rows_of(place))
 
@@ -248,9 +178,9 @@ def test_the_next_sync_repairs_a_table_that_a_stop_left_behind(
         if NEW in str(rows_of(place)):
             raise Stop
 
-    log = {"delta": tables.DeltaLog, "iceberg": tables.IcebergLog}[kind]
+    log = {"delta": DeltaLog, "iceberg": IcebergLog}[kind]
     with monkeypatch.context() as patched:
-        patched.setattr(log if step == "change" else tables.FileTable, step, stop)
+        patched.setattr(log if step == "change" else FileTable, step, stop)
         with pytest.raises(Stop):
             Dataset(place).sync(client)
     assert reader.rows() == before != rows_of(place)
@@ -301,10 +231,11 @@ def test_a_day_that_is_saved_twice_is_listed_once(
     store = open_store(str(place))
     identity, manifest = Identity.read(store), Manifest(store)
     assert identity is not None
-    table = tables.FileTable(store, identity)
-    table.publish(manifest, Schema.read(store))
+    table, now = FileTable(store, identity), datetime.now(UTC)
+    table.publish(manifest, Schema.read(store), (), now)
     versions = reader.versions()
-    table.publish(manifest, Schema.read(store), manifest.days())
+    table.note(manifest, manifest.days())
+    table.publish(manifest, Schema.read(store), (), now)
     assert reader.versions() == versions
     assert reader.rows() == rows_of(place)
 
@@ -436,7 +367,7 @@ def test_a_delta_table_in_a_bucket(client: Client, server: LocalServer, bucket: 
     rows = pa.table(table.get_add_actions())["num_records"].to_pylist()
     held = Dataset(bucket).query("SELECT count(*) AS events FROM events").to_pylist()
     assert [{"events": sum(rows)}] == held
-    assert table.version() == 2
+    assert table.version() == 1
     assert Dataset(bucket).verify(client, until="2026-01-15").is_whole
 
 
@@ -451,14 +382,6 @@ def test_an_iceberg_table_in_a_bucket_needs_a_catalog(
     with catalogs.load_catalog() as opened:
         assert opened.load_table("adanalytics.acme").scan().count() == 300
     assert Dataset(bucket).verify(client, until="2026-01-15").is_whole
-
-
-def configure(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    """Set the default catalog of pyiceberg to a SQLite file in a folder."""
-    monkeypatch.setenv("PYICEBERG_CATALOG__DEFAULT__URI", f"sqlite:///{folder}/catalog.db")
-    # It was read when pyiceberg was imported.
-    config = import_module("pyiceberg.utils.config").Config()
-    monkeypatch.setattr(catalogs, "_ENV_CONFIG", config)
 
 
 def test_the_page_about_tables_runs(server: LocalServer, tmp_path: Path) -> None:

@@ -1,8 +1,8 @@
 """The hours that a dataset holds, and the atomic replacement of an hour.
 
 A journal entry with the checksum of the new file is written first, then the file is renamed into
-place, then the manifest is updated, once for each day, and then the table, if there is one. A
-process may be killed between any two of these steps: see `recover`.
+place, then the manifest is updated, once for each day, and at the end the table, if there is one.
+A process may be killed between any two of these steps: see `recover`.
 """
 
 import dataclasses
@@ -27,7 +27,8 @@ from adanalytics_client.dataset.records.manifest import (
 )
 from adanalytics_client.dataset.schema import Schema
 from adanalytics_client.dataset.storage.local import Store
-from adanalytics_client.dataset.tables import FileTable
+from adanalytics_client.dataset.tables.file_table import FileTable
+from adanalytics_client.errors import ConfigurationError
 
 
 class Contents:
@@ -157,10 +158,11 @@ class Contents:
         names = [self.identity.part_name(hour, records[hour]) for hour in hours]
         self.manifest.forget(hours)
         self.manifest.unsaved.add(day)
-        # First, because the table must not list a file that is gone.
+        # First, because a record must not name a file that is gone.
         self.save([day])
         for name in names:
-            if name in self._sizes:
+            # An earlier version of the table may list the very file.
+            if name in self._sizes and not self.table:
                 self.store.remove(name)
                 del self._sizes[name]
 
@@ -181,19 +183,36 @@ class Contents:
         )
 
     def save(self, days: Collection[date]) -> None:
-        """For the changed days, write the manifest and the table, and remove journal entries."""
+        """For the changed days, write the manifest, and remove journal entries."""
         if not self.manifest.unsaved.intersection(days):
             return
         if self.table:
             days = {*days, *self._rewrite(self.table.stale(self.schema))}
-        changed = self.manifest.unsaved.intersection(days)
         self.store.flush()
+        if self.table:
+            self.table.note(self.manifest, self.manifest.unsaved.intersection(days))
         self.manifest.save(days)
         for hour in [hour for hour in self._noted if hour.day in days]:
             self.store.remove(f"{JOURNAL}/{hour}.json")
             self._noted.discard(hour)
+
+    def retain(self, hours: int) -> None:
+        """Set for how long earlier versions of the table stay readable.
+
+        Raises:
+            ConfigurationError: for a dataset without a table.
+        """
+        if self.table is None:
+            raise ConfigurationError(
+                f"{self.store.place} has no table, so it keeps no earlier versions.",
+                remedy="Leave out the retention.",
+            )
+        self.table.retained_hours = hours
+
+    def publish(self, now: datetime) -> None:
+        """Make the table, if there is one, list the files of the manifest."""
         if self.table:
-            self.table.publish(self.manifest, self.schema, changed)
+            self.table.publish(self.manifest, self.schema, self._sizes.keys(), now)
 
     def _rewrite(self, sets: Collection[int]) -> Iterator[date]:
         """Write files of some sets of types anew, with the types of all files; yield their days."""

@@ -81,7 +81,8 @@ class Identity:
     """The partner and service of a dataset's events, and the format of its files and table.
 
     The `zone` is the time zone of its days and hours; `fields` and `time_field` are the service's
-    names of documented fields.
+    names of documented fields. `table_name` and `catalog` say where an Iceberg table is, if not
+    under its usual name and in the default catalog.
     """
 
     partner: str
@@ -92,6 +93,8 @@ class Identity:
     zone: str = "UTC"
     fields: Mapping[str, str] = field(default_factory=dict, hash=False)
     time_field: str | None = None
+    table_name: str | None = None
+    catalog: str | None = None
 
     @property
     def names(self) -> FieldNames:
@@ -143,8 +146,18 @@ class Identity:
         content = record.sha256[:16] if record and self.table else ""
         return f"{DATA}/date={hour.day}/hour={hour.hour:02}/part-{content or 0}.{self.form}"
 
+    def day_folder(self, day: date) -> str:
+        """Return how the names of all files of a day begin."""
+        return f"{DATA}/date={day}/"
+
     def format_text(self) -> str:
         return f"{self.form}+{self.table}" if self.table else self.form
+
+    @property
+    def table_text(self) -> str:
+        """The name and the catalog of an Iceberg table, for messages."""
+        name = self.table_name or f"adanalytics.{self.partner}"
+        return f"{name} in {self.catalog}" if self.catalog else name
 
 
 def _check_layout(content: bytes, place: str) -> None:

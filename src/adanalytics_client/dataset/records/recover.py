@@ -10,6 +10,8 @@ def recover(contents: Contents) -> None:
     for hour, record in contents.replaced.items():
         if not record.size:
             store.remove(contents.identity.part_name(hour, record))
+    if contents.table and manifest.unsaved:
+        contents.table.note(manifest, manifest.unsaved)
     manifest.save(manifest.unsaved)
     for name in sorted(store.sizes(JOURNAL)):
         store.remove(name)

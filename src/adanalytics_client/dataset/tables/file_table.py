@@ -1,0 +1,249 @@
+"""The Delta or Iceberg table of a dataset: it lists the files of the dataset, and copies none.
+
+The manifest is the truth, and the table follows it: what both list is compared, and the difference
+becomes one transaction at the end of a sync. A record says whether the manifest was saved since the
+last transaction, so that a kill between the two is repaired by the next sync, and a sync that
+changes nothing need not read the table.
+"""
+
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from functools import cached_property
+from importlib.util import find_spec
+from itertools import chain
+
+import pyarrow as pa
+from msgspec.structs import replace
+
+from adanalytics_client._base.validation import import_extra
+from adanalytics_client._json.types import Types
+from adanalytics_client._outputs.arrow.schema import arrow_schema
+from adanalytics_client.dataset.records.layout import DATA
+from adanalytics_client.dataset.records.manifest import Identity, Manifest
+from adanalytics_client.dataset.schema import Schema
+from adanalytics_client.dataset.storage.local import Store
+from adanalytics_client.dataset.tables.delta import DeltaLog
+from adanalytics_client.dataset.tables.files import Change, Files, stored_type
+from adanalytics_client.dataset.tables.iceberg import IcebergLog
+from adanalytics_client.dataset.tables.record import RETAINED_HOURS, TableRecord
+from adanalytics_client.errors import AdAnalyticsError, DatasetError
+
+# Earlier versions are looked for no more often, because that lists all files.
+_PRUNED_EVERY = timedelta(days=1)
+
+
+@dataclass(slots=True)
+class _Written:
+    record: TableRecord | None
+    is_doubtful: bool
+
+
+class FileTable:
+    """Keeps a table consistent with the manifest of its dataset, whose lock the caller holds.
+
+    Attributes:
+        retained_hours: for how long earlier versions are to stay readable from now on; None to
+            leave that as it is.
+
+    Raises:
+        ConfigurationError: when the library of the table is not installed.
+    """
+
+    def __init__(self, store: Store, identity: Identity) -> None:
+        is_delta = identity.table == "delta"
+        self._log = DeltaLog(store, identity) if is_delta else IcebergLog(store, identity)
+        # Not imported, which takes a second: a sync that changes nothing does not need it.
+        if find_spec(self._log.library) is None:
+            import_extra(self._log.library, extra=identity.table or "")
+        self.retained_hours: int | None = None
+        self._store = store
+        self._identity = identity
+        # Days whose records were saved since the table was published.
+        self._saved: set[date] = set()
+
+    @cached_property
+    def _written(self) -> "_Written":
+        """The record in the store, and whether a stop may have left the table behind it."""
+        record = TableRecord.read(self._store)
+        return _Written(record, record is None or record.is_behind)
+
+    def note(self, manifest: Manifest, days: Collection[date]) -> None:
+        """Note days before their records are saved, so that the next sync knows after a stop."""
+        self._saved.update(days)
+        self._write(replace(self._known(manifest), is_behind=True))
+
+    def doubt(self) -> None:
+        """Let the next sync compare all of the table with the manifest."""
+        if self._written.record:
+            self._write(replace(self._written.record, is_behind=True))
+
+    def publish(
+        self, manifest: Manifest, schema: Schema, names: Collection[str], now: datetime
+    ) -> None:
+        """Make the table list the files that the manifest names, and forget earlier versions.
+
+        Args:
+            names: the names of the files in the store, replaced ones included.
+            now: the time by the clock of the dataset.
+        """
+        if not (self._written.record or manifest.days()):
+            return
+        record = self._known(manifest)
+        with self._errors():
+            is_doubtful = self._written.is_doubtful or self._log.state() != record.state
+            is_due = self._is_due(record, now)
+            if is_doubtful or self._saved:
+                days = None if is_doubtful else self._saved
+                removed = self._publish(manifest, schema, days, now, record)
+                unlisted = {**record.unlisted, **dict.fromkeys(removed, now)}
+                record = replace(record, is_outdated=False, unlisted=unlisted)
+            if is_due:
+                record = self._prune(manifest, record, names, now)
+            if record.retained_hours is not None and record != self._written.record:
+                self._log.retain(record.retained_hours)
+            record = replace(record, is_behind=False, state=self._log.state())
+        self._write(record)
+        self._written.is_doubtful = False
+        self._saved.clear()
+
+    def _known(self, manifest: Manifest) -> TableRecord:
+        """Return the record of the table, a new one if there is none."""
+        record = self._written.record
+        if record is None:
+            is_older = bool(manifest.days())
+            # A table of an earlier version keeps what its readers may count on.
+            hours = None if is_older else RETAINED_HOURS
+            record = TableRecord(is_outdated=is_older, retained_hours=hours)
+        if self.retained_hours is not None:
+            record = replace(record, retained_hours=self.retained_hours)
+        return record
+
+    def _write(self, record: TableRecord) -> None:
+        if record != self._written.record:
+            record.write(self._store)
+            self._written.record = record
+
+    @staticmethod
+    def _is_due(record: TableRecord, now: datetime) -> bool:
+        if record.retention is None:
+            return False
+        pause = min(record.retention, _PRUNED_EVERY)
+        return record.pruned_at is None or now - record.pruned_at >= pause
+
+    def _prune(
+        self, manifest: Manifest, record: TableRecord, names: Collection[str], now: datetime
+    ) -> TableRecord:
+        """Remove files that no version of the last time needs; return the record of the others."""
+        retention, live = record.retention, self._files(manifest, manifest.days())
+        # Nothing says which files a damaged day has.
+        if retention is None or manifest.damaged:
+            return record
+        needed = {*live, *self._log.prune(now - retention)}
+        unlisted = dict[str, datetime]()
+        for name in {*names, *self._log.others()} - needed:
+            since = record.unlisted.get(name, now)
+            # What describes a version is needed by no reader that has begun to read its files.
+            wait = retention if name.startswith(DATA) else min(retention, _PRUNED_EVERY)
+            if now - since >= wait:
+                self._store.remove(name)
+            else:
+                unlisted[name] = since
+        return replace(record, pruned_at=now, unlisted=unlisted)
+
+    def _publish(
+        self,
+        manifest: Manifest,
+        schema: Schema,
+        days: Collection[date] | None,
+        now: datetime,
+        record: TableRecord,
+    ) -> Collection[str]:
+        """Make the table list the files of some days; return the names that it no longer lists.
+
+        None means all days.
+        """
+        listed, columns = {*self._log.names(days)}, self._columns(schema.union)
+        types = self._log.types()
+        widened = {
+            column.name for column in columns if types.get(column.name) != stored_type(column.type)
+        }.intersection(types)
+        if widened:
+            days, listed = None, {*self._log.names()}
+        added, removed = self._difference(manifest, listed, days)
+        outdated = self._log.outdated() if listed and record.is_outdated else set()
+        if widened or outdated:
+            files = self._files(manifest, manifest.days())
+            added |= {name: file for name, file in files.items() if widened or name in outdated}
+        if added or removed:
+            self._log.change(
+                Change(
+                    added=[*added.values()],
+                    removed=removed,
+                    columns=columns,
+                    widened=widened,
+                    relisted=listed.intersection(added),
+                    now=now,
+                    retained_hours=record.retained_hours,
+                )
+            )
+        return removed
+
+    def stale(self, schema: Schema) -> set[int]:
+        """Return the sets of types of files that no table of all columns can list.
+
+        A table has one type for each column, and no table reads whole numbers as decimals.
+        """
+        columns = self._columns(schema.union)
+        return {
+            number
+            for number, types in enumerate(schema.sets)
+            if any(
+                columns.field(column.name).type != column.type for column in self._columns(types)
+            )
+        }
+
+    def _columns(self, types: Types) -> pa.Schema:
+        columns = arrow_schema(types, self._identity.names.kind, wide=True)
+        for column in columns:
+            if column.type == pa.timestamp("ns", tz="UTC"):
+                raise DatasetError(
+                    f"{column.name} has nanoseconds, which a {self._identity.table} table lacks.",
+                    remedy="Make a dataset without a table.",
+                )
+        return columns
+
+    def difference(self, manifest: Manifest) -> tuple[Files, set[str]]:
+        """Return the files that the table lacks, and those that only the table lists."""
+        with self._errors():
+            return self._difference(manifest, {*self._log.names()}, None)
+
+    def _difference(
+        self, manifest: Manifest, listed: set[str], days: Collection[date] | None
+    ) -> tuple[Files, set[str]]:
+        files = self._files(manifest, manifest.days() if days is None else days)
+        added = {name: file for name, file in files.items() if name not in listed}
+        begins = ("",) if days is None else tuple(map(self._identity.day_folder, days))
+        foreign = {name for name in listed - files.keys() if name.startswith(begins)}
+        # Rows of a day whose manifest is damaged stay until a sync has pulled it again.
+        unknown = tuple(map(self._identity.day_folder, manifest.damaged))
+        return added, {name for name in foreign if not name.startswith(unknown)}
+
+    def _files(self, manifest: Manifest, days: Iterable[date]) -> Files:
+        files = (manifest.day(day).data_files(self._identity) for day in days)
+        return {file.name: file for file in chain.from_iterable(files)}
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        """Turn an error of a library, which may be of any class, into a DatasetError."""
+        try:
+            yield
+        except AdAnalyticsError:
+            raise
+        except Exception as error:
+            reason = str(error).strip().partition("\n")[0] or type(error).__name__
+            raise DatasetError(
+                f"Cannot use the {self._identity.table} table of {self._store.place}: {reason}.",
+                remedy="The files are complete. Mend the cause; a sync then renews the table.",
+            ) from error

@@ -1,0 +1,295 @@
+"""The table of a dataset in an Iceberg catalog."""
+
+import hashlib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from datetime import UTC, date, datetime
+from importlib import import_module
+from itertools import chain, pairwise
+from os.path import realpath
+from typing import Any
+
+import pyarrow as pa
+
+from adanalytics_client._base.validation import import_extra
+from adanalytics_client.dataset.records.layout import DATA, OURS
+from adanalytics_client.dataset.records.manifest import DataFile, Identity
+from adanalytics_client.dataset.storage.local import Store
+from adanalytics_client.dataset.tables.files import Change, free_name, read_footers, stored_type
+from adanalytics_client.errors import ConfigurationError, DatasetError, TableConflict
+
+CATALOG = f"{OURS}/catalog.db"
+
+_SETTINGS = {
+    # Each transaction writes all snapshots anew, and readers need only the last of these files.
+    "write.metadata.delete-after-commit.enabled": "true",
+    "write.metadata.previous-versions-max": "4",
+    "commit.manifest-merge.enabled": "true",
+    "commit.manifest.min-count-to-merge": "2",
+    # Another writer's transaction in between is not seen here, so ours must not follow it.
+    "commit.retry.num-retries": "0",
+}
+_MOST_MANIFESTS = 8
+"""The number of manifests of which a further transaction makes one."""
+
+_PUBLISHED = "adanalytics.published-at"
+_EPOCH = date(1970, 1, 1)
+
+
+class IcebergLog:
+    """Reads and changes the table `adanalytics.<partner>`, or another name, of an Iceberg catalog.
+
+    The catalog is a named or the default one of pyiceberg's configuration or, without one, a SQLite
+    file in the dataset. The table names files by absolute path, so a dataset that was moved needs a
+    new table.
+    """
+
+    library = "pyiceberg"
+
+    def __init__(self, store: Store, identity: Identity) -> None:
+        self._store = store
+        self._catalog_name = identity.catalog
+        name = identity.table_name or f"adanalytics.{identity.partner}"
+        namespace, _, last = name.rpartition(".")
+        self._name = (
+            (*namespace.split("."), last)
+            if identity.table_name
+            else ("adanalytics", identity.partner)
+        )
+        self._root = store.address(DATA).removesuffix(DATA)
+        self._location = f"{self._root}{OURS}/iceberg"
+
+    def state(self) -> str:
+        """Return the digest of the catalog in the dataset; empty for another one, to save time."""
+        content = None if self._catalog_name else self._store.read(CATALOG)
+        return hashlib.sha256(content).hexdigest() if content else ""
+
+    def names(self, days: Collection[date] | None = None) -> Iterable[str]:
+        with self._catalog() as catalog:
+            if not catalog.table_exists(self._name):
+                return []
+            files = self._files(self._load(catalog), days)
+            return [file.file_path.removeprefix(self._root) for file in files]
+
+    def types(self) -> dict[str, str]:
+        arrow = import_module("pyiceberg.io.pyarrow")
+        with self._catalog() as catalog:
+            if not catalog.table_exists(self._name):
+                return {}
+            schema = arrow.schema_to_pyarrow(self._load(catalog).schema())
+            return {field.name: stored_type(field.type) for field in schema}
+
+    def outdated(self) -> set[str]:
+        """Return all listed files if the table has no partitions, as in earlier versions."""
+        with self._catalog() as catalog:
+            table = self._load(catalog)
+            if _partition(table.metadata):
+                return set()
+            return {file.file_path.removeprefix(self._root) for file in self._files(table)}
+
+    def change(self, change: Change) -> None:
+        """List other files in one transaction."""
+        exceptions = import_module("pyiceberg.exceptions")
+        with self._catalog() as catalog:
+            if not catalog.table_exists(self._name):
+                catalog.create_namespace_if_not_exists(self._name[:-1])
+                catalog.create_table(
+                    self._name, change.columns, self._location, properties=_SETTINGS
+                )
+            table = self._load(catalog)
+            try:
+                with table.transaction() as transaction:
+                    self._change(table, transaction, change)
+            except (exceptions.CommitFailedException, exceptions.ValidationException) as error:
+                raise TableConflict(
+                    f"Another writer committed to {'.'.join(self._name)} at the same time.",
+                    remedy="Both the table and the files are complete. Run the same sync again.",
+                ) from error
+
+    def _change(self, table: Any, transaction: Any, change: Change) -> None:  # noqa: ANN401  # pyiceberg is optional
+        if change.widened:
+            # A column of another type is another column: its files were written anew.
+            with transaction.update_schema(allow_incompatible_changes=True) as schema:
+                for name in change.widened:
+                    schema.delete_column(name)
+        ours = _partition(transaction.table_metadata)
+        partition = ours or free_name("date", change.columns)
+        with transaction.update_schema() as schema:
+            schema.union_by_name(pa.schema([*change.columns, (partition, pa.date32())]))
+        if not ours:
+            with transaction.update_spec() as spec:
+                for field in transaction.table_metadata.spec().fields:
+                    spec.remove_field(field.name)
+                spec.add_identity(partition)
+        metadata = transaction.table_metadata
+        settings = {**_SETTINGS, "schema.name-mapping.default": _mapping(metadata)}
+        if not settings.items() <= metadata.properties.items():
+            transaction.set_properties(settings)
+        gone = {*change.removed, *change.relisted}
+        listed = [
+            file
+            for file in (self._files(table) if gone else ())
+            if file.file_path.removeprefix(self._root) in gone
+        ]
+        update = transaction.update_snapshot({_PUBLISHED: change.now.isoformat()})
+        with update.overwrite() if listed else update.fast_append() as snapshot:
+            for file in listed:
+                snapshot.delete_data_file(file)
+            for live, footer in read_footers(self._store, change.added):
+                made = _data_file(transaction.table_metadata, self._root, live, footer)
+                snapshot.append_data_file(made)
+        current = transaction.table_metadata.current_snapshot()
+        if len(current.manifests(table.io)) > _MOST_MANIFESTS:
+            # An append merges the manifests of the version before it.
+            transaction.update_snapshot(
+                {_PUBLISHED: change.now.isoformat()}
+            ).merge_append().commit()
+
+    def retain(self, hours: int | None) -> None:
+        """Do nothing: `prune` expires the snapshots."""
+
+    def prune(self, before: datetime) -> Collection[str]:
+        """Expire earlier versions; return the names of the files that describe the others.
+
+        A version expires when the next one was there before that moment.
+        """
+        with self._catalog() as catalog:
+            if not catalog.table_exists(self._name):
+                return ()
+            table = self._load(catalog)
+            protected = {ref.snapshot_id for ref in table.metadata.refs.values()}
+            snapshots = sorted(table.snapshots(), key=lambda snapshot: snapshot.sequence_number)
+            expired = [
+                snapshot.snapshot_id
+                for snapshot, successor in pairwise(snapshots)
+                if _moment(successor) < before and snapshot.snapshot_id not in protected
+            ]
+            if expired:
+                table.maintenance.expire_snapshots().by_ids(expired).commit()
+                table = self._load(catalog)
+            paths = [
+                table.metadata_location,
+                *(log.metadata_file for log in table.metadata.metadata_log),
+            ]
+            for snapshot in table.snapshots():
+                manifests = snapshot.manifests(table.io)
+                paths += [snapshot.manifest_list, *(item.manifest_path for item in manifests)]
+                # A version with a tag or a branch of somebody else keeps its files.
+                if snapshot.snapshot_id in protected - {table.metadata.current_snapshot_id}:
+                    entries = (item.fetch_manifest_entry(table.io) for item in manifests)
+                    paths += [entry.data_file.file_path for entry in chain.from_iterable(entries)]
+            return {path.removeprefix(self._root) for path in paths}
+
+    def others(self) -> Collection[str]:
+        """Return the names of the files that describe versions, expired ones included."""
+        return self._store.sizes(f"{OURS}/iceberg").keys()
+
+    @contextmanager
+    def _catalog(self) -> Iterator[Any]:
+        import_extra("pyiceberg", extra="iceberg")
+        config = import_module("pyiceberg.utils.config").Config()
+        name, settings = self._catalog_name or config.get_default_catalog_name(), dict[str, str]()
+        if not config.get_catalog_config(name):
+            folder = self._store.local(OURS)
+            if self._catalog_name:
+                raise ConfigurationError(
+                    f"pyiceberg has no catalog {name}.",
+                    remedy=f"Set PYICEBERG_CATALOG__{name.upper()}__URI, or add it to "
+                    "~/.pyiceberg.yaml.",
+                )
+            if folder is None:
+                raise ConfigurationError(
+                    "An Iceberg table in object storage needs a catalog.",
+                    remedy="Set PYICEBERG_CATALOG__DEFAULT__URI, or write ~/.pyiceberg.yaml.",
+                )
+            name = "adanalytics"
+            settings = {"type": "sql", "uri": f"sqlite:///{folder}/catalog.db"}
+        catalogs = import_module("pyiceberg.catalog")
+        with closing(catalogs.load_catalog(name, **settings)) as catalog:
+            yield catalog
+
+    def _load(self, catalog: Any) -> Any:  # noqa: ANN401  # as above
+        table = catalog.load_table(self._name)
+        # Another spelling of the same folder is right, and the names in the table keep theirs.
+        ours, self._location = self._location, table.location()
+        if realpath(ours) != realpath(self._location):
+            raise DatasetError(
+                f"{'.'.join(self._name)} in the catalog is the table of {self._location}.",
+                remedy="Name another table or catalog. If the dataset was moved, delete its "
+                f"{CATALOG}.",
+            )
+        self._root = self._location.removesuffix(f"{OURS}/iceberg")
+        return table
+
+    def _files(self, table: Any, days: Collection[date] | None = None) -> Iterator[Any]:  # noqa: ANN401  # as above
+        snapshot, covers = table.current_snapshot(), _days_filter(table.metadata, days)
+        for manifest in snapshot.manifests(table.io) if snapshot else ():
+            for entry in manifest.fetch_manifest_entry(table.io) if covers(manifest) else ():
+                yield entry.data_file
+
+
+def _partition(metadata: Any) -> str | None:  # noqa: ANN401  # as above
+    """Return the name of our partition, or None if the table has others or none."""
+    fields = metadata.spec().fields
+    if len(fields) != 1 or str(fields[0].transform) != "identity":
+        return None
+    name: str = metadata.schema().find_column_name(fields[0].source_id)
+    return name if name.lstrip("_") == "date" else None
+
+
+def _days_filter(metadata: Any, days: Collection[date] | None) -> Callable[[Any], bool]:  # noqa: ANN401  # as above
+    """Return whether a manifest may list files of some days, by the range that it states."""
+    numbers = [(day - _EPOCH).days for day in days or ()]
+
+    def covers(manifest: Any) -> bool:  # noqa: ANN401  # as above
+        ranges = manifest.partitions or ()
+        if days is None or manifest.partition_spec_id != metadata.default_spec_id or not ranges:
+            return True
+        if ranges[0].lower_bound is None or ranges[0].upper_bound is None:
+            return True
+        least, most = (
+            int.from_bytes(bound, "little", signed=True)
+            for bound in (ranges[0].lower_bound, ranges[0].upper_bound)
+        )
+        return any(least <= number <= most for number in numbers)
+
+    return covers if _partition(metadata) else lambda _: True
+
+
+def _data_file(metadata: Any, root: str, file: DataFile, footer: Any) -> Any:  # noqa: ANN401  # as above
+    """Describe a file that exists, as pyiceberg does, but with the partition of its day."""
+    arrow, manifest = map(import_module, ("pyiceberg.io.pyarrow", "pyiceberg.manifest"))
+    schema = metadata.schema()
+    statistics = arrow.data_file_statistics_from_parquet_metadata(
+        parquet_metadata=footer,
+        stats_columns=arrow.compute_statistics_plan(schema, metadata.properties),
+        parquet_column_mapping=arrow.parquet_path_to_id_mapping(schema),
+    )
+    day = import_module("pyiceberg.typedef").Record((file.day - _EPOCH).days)
+    return manifest.DataFile.from_args(
+        content=manifest.DataFileContent.DATA,
+        file_path=f"{root}{file.name}",
+        file_format=manifest.FileFormat.PARQUET,
+        partition=day,
+        file_size_in_bytes=file.size,
+        sort_order_id=None,
+        spec_id=metadata.default_spec_id,
+        equality_ids=None,
+        key_metadata=None,
+        **statistics.to_serialized_dict(),
+    )
+
+
+def _mapping(metadata: Any) -> str:  # noqa: ANN401  # as above
+    """Return the names of the columns as JSON: readers need it, because files have no ids."""
+    known: Mapping[str, str] = metadata.properties
+    text: str = metadata.schema().name_mapping.model_dump_json()
+    return known.get("schema.name-mapping.default", text)
+
+
+def _moment(snapshot: Any) -> datetime:  # noqa: ANN401  # as above
+    """Return when a version was published, by the clock of the dataset if it is ours."""
+    stated = snapshot.summary and snapshot.summary.additional_properties.get(_PUBLISHED)
+    if stated:
+        return datetime.fromisoformat(stated)
+    return datetime.fromtimestamp(snapshot.timestamp_ms / 1000, UTC)
