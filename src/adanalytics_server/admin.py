@@ -15,15 +15,15 @@ from adanalytics_server.clock import Clock
 from adanalytics_server.storage.state import State, open_state
 
 Part = TypeVar("Part", Accounts, ApiKeys)
-Given = ParamSpec("Given")
+Arguments = ParamSpec("Arguments")
 Answer = TypeVar("Answer")
 
 
 def _on_folder(
     part: Callable[[State, Clock], Part],
-    method: Callable[Concatenate[Part, Given], Awaitable[Answer]],
-) -> Callable[Concatenate[Path, Given], Answer]:
-    def on_folder(data: Path, /, *args: Given.args, **kwargs: Given.kwargs) -> Answer:
+    method: Callable[Concatenate[Part, Arguments], Awaitable[Answer]],
+) -> Callable[Concatenate[Path, Arguments], Answer]:
+    def on_folder(data: Path, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Answer:
         async def run() -> Answer:
             async with open_state(data) as state:
                 return await method(part(state, Clock()), *args, **kwargs)

@@ -254,42 +254,42 @@ class Answers:
         return body, headers
 
     def summary(
-        self, rows: list[Row], facts: Mapping[str, object], sent: Mapping[str, str], url: URL
+        self, rows: list[Row], facts: Mapping[str, object], query: Mapping[str, str], url: URL
     ) -> tuple[object, Headers]:
         """Return the body of a summary, and its headers.
 
         Args:
             rows: its rows.
             facts: what else it states.
-            sent: the query, if the dialect has pages of lists.
+            query: the query, if the dialect has pages of lists.
             url: the URL of the request.
         """
         numbers: Mapping[str, object] | None = None
         if self.rows_of_lists is not None:
-            rows, numbers = self._cut(rows, sent, url)
+            rows, numbers = self._cut(rows, query, url)
         elif self.facts:
             numbers = self.page_numbers(1, max(len(rows), USUAL_PER_PAGE), len(rows), url)
-        found = rows[0] if self.is_object and len(rows) == 1 else rows
+        content = rows[0] if self.is_object and len(rows) == 1 else rows
         path = self.envelope if self.summary_envelope is None else self.summary_envelope
-        return self.list_body(path, found, numbers, facts)
+        return self.list_body(path, content, numbers, facts)
 
-    def dates(self, dates: list[str], sent: Mapping[str, str], url: URL) -> tuple[object, Headers]:
+    def dates(self, dates: list[str], query: Mapping[str, str], url: URL) -> tuple[object, Headers]:
         """Return the body of the list of dates, and its headers."""
         if self.rows_of_lists is None:
             return {"dates": dates, **(self.beside or {})}, {}
-        dates, numbers = self._cut(dates, sent, url)
+        dates, numbers = self._cut(dates, query, url)
         return self.list_body("dates", dates, numbers)
 
     def _cut(
-        self, rows: list[Any], sent: Mapping[str, str], url: URL
+        self, rows: list[Any], query: Mapping[str, str], url: URL
     ) -> tuple[list[Any], Mapping[str, object]]:
         """Return the rows of the page that a query asks for, and its numbers."""
-        most = self.rows_of_lists or len(rows)
+        limit = self.rows_of_lists or len(rows)
         page, per_page = (
-            int(text) if (text := sent.get(name, "")).isdecimal() and int(text) else usual
-            for name, usual in (("page", 1), ("per_page", most))
+            int(text) if (text := query.get(name, "")).isdecimal() and int(text) else usual
+            for name, usual in (("page", 1), ("per_page", limit))
         )
-        per_page = min(per_page, most)
+        per_page = min(per_page, limit)
         numbers = self.page_numbers(page, per_page, len(rows), url)
         return rows[(page - 1) * per_page :][:per_page], numbers
 
@@ -316,20 +316,20 @@ class Answers:
         """
         status, url = str(export["status"]), str(export["download_url"])
         parts = urlsplit(url)
-        stated = {
+        facts = {
             **export,
             "status": self.words.get(status, status),
             "download_path": f"{parts.path}?{parts.query}",
         }
         if status == "completed" and not (is_order and self.wait == "state"):
-            stated["ready_url"] = url
+            facts["ready_url"] = url
         if export["error"]:
-            stated["failure"] = export["error"]
+            facts["failure"] = export["error"]
         body: dict[str, Any] = {}
         headers: Headers = {}
         for name, place in self.export_places.items():
-            if name in stated:
-                _state(body, headers, place, stated[name])
+            if name in facts:
+                _state(body, headers, place, facts[name])
         return body, headers
 
     def rate_headers(self, allowance: Allowance, now: int) -> Headers:
@@ -372,11 +372,11 @@ def parent_of(path: str) -> str:
 def _put(body: dict[str, Any], path: str, value: object) -> None:
     *parents, name = path.split(".")
     for parent in parents:
-        inner = body.setdefault(parent, {})
-        if not isinstance(inner, dict):
+        parent_body = body.setdefault(parent, {})
+        if not isinstance(parent_body, dict):
             # The rows of a summary may be where those of events are not.
             return
-        body = inner
+        body = parent_body
     body[name] = value
 
 

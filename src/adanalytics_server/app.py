@@ -118,8 +118,8 @@ def create_app(
     )
     app.state.answers = settings.dialect
     # include_router would make each route anew for each application: most of a start in a test.
-    for each in (router, partner_router, web.pages):
-        app.router.routes += each.routes
+    for routes in (router, partner_router, web.pages):
+        app.router.routes += routes.routes
     app.add_api_route("/livez", live, include_in_schema=False)
     app.add_api_route("/readyz", ready, include_in_schema=False)
     app.mount("/static", Static(packages=[("adanalytics_server.web", "static")]))

@@ -79,10 +79,10 @@ class Clock:
         with self._lock:
             return self._offset, self._frozen
 
-    def restore(self, captured: tuple[int, int | None]) -> None:
+    def restore(self, state: tuple[int, int | None]) -> None:
         """Restore a captured setting, plus the time since the capture if the clock was running."""
         with self._lock:
-            self._offset, self._frozen = captured
+            self._offset, self._frozen = state
 
     def _now(self) -> int:
         if self._frozen is not None:

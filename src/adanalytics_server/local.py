@@ -99,16 +99,16 @@ class LocalServer(ControlledServer):
             test_controls=True,
             dialect=dialect_of(dialect, None if service is None else service_choice(service)),
         )
-        self._closing = ExitStack()
+        self._cleanup = ExitStack()
         if data is None:
             scratch = tempfile.TemporaryDirectory(prefix="adanalytics-")
-            self.settings = replace(self.settings, data=Path(self._closing.enter_context(scratch)))
+            self.settings = replace(self.settings, data=Path(self._cleanup.enter_context(scratch)))
 
     def __enter__(self) -> Self:
         try:
             app = create_app(self.settings, clock=self.clock, controls=self._controls)
             thread = ServerThread(app)
-            self._closing.callback(thread.stop)
+            self._cleanup.callback(thread.stop)
             self.url = thread.url
             self._prepare(self._currency, self._sample)
             thread.call(self._controls.begin())
@@ -124,4 +124,4 @@ class LocalServer(ControlledServer):
         """Stop the server and remove its temporary folder; further calls do nothing."""
         # Requests that a fault delays would delay the shutdown too.
         self.faults.clear()
-        self._closing.close()
+        self._cleanup.close()

@@ -38,7 +38,7 @@ class TextFormatter(logging.Formatter):
             line += f" {request_id}"
         if record.exc_info:
             trace = self.formatException(record.exc_info)
-            line += "".join(f"\n  {_one_line(each)}" for each in trace.splitlines())
+            line += "".join(f"\n  {_one_line(row)}" for row in trace.splitlines())
         return line
 
 
@@ -71,4 +71,4 @@ def _instant(record: logging.LogRecord) -> str:
 
 
 def _one_line(text: str) -> str:
-    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)

@@ -98,7 +98,7 @@ class ControlledServer:
             >>> server.add_events([event(country="DE"), {"event_type": "click"}])
             2
         """
-        rows = [event(**_fields(each)) for each in events]
+        rows = [event(**_fields(row)) for row in events]
         body = {"partner": partner or self.partner, "events": rows, "replace_hours": replace_hours}
         return int(self._send("POST", "events", body)["stored"])
 
@@ -306,10 +306,10 @@ class RemoteClock(RemotePart, Clock):
         self._send("POST", "clock", {"freeze": False})
 
 
-def _fields(given: object) -> dict[str, Any]:
-    if isinstance(given, BaseModel):
-        return given.model_dump()
-    if not isinstance(given, Mapping):
-        text = f"add_events takes a list of events, each a mapping or a model, not {given!r}"
+def _fields(row: object) -> dict[str, Any]:
+    if isinstance(row, BaseModel):
+        return row.model_dump()
+    if not isinstance(row, Mapping):
+        text = f"add_events takes a list of events, each a mapping or a model, not {row!r}"
         raise TypeError(text)
-    return dict(given)
+    return dict(row)

@@ -78,16 +78,16 @@ class ApiKeys:
             AccountError: no key matches, or several have this name.
         """
         keys = await self.all()
-        found = [key for key in keys if str(key.number) == number_or_name] or [
+        matches = [key for key in keys if str(key.number) == number_or_name] or [
             key for key in keys if key.name == number_or_name
         ]
-        if not found:
-            known = ", ".join(key.name for key in keys[:10])
-            raise AccountError(f"Unknown key {number_or_name!r}. Known keys: {known or 'none'}.")
-        if len(found) > 1:
-            numbers = ", ".join(str(key.number) for key in found)
+        if not matches:
+            names = ", ".join(key.name for key in keys[:10])
+            raise AccountError(f"Unknown key {number_or_name!r}. Known keys: {names or 'none'}.")
+        if len(matches) > 1:
+            numbers = ", ".join(str(key.number) for key in matches)
             raise AccountError(f"Keys {numbers} are all named {number_or_name!r}. Give a number.")
-        await self.delete_number(found[0].number)
+        await self.delete_number(matches[0].number)
 
     async def delete_number(self, number: int) -> None:
         """Delete the key with this number, if it exists."""

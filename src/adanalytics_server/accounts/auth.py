@@ -113,7 +113,7 @@ class SignIns:
         self._clock = clock
         self._turn = asyncio.Lock()
         # The times of wrong passwords by account, in ms since 1970.
-        self._wrong: dict[bytes, list[int]] = {}
+        self._failures: dict[bytes, list[int]] = {}
 
     async def sign_in(self, email: str, password: str) -> User | None:
         """Return the user that an e-mail and a password belong to, or ``None``.
@@ -125,19 +125,19 @@ class SignIns:
         account = hashlib.sha256(email.lower().encode(errors="replace")).digest()
         async with self._turn:
             begin = self._clock.milliseconds() - _WINDOW
-            wrong = [at for at in self._wrong.get(account, ()) if at > begin]
-            if len(wrong) >= MOST_WRONG:
-                raise TooManyAttempts(-((begin - wrong[0]) // 1000))
-            self._wrong.pop(account, None)
+            failures = [time for time in self._failures.get(account, ()) if time > begin]
+            if len(failures) >= MOST_WRONG:
+                raise TooManyAttempts(-((begin - failures[0]) // 1000))
+            self._failures.pop(account, None)
             user = await self._accounts.sign_in(email, password)
             if user is None:
-                self._wrong[account] = [*wrong, self._clock.milliseconds()]
-            if len(self._wrong) > MOST_ACCOUNTS:
-                self._wrong.pop(next(iter(self._wrong)))
+                self._failures[account] = [*failures, self._clock.milliseconds()]
+            if len(self._failures) > MOST_ACCOUNTS:
+                self._failures.pop(next(iter(self._failures)))
             return user
 
     def capture(self) -> dict[bytes, list[int]]:
-        return self._wrong.copy()
+        return self._failures.copy()
 
-    def restore(self, captured: dict[bytes, list[int]]) -> None:
-        self._wrong = captured.copy()
+    def restore(self, state: dict[bytes, list[int]]) -> None:
+        self._failures = state.copy()

@@ -84,7 +84,7 @@ class Tokens:
             if self._clock.milliseconds() >= int(claims["exp"]) * 1000:
                 return None
             # int() would also accept " 1", "1_0" and the digits of other scripts.
-            issued = _USER_NUMBER.fullmatch(claims["sub"])
+            number = _USER_NUMBER.fullmatch(claims["sub"])
         except (jwt.InvalidTokenError, ValueError, TypeError):
             return None
-        return int(issued[0]) if issued else None
+        return int(number[0]) if number else None

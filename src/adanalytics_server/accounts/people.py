@@ -100,10 +100,8 @@ class Accounts:
         """Return a partner by its id, or raise ``AccountError``."""
         row = await self._state.row("SELECT * FROM partners WHERE id = ?", partner_id)
         if row is None:
-            known = ", ".join(partner.id for partner in (await self.partners())[:10])
-            raise AccountError(
-                f"Unknown partner {partner_id!r}. Known partners: {known or 'none'}."
-            )
+            ids = ", ".join(partner.id for partner in (await self.partners())[:10])
+            raise AccountError(f"Unknown partner {partner_id!r}. Known partners: {ids or 'none'}.")
         return Partner(*row)
 
     async def partners(self) -> list[Partner]:
@@ -172,8 +170,8 @@ class Accounts:
         """Return a user by case-insensitive e-mail, or raise ``AccountError``."""
         row = await self._state.row(f"{_USERS} WHERE email = ?", email.lower())
         if row is None:
-            known = ", ".join(user.email for user in (await self.users())[:10])
-            raise AccountError(f"Unknown user {email!r}. Known users: {known or 'none'}.")
+            emails = ", ".join(user.email for user in (await self.users())[:10])
+            raise AccountError(f"Unknown user {email!r}. Known users: {emails or 'none'}.")
         return User(*row)
 
     async def user(self, number: int) -> User | None:

@@ -71,11 +71,11 @@ class RateLimiter:
             self._connection.execute(
                 "DELETE FROM sends WHERE credential = ? AND at < ?", (credential, self._begin(now))
             )
-            found = self._allowance(credential, now, limit)
-            if not found.passes:
-                return found
+            allowance = self._allowance(credential, now, limit)
+            if not allowance.passes:
+                return allowance
             self._connection.execute("INSERT INTO sends VALUES (?, ?)", (credential, now))
-            return replace(found, remaining=found.remaining - 1)
+            return replace(allowance, remaining=allowance.remaining - 1)
 
     def look(self, credential: str, *, limit: int) -> Allowance:
         """Return the allowance of a credential without counting a request."""
@@ -86,7 +86,7 @@ class RateLimiter:
         with self._lock:
             return self._connection.execute("SELECT credential, at FROM sends").fetchall()
 
-    def restore(self, captured: list[tuple[str, int]]) -> None:
+    def restore(self, counts: list[tuple[str, int]]) -> None:
         """Go back to the requests that were counted in a captured state.
 
         Raises:
@@ -94,7 +94,7 @@ class RateLimiter:
         """
         with room_for(self._path), self._lock, transaction(self._connection):
             self._connection.execute("DELETE FROM sends")
-            self._connection.executemany("INSERT INTO sends VALUES (?, ?)", captured)
+            self._connection.executemany("INSERT INTO sends VALUES (?, ?)", counts)
 
     def close(self) -> None:
         with self._lock:

@@ -22,20 +22,20 @@ def events_response(
     is_named = "page" in query.model_fields_set
     number, per_page = answers.page_of(query.page if is_named else None, query.per_page)
     query = query.model_copy(update={"page": number, "per_page": per_page})
-    found = _read(store, answers.changed(query), answers)
-    total = found.total + answers.moved_rows
-    if answers.empty is not None and not found.total:
+    events = _read(store, answers.changed(query), answers)
+    total = events.total + answers.moved_rows
+    if answers.empty is not None and not events.total:
         return _plain(answers.empty)
-    if answers.past_end is not None and number > answers.first_page and not found.pieces:
+    if answers.past_end is not None and number > answers.first_page and not events.pieces:
         return _plain(answers.past_end)
     if answers.total is not None:
         total = answers.total(total)
     numbers = answers.page_numbers(number, per_page, total, url)
     body, headers = answers.list_body(answers.envelope, [], numbers)
     # The events are JSON already: put them between the brackets of the empty list.
-    before, after = msgspec.json.encode(body).split(b"[]", 1)
-    whole = b"".join([before, b"[", b",".join(found.pieces), b"]", after])
-    return Response(whole, headers=headers, media_type="application/json")
+    head, tail = msgspec.json.encode(body).split(b"[]", 1)
+    content = b"".join([head, b"[", b",".join(events.pieces), b"]", tail])
+    return Response(content, headers=headers, media_type="application/json")
 
 
 def _plain(plain: Plain) -> Response:

@@ -129,14 +129,14 @@ def _of_type(event_type: str) -> str:
     return f"Events of type `{event_type}`."
 
 
-def _share(part: str, whole: str) -> str:
-    rounded = "a fraction rounded half to even to six digits, never clamped to 1"
-    return f"`{part} / {whole}`: {rounded}; null when `{whole}` is 0."
+def _share(part: str, total: str) -> str:
+    rule = "a fraction rounded half to even to six digits, never clamped to 1"
+    return f"`{part} / {total}`: {rule}; null when `{total}` is 0."
 
 
 def _per_thousand(money: str, count: str) -> str:
-    rounded = "units of the currency, rounded half to even to six digits"
-    return f"`{money} * 1000 / {count}`: {rounded}; null when `{count}` is 0."
+    rule = "units of the currency, rounded half to even to six digits"
+    return f"`{money} * 1000 / {count}`: {rule}; null when `{count}` is 0."
 
 
 class SummaryRow(BaseModel):

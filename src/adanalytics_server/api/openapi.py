@@ -115,8 +115,8 @@ _WAIT = {
 def _response(
     text: str, model: type[BaseModel] | None = ErrorAnswer, headers: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    found: dict[str, Any] = {"description": text, "headers": {**_REQUEST_ID, **(headers or {})}}
-    return found if model is None else {**found, "model": model}
+    response: dict[str, Any] = {"description": text, "headers": {**_REQUEST_ID, **(headers or {})}}
+    return response if model is None else {**response, "model": model}
 
 
 _BAD_REQUEST = "Bad parameter or body, named in `error`, or an unknown `Host`."

@@ -183,25 +183,25 @@ class ApiRoute(APIRoute):
             is_loose = context_of(request).settings.loose or answers_of(request).rows_of_lists
             if not is_loose:
                 return await answer(request)
-            sent = request.scope["query_string"]
-            pairs = QueryParams(sent).multi_items()
+            query = request.scope["query_string"]
+            pairs = QueryParams(query).multi_items()
             request.scope[_SENT_QUERY] = dict(pairs)
-            known = {*parameters_of(request), *_repeated(pairs)}
-            kept = urlencode([(name, value) for name, value in pairs if name in known])
-            request.scope["query_string"] = kept.encode()
+            names = {*parameters_of(request), *_repeated(pairs)}
+            rest = urlencode([(name, value) for name, value in pairs if name in names])
+            request.scope["query_string"] = rest.encode()
             try:
                 return await answer(request)
             finally:
                 # The log shows the query as it was sent.
-                request.scope["query_string"] = sent
+                request.scope["query_string"] = query
 
         return answer_known
 
 
 def sent_query(request: Request) -> Mapping[str, str]:
     """Return the parameters that a loose route received, unknown ones included; else nothing."""
-    sent: Mapping[str, str] = request.scope.get(_SENT_QUERY, {})
-    return sent
+    query: Mapping[str, str] = request.scope.get(_SENT_QUERY, {})
+    return query
 
 
 def _repeated(pairs: Sequence[tuple[str, object]]) -> list[str]:
@@ -211,8 +211,8 @@ def _repeated(pairs: Sequence[tuple[str, object]]) -> list[str]:
 # A coroutine that never waits: FastAPI would run a plain function in a thread.
 async def refuse_repeated(request: Request) -> None:
     """Refuse repeated query parameters: a model sees only the last of each name."""
-    if repeated := _repeated(request.query_params.multi_items()):
-        raise bad_request([Detail(name, "must not be repeated") for name in repeated])
+    if names := _repeated(request.query_params.multi_items()):
+        raise bad_request([Detail(name, "must not be repeated") for name in names])
 
 
 async def answer_api_error(request: Request, error: Any) -> Response:  # noqa: ANN401  # an ApiError
@@ -221,26 +221,26 @@ async def answer_api_error(request: Request, error: Any) -> Response:  # noqa: A
 
 async def answer_bad_parameters(request: Request, error: Any) -> Response:  # noqa: ANN401  # a RequestValidationError
     """Answer 400 to a query that does not fit the model of its operation."""
-    known = ", ".join(parameters_of(request)) or "none"
+    names = ", ".join(parameters_of(request)) or "none"
     details = [
-        _detail(problem["loc"][1:], problem, unknown=f"is not a parameter (known: {known})")
+        _detail(problem["loc"][1:], problem, name_problem=f"is not a parameter (known: {names})")
         for problem in error.errors()
     ]
     return await answer_api_error(request, bad_request(details))
 
 
-def _detail(place: Sequence[object], problem: Mapping[str, Any], *, unknown: str) -> Detail:
+def _detail(place: Sequence[object], problem: Mapping[str, Any], *, name_problem: str) -> Detail:
     """Say what is wrong as a phrase that follows the field's name, without the value."""
     field = ".".join(map(str, place)) if place else "body"
     if problem["type"].startswith("missing"):
         return Detail(field, "is required")
     if problem["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
-        return Detail(field, unknown)
+        return Detail(field, name_problem)
     text = problem["msg"].removeprefix("Value error, ").removeprefix("Input ")
     return Detail(field, text[:1].lower() + text[1:])
 
 
-async def read_body(request: Request, model: type[Model], *, most: int = MOST_BYTES) -> Model:
+async def read_body(request: Request, model: type[Model], *, limit: int = MOST_BYTES) -> Model:
     """Read and validate a request's body.
 
     Raises:
@@ -252,19 +252,19 @@ async def read_body(request: Request, model: type[Model], *, most: int = MOST_BY
         raise ApiError(415, "Unsupported Media Type")
     if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
         raise ApiError(415, "Unsupported Media Type", headers={"Accept-Encoding": "identity"})
-    body = await read_bytes(request, most=most)
+    body = await read_bytes(request, limit=limit)
     try:
-        found = model.model_validate_json(body)
+        content = model.model_validate_json(body)
     except ValidationError as error:
         raise bad_fields(error) from error
     _refuse_repeated_names(body)
-    return found
+    return content
 
 
 def bad_fields(error: ValidationError) -> ApiError:
     """Return the error of fields that do not fit, by their names."""
     details = [
-        _detail(problem["loc"], problem, unknown="is not a field of this request")
+        _detail(problem["loc"], problem, name_problem="is not a field of this request")
         for problem in error.errors(include_url=False, include_input=False)
     ]
     return bad_request(details)
@@ -280,15 +280,15 @@ def _refuse_repeated_names(body: bytes) -> None:
     json.loads(body, object_pairs_hook=check)
 
 
-async def read_bytes(request: Request, *, most: int = MOST_BYTES) -> bytes:
-    """Read a body of at most ``most`` bytes, or raise ``ApiError`` 413.
+async def read_bytes(request: Request, *, limit: int = MOST_BYTES) -> bytes:
+    """Read a body of at most ``limit`` bytes, or raise ``ApiError`` 413.
 
     A longer one is read and discarded, up to ``MOST_DISCARDED_BYTES``: closing a connection
     with unread bytes resets it, and the sender would not see the response.
     """
     too_long = ApiError(413, "Content Too Large", headers={"Connection": "close"})
-    announced = request.headers.get("content-length", "0")
-    if announced.isdecimal() and int(announced) > most and "expect" in request.headers:
+    length = request.headers.get("content-length", "0")
+    if length.isdecimal() and int(length) > limit and "expect" in request.headers:
         # RFC 9110, section 10.1.1: the sender waits for permission to send the body.
         raise too_long
     body, size = bytearray(), 0
@@ -297,10 +297,10 @@ async def read_bytes(request: Request, *, most: int = MOST_BYTES) -> bytes:
             size += len(chunk)
             if size > MOST_DISCARDED_BYTES:
                 raise too_long
-            if size <= most:
+            if size <= limit:
                 body += chunk
     except ClientDisconnect as error:
         raise ApiError(400, "Bad Request") from error
-    if size > most:
+    if size > limit:
         raise too_long
     return bytes(body)

@@ -84,7 +84,7 @@ def _totals(ledger: sqlite3.Connection, days: DayRange) -> Row:
 
 def _grouped(ledger: sqlite3.Connection, days: DayRange, group_by: str) -> list[Row]:
     dimension, columns = GROUPINGS[group_by]
-    found = ledger.execute(
+    rows = ledger.execute(
         f"SELECT {columns}, {_SUMS} FROM rollups"  # noqa: S608  # column names only
         " WHERE dimension = ? AND day BETWEEN ? AND ?"
         # A group whose events were all replaced keeps its rollup, with zeros.
@@ -93,7 +93,7 @@ def _grouped(ledger: sqlite3.Connection, days: DayRange, group_by: str) -> list[
     ).fetchall()
     if group_by == "day":
         return [
-            {"date": day_of_number(day).isoformat(), **measures_of(sums)} for day, *sums in found
+            {"date": day_of_number(day).isoformat(), **measures_of(sums)} for day, *sums in rows
         ]
     names = dict(
         ledger.execute("SELECT id, CAST(name AS BLOB) FROM names WHERE dimension = ?", (dimension,))
@@ -104,7 +104,7 @@ def _grouped(ledger: sqlite3.Connection, days: DayRange, group_by: str) -> list[
             f"{group_by}_name": None if is_null or number not in names else names[number].decode(),
             **measures_of(sums),
         }
-        for is_null, number, *sums in found
+        for is_null, number, *sums in rows
     ]
 
 

@@ -105,7 +105,7 @@ async def answer_refusal(_request: Request, error: Exception) -> Response:
 
 REFUSALS = (AccountError, CannotRestore, DiskFull, GenerateError, LoadError)
 ItsControls = Annotated[Controls, Depends(controls_of)]
-_checked = cache(validate_call(config=ConfigDict(arbitrary_types_allowed=True)))
+_with_checks = cache(validate_call(config=ConfigDict(arbitrary_types_allowed=True)))
 control_router = APIRouter(prefix="/_control", include_in_schema=False)
 
 
@@ -132,17 +132,17 @@ async def clock(controls: ItsControls) -> Response:
 @control_router.post("/clock")
 async def move_clock(request: Request, controls: ItsControls) -> Response:
     order = await read_body(request, ClockOrder)
-    moved = controls.clock
-    at = moved.milliseconds() if order.now is None else milliseconds_of(order.now)
-    for field, reached in (("now", at), ("advance", at + (order.advance or 0) * 1000)):
-        if not 0 <= reached <= _LATEST:
+    server_clock = controls.clock
+    now = server_clock.milliseconds() if order.now is None else milliseconds_of(order.now)
+    for field, time in (("now", now), ("advance", now + (order.advance or 0) * 1000)):
+        if not 0 <= time <= _LATEST:
             raise bad_parameter(field, "would move the clock out of the years 1970 to 9998")
     if order.now is not None:
-        moved.set(order.now)
+        server_clock.set(order.now)
     if order.advance is not None:
-        moved.advance(order.advance)
+        server_clock.advance(order.advance)
     if order.freeze is not None:
-        (moved.freeze if order.freeze else moved.run)()
+        (server_clock.freeze if order.freeze else server_clock.run)()
     return _clock(controls)
 
 
@@ -199,9 +199,11 @@ async def restore_snapshot(name: str, controls: ItsControls) -> None:
 async def add(request: Request, controls: ItsControls) -> Response:
     """Add own data: the last part of the path says what."""
     function = data.ADDITIONS[request.url.path.rpartition("/")[2]]
-    body = await read_body(request, Addition, most=MOST_DISCARDED_BYTES)
+    body = await read_body(request, Addition, limit=MOST_DISCARDED_BYTES)
     try:
-        return json_response(await _checked(function)(controls.context, **body.root), status=201)
+        return json_response(
+            await _with_checks(function)(controls.context, **body.root), status=201
+        )
     except ValidationError as error:
         raise bad_fields(error) from error
 
@@ -211,14 +213,16 @@ for name in data.ADDITIONS:
 
 
 def _clock(controls: Controls) -> Response:
-    asked = controls.clock
-    return json_response({"now": rfc3339(asked.milliseconds()), "frozen": asked.is_frozen})
+    server_clock = controls.clock
+    return json_response(
+        {"now": rfc3339(server_clock.milliseconds()), "frozen": server_clock.is_frozen}
+    )
 
 
 def _faults(controls: Controls) -> Response:
-    listed = []
+    counts = []
     for count in controls.faults.counts():
         fields = msgspec.to_builtins(count.fault).items()
-        stated = {name: value for name, value in fields if value is not None}
-        listed.append({"fault": stated, "matched": count.matched, "struck": count.struck})
-    return json_response({"faults": listed})
+        facts = {name: value for name, value in fields if value is not None}
+        counts.append({"fault": facts, "matched": count.matched, "struck": count.struck})
+    return json_response({"faults": counts})

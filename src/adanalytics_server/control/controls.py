@@ -53,7 +53,7 @@ class Controls:
     _files: DataFiles
     _folder: Path
     _start: Captured
-    _kept: Captured | None = None
+    _baseline: Captured | None = None
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
@@ -88,17 +88,17 @@ class Controls:
             CannotRestore: events were loaded into a partner whose data was too large to copy.
         """
         async with self._turn:
-            await self._restore(self._kept or self._start)
+            await self._restore(self._baseline or self._start)
 
     async def keep(self) -> None:
         """Let ``reset`` restore the current state from now on."""
         async with self._turn:
-            self._kept = await self._capture("kept", at_most=MOST_COPIED_BYTES)
+            self._baseline = await self._capture("kept", at_most=MOST_COPIED_BYTES)
 
     async def forget(self) -> None:
         """Restore the state after the start, also at later resets."""
         async with self._turn:
-            self._kept = None
+            self._baseline = None
             await self._restore(self._start)
 
     async def snapshot(self, name: str) -> None:
@@ -130,8 +130,8 @@ class Controls:
         """
         async with self._turn:
             if name not in self._snapshots:
-                known = ", ".join(self._snapshots) or "none"
-                raise ControlError(f"unknown snapshot {name!r}; known snapshots: {known}")
+                names = ", ".join(self._snapshots) or "none"
+                raise ControlError(f"unknown snapshot {name!r}; known snapshots: {names}")
             await self._restore(self._snapshots[name])
 
     def snapshots(self) -> list[str]:
@@ -140,34 +140,34 @@ class Controls:
     async def _capture(self, folder: str, *, at_most: int | None) -> Captured:
         """Save everything that can change; ``at_most`` limits the bytes of events to copy."""
         context = self.context
-        changing: list[Any] = [self.clock, self.faults, self.journal]
-        changing += [context.sign_ins, context.limiter]
-        parts = [(part, await asyncio.to_thread(part.capture)) for part in changing]
+        sources: list[Any] = [self.clock, self.faults, self.journal]
+        sources += [context.sign_ins, context.limiter]
+        parts = [(part, await asyncio.to_thread(part.capture)) for part in sources]
         tables: Tables = {}
         for (name,) in await self._state.rows(_TABLES):
             rows = await self._state.rows(f'SELECT * FROM "{name}"')  # noqa: S608  # from the schema
             tables[name] = [tuple(row) for row in rows]
-        into = self._folder / folder
-        files = await asyncio.to_thread(self._files.capture, into, at_most=at_most)
+        target = self._folder / folder
+        files = await asyncio.to_thread(self._files.capture, target, at_most=at_most)
         return Captured(parts, tables, files)
 
-    async def _restore(self, captured: Captured) -> None:
+    async def _restore(self, capture: Captured) -> None:
         # Otherwise requests that a fault delays would act on the old state.
         self.faults.release()
-        for part, state in captured.parts:
+        for part, state in capture.parts:
             await asyncio.to_thread(part.restore, state)
-        await self._restore_tables(captured.tables)
-        await asyncio.to_thread(self._files.restore, captured.files)
+        await self._restore_tables(capture.tables)
+        await asyncio.to_thread(self._files.restore, capture.files)
         # Restart the exports that were waiting, now that the events are restored.
         await self.context.exports.requeue_unfinished()
 
-    async def _restore_tables(self, captured: Tables) -> None:
+    async def _restore_tables(self, tables: Tables) -> None:
         async with self._state.writing() as connection:
             # Until the commit, rows may refer to missing ones.
             await connection.execute("PRAGMA defer_foreign_keys = ON")
-            for name in captured:
+            for name in tables:
                 await connection.execute(f'DELETE FROM "{name}"')  # noqa: S608  # from the schema
-            for name, rows in captured.items():
+            for name, rows in tables.items():
                 if rows:
                     marks = ", ".join("?" * len(rows[0]))
                     insert = f'INSERT INTO "{name}" VALUES ({marks})'  # noqa: S608  # from the schema

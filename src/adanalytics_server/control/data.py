@@ -22,7 +22,7 @@ HASHED = (
 
 async def give_access(context: Context, id: str, currency: str = "USD") -> dict[str, object]:  # noqa: A002  # the field
     """Return a new API key and more, after adding the partner and an admin if they are missing."""
-    if id not in {known.id for known in await context.accounts.partners()}:
+    if id not in {partner.id for partner in await context.accounts.partners()}:
         await add_partner(context, id, currency)
     if ADMIN_EMAIL not in {user.email for user in await context.accounts.users()}:
         await add_user(context, ADMIN_EMAIL, "admin")
@@ -36,8 +36,8 @@ async def give_access(context: Context, id: str, currency: str = "USD") -> dict[
 
 async def add_partner(context: Context, id: str, currency: str = "USD") -> dict[str, object]:  # noqa: A002  # the field
     """Add a partner, named after its id."""
-    added = await context.accounts.add_partner(id, name=id.title(), currency=currency)
-    return {"id": added.id, "currency": added.currency}
+    partner = await context.accounts.add_partner(id, name=id.title(), currency=currency)
+    return {"id": partner.id, "currency": partner.currency}
 
 
 async def add_user(
@@ -50,11 +50,11 @@ async def add_user(
     """Add a user, by default with ``PASSWORD``."""
     if password is None:
         add = context.accounts.add_user_with_hash
-        added = await add(email, password_hash=HASHED, role=role, partners=partners)
+        user = await add(email, password_hash=HASHED, role=role, partners=partners)
     else:
         add_user = context.accounts.add_user
-        added = await add_user(email, password=password, role=role, partners=partners)
-    return {"email": added.email, "role": added.role}
+        user = await add_user(email, password=password, role=role, partners=partners)
+    return {"email": user.email, "role": user.role}
 
 
 async def add_events(
@@ -64,13 +64,13 @@ async def add_events(
     replace_hours: bool = False,  # a field
 ) -> dict[str, object]:
     """Load events like the rows of a file, all or none."""
-    found = await context.accounts.partner(partner)
+    account = await context.accounts.partner(partner)
     report = await asyncio.to_thread(
         load_file,
-        context.stores.of(found.number),
+        context.stores.of(account.number),
         GivenRows(events),
-        partner_id=found.id,
-        currency=found.currency,
+        partner_id=account.id,
+        currency=account.currency,
         mapping=Mapping.parse(),
         replace_hours=replace_hours,
     )
@@ -78,10 +78,10 @@ async def add_events(
 
 
 async def add_sample(context: Context, partner: str, sample: Sample) -> dict[str, object]:
-    found = await context.accounts.partner(partner)
-    store = context.stores.of(found.number)
+    account = await context.accounts.partner(partner)
+    store = context.stores.of(account.number)
     report = await asyncio.to_thread(
-        generate, store, sample, partner_id=found.id, currency=found.currency
+        generate, store, sample, partner_id=account.id, currency=account.currency
     )
     return {"stored": report.stored, "duplicates": report.duplicates}
 

@@ -50,50 +50,50 @@ class DataFiles:
         self._partners = data / "partners"
         self._stores = stores
 
-    def capture(self, into: Path, *, at_most: int | None) -> Files:
+    def capture(self, folder: Path, *, at_most: int | None) -> Files:
         """Copy all files into a new folder, but at most so many bytes of a partner's events.
 
         A full disk is ``DiskFull`` if ``at_most`` is ``None``.
         """
-        shutil.rmtree(into, ignore_errors=True)
-        exports = into / "exports"
+        shutil.rmtree(folder, ignore_errors=True)
+        exports = folder / "exports"
         exports.mkdir(parents=True)
         for file in self._export_files():
             os.link(file, exports / file.name)
         events = {
-            number: self._copied(number, into / "partners" / str(number), at_most)
+            number: self._copied(number, folder / "partners" / str(number), at_most)
             for number in self._numbers()
         }
         return Files(exports, events)
 
-    def restore(self, captured: Files) -> None:
+    def restore(self, files: Files) -> None:
         """Remove new files, and restore those that were deleted or changed.
 
         Changed events that were too large to copy are ``CannotRestore``.
         """
-        kept = {file.name for file in captured.exports.iterdir()}
+        names = {file.name for file in files.exports.iterdir()}
         for file in self._export_files():
-            if file.name not in kept:
+            if file.name not in names:
                 file.unlink(missing_ok=True)
-        for name in kept:
+        for name in names:
             if not (self._exports / name).exists():
-                os.link(captured.exports / name, self._exports / name)
+                os.link(files.exports / name, self._exports / name)
         for number in self._numbers():
-            before = captured.events.get(number, Events(revision=0))
-            if before.revision is None or self._revision(number) == before.revision:
+            events = files.events.get(number, Events(revision=0))
+            if events.revision is None or self._revision(number) == events.revision:
                 continue
-            if before.revision == 0:
+            if events.revision == 0:
                 self._stores.drop(number)
                 shutil.rmtree(self._partners / str(number))
-            elif before.copy is None:
+            elif events.copy is None:
                 raise CannotRestore(
                     f"the events of partner number {number} have changed, and there is no copy"
-                    f" because {before.reason}: take a snapshot before loading, or restart the"
+                    f" because {events.reason}: take a snapshot before loading, or restart the"
                     " server on a fresh folder"
                 )
             else:
                 # Over the open files, the ledger last: it decides which rows are visible.
-                folder, copies = self._stores.of(number).folder, before.copy.glob("*.db")
+                folder, copies = self._stores.of(number).folder, events.copy.glob("*.db")
                 for file in sorted(copies, key=lambda file: file.stem == "ledger"):
                     _copy(file, folder / file.name)
 
@@ -109,7 +109,7 @@ class DataFiles:
         with self._stores.of(partner).reading("ledger") as ledger:
             return int(ledger.execute("SELECT number FROM revision").fetchone()[0])
 
-    def _copied(self, partner: int, into: Path, at_most: int | None) -> Events:
+    def _copied(self, partner: int, target: Path, at_most: int | None) -> Events:
         revision: int | None = None
         store = self._stores.of(partner)
         try:
@@ -121,15 +121,15 @@ class DataFiles:
                     return Events(revision)
                 if at_most is not None and size > at_most:
                     return Events(revision, reason=f"{size >> 20} MiB was too much to copy")
-                into.mkdir(parents=True)
+                target.mkdir(parents=True)
                 for file in sorted(store.folder.glob("*.db")):
-                    _copy(file, into / file.name)
+                    _copy(file, target / file.name)
         except (sqlite3.DatabaseError, DiskFull) as error:
             if at_most is None and isinstance(error, DiskFull):
                 raise
             # A damaged file must not prevent the start: requests that need it report it.
             return Events(revision, reason=f"a file cannot be read ({error})")
-        return Events(revision, into)
+        return Events(revision, target)
 
 
 def _copy(source: Path, target: Path) -> None:

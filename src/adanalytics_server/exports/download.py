@@ -36,7 +36,7 @@ _ONE_RANGE = re.compile(
 )
 
 
-async def download_answer(asked: Headers, job: ExportJob, path: Path) -> Response:
+async def download_answer(request_headers: Headers, job: ExportJob, path: Path) -> Response:
     """Answer a request for the file of a completed job.
 
     The response is 200 with the complete file, 206 with the requested range, or 304 if the client
@@ -54,12 +54,14 @@ async def download_answer(asked: Headers, job: ExportJob, path: Path) -> Respons
     etag = f'"{job.sha256}"'
     headers = {"ETag": etag, "Cache-Control": "private, no-transform"}
     # Before the range, so that a resumed download gets no bytes of another file (section 13.2.2).
-    wanted = asked.getlist("if-match")
-    if wanted and not _names(wanted, etag, weak=False):
+    tags = request_headers.getlist("if-match")
+    if tags and not _names(tags, etag, weak=False):
         raise ApiError(412, "Precondition Failed", headers={"ETag": etag})
-    if _names(asked.getlist("if-none-match"), etag, weak=True):
+    if _names(request_headers.getlist("if-none-match"), etag, weak=True):
         return Response(status_code=304, headers=headers)
-    part = _asked_range(asked.get("range"), asked.get("if-range"), etag=etag, size=size)
+    part = _asked_range(
+        request_headers.get("range"), request_headers.get("if-range"), etag=etag, size=size
+    )
     headers |= {
         "Content-Type": _MEDIA_TYPES.get(job.suffix, "application/gzip"),
         "Content-Disposition": f'attachment; filename="{job.filename}"',
@@ -77,23 +79,23 @@ def _names(values: list[str], etag: str, *, weak: bool) -> bool:
 
     Sections 13.1.1 and 13.1.2; ``weak`` accepts weak tags, too.
     """
-    listed = ",".join(values)
-    if listed.strip() == "*":
+    tags = ",".join(values)
+    if tags.strip() == "*":
         return True
-    return any(tag == etag and (weak or not mark) for mark, tag in _TAG.findall(listed))
+    return any(tag == etag and (weak or not mark) for mark, tag in _TAG.findall(tags))
 
 
-def _asked_range(wanted: str | None, if_range: str | None, *, etag: str, size: int) -> range | None:
+def _asked_range(header: str | None, if_range: str | None, *, etag: str, size: int) -> range | None:
     """Return the bytes to send with status 206, or ``None`` for the whole file.
 
     Several ranges, other units and unreadable headers get the complete file, which section 14.2
     allows; object stores do the same. So does a range of another version of the file: a date in
     ``If-Range`` never matches, because the file has no date.
     """
-    found = _ONE_RANGE.fullmatch(wanted or "")
-    if found is None or (if_range is not None and if_range.strip() != etag):
+    match = _ONE_RANGE.fullmatch(header or "")
+    if match is None or (if_range is not None and if_range.strip() != etag):
         return None
-    first, last, suffix = found.groups()
+    first, last, suffix = match.groups()
     if suffix is not None:
         part = range(max(size - int(suffix), 0), size)
     elif last and int(last) < int(first):
@@ -118,13 +120,13 @@ class _FileResponse(StreamingResponse):
                 await pieces.aclose()
 
 
-async def _pieces(path: Path, wanted: range) -> AsyncGenerator[bytes, None]:
+async def _pieces(path: Path, bounds: range) -> AsyncGenerator[bytes, None]:
     # Opened here, in microseconds: a thread whose wait is cancelled would leave its file open.
     with path.open("rb") as file:
-        file.seek(wanted.start)
-        left = len(wanted)
-        while left and (piece := await asyncio.to_thread(file.read, min(CHUNK_BYTES, left))):
-            left -= len(piece)
+        file.seek(bounds.start)
+        rest = len(bounds)
+        while rest and (piece := await asyncio.to_thread(file.read, min(CHUNK_BYTES, rest))):
+            rest -= len(piece)
             yield piece
 
 
@@ -142,8 +144,8 @@ class Signer:
         """Return whether a query string opens ``path`` at the second ``now``."""
         if not (expires.isascii() and expires.isdecimal() and len(expires) <= 12):
             return False
-        expected = self._signature(path, int(expires))
-        genuine = hmac.compare_digest(expected.encode(), signature.encode())
+        reference = self._signature(path, int(expires))
+        genuine = hmac.compare_digest(reference.encode(), signature.encode())
         return genuine and now < int(expires)
 
     def _signature(self, path: str, expires: int) -> str:

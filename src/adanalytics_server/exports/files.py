@@ -75,8 +75,8 @@ def write_export(
         count = sum(span.n for span in spans)
         texts: Iterable[bytes] = ()
         if change is not None:
-            changed = change([event for pieces in parts for event in _decode_all(pieces)])
-            count, texts = len(changed), _row_texts(changed, form=form)
+            file_rows = change([event for pieces in parts for event in _decode_all(pieces)])
+            count, texts = len(file_rows), _row_texts(file_rows, form=form)
         elif form == "csv":
             texts = chain([_CSV_HEADER], map(_csv_rows, parts))
         elif form == "jsonl":
@@ -89,23 +89,23 @@ def write_export(
                 _write(texts, raw, compression=compression)
             raw.flush()
             os.fsync(raw.fileno())
-        with part.open("rb") as written:
-            sha256 = hashlib.file_digest(written, "sha256").hexdigest()
-        finished = ExportedFile(count, part.stat().st_size, sha256)
+        with part.open("rb") as file:
+            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        result = ExportedFile(count, part.stat().st_size, sha256)
         rename(part, target)
     finally:
         part.unlink(missing_ok=True)
-    return finished
+    return result
 
 
 def _write(texts: Iterable[bytes], raw: IO[bytes], *, compression: str) -> None:
     with ExitStack() as stack:
-        out: IO[bytes] = raw
+        stream: IO[bytes] = raw
         if compression == "gzip":
-            wrapped = gzip.GzipFile("", "wb", compresslevel=1, fileobj=raw, mtime=0)
-            out = cast("IO[bytes]", stack.enter_context(wrapped))
+            gzip_file = gzip.GzipFile("", "wb", compresslevel=1, fileobj=raw, mtime=0)
+            stream = cast("IO[bytes]", stack.enter_context(gzip_file))
         for text in texts:
-            out.write(text)
+            stream.write(text)
 
 
 def _decode_all(texts: list[bytes]) -> list[Row]:
@@ -118,12 +118,12 @@ def _row_texts(rows: list[Row], *, form: str) -> Iterator[bytes]:
     if form == "jsonl":
         yield from (msgspec.json.encode(row) + b"\n" for row in rows)
         return
-    out = io.StringIO(newline="")
-    writer = csv.DictWriter(out, fieldnames=list(rows[0]) if rows else EVENT_FIELDS)
+    buffer = io.StringIO(newline="")
+    writer = csv.DictWriter(buffer, fieldnames=list(rows[0]) if rows else EVENT_FIELDS)
     writer.writeheader()
     for row in rows:
         writer.writerow({name: _cell(value) for name, value in row.items()})
-    yield out.getvalue().encode()
+    yield buffer.getvalue().encode()
 
 
 def _cell(value: object) -> object:
@@ -138,18 +138,18 @@ def _csv_rows(texts: list[bytes]) -> bytes:
     Null is an empty cell, a boolean ``true`` or ``false``, and ``key_values`` compact JSON with
     sorted keys. Each text is the stored JSON of one or more events, separated by commas.
     """
-    out = io.StringIO(newline="")
-    write_row = csv.writer(out).writerow
+    buffer = io.StringIO(newline="")
+    write_row = csv.writer(buffer).writerow
     for event in _decode(b"[" + b",".join(texts) + b"]"):
-        event_id, time, day, hour, received, kind, auction, *cells, is_filtered, key_values = (
+        event_id, time, day, hour, arrival, kind, auction, *cells, is_filtered, key_values = (
             msgspec.structs.astuple(event)
         )
         # UUIDs, times and the event type need no quotes. They are half of a row, and most of the
         # cost of a row is the csv module, which checks every character.
-        out.write(f"{event_id},{time},{day},{hour},{received},{kind},{auction},")
+        buffer.write(f"{event_id},{time},{day},{hour},{arrival},{kind},{auction},")
         cells += ["true" if is_filtered else "false", _encode_sorted(key_values).decode()]
         write_row(cells)
-    return out.getvalue().encode()
+    return buffer.getvalue().encode()
 
 
 def _until(stopping: Callable[[], bool], parts: Iterator[list[bytes]]) -> Iterator[list[bytes]]:

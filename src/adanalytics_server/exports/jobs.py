@@ -112,11 +112,11 @@ class Exports:
 
     async def _remove_strays(self) -> None:
         """Delete files without a finished job, such as those of a killed server."""
-        known = {self.path(job) for job in await self.table.with_files(expired=False)}
+        files = {self.path(job) for job in await self.table.with_files(expired=False)}
 
         def remove() -> None:
             for file in self._folder.glob("*"):
-                if file not in known:
+                if file not in files:
                     file.unlink()
 
         await asyncio.to_thread(remove)
@@ -170,7 +170,7 @@ class Exports:
         await self.table.update(job, {"status": "processing"})
         days = DayRange(job.start_date, job.end_date)
         try:
-            finished = await asyncio.to_thread(
+            result = await asyncio.to_thread(
                 write_export,
                 self._stores.of(job.partner),
                 self._dialect.stored(days),
@@ -190,7 +190,7 @@ class Exports:
             _log.exception("export %s failed", job.id)
             await self._fail(job, "the server could not write the file; its log says why")
             return
-        await self.table.update(job, {"status": "completed", **asdict(finished)})
+        await self.table.update(job, {"status": "completed", **asdict(result)})
 
 
 def _fingerprint(spans: list[Span]) -> str:

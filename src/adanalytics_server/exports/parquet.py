@@ -74,13 +74,13 @@ class ParquetEvents:
             explicit_schema=readable, unexpected_field_behavior="ignore"
         )
 
-    def write(self, parts: Iterator[list[bytes]], out: IO[bytes], *, compression: str) -> None:
+    def write(self, parts: Iterator[list[bytes]], file: IO[bytes], *, compression: str) -> None:
         """Write stored events as one parquet file, from its first byte to its last.
 
         Each part has pieces of events separated by commas, and becomes a group of rows.
         """
         parquet: Any = import_module("pyarrow.parquet")
-        with parquet.ParquetWriter(out, self._schema, compression=compression) as writer:
+        with parquet.ParquetWriter(file, self._schema, compression=compression) as writer:
             for pieces in parts:
                 writer.write_table(self._table(pieces), row_group_size=ROWS_PER_GROUP)
 
@@ -88,8 +88,8 @@ class ParquetEvents:
         lines = b"\n".join(map(as_lines, pieces))
         # One block, so that no row is cut, and only this thread, because the others have work.
         reading = self._json.ReadOptions(use_threads=False, block_size=len(lines) + 1)
-        read = self._json.read_json(self._arrow.BufferReader(lines), reading, self._parsing)
-        columns = read.columns
+        table = self._json.read_json(self._arrow.BufferReader(lines), reading, self._parsing)
+        columns = table.columns
         columns[_DATE_AT] = columns[_DATE_AT].cast(self._arrow.date32())
         # After reading and writing, the pool keeps more memory than is in use.
         self._arrow.default_memory_pool().release_unused()

@@ -81,12 +81,12 @@ class ExportTable:
         )
         return None if row is None else self._job(row)
 
-    async def latest(self, partner: int, *, most: int) -> list[ExportJob]:
+    async def latest(self, partner: int, *, limit: int) -> list[ExportJob]:
         """List the newest jobs of the partner with this number, newest first."""
         rows = await self._state.rows(
             "SELECT * FROM exports WHERE partner = ? ORDER BY created_at DESC, id LIMIT ?",
             partner,
-            most,
+            limit,
         )
         return [self._job(row) for row in rows]
 

@@ -430,22 +430,22 @@ def dialect_of(names: str, service: Choice | None = None) -> Answers:
         'total'
     """
     changes: dict[str, Any] = {} if service is None else dict(service.changes)
-    stated = dict.fromkeys(changes, "the service file")
-    seen: list[str] = []
+    origins = dict.fromkeys(changes, "the service file")
+    prior_names: list[str] = []
     for name in (part.strip().lower() for part in names.split(",")):
         choice = DIALECTS.get(name)
         if choice is None:
             raise DialectError(f"Unknown dialect {name!r}. Known dialects: {', '.join(DIALECTS)}.")
-        if choice.is_set and seen:
+        if choice.is_set and prior_names:
             raise DialectError(f"{name!r} is a complete set: put it first, and name only one set")
         for gap in choice.changes:
-            if gap not in stated:
-                stated.update({} if choice.is_set else {gap: repr(name)})
-            elif stated[gap] != repr(name):
-                raise DialectError(f"{name!r} contradicts {stated[gap]}: name only one of them")
-        seen.append(name)
+            if gap not in origins:
+                origins.update({} if choice.is_set else {gap: repr(name)})
+            elif origins[gap] != repr(name):
+                raise DialectError(f"{name!r} contradicts {origins[gap]}: name only one of them")
+        prior_names.append(name)
         changes |= choice.changes
-    if changes.get("envelope") == WHOLE_BODY and "metadata" not in stated:
+    if changes.get("envelope") == WHOLE_BODY and "metadata" not in origins:
         # A body that is only a list has no room for page numbers.
         changes |= _HEADERS if changes.get("metadata", META) else _NO_NUMBERS
     dialect = Answers(**changes)

@@ -120,11 +120,13 @@ async def _damage(fault: Fault, exchange: Exchange) -> None:
         case "slow_body":
             await exchange.send(head)
             size = max(1, math.ceil(len(body) / _PIECES))
-            for at in range(0, max(len(body), 1), size):
-                if at:
+            for offset in range(0, max(len(body), 1), size):
+                if offset:
                     await exchange.pause((fault.seconds or 0) / (_PIECES - 1))
-                more = at + size < len(body)
-                await exchange.send({**_BODY, "body": body[at : at + size], "more_body": more})
+                has_more = offset + size < len(body)
+                await exchange.send(
+                    {**_BODY, "body": body[offset : offset + size], "more_body": has_more}
+                )
         case "wrong_content_type":
             headers["content-type"] = "text/html; charset=utf-8"
             await _send_whole(exchange, head, body)
@@ -152,7 +154,7 @@ def _status_answer(fault: Fault) -> Response:
     if status in {HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED}:
         answer = Response(status_code=status)
     elif fault.body is None:
-        text = next((known.phrase for known in HTTPStatus if known == status), f"Status {status}")
+        text = next((code.phrase for code in HTTPStatus if code == status), f"Status {status}")
         answer = error_response(ApiError(status, text))
     else:
         answer = Response(fault.body, status, media_type=fault.content_type or "application/json")

@@ -11,8 +11,8 @@ CAPPED_TOTAL = 10_000
 Changes = Mapping[str, object]
 
 
-def cap_at(most: int) -> QueryChange:
-    return lambda query: {"per_page": min(query.per_page, most)}
+def cap_at(limit: int) -> QueryChange:
+    return lambda query: {"per_page": min(query.per_page, limit)}
 
 
 cap_per_page = cap_at(CAPPED_PER_PAGE)

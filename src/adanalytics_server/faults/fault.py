@@ -127,10 +127,13 @@ class Fault:
     def __post_init__(self) -> None:
         if self.effect not in EFFECTS:
             raise FaultError(f"unknown effect {self.effect!r}; known effects: {', '.join(EFFECTS)}")
-        allowed = _PARAMETERS.get(self.effect, ())
-        every = {name for names in _PARAMETERS.values() for name in names}
+        effect_parameters = _PARAMETERS.get(self.effect, ())
+        parameters = {name for names in _PARAMETERS.values() for name in names}
         for field in fields(self):
-            if field.name in every - set(allowed) and getattr(self, field.name) is not None:
+            if (
+                field.name in parameters - set(effect_parameters)
+                and getattr(self, field.name) is not None
+            ):
                 raise FaultError(f"effect {self.effect} takes no {field.name}")
         if self.effect == "status" and not (self.status and 200 <= self.status <= 599):
             raise FaultError("effect status needs a status from 200 to 599")
@@ -139,7 +142,7 @@ class Fault:
         for name, value in (("content_type", self.content_type), ("retry_after", self.retry_after)):
             if value is not None and not (value.isascii() and value.isprintable()):
                 raise FaultError(f"{name} must be printable ASCII, as headers are")
-        if "seconds" in allowed and not 0 < (self.seconds or 0) <= LONGEST_SECONDS:
+        if "seconds" in effect_parameters and not 0 < (self.seconds or 0) <= LONGEST_SECONDS:
             raise FaultError(f"effect {self.effect} needs seconds, up to {LONGEST_SECONDS:.0f}")
         if self.rows is not None and self.rows < 1:
             raise FaultError("rows must be at least 1")
@@ -148,8 +151,8 @@ class Fault:
         if self.path is not None and not self.path.startswith("/"):
             raise FaultError(f"the path {self.path!r} must begin with '/'")
         if self.operation is not None and self.operation not in OPERATIONS:
-            known = ", ".join(OPERATIONS)
-            raise FaultError(f"unknown operation {self.operation!r}; known operations: {known}")
+            names = ", ".join(OPERATIONS)
+            raise FaultError(f"unknown operation {self.operation!r}; known operations: {names}")
         possible = _ONLY_FOR.get(self.effect)
         if possible and self.operation not in (None, *possible):
             raise FaultError(f"effect {self.effect} works with {' and '.join(possible)} only")
@@ -196,23 +199,23 @@ def parse_fault(text: str) -> Fault:
         'hour'
     """
     rest = " ".join(text.split())
-    effect, found = _first(_EFFECTS, rest)
-    if found is None:
-        known = ", ".join(sorted(set(EFFECTS) - {"status"})).replace("_", " ")
+    effect, match = _first(_EFFECTS, rest)
+    if match is None:
+        effects = ", ".join(sorted(set(EFFECTS) - {"status"})).replace("_", " ")
         raise FaultError(
-            f"fault {text!r}: it must begin with a status such as 503, or with: {known};"
+            f"fault {text!r}: it must begin with a status such as 503, or with: {effects};"
             " latency and slow body need a time such as 200ms or 1.5s"
         )
-    values: dict[str, Any] = {"effect": effect, **_values(found)}
+    values: dict[str, Any] = {"effect": effect, **_values(match)}
     clauses = set()
-    while rest := rest[found.end() :].lstrip():
-        clause, found = _first(_CLAUSES, rest)
-        if found is None:
+    while rest := rest[match.end() :].lstrip():
+        clause, match = _first(_CLAUSES, rest)
+        if match is None:
             raise FaultError(f"fault {text!r}: cannot read {rest!r}; a fault may say: {_FORMS}")
         if clause in clauses:
             raise FaultError(f"fault {text!r}: the clause {clause!r} occurs twice")
         clauses.add(clause)
-        values |= _values(found)
+        values |= _values(match)
     try:
         return Fault(**values)
     except FaultError as error:
@@ -267,11 +270,11 @@ _TYPES: dict[str, Callable[[str], object]] = {
 def _first(forms: Mapping[str, str], text: str) -> tuple[str, re.Match[str] | None]:
     """Return the first form that the text begins with."""
     for name, pattern in forms.items():
-        if found := re.match(f"(?:{pattern})(?= |$)", text, re.IGNORECASE):
-            return name, found
+        if match := re.match(f"(?:{pattern})(?= |$)", text, re.IGNORECASE):
+            return name, match
     return "", None
 
 
-def _values(found: re.Match[str]) -> dict[str, object]:
-    given = found.groupdict().items()
-    return {name: _TYPES.get(name, str)(text) for name, text in given if text is not None}
+def _values(match: re.Match[str]) -> dict[str, object]:
+    groups = match.groupdict().items()
+    return {name: _TYPES.get(name, str)(text) for name, text in groups if text is not None}

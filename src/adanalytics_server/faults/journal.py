@@ -116,9 +116,9 @@ class Journal:
         with self._lock:
             return self._count, tuple(self._entries)
 
-    def restore(self, captured: tuple[int, tuple[Entry, ...]]) -> None:
+    def restore(self, state: tuple[int, tuple[Entry, ...]]) -> None:
         with self._lock:
-            self._count, entries = captured
+            self._count, entries = state
             self._entries = deque(entries, maxlen=MOST_ENTRIES)
 
 

@@ -25,21 +25,21 @@ CONTROL_PREFIX = "/_control/"
 
 @dataclass(slots=True)
 class _Armed:
-    """A fault with its counters; ``began`` is the first strike of the current hour."""
+    """A fault with its counters; ``first_strike`` is the first strike of the current hour."""
 
     fault: Fault
     dice: random.Random
     matched: int = 0
     struck: int = 0
-    began: int | None = None
+    first_strike: int | None = None
     # The strikes per request for a fault "per request", else under one name.
     strikes: Counter[tuple[object, ...]] = field(default_factory=Counter)
 
     def hits(self, request: Entry, now: int) -> bool:
         fault = self.fault
         self.matched += 1
-        if self.began is None or not 0 <= now - self.began < MILLISECONDS_PER_HOUR:
-            self.began = None
+        if self.first_strike is None or not 0 <= now - self.first_strike < MILLISECONDS_PER_HOUR:
+            self.first_strike = None
             if fault.per == "hour":
                 self.strikes.clear()
         name = (request.method, request.path, request.query) if fault.per == "request" else ()
@@ -48,7 +48,7 @@ class _Armed:
         if fault.probability < 1 and self.dice.random() >= fault.probability:
             return False
         self.struck += 1
-        self.began = now if self.began is None else self.began
+        self.first_strike = now if self.first_strike is None else self.first_strike
         self.strikes[name] += 1
         if len(self.strikes) > MOST_REQUESTS:
             self.strikes.pop(next(iter(self.strikes)))
@@ -71,7 +71,7 @@ class Faults:
         self._clock = clock
         self._lock = threading.Lock()
         self._armed: list[_Armed] = []
-        self._held: set[asyncio.Future[None]] = set()
+        self._pauses: set[asyncio.Future[None]] = set()
 
     def add(self, *faults: str | Fault) -> None:
         """Arm faults, to be checked after those already armed; at most one affects a request.
@@ -79,9 +79,9 @@ class Faults:
         Raises:
             FaultError: a string does not describe a valid fault; in that case, no fault is armed.
         """
-        parsed = [parse_fault(fault) if isinstance(fault, str) else fault for fault in faults]
+        additions = [parse_fault(fault) if isinstance(fault, str) else fault for fault in faults]
         with self._lock:
-            self._armed += [_Armed(fault, random.Random(fault.seed)) for fault in parsed]  # noqa: S311  # dice, not secrets
+            self._armed += [_Armed(fault, random.Random(fault.seed)) for fault in additions]  # noqa: S311  # dice, not secrets
 
     def clear(self) -> None:
         """Disarm all faults; requests that a fault is delaying continue at once."""
@@ -105,20 +105,20 @@ class Faults:
 
     async def pause(self, seconds: float) -> None:
         """Delay a request by ``seconds`` of real time, or until ``release`` is called."""
-        held = asyncio.get_running_loop().create_future()
+        pause = asyncio.get_running_loop().create_future()
         with self._lock:
-            self._held.add(held)
+            self._pauses.add(pause)
         try:
-            await asyncio.wait([held], timeout=seconds)
+            await asyncio.wait([pause], timeout=seconds)
         finally:
             with self._lock:
-                self._held.discard(held)
+                self._pauses.discard(pause)
 
     def release(self) -> None:
         """Let all delayed requests continue; this method may be called from any thread."""
         with self._lock:
-            held, self._held = self._held, set()
-        for future in held:
+            pauses, self._pauses = self._pauses, set()
+        for future in pauses:
             future.get_loop().call_soon_threadsafe(future.cancel)
 
     def capture(self) -> list[_Armed]:
@@ -126,9 +126,9 @@ class Faults:
         with self._lock:
             return copy.deepcopy(self._armed)
 
-    def restore(self, captured: Iterable[_Armed]) -> None:
+    def restore(self, armed: Iterable[_Armed]) -> None:
         with self._lock:
-            self._armed = copy.deepcopy(list(captured))
+            self._armed = copy.deepcopy(list(armed))
 
 
 class FaultLayer:

@@ -70,8 +70,8 @@ def _ten_digits(amounts: list[str]) -> str:
 
 
 def _camel(name: str) -> str:
-    first, *others = name.split("_")
-    return first + "".join(other.capitalize() for other in others)
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
 
 
 _CAMEL = {name: _camel(name) for name in EVENT_FIELDS}
@@ -81,8 +81,8 @@ camel = _each(lambda row: {_CAMEL[name]: value for name, value in row.items()})
 def _integer_ids(row: Row) -> Row:
     """Replace UUIDs by their last 64 bits; those of an event need all of them, without a sign."""
     event, auction = (UUID(row[name]).int % 2**64 for name in ("event_id", "auction_id"))
-    others = {name: value for name, value in row.items() if name != "event_id"}
-    return {"id": event, **others, "auction_id": auction >> 1}
+    rest = {name: value for name, value in row.items() if name != "event_id"}
+    return {"id": event, **rest, "auction_id": auction >> 1}
 
 
 integer_ids = _each(_integer_ids)

@@ -82,23 +82,23 @@ def _of_pages(pages: Pages, list_path: str) -> Changes:
         raise DialectError(f"pages.first is {pages.first}: the first page is 0 or 1")
     if pages.most is not None and pages.most < 1:
         raise DialectError(f"pages.most is {pages.most}: leave it out if there is no such limit")
-    more = "is_last" if _last_name(pages.more) in _LAST else "has_more"
+    end_fact = "is_last" if _last_name(pages.more) in _LAST else "has_more"
     places = {
         "total": pages.total,
         "page": pages.page,
         "per_page": pages.per_page,
         "total_pages": pages.pages,
-        more: pages.more,
+        end_fact: pages.more,
         _next_fact(pages.next): pages.next,
     }
-    stated = {fact: place for fact, place in places.items() if place}
-    _check_places([list_path, *stated.values()])
-    bodies = [place for place in stated.values() if not place.startswith(HEADER)]
+    metadata = {fact: place for fact, place in places.items() if place}
+    _check_places([list_path, *metadata.values()])
+    bodies = [place for place in metadata.values() if not place.startswith(HEADER)]
     outer = parent_of(bodies[0]).rstrip(".") if bodies else ""
-    inside = parent_of(list_path).rstrip(".")
+    parent = parent_of(list_path).rstrip(".")
     changes: Changes = {
-        "metadata": stated,
-        "facts": outer if _last_name(outer) in _META else inside,
+        "metadata": metadata,
+        "facts": outer if _last_name(outer) in _META else parent,
         "first_page": pages.first,
     }
     if pages.most is not None:
@@ -148,9 +148,9 @@ def _check_places(places: list[str]) -> None:
     """Refuse a place in the body that is inside another one."""
     paths = [place for place in places if not place.startswith(HEADER)]
     for path in paths:
-        inside = [other for other in paths if other.startswith(f"{path}.") or path == WHOLE_BODY]
-        if others := [other for other in inside if other != path]:
-            raise DialectError(f"{path!r} leaves no room for {others[0]!r}")
+        children = [child for child in paths if child.startswith(f"{path}.") or path == WHOLE_BODY]
+        if conflicts := [child for child in children if child != path]:
+            raise DialectError(f"{path!r} leaves no room for {conflicts[0]!r}")
 
 
 def _plain(words: str, list_path: str, key: str) -> Plain | None:
@@ -188,13 +188,13 @@ def _of_export(export: Export) -> Changes:
         _check_places([*places.values()])
         outer = parent_of(next(p for p in places.values()))
         changes["export_places"] = {**places, "failure": f"{outer}error"}
-    unfinished = tuple(state for state in ("pending", "processing") if state in export.words)
-    if not unfinished and "status" not in export.names:
-        unfinished = ("pending",)
+    states = tuple(state for state in ("pending", "processing") if state in export.words)
+    if not states and "status" not in export.names:
+        states = ("pending",)
     if wait == "file":
         # The order has the first of them, and the file is not there at the first request.
-        unfinished = unfinished[:1] * 2
-    changes["states"] = () if wait == "none" else unfinished
+        states = states[:1] * 2
+    changes["states"] = () if wait == "none" else states
     return changes
 
 

@@ -150,9 +150,9 @@ def zone_of(name: str) -> tzinfo:
         DialectError: this machine does not know the zone.
     """
     if offset := _OFFSET.fullmatch(name):
-        ahead = timedelta(hours=int(offset[2]), minutes=int(offset[3]))
-        if ahead < timedelta(hours=24):
-            return timezone(ahead if offset[1] == "+" else -ahead)
+        shift = timedelta(hours=int(offset[2]), minutes=int(offset[3]))
+        if shift < timedelta(hours=24):
+            return timezone(shift if offset[1] == "+" else -shift)
     try:
         return ZoneInfo(name)
     except (LookupError, ValueError, OSError):

@@ -66,9 +66,9 @@ class Parts:
     """Which documented field a field of the service stands for; see ``ServiceProfile.fields``."""
 
     def __init__(self, file: ServiceFile) -> None:
-        self._mapped = {name: part for part, name in file.fields.items()}
+        self._part_names = {name: part for part, name in file.fields.items()}
         if file.time_field:
-            self._mapped[file.time_field] = "event_time"
+            self._part_names[file.time_field] = "event_time"
 
     def of_event(self, name: str) -> str | None:
         """Return the field of an event, or ``None``."""
@@ -80,14 +80,14 @@ class Parts:
 
     def counted_type(self, name: str) -> str | None:
         """Return the event type that a column counts, or ``None``."""
-        return _TYPES.get(_fold(self._mapped.get(name, name)))
+        return _TYPES.get(_fold(self._part_names.get(name, name)))
 
     def _of(self, name: str, documented: Mapping[str, str]) -> str | None:
-        if name in self._mapped:
-            part = self._mapped[name]
+        if name in self._part_names:
+            part = self._part_names[name]
             return part if part in documented.values() else None
         part = documented.get(_fold(name), "")
-        return part if part and part not in self._mapped.values() else None
+        return part if part and part not in self._part_names.values() else None
 
 
 def row_change(file: ServiceFile, names: tuple[str, ...] = ()) -> RowChange:
@@ -98,10 +98,10 @@ def row_change(file: ServiceFile, names: tuple[str, ...] = ()) -> RowChange:
 
     def value_of(name: str, column: Column) -> Value:
         part = parts.of_event(name)
-        counted = None if part or has_types else parts.counted_type(name)
+        event_type = None if part or has_types else parts.counted_type(name)
         if column.type == "null" or column.nulls == "always":
             return lambda _event: None
-        value = _value(name, column, part, counted, zone)
+        value = _value(name, column, part, event_type, zone)
         if column.nulls == "never":
             return value
         if part in _OFTEN_NULL:
@@ -117,11 +117,11 @@ def row_change(file: ServiceFile, names: tuple[str, ...] = ()) -> RowChange:
 def _column(file: ServiceFile, name: str) -> Column:
     """Return what is known of a column of an exported file: that of the field on the pages."""
     parts = Parts(file)
-    for known, column in file.columns.items():
-        if name == known or _fold(name) == _fold(known):
+    for field, column in file.columns.items():
+        if name == field or _fold(name) == _fold(field):
             return column
     part = parts.of_event(name)
-    same = (column for known, column in file.columns.items() if parts.of_event(known) == part)
+    same = (column for field, column in file.columns.items() if parts.of_event(field) == part)
     return next(same, _UNKNOWN) if part else _UNKNOWN
 
 
@@ -131,13 +131,15 @@ def _number(event: Row, name: str) -> int:
     return int.from_bytes(digest) >> 1
 
 
-def _value(name: str, column: Column, part: str | None, counted: str | None, zone: tzinfo) -> Value:
+def _value(
+    name: str, column: Column, part: str | None, event_type: str | None, zone: tzinfo
+) -> Value:
     """Return the function from an event to the value of a column, other than null."""
-    if counted is not None:
+    if event_type is not None:
         # A counter that was seen above 1 counts more than one event in a row.
-        most = 2 if column.longest == 1 else 10 ** (column.longest // 10)
-        count = most if column.role != "flag" and column.type == "integer" else 1
-        return lambda event: _typed(count * (event["event_type"] == counted), column)
+        limit = 2 if column.longest == 1 else 10 ** (column.longest // 10)
+        count = limit if column.role != "flag" and column.type == "integer" else 1
+        return lambda event: _typed(count * (event["event_type"] == event_type), column)
     if part in _TIMES or part == "event_date" or column.role in ("time", "date"):
         # A date is that of the event in the zone, not the stored one in UTC.
         is_date = part == "event_date" or column.role == "date"
@@ -160,9 +162,9 @@ def _value(name: str, column: Column, part: str | None, counted: str | None, zon
         if column.type == "text" and column.form == "uuid":
             return itemgetter(part)
         return lambda event: _made(UUID(event[part]).int >> 65, name, column)
-    made, is_long = _synthetic(name, column), part in _LONG
+    synthetic, is_long = _synthetic(name, column), part in _LONG
     return lambda event: (
-        made(event) if event[part] is None else _fitted(event[part], column, is_long=is_long)
+        synthetic(event) if event[part] is None else _fitted(event[part], column, is_long=is_long)
     )
 
 
@@ -207,7 +209,7 @@ def _made(number: int, name: str, column: Column) -> object:
         case "integer":
             return _integer(number, column)
         case "number":
-            digits = int(found[1]) if (found := _DIGITS.match(column.form)) else _least(column) + 2
+            digits = int(match[1]) if (match := _DIGITS.match(column.form)) else _least(column) + 2
             # A last digit of 0 would be dropped by others.
             text = f"{number * 10 + 1 + number % 9:0{digits}}"[-digits:]
             return msgspec.Raw(f"0.{text}".encode())
@@ -241,20 +243,20 @@ def _word(number: int, name: str, length: int) -> str:
     return f"v{digest * (length // len(digest) + 1)}"[:length]
 
 
-def _fitted(own: Any, column: Column, *, is_long: bool) -> object:  # noqa: ANN401  # any JSON value
+def _fitted(content: Any, column: Column, *, is_long: bool) -> object:  # noqa: ANN401  # any JSON value
     """Return the event's own value in the type of a column, with a length that fits it."""
-    if column.type == "object" and isinstance(own, dict):
-        return own
-    text = own if isinstance(own, str) else json.dumps(own)
+    if column.type == "object" and isinstance(content, dict):
+        return content
+    text = content if isinstance(content, str) else json.dumps(content)
     if column.type == "text" and column.form != "uuid":
         if column.longest > (100 if is_long else 10):
             text = f"{text}-{_word(0, text, _least(column))}"
         return text[: column.longest]
-    if column.type == "number" and isinstance(own, int):
-        return _typed(own, column)
+    if column.type == "number" and isinstance(content, int):
+        return _typed(content, column)
     is_fit = _least(column) <= len(text) <= column.longest
-    if column.type == "integer" and isinstance(own, int) and is_fit:
-        return own
+    if column.type == "integer" and isinstance(content, int) and is_fit:
+        return content
     return _made(int.from_bytes(blake2b(text.encode(), digest_size=8).digest()) >> 1, "", column)
 
 
@@ -262,8 +264,8 @@ def _amount(nanos: int, column: Column) -> object:
     if column.type == "integer":
         # Micros, the usual unit of whole numbers.
         return nanos // 1000
-    if found := _DIGITS.match(column.form):
-        text = divided(nanos, NANOS, digits=int(found[1])) or ""
+    if match := _DIGITS.match(column.form):
+        text = divided(nanos, NANOS, digits=int(match[1])) or ""
     else:
         # Without a number of digits of its own, as few as the amount needs.
         text = text_from_nanos(nanos).rstrip("0")
@@ -292,8 +294,8 @@ def _since_epoch(microseconds: int, per_second: int, digits: int, column: Column
     if not digits:
         return _typed(number, column)
     # Written out, with all its digits: a float might have others.
-    whole, rest = divmod(abs(number), 10**digits)
-    text = f"{'-' if number < 0 else ''}{whole}.{rest:0{digits}}"
+    units, rest = divmod(abs(number), 10**digits)
+    text = f"{'-' if number < 0 else ''}{units}.{rest:0{digits}}"
     return msgspec.Raw(text.encode()) if column.type == "number" else text
 
 
@@ -309,8 +311,8 @@ def _writer(form: str, zone: tzinfo) -> Callable[[datetime], str]:
         zone = zone_of(f"{last[:3]}:{last[-2:]}")
     codes = {"YYYY": "%Y", "MM": "%m", "DD": "%d", "hh": "%H", "mm": "%M", "ss": "%S"}
 
-    def token(found: re.Match[str]) -> str:
-        text = found[0]
+    def token(match: re.Match[str]) -> str:
+        text = match[0]
         if text[0] in "+±-":
             # Its colon is put in later: %:z is not on every machine.
             return "%z"
@@ -354,10 +356,12 @@ class _Summary:
         columns = self._columns.get(group_by or "none")  # type: ignore[call-overload]
         if not columns:
             return rows
-        counted = [event for event in events() if self._counts_all or not event["is_filtered"]]
+        counted_events = [
+            event for event in events() if self._counts_all or not event["is_filtered"]
+        ]
         names = {row.get(f"{group_by}_id"): row.get(f"{group_by}_name") for row in rows}
         groups: dict[Any, list[tuple[Row, Row]]] = {} if group_by else {None: []}
-        for event, row in zip(counted, self._served(counted), strict=True):
+        for event, row in zip(counted_events, self._served(counted_events), strict=True):
             groups.setdefault(self._key(event, group_by), []).append((event, row))
         return [
             self._row(columns, _group(group_by, key, names), groups[key])
@@ -374,7 +378,7 @@ class _Summary:
         """Return a row of the events of a group, each with its served row."""
         facts = group | measures_of(_sums([event for event, _ in pairs]))
         parts = {column: self._parts.of_summary(column) for column in columns}
-        unnamed = [fact for name, fact in group.items() if name not in parts.values()]
+        group_facts = [fact for name, fact in group.items() if name not in parts.values()]
         totals = self._columns.get("none", ())
         row: Row = {}
         for column, part in parts.items():
@@ -382,9 +386,9 @@ class _Summary:
                 row[column] = self._sum(column, pairs)
             elif part in facts:
                 row[column] = facts[part]
-            elif column not in totals and unnamed:
+            elif column not in totals and group_facts:
                 # The first columns that only this grouping has are its own, whatever their names.
-                row[column] = unnamed.pop(0)
+                row[column] = group_facts.pop(0)
             else:
                 row[column] = _number({"event_id": json.dumps(group)}, column) % 1000
         return row
@@ -392,15 +396,15 @@ class _Summary:
     def _sum(self, column: str, pairs: Sequence[tuple[Row, Row]]) -> object:
         field = self._sums[column]
         if self._parts.of_event(field) == "event_type":
-            counted = self._parts.counted_type(column)
-            return sum(event["event_type"] == counted for event, _ in pairs)
-        known = self._fields.get(field, _UNKNOWN)
+            event_type = self._parts.counted_type(column)
+            return sum(event["event_type"] == event_type for event, _ in pairs)
+        field_column = self._fields.get(field, _UNKNOWN)
         total = sum((_decimal(row.get(field)) for _, row in pairs), Decimal())
-        if known.type in ("integer", "flag"):
+        if field_column.type in ("integer", "flag"):
             return int(total)
-        if not pairs and (found := _DIGITS.match(known.form)):
-            total = total.scaleb(-int(found[1]))
-        return msgspec.Raw(f"{total:f}".encode()) if known.type == "number" else f"{total:f}"
+        if not pairs and (match := _DIGITS.match(field_column.form)):
+            total = total.scaleb(-int(match[1]))
+        return msgspec.Raw(f"{total:f}".encode()) if field_column.type == "number" else f"{total:f}"
 
 
 def _group(group_by: str | None, key: object, names: Mapping[object, object]) -> Row:

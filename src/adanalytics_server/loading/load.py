@@ -99,11 +99,11 @@ def load_file(
     with closing(source), RecordSorter(folder=store.folder, most_bytes=most_bytes) as sorter:
         reader = _Reader(path, source, normalizer, mapping)
         reader.read_into(sorter, report)
-        taken = reader.rows - reader.not_taken
+        row_count = reader.rows - reader.not_taken
         with closing(_in_order(sorter, folder=store.folder, most_bytes=most_bytes)) as records:
             outcome = ingest(
                 store,
-                reporting(records, "storing", total=taken, report=report),
+                reporting(records, "storing", total=row_count, report=report),
                 replace_hours=reader.hours if replace_hours else (),
                 names=normalizer.names,
             )
@@ -170,10 +170,10 @@ def _in_order(records: Iterable[Record], *, folder: Path, most_bytes: int) -> Ge
 
 
 def reporting(
-    records: Iterable[Record], stage: Stage, *, total: int, report: OnProgress, done: int = 0
+    records: Iterable[Record], stage: Stage, *, total: int, report: OnProgress, start: int = 0
 ) -> Iterator[Record]:
-    """Pass records through and report progress; ``done`` of the ``total`` came before."""
-    for number, record in enumerate(records, start=done + 1):
+    """Pass records through and report progress; ``start`` of the ``total`` came before."""
+    for number, record in enumerate(records, start=start + 1):
         if number % ROWS_BETWEEN_REPORTS == 0 or number == total:
             report(Progress(stage, number, number / total))
         yield record

@@ -43,26 +43,28 @@ class Mapping:
         Raises:
             MappingError: no ``=``, an unknown field, one given twice, or a bad value.
         """
-        renamed: dict[str, str] = {}
+        column_by_field: dict[str, str] = {}
         for field, column in (_halves("--map", text) for text in columns):
-            _check_field("--map", field, renamed)
-            renamed[field] = column
-        fixed: dict[str, object] = {}
+            _check_field("--map", field, column_by_field)
+            column_by_field[field] = column
+        constant_by_field: dict[str, object] = {}
         for field, value in (_halves("--set", text) for text in constants):
-            _check_field("--set", field, {**renamed, **fixed})
-            fixed[field] = _constant(field, value)
-        return cls(renamed, fixed, tuple(_halves("--where", text) for text in where))
+            _check_field("--set", field, {**column_by_field, **constant_by_field})
+            constant_by_field[field] = _constant(field, value)
+        return cls(
+            column_by_field, constant_by_field, tuple(_halves("--where", text) for text in where)
+        )
 
     def takes(self, row: Row[str, object]) -> bool:
         """Return whether a row matches all conditions; a missing column counts as empty."""
         return all(text_of(row.get(column)) == value for column, value in self.where)
 
     def fields_by_column(self) -> dict[str, list[tuple[str, Rule]]]:
-        found: dict[str, list[tuple[str, Rule]]] = {}
+        fields: dict[str, list[tuple[str, Rule]]] = {}
         for field, rule in FIELDS.items():
             if field not in self.constants:
-                found.setdefault(self.columns.get(field, field), []).append((field, rule))
-        return found
+                fields.setdefault(self.columns.get(field, field), []).append((field, rule))
+        return fields
 
 
 def _halves(option: str, text: str) -> tuple[str, str]:
@@ -72,10 +74,10 @@ def _halves(option: str, text: str) -> tuple[str, str]:
     return name, value
 
 
-def _check_field(option: str, field: str, given: Iterable[str]) -> None:
+def _check_field(option: str, field: str, fields: Iterable[str]) -> None:
     if field not in FIELDS:
         raise MappingError(f"{option}: unknown field {field!r}; known fields: {', '.join(FIELDS)}")
-    if field in given:
+    if field in fields:
         raise MappingError(f"{option}: the field {field!r} is already given")
 
 

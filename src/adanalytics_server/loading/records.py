@@ -49,14 +49,14 @@ def named(records: Iterable[Record]) -> Iterator[Record]:
     string for each id that is still to be derived. The records come sorted, so that equal bodies
     without an id are adjacent.
     """
-    before = b""
+    last_body = b""
     occurrence = 0
     for record in records:
         if record.event_id:
             yield record
             continue
-        occurrence = occurrence + 1 if record.body == before else 0
-        before = record.body
+        occurrence = occurrence + 1 if record.body == last_body else 0
+        last_body = record.body
         yield _with_id(record, occurrence)
 
 
@@ -65,37 +65,37 @@ def _with_id(record: Record, occurrence: int) -> Record:
     text = str(event_id)
     # The first match is the field: no text of the file comes before it. Look for the empty id right
     # there, because key_values may have the same key.
-    before, name, after = record.body.partition(_AUCTION_ID)
-    auction = auction_of(text).encode() if after.startswith(b'"') else b""
-    head = before.replace(_EMPTY_EVENT_ID, f'{{"event_id":"{text}"'.encode(), 1)
-    return record._replace(event_id=event_id.bytes, body=head + name + auction + after)
+    start, name, end = record.body.partition(_AUCTION_ID)
+    auction = auction_of(text).encode() if end.startswith(b'"') else b""
+    head = start.replace(_EMPTY_EVENT_ID, f'{{"event_id":"{text}"'.encode(), 1)
+    return record._replace(event_id=event_id.bytes, body=head + name + auction + end)
 
 
-def _build_record(given: Row[str, Any], *, partner_id: str, currency: str) -> Record:
+def _build_record(values: Row[str, Any], *, partner_id: str, currency: str) -> Record:
     """Build the record of an event from the parsed values that are not null.
 
     Without ``event_id`` the record's id is empty, in the body too, until ``named`` fills it in.
     """
-    time: int = given["event_time"].milliseconds
-    received: int = given.get("received_at", given["event_time"]).milliseconds
-    revenue: int = given.get("revenue", 0)
-    cost: int | None = given.get("cost")
-    event_id: str = given.get("event_id", "")
+    time: int = values["event_time"].milliseconds
+    arrival: int = values.get("received_at", values["event_time"]).milliseconds
+    revenue: int = values.get("revenue", 0)
+    cost: int | None = values.get("cost")
+    event_id: str = values.get("event_id", "")
     event_time = rfc3339(time)
-    fixed = {
+    facts = {
         "event_date": event_time[:10],
         "event_hour": time // MILLISECONDS_PER_HOUR % 24,
         "partner_id": partner_id,
         "currency": currency,
     }
-    _check_together(given, fixed)
+    _check_together(values, facts)
     fields = {
-        **given,
-        **fixed,
+        **values,
+        **facts,
         "event_id": event_id,
         "event_time": event_time,
-        "received_at": event_time if received == time else rfc3339(received),
-        "auction_id": given.get("auction_id") or (event_id and auction_of(event_id)),
+        "received_at": event_time if arrival == time else rfc3339(arrival),
+        "auction_id": values.get("auction_id") or (event_id and auction_of(event_id)),
         "revenue": text_from_nanos(revenue),
         "cost": None if cost is None else text_from_nanos(cost),
     }
@@ -103,15 +103,15 @@ def _build_record(given: Row[str, Any], *, partner_id: str, currency: str) -> Re
     return record_of(event, encode_event(event), time=time)
 
 
-def _check_together(given: Row[str, Any], fixed: Row[str, Any]) -> None:
-    for field, value in fixed.items():
-        if given.get(field, value) != value:
+def _check_together(values: Row[str, Any], facts: Row[str, Any]) -> None:
+    for field, value in facts.items():
+        if values.get(field, value) != value:
             source = "this partner" if field in ("partner_id", "currency") else "event_time"
-            raise FieldError(field, f"{given[field]!r} contradicts {source}: expected {value!r}")
-    if "domain" in given and "app_bundle" in given:
+            raise FieldError(field, f"{values[field]!r} contradicts {source}: expected {value!r}")
+    if "domain" in values and "app_bundle" in values:
         raise FieldError("app_bundle", "an event has a domain or an app_bundle, not both")
-    if "error_code" in given and given["event_type"] != "error":
-        raise FieldError("error_code", f"only error events have one, not {given['event_type']}")
+    if "error_code" in values and values["event_type"] != "error":
+        raise FieldError("error_code", f"only error events have one, not {values['event_type']}")
 
 
 _DIMENSIONS = {"campaign_id": CAMPAIGN, "demand_tag_id": DEMAND_TAG}
@@ -154,8 +154,8 @@ class Normalizer:
 
     def ignored(self, columns: Collection[str]) -> tuple[str, ...]:
         """Return the columns that set no field, in order."""
-        used = {*self._by_column, *(column for column, _ in self._mapping.where)}
-        return tuple(column for column in columns if column not in used)
+        sources = {*self._by_column, *(column for column, _ in self._mapping.where)}
+        return tuple(column for column in columns if column not in sources)
 
     def record(self, row: Row[str, object]) -> Record:
         """Turn a row into a record; its id is empty if the row has none.
@@ -163,40 +163,40 @@ class Normalizer:
         Raises:
             FieldError: a value breaks its field's rule, is missing, or contradicts another.
         """
-        given = self._given(row)
+        values = self._given(row)
         for field in REQUIRED_FIELDS:
-            if field not in given:
+            if field not in values:
                 raise FieldError(field, f"the row has no value; {_ways_to_give(field)}")
-        self._take_names(given)
+        self._take_names(values)
         for field in ("event_time", "received_at"):
-            if field in given and not given[field].zoned:
+            if field in values and not values[field].zoned:
                 self.times_without_zone += 1
-        return _build_record(given, partner_id=self._partner_id, currency=self._currency)
+        return _build_record(values, partner_id=self._partner_id, currency=self._currency)
 
     def _given(self, row: Row[str, object]) -> dict[str, Any]:
         """Parse the values that are not null."""
-        given = self._constants.copy()
+        values = self._constants.copy()
         for column, value in row.items():
             if value is None or value == "":
                 continue
             for field, rule in self._by_column.get(column, ()):
                 try:
                     # All cells of a CSV file are text: save a call for each.
-                    given[field] = rule.parse(value) if type(value) is str else rule.read(value)
+                    values[field] = rule.parse(value) if type(value) is str else rule.read(value)
                 except ValueError as error:
-                    where = "" if column == field else f" (column {column!r})"
-                    raise FieldError(field, f"{error}{where}") from error
-        return given
+                    place = "" if column == field else f" (column {column!r})"
+                    raise FieldError(field, f"{error}{place}") from error
+        return values
 
-    def _take_names(self, given: dict[str, Any]) -> None:
+    def _take_names(self, values: dict[str, Any]) -> None:
         """Move the names, which are not fields of the event, from a row to ``names``."""
         for name_field, id_field in NAME_FIELDS.items():
-            name = given.pop(name_field, None)
+            name = values.pop(name_field, None)
             if name is None:
                 continue
-            if id_field not in given:
+            if id_field not in values:
                 raise FieldError(name_field, f"the row has the name {name!r} but no {id_field}")
-            self.names[_DIMENSIONS[id_field], given[id_field]] = name
+            self.names[_DIMENSIONS[id_field], values[id_field]] = name
 
 
 def _ways_to_give(field: str) -> str:

@@ -43,8 +43,8 @@ class LoadError(ValueError):
     def __str__(self) -> str:
         path, line, field, message = self.args
         place = str(path) if line is None else f"{path}:{line}"
-        named = "" if field is None else f"{field}: "
-        return f"{place}: {named}{message}; nothing was loaded"
+        prefix = "" if field is None else f"{field}: "
+        return f"{place}: {prefix}{message}; nothing was loaded"
 
 
 class NumberedRow(NamedTuple):
@@ -147,8 +147,8 @@ class CsvRows(_TextFile):
 
     def _header(self) -> tuple[str, ...]:
         for line, names in self._numbered_cells():
-            if twice := _repeated(names):
-                message = f"the header names {twice} more than once"
+            if duplicates := _repeated(names):
+                message = f"the header names {duplicates} more than once"
                 raise LoadError(self._path, line, None, message)
             return tuple(names)
         raise LoadError(self._path, None, None, "the file is empty")
@@ -235,20 +235,20 @@ class ParquetRows:
         except (OSError, self._arrow.ArrowException) as error:
             raise self._unreadable(error) from error
         self.columns: tuple[str, ...] = tuple(self._file.schema_arrow.names)
-        if twice := _repeated(self.columns):
+        if duplicates := _repeated(self.columns):
             self.close()
-            raise LoadError(path, None, None, f"the schema names {twice} more than once")
+            raise LoadError(path, None, None, f"the schema names {duplicates} more than once")
         self._total = self._file.metadata.num_rows
-        self._done = 0
+        self._count = 0
 
     def rows(self) -> Iterator[NumberedRow]:
         for columns in self._columns_of_batches():
             for values in zip(*self._plain(columns), strict=True):
-                self._done += 1
-                yield NumberedRow(self._done, dict(zip(self.columns, values, strict=True)))
+                self._count += 1
+                yield NumberedRow(self._count, dict(zip(self.columns, values, strict=True)))
 
     def fraction_read(self) -> float:
-        return self._done / self._total if self._total else 1.0
+        return self._count / self._total if self._total else 1.0
 
     def close(self) -> None:
         self._file.close()
@@ -262,8 +262,8 @@ class ParquetRows:
 
     def _plain(self, columns: list[Any]) -> Iterator[list[object]]:
         types = self._arrow.types
-        for name, stored in zip(self.columns, columns, strict=True):
-            column = stored.dictionary_decode() if types.is_dictionary(stored.type) else stored
+        for name, array in zip(self.columns, columns, strict=True):
+            column = array.dictionary_decode() if types.is_dictionary(array.type) else array
             if types.is_timestamp(column.type):
                 # As text: Python's times have no nanoseconds and no years after 9999.
                 zone = None if column.type.tz is None else "UTC"
@@ -290,15 +290,15 @@ class ParquetRows:
         self, name: str, column: list[list[tuple[object, object]] | None]
     ) -> Iterator[dict[object, object] | None]:
         """Turn maps into dictionaries; Arrow allows repeated keys."""
-        for row, pairs in enumerate(column, start=self._done + 1):
+        for row, pairs in enumerate(column, start=self._count + 1):
             # A list may be a key there, but not in Python.
             keys = [str(key) if isinstance(key, list | dict) else key for key, _ in pairs or ()]
             values = [value for _, value in pairs or ()]
-            found = None if pairs is None else dict(zip(keys, values, strict=True))
-            if found is not None and pairs is not None and len(found) < len(pairs):
+            mapping = None if pairs is None else dict(zip(keys, values, strict=True))
+            if mapping is not None and pairs is not None and len(mapping) < len(pairs):
                 message = f"more than one value for {_repeated([str(key) for key in keys])}"
                 raise LoadError(self._path, row, name, message)
-            yield found
+            yield mapping
 
     def _unreadable(self, error: Exception) -> LoadError:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__

@@ -73,8 +73,8 @@ class RecordSorter:
             self._folder.mkdir(parents=True, exist_ok=True)
             self._file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115  # closed at exit
         self._starts.append(self._file.tell())
-        for at in range(0, len(self._records), _BLOCK):
-            block = _encode(self._records[at : at + _BLOCK])
+        for start in range(0, len(self._records), _BLOCK):
+            block = _encode(self._records[start : start + _BLOCK])
             self._file.write(len(block).to_bytes(4))
             self._file.write(block)
         # A block without bytes ends the run.
@@ -84,12 +84,12 @@ class RecordSorter:
         self._bytes = 0
 
 
-def _read_run(file: IO[bytes], at: int) -> Iterator[Record]:
+def _read_run(file: IO[bytes], offset: int) -> Iterator[Record]:
     while True:
         # The readers of several runs take turns, and Windows has no os.pread.
-        file.seek(at)
+        file.seek(offset)
         size = int.from_bytes(file.read(4))
         if not size:
             return
-        at += 4 + size
+        offset += 4 + size
         yield from _decode(file.read(size))

@@ -31,9 +31,9 @@ def decode_json(text: str) -> object:
         ValueError: the JSON is invalid, repeats a key in an object, or is nested too deeply.
     """
     try:
-        found = _DECODER.decode(text)
+        content = _DECODER.decode(text)
         if "\\u" in text:
-            _encode(found).encode()
+            _encode(content).encode()
     except UnicodeEncodeError as error:
         # JSON can write half a character as \ud800, and UTF-8 cannot encode it.
         lone = error.object[error.start]
@@ -43,7 +43,7 @@ def decode_json(text: str) -> object:
     except RecursionError as error:
         raise ValueError("invalid JSON (nested too deeply)") from error
     else:
-        return found
+        return content
 
 
 def text_of(value: object) -> str:
@@ -82,12 +82,12 @@ _NAMES: dict[type, str] = {
 
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    content = dict(pairs)
+    if len(content) != len(pairs):
         names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"invalid JSON (the key {twice!r} occurs twice)")
-    return found
+        duplicate = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"invalid JSON (the key {duplicate!r} occurs twice)")
+    return content
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -142,16 +142,16 @@ def parse_timestamp(text: str) -> Instant:
     except ValueError as error:
         raise ValueError(f"the day {text[:10]!r} does not exist") from error
     try:
-        at = None if text[11:13] == "24" else time.fromisoformat(text[11:].upper())
+        time_of_day = None if text[11:13] == "24" else time.fromisoformat(text[11:].upper())
     except ValueError:
-        at = None
-    if at is None:
+        time_of_day = None
+    if time_of_day is None:
         raise ValueError(f"the time of day in {text!r} does not exist")
-    moment = datetime.combine(day, at, at.tzinfo or UTC)
+    moment = datetime.combine(day, time_of_day, time_of_day.tzinfo or UTC)
     milliseconds = (moment - _EPOCH) // _MILLISECOND
     if not _FIRST <= milliseconds < _END:
         raise ValueError(f"{text!r} is outside the years 1000 to 9999")
-    return Instant(milliseconds, zoned=at.tzinfo is not None)
+    return Instant(milliseconds, zoned=time_of_day.tzinfo is not None)
 
 
 # Allows more than 64 bits, so that a number that is too large gets its own error.
@@ -161,7 +161,7 @@ _COUNTRY = re.compile(r"[A-Z]{2}")
 _CURRENCY = re.compile(r"[A-Z]{3}")
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 # Most columns have few values. Only parsers of short texts use this cache, so it stays small.
-_remembering = lru_cache(maxsize=4096)
+_cache = lru_cache(maxsize=4096)
 _MOST_REMEMBERED_CHARACTERS = 256
 
 
@@ -171,12 +171,12 @@ class Rule:
 
     Attributes:
         parse: turns non-empty text into the field's value, or raises ``ValueError``.
-        wants: the expected type, for the message about a value of another type.
+        type_name: the expected type, for the message about a value of another type.
         types: the types of decoded JSON that are accepted, besides text.
     """
 
     parse: Callable[[str], object]
-    wants: str
+    type_name: str
     types: tuple[type, ...] = ()
 
     def read(self, value: object) -> object:
@@ -186,7 +186,7 @@ class Rule:
             ValueError: the value has another type, or breaks the field's rule.
         """
         if type(value) is not str and type(value) not in self.types:
-            raise ValueError(f"expected {self.wants}, not {kind_of(value)}")
+            raise ValueError(f"expected {self.type_name}, not {kind_of(value)}")
         if isinstance(value, dict):
             return _strings_by_key(value)
         return self.parse(text_of(value))
@@ -202,7 +202,7 @@ def _text(text: str) -> str:
     return text
 
 
-@_remembering
+@_cache
 def _integer(text: str) -> int:
     if not _INTEGER.fullmatch(text):
         raise ValueError(f"{_shown(text)} is not an integer")
@@ -223,13 +223,13 @@ def _between(first: int, last: int) -> Callable[[str], int]:
 
 
 def _one_of(choices: Iterable[str]) -> Callable[[str], str]:
-    known = {choice: choice for choice in choices}
+    texts = {choice: choice for choice in choices}
 
     def parse(text: str) -> str:
         try:
-            return known[text]
+            return texts[text]
         except KeyError:
-            raise ValueError(f"{_shown(text)} is not one of {', '.join(known)}") from None
+            raise ValueError(f"{_shown(text)} is not one of {', '.join(texts)}") from None
 
     return parse
 
@@ -269,16 +269,16 @@ def _key_values(text: str) -> dict[str, str]:
 
 
 def _strings_of_object(text: str) -> dict[str, str]:
-    found = decode_json(text)
-    if not isinstance(found, dict):
+    content = decode_json(text)
+    if not isinstance(content, dict):
         message = f"{_shown(text)} is not a JSON object"
         raise ValueError(message)  # noqa: TRY004  # the text is wrong, its type is not
-    return _strings_by_key(found)
+    return _strings_by_key(content)
 
 
-def _strings_by_key(found: dict[object, object]) -> dict[str, str]:
+def _strings_by_key(pairs: dict[object, object]) -> dict[str, str]:
     strings: dict[str, str] = {}
-    for key, value in found.items():
+    for key, value in pairs.items():
         # A parquet map may have keys of any type.
         if type(key) is not str:
             raise ValueError(f"the key {_shown(str(key))} is not a string")
@@ -288,8 +288,8 @@ def _strings_by_key(found: dict[object, object]) -> dict[str, str]:
     return dict(sorted(strings.items()))
 
 
-_remembered_strings_of_object = _remembering(_strings_of_object)
-_money = _remembering(nanos_from_text)
+_remembered_strings_of_object = _cache(_strings_of_object)
+_money = _cache(nanos_from_text)
 
 
 _RULES: dict[Kind, Rule] = {

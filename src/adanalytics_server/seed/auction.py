@@ -30,8 +30,8 @@ def uuids(key: str) -> Iterator[str]:
     """Yield endless UUIDs that depend on ``key`` only."""
     for block in count():
         raw = _block(f"{key}/uuid/{block}", 16 * _IDS_PER_BLOCK)
-        for at in range(0, len(raw), 16):
-            yield str(UUID(bytes=raw[at : at + 16], version=4))
+        for start in range(0, len(raw), 16):
+            yield str(UUID(bytes=raw[start : start + 16], version=4))
 
 
 def _block(name: str, size: int) -> bytes:
@@ -48,7 +48,7 @@ _QUARTILES = ("first_quartile", "midpoint", "third_quartile", "complete")
 class Step(NamedTuple):
     """An event of an auction: milliseconds after the request, type, VAST error."""
 
-    after: int
+    delay: int
     event_type: str
     error_code: int | None = None
 
@@ -104,24 +104,24 @@ class Auctions:
         self._currency = currency
         self._day_end = day + MILLISECONDS_PER_DAY
 
-    def auction(self, *, earliest: int, width: int, most: int) -> list[Record]:
+    def auction(self, *, earliest: int, width: int, limit: int) -> list[Record]:
         """Generate an auction that begins within ``width`` ms after ``earliest`` (ms since 1970).
 
-        It has at most ``most`` records; later events are left out.
+        It has at most ``limit`` records; later events are left out.
         """
         draw = self._draw
         placement = catalogue.PLACEMENTS[draw() % len(catalogue.PLACEMENTS)]
         campaign = self._winner(placement)
         play = played if placement.media_type in ("video", "audio") else shown
-        steps = (unfilled if campaign is catalogue.NOBODY else play)(draw)[:most]
+        steps = (unfilled if campaign is catalogue.NOBODY else play)(draw)[:limit]
         # The auction must end within the day, which has an exact number of events.
-        request = min(earliest + draw() % width, self._day_end - 1 - steps[-1].after)
+        request = min(earliest + draw() % width, self._day_end - 1 - steps[-1].delay)
         is_filtered = draw() % 100 == 0
         # The partner may not see some costs.
         shows_cost = draw() % 300 != 0
         device, os = placement.devices[draw() % len(placement.devices)]
         creative = campaign.creatives[draw() % len(campaign.creatives)]
-        shared = {
+        fields = {
             "auction_id": next(self._ids),
             "partner_id": self._partner_id,
             "supply_tag_id": placement.supply_tag,
@@ -140,12 +140,12 @@ class Auctions:
             "is_filtered": is_filtered,
             "key_values": catalogue.KEY_VALUES[draw() % len(catalogue.KEY_VALUES)],
         }
-        return [self._record(request, step, campaign, shows_cost, shared) for step in steps]
+        return [self._record(request, step, campaign, shows_cost, fields) for step in steps]
 
     def _record(
-        self, request: int, step: Step, campaign: Campaign, shows_cost: bool, shared: dict[str, Any]
+        self, request: int, step: Step, campaign: Campaign, shows_cost: bool, fields: dict[str, Any]
     ) -> Record:
-        time = request + step.after
+        time = request + step.delay
         text = rfc3339(time)
         revenue = self._price(campaign) if step.event_type == campaign.paid_event else 0
         cost = _cost(revenue, campaign) if shows_cost else None
@@ -159,7 +159,7 @@ class Auctions:
             revenue=text_from_nanos(revenue),
             cost=None if cost is None else text_from_nanos(cost),
             error_code=step.error_code,
-            **shared,
+            **fields,
         )
         return record_of(event, encode_event(event), time=time)
 
@@ -170,8 +170,8 @@ class Auctions:
         return campaigns[self._draw() % len(campaigns)]
 
     def _price(self, campaign: Campaign) -> int:
-        least, most = campaign.price
-        price = least + self._draw() % (most - least + 1)
+        lowest, highest = campaign.price
+        price = lowest + self._draw() % (highest - lowest + 1)
         # A few corrections take back the payment of an earlier event.
         return -price if self._draw() % 250 == 0 else price
 

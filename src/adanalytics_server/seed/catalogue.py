@@ -47,7 +47,7 @@ class Placement:
 
 def spread(weights: Mapping[Item, int]) -> tuple[Item, ...]:
     """Repeat items by their weights, so that a random index picks by weight."""
-    return tuple(item for item, weight in weights.items() for _ in range(weight))
+    return tuple(choice for choice, weight in weights.items() for _ in range(weight))
 
 
 CAMPAIGN_NAMES = {

@@ -66,7 +66,7 @@ def generate(
         sqlite3.OperationalError: another load has locked the partner's files.
         DiskFull: the disk is full; earlier days are stored.
     """
-    events_per_day, stored = sample.events_per_day, 0
+    events_per_day, count = sample.events_per_day, 0
     if events_per_day < 1:
         raise GenerateError("events per day must be at least 1")
     total = sample.days * events_per_day
@@ -83,10 +83,10 @@ def generate(
             "generating",
             total=total,
             report=progress or (lambda _: None),
-            done=number * events_per_day,
+            start=number * events_per_day,
         )
-        stored += ingest(store, records, names=NAMES).stored
-    return Ingested(stored=stored, duplicates=total - stored)
+        count += ingest(store, records, names=NAMES).stored
+    return Ingested(stored=count, duplicates=total - count)
 
 
 def events_by_hour(events: int) -> list[int]:
@@ -109,22 +109,22 @@ def _days(start: date, days: int) -> tuple[date, ...]:
 
 def _in_order(auctions: Auctions, day: int, events: int) -> Iterator[Record]:
     """Yield a day's records by time and id, one slot of an hour after another."""
-    pending: list[Record] = []
+    buffer: list[Record] = []
     day_end = (day + 1) * MILLISECONDS_PER_DAY
-    for hour, wanted in enumerate(events_by_hour(events)):
+    for hour, count in enumerate(events_by_hour(events)):
         start = day * MILLISECONDS_PER_DAY + hour * MILLISECONDS_PER_HOUR
-        slots = ceil(wanted / SLOT_EVENTS)
+        slots = ceil(count / SLOT_EVENTS)
         for slot in range(slots):
             first = start + slot * MILLISECONDS_PER_HOUR // slots
             end = start + (slot + 1) * MILLISECONDS_PER_HOUR // slots
-            missing = wanted * (slot + 1) // slots - wanted * slot // slots
+            missing = count * (slot + 1) // slots - count * slot // slots
             while missing:
-                records = auctions.auction(earliest=first, width=end - first, most=missing)
+                records = auctions.auction(earliest=first, width=end - first, limit=missing)
                 missing -= len(records)
-                pending += records
-            pending.sort()
+                buffer += records
+            buffer.sort()
             # An auction near midnight starts earlier, so that its last event is within the day.
-            done = bisect_left(pending, (min(end, day_end - LONGEST),))
-            yield from pending[:done]
-            del pending[:done]
-    yield from pending
+            size = bisect_left(buffer, (min(end, day_end - LONGEST),))
+            yield from buffer[:size]
+            del buffer[:size]
+    yield from buffer

@@ -101,9 +101,9 @@ class RequestLayer:
                 "credential": scope.get(CREDENTIAL),
                 "request_id": request_id,
             }
-            shown = {**fields, "status": status or "aborted", "by": fields["credential"] or "-"}
+            values = {**fields, "status": status or "aborted", "by": fields["credential"] or "-"}
             line = "%(method)s %(path)s %(status)s %(ms)s ms %(bytes)s bytes %(by)s"
-            _log.info(line, shown, extra={"fields": fields})
+            _log.info(line, values, extra={"fields": fields})
 
 
 def _target(scope: Scope) -> str:

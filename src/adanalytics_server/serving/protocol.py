@@ -35,10 +35,10 @@ class StrictProtocol(HttpToolsProtocol):
         super().on_headers_complete()
 
     def data_received(self, data: bytes) -> None:
-        before = self._head_bytes
+        size = self._head_bytes
         super().data_received(data)
-        if before is not None and self._head_bytes is not None and not self.transport.is_closing():
-            self._head_bytes = before + len(data)
+        if size is not None and self._head_bytes is not None and not self.transport.is_closing():
+            self._head_bytes = size + len(data)
             if self._head_bytes > MOST_HEAD_BYTES:
                 self._refuse(431, "Request Header Fields Too Large")
 

@@ -159,9 +159,9 @@ class ServerThread:
     _failure: BaseException | None = None
 
     def __init__(self, app: ASGIApp) -> None:
-        own = logging.getLogger("adanalytics_server")
-        if own.level == logging.NOTSET:
-            own.setLevel(logging.ERROR)
+        logger = logging.getLogger("adanalytics_server")
+        if logger.level == logging.NOTSET:
+            logger.setLevel(logging.ERROR)
         for name in _SHARED_LOGGERS:
             logging.getLogger(name).addFilter(_is_worth_telling)
         self._app = app

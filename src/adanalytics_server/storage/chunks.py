@@ -19,11 +19,11 @@ _BETWEEN = b"}," + BEGIN
 
 
 def split_rows(text: bytes) -> list[bytes]:
-    inner = text.split(_BETWEEN)
-    if len(inner) == 1:
-        return inner if text else []
-    rows = [b'{"event_id":"%b}' % row for row in inner]
-    rows[0], rows[-1] = inner[0] + b"}", BEGIN + inner[-1]
+    parts = text.split(_BETWEEN)
+    if len(parts) == 1:
+        return parts if text else []
+    rows = [b'{"event_id":"%b}' % row for row in parts]
+    rows[0], rows[-1] = parts[0] + b"}", BEGIN + parts[-1]
     return rows
 
 
@@ -36,8 +36,8 @@ def some_rows(text: bytes, skip: int, take: int) -> bytes:
     """Return ``take`` joined rows after the first ``skip``, still joined."""
     if skip:
         text = BEGIN + text.split(_BETWEEN, skip)[-1]
-    behind = text.split(_BETWEEN, take)[take:]
-    return text[: -len(_BETWEEN) - len(behind[0])] + END if behind else text
+    rest = text.split(_BETWEEN, take)[take:]
+    return text[: -len(_BETWEEN) - len(rest[0])] + END if rest else text
 
 
 def split_pieces(pieces: Iterable[bytes]) -> list[bytes]:
@@ -61,12 +61,12 @@ def append_rows(connection: sqlite3.Connection, first: int, key: int, rows: list
     ).fetchone()
     if last is not None and rows:
         start, n, texts = last
-        added, rows = rows[: CHUNK_ROWS - n], rows[CHUNK_ROWS - n :]
-        joined = b",".join([texts, *added])
+        additions, rows = rows[: CHUNK_ROWS - n], rows[CHUNK_ROWS - n :]
+        text = b",".join([texts, *additions])
         connection.execute(
-            "UPDATE chunks SET n = ?, texts = ? WHERE key = ?", (n + len(added), joined, start)
+            "UPDATE chunks SET n = ?, texts = ? WHERE key = ?", (n + len(additions), text, start)
         )
-        key += len(added)
+        key += len(additions)
     for start in range(0, len(rows), CHUNK_ROWS):
         chunk = rows[start : start + CHUNK_ROWS]
         values = (key + start, len(chunk), b",".join(chunk))

@@ -58,10 +58,10 @@ def ingest(
         ledger.execute("UPDATE revision SET number = number + 1")
         (revision,) = ledger.execute("SELECT number FROM revision").fetchone()
         rollups = Rollups()
-        replaced = {
+        old_spans = {
             hour: _forget(store, ledger, rollups, hour) for hour in sorted(set(replace_hours))
         }
-        outcome.replaced_hours = sum(1 for before in replaced.values() if before.n)
+        outcome.replaced_hours = sum(1 for span in old_spans.values() if span.n)
         by_month = groupby(records, key=lambda record: month_of_hour(hour_of_time(record.time)))
         for month, month_records in by_month:
             with store.writing(month) as chunks:
@@ -69,12 +69,12 @@ def ingest(
                 for hour, hour_records in groupby(
                     month_records, key=lambda record: hour_of_time(record.time)
                 ):
-                    writer.write(hour, hour_records, replaced=replaced.get(hour))
+                    writer.write(hour, hour_records, old_span=old_spans.get(hour))
         rollups.write(ledger)
         # The newest name of an id wins.
-        named = [(dimension, number, name) for (dimension, number), name in (names or {}).items()]
-        ledger.executemany("INSERT OR REPLACE INTO names VALUES (?, ?, ?)", named)
-    _remove_replaced(store, replaced.values())
+        rows = [(dimension, number, name) for (dimension, number), name in (names or {}).items()]
+        ledger.executemany("INSERT OR REPLACE INTO names VALUES (?, ?, ?)", rows)
+    _remove_replaced(store, old_spans.values())
     return outcome
 
 
@@ -99,42 +99,42 @@ class _MonthWriter:
     _outcome: Ingested
     _revision: int
 
-    def write(self, hour: int, records: Iterator[Record], *, replaced: Span | None) -> None:
-        """Append the records of an hour to its rows, or store them in place of ``replaced``."""
-        before = replaced or _visible(self._ledger, hour)
-        self._remove_unseen(before)
-        first = before.end if replaced else before.first
-        end = before.end
+    def write(self, hour: int, records: Iterator[Record], *, old_span: Span | None) -> None:
+        """Append the records of an hour to its rows, or store them in place of ``old_span``."""
+        span = old_span or _visible(self._ledger, hour)
+        self._remove_unseen(span)
+        first = span.end if old_span else span.first
+        end = span.end
         # Hashes, as an hour may have more rows than memory holds. Equal rows are adjacent.
-        changed, last = set[int](), 0
+        changed_hashes, last = set[int](), 0
         while batch := list(islice(records, BATCH)):
-            fresh = self._without_known(batch)
-            if len(fresh) < len(batch):
-                self._outcome.duplicates += len(batch) - len(fresh)
-                added = {last, *(hash(record.body) for record in fresh)}
-                changed |= {hash(record.body) for record in batch} - added
+            additions = self._without_known(batch)
+            if len(additions) < len(batch):
+                self._outcome.duplicates += len(batch) - len(additions)
+                stored_hashes = {last, *(hash(record.body) for record in additions)}
+                changed_hashes |= {hash(record.body) for record in batch} - stored_hashes
             last = hash(batch[-1].body)
-            rows = [record.body for record in fresh]
+            rows = [record.body for record in additions]
             append_rows(self._chunks, first_key(hour, first), first_key(hour, end), rows)
-            self._rollups.add(hour // 24, fresh)
-            end += len(fresh)
-        if changed and not replaced:
-            for bodies in _bodies_of(self._store, before):
-                changed.difference_update(map(hash, bodies))
-        self._outcome.changed += len(changed)
-        if end == before.end:
+            self._rollups.add(hour // 24, additions)
+            end += len(additions)
+        if changed_hashes and not old_span:
+            for bodies in _bodies_of(self._store, span):
+                changed_hashes.difference_update(map(hash, bodies))
+        self._outcome.changed += len(changed_hashes)
+        if end == span.end:
             return
-        self._outcome.stored += end - before.end
+        self._outcome.stored += end - span.end
         self._outcome.days.add(hour // 24)
         self._ledger.execute(
             "INSERT OR REPLACE INTO hours VALUES (?, ?, ?, ?)",
             (hour, first, end - first, self._revision),
         )
 
-    def _remove_unseen(self, seen: Span) -> None:
+    def _remove_unseen(self, span: Span) -> None:
         """Remove rows that a killed load or an unfinished replacement left behind."""
-        remove_rows(self._chunks, first_key(seen.hour, 0), first_key(seen.hour, seen.first))
-        remove_rows(self._chunks, first_key(seen.hour, seen.end), first_key(seen.hour + 1, 0))
+        remove_rows(self._chunks, first_key(span.hour, 0), first_key(span.hour, span.first))
+        remove_rows(self._chunks, first_key(span.hour, span.end), first_key(span.hour + 1, 0))
 
     def _without_known(self, batch: list[Record]) -> list[Record]:
         """Store the ids of a batch and return the records whose id is new."""
@@ -146,11 +146,11 @@ class _MonthWriter:
             self._ledger.execute("RELEASE batch")
             return batch
         self._ledger.execute("ROLLBACK TO batch")
-        fresh = [
+        additions = [
             record for record in batch if self._ledger.execute(add, (record.event_id,)).rowcount
         ]
         self._ledger.execute("RELEASE batch")
-        return fresh
+        return additions
 
 
 def _visible(ledger: sqlite3.Connection, hour: int) -> Span:
@@ -160,10 +160,10 @@ def _visible(ledger: sqlite3.Connection, hour: int) -> Span:
 
 def _forget(store: PartnerStore, ledger: sqlite3.Connection, rollups: Rollups, hour: int) -> Span:
     """Take an hour out of the ledger and return it; its bodies stay for current readers."""
-    before = _visible(ledger, hour)
-    if not before.n:
-        return before
-    for bodies in _bodies_of(store, before):
+    span = _visible(ledger, hour)
+    if not span.n:
+        return span
+    for bodies in _bodies_of(store, span):
         # Neither ids nor rollups need the time.
         records = [record_of(decode_event(body), body, time=0) for body in bodies]
         ledger.executemany(
@@ -175,7 +175,7 @@ def _forget(store: PartnerStore, ledger: sqlite3.Connection, rollups: Rollups, h
         " WHERE hour = ?",
         (hour,),
     )
-    return before
+    return span
 
 
 def _bodies_of(store: PartnerStore, span: Span) -> Iterator[list[bytes]]:
@@ -188,9 +188,9 @@ def _bodies_of(store: PartnerStore, span: Span) -> Iterator[list[bytes]]:
         raise DamagedFile(path, "rows of an hour are missing") from error
 
 
-def _remove_replaced(store: PartnerStore, replaced: Iterable[Span]) -> None:
+def _remove_replaced(store: PartnerStore, old_spans: Iterable[Span]) -> None:
     """Delete replaced rows, which no new reader can find."""
-    obsolete = [span for span in replaced if span.n]
+    obsolete = [span for span in old_spans if span.n]
     for month, spans in groupby(obsolete, key=lambda span: month_of_hour(span.hour)):
         with store.writing("ledger"), store.writing(month) as chunks:
             for hour, first, n in spans:

@@ -30,9 +30,9 @@ def nanos_from_text(text: str) -> int:
     # inside 64 bits per rollup column. Checked before building an integer of that many digits.
     if amount and amount.adjusted() > 8:
         raise InexactMoney(f"{text!r} is not below 1000000000 units")
-    scaled = amount.scaleb(9, _EXACT)
-    nanos = int(scaled)
-    if nanos != scaled:
+    product = amount.scaleb(9, _EXACT)
+    nanos = int(product)
+    if nanos != product:
         raise InexactMoney(f"{text!r} has more than 9 digits after the point")
     return nanos
 

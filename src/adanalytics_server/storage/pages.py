@@ -138,13 +138,13 @@ def _read_run(connection: sqlite3.Connection, path: Path, run: list[Span]) -> It
     )
     chunk = next(chunks, None)
     for hour, first, count in run:
-        at = first_key(hour, first)
-        high = at + count
-        while at < high:
+        position = first_key(hour, first)
+        high = position + count
+        while position < high:
             # Rows in between were replaced, or are not visible yet.
-            while chunk is not None and chunk[0] + chunk[1] <= at:
+            while chunk is not None and chunk[0] + chunk[1] <= position:
                 chunk = next(chunks, None)
-            if chunk is None or chunk[0] > at:
+            if chunk is None or chunk[0] > position:
                 raise HourReplaced(
                     f"rows of hour {hour % 24} are missing from {path.name}: they were replaced"
                     " during the read, or the file is damaged"
@@ -152,14 +152,14 @@ def _read_run(connection: sqlite3.Connection, path: Path, run: list[Span]) -> It
             key, rows, texts = chunk
             if not texts.startswith(BEGIN) or not texts.endswith(END):
                 raise DamagedFile(path, "it contains no events")
-            take = min(key + rows, high) - at
+            take = min(key + rows, high) - position
             if take == rows:
                 yield texts
             elif count_rows(texts) == rows:
-                yield some_rows(texts, at - key, take)
+                yield some_rows(texts, position - key, take)
             else:
                 raise DamagedFile(path, "a chunk has the wrong number of rows")
-            at += take
+            position += take
 
 
 def read_in_parts(store: PartnerStore, spans: list[Span], *, rows: int) -> Iterator[list[bytes]]:
@@ -169,17 +169,17 @@ def read_in_parts(store: PartnerStore, spans: list[Span], *, rows: int) -> Itera
     cuts are between their chunks.
     """
     part: list[Span] = []
-    held = 0
+    size = 0
     for span in spans:
-        if part and held + span.n > rows:
+        if part and size + span.n > rows:
             yield read_pieces(store, part)
-            part, held = [], 0
+            part, size = [], 0
         hour, first, count = span
         while count > rows:
             yield read_pieces(store, [Span(hour, first, rows)])
             first, count = first + rows, count - rows
         if count:
             part.append(Span(hour, first, count))
-            held += count
+            size += count
     if part:
         yield read_pieces(store, part)

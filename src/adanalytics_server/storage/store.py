@@ -51,8 +51,8 @@ class PartnerStore:
         self.folder = folder
         self._idle: defaultdict[str, list[sqlite3.Connection]] = defaultdict(list)
         self._closed = False
-        self._preparing = threading.Lock()
-        self._prepared: set[str] = set()
+        self._lock = threading.Lock()
+        self._names: set[str] = set()
 
     @contextmanager
     def reading(self, name: str) -> Iterator[sqlite3.Connection]:
@@ -100,12 +100,12 @@ class PartnerStore:
     def _open_for_reading(self, name: str) -> tuple[sqlite3.Connection, bool]:
         """Return a connection, and whether it sees what is written later."""
         mode = "mode=ro"
-        with self._preparing:
+        with self._lock:
             # Create a missing file before the first read.
-            if name not in self._prepared:
+            if name not in self._names:
                 try:
                     self._open_for_writing(name).close()
-                    self._prepared.add(name)
+                    self._names.add(name)
                 except (OSError, sqlite3.OperationalError) as error:
                     if not is_no_room(error) or self._has_log(name):
                         raise

@@ -57,6 +57,6 @@ def read_coverage(store: PartnerStore, year: int) -> list[DayCoverage]:
     return days
 
 
-def level_of(events: int, most: int) -> int:
-    """Return the step of the heatmap's colour for an hour, if the fullest hour has ``most``."""
-    return 0 if not events else -(-events * LEVELS // most)
+def level_of(events: int, fullest: int) -> int:
+    """Return the step of the heatmap's colour for an hour, if the fullest hour has ``fullest``."""
+    return 0 if not events else -(-events * LEVELS // fullest)

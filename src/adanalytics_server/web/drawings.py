@@ -56,20 +56,20 @@ def year_grid(days: Sequence[DayCoverage]) -> Grid:
 def month_labels(days: Sequence[DayCoverage]) -> list[date | None]:
     """Return the month that begins in each column of a year's calendar, or ``None``."""
     offset = days[0].day.weekday()
-    begins = {
+    months = {
         (offset + number) // 7: day.day for number, day in enumerate(days) if day.day.day == 1
     }
-    return [begins.get(week) for week in range((offset + len(days) - 1) // 7 + 1)]
+    return [months.get(week) for week in range((offset + len(days) - 1) // 7 + 1)]
 
 
 def hour_grid(days: Sequence[DayCoverage]) -> Grid:
     """Draw a month: a column per day, a row per hour; darker means more events."""
-    most = max((events for day in days for events in day.hours), default=0)
+    fullest = max((events for day in days for events in day.hours), default=0)
     squares = tuple(
         Square(
             column * COLUMN,
             hour * HOUR_ROW,
-            _kind(level_of(events, most), missing=hour in day.gaps),
+            _kind(level_of(events, fullest), missing=hour in day.gaps),
             f"{day.day} {hour:02d}:00: "
             + ("gap, no data" if hour in day.gaps else counted(events, "event")),
         )

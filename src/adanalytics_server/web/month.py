@@ -69,12 +69,12 @@ def parse_month(text: str | None) -> date | None:
         raise ApiError(400, "Write the month as YYYY-MM, such as 2026-01.") from error
 
 
-def read_month(store: PartnerStore, wanted: date | None, *, currency: str) -> MonthView | None:
+def read_month(store: PartnerStore, choice: date | None, *, currency: str) -> MonthView | None:
     """Read a month, by default the newest with data; ``None`` if the partner has no data."""
     months = tuple(dict.fromkeys(date.fromisoformat(f"{day[:7]}-01") for day in read_dates(store)))
     if not months:
         return None
-    month = wanted or months[-1]
+    month = choice or months[-1]
     last = month.replace(day=monthrange(month.year, month.month)[1])
     summary = read_summary(store, DayRange(month, last), group_by="day", currency=currency)
     totals = summary["totals"]

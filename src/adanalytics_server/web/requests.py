@@ -125,5 +125,5 @@ async def read_form(request: Request, *fields: str) -> Mapping[str, str]:
         pairs = parse_qsl(body.decode("ascii"), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
     except ValueError as error:
         raise ApiError(400, "Unreadable form. Go back and send it again.") from error
-    sent = dict(pairs)
-    return {field: sent.get(field, "") for field in fields}
+    values = dict(pairs)
+    return {field: values.get(field, "") for field in fields}

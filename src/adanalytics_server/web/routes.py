@@ -118,11 +118,11 @@ async def overview(request: Request, user: Visitor, context: ContextDep) -> Resp
     return await asyncio.to_thread(page, template, user, values, section="overview")
 
 
-def _chosen(partners: list[Partner], wanted: str | None) -> Partner | None:
-    if not wanted:
+def _chosen(partners: list[Partner], partner_id: str | None) -> Partner | None:
+    if not partner_id:
         return partners[0] if partners else None
     for partner in partners:
-        if partner.id == wanted:
+        if partner.id == partner_id:
             return partner
     # The same text, whether the partner exists or not.
     raise ApiError(404, "This partner does not exist, or you may not see it.")
@@ -132,14 +132,14 @@ async def _exports(
     request: Request, context: Context, partner: Partner
 ) -> list[tuple[ExportJob, str | None]]:
     """List a partner's exports, each with its download URL once it is completed."""
-    listed = []
-    for job in await context.exports.table.latest(partner.number, most=MOST_EXPORTS):
+    exports = []
+    for job in await context.exports.table.latest(partner.number, limit=MOST_EXPORTS):
         url = None
         if job.status == "completed":
             path = request.url_for("download", export_id=job.id).path
             url = f"{path}?{context.signer.query(path, expires=job.expires_at // 1000)}"
-        listed.append((job, url))
-    return listed
+        exports.append((job, url))
+    return exports
 
 
 async def _quotas(context: Context, user: User) -> list[tuple[ApiKey, Allowance]]:
