@@ -78,9 +78,10 @@ class FaultyS3:
         raise ConnectionResetError
 
     def rest(self) -> None:
-        """Strike no more."""
+        """Strike no more, and forget the requests."""
         self.share, self.only, self.kill, self.after, self.left = 0, "", None, None, float("inf")
         self.meeting, self.before, self.conditions = None, str, "kept"
+        self.requests.clear()
 
 
 def serve() -> tuple[FaultyS3, str, Callable[[], None]]:

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -180,6 +181,16 @@ def test_a_query_requests_each_file_once(shop: Shop, faulty: FaultyS3, form: str
         assert len(requests - files) <= 1
         assert len([*filter(None, names)]) <= len(requests) + 1
         assert not [request for request in faulty.requests if request.startswith("HEAD")]
+
+
+def test_a_sync_removes_its_notes_together(shop: Shop, faulty: FaultyS3) -> None:
+    assert shop.sync("--to", PLACE).exit_code == 0
+    kinds = Counter(request.partition(" ")[0] for request in faulty.requests)
+    notes = sum("PUT /bucket/events/_adanalytics/journal/" in r for r in faulty.requests)
+    # The reset of the store, the notes of two days, and heads and pages of their queries.
+    assert notes > 20
+    assert kinds["POST"] <= 1 + 2 + 2 * 2
+    assert not objects.open_object_store(PLACE).sizes("_adanalytics/journal")
 
 
 def test_verify_asks_for_no_size(shop: Shop, faulty: FaultyS3) -> None:

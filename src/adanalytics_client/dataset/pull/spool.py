@@ -158,6 +158,9 @@ def read_start(store: Store, folder: str) -> Start | None:
 
 
 def _clear(store: Store, folder: str) -> None:
+    heads, pages = list[str](), list[str]()
+    for name in sorted(store.sizes(folder)):
+        (heads if name.endswith(_HEAD) else pages).append(name)
     # The head is removed first: pages that a kill then leaves belong to no query.
-    for name in sorted(store.sizes(folder), key=lambda name: not name.endswith(_HEAD)):
-        store.remove(name)
+    store.remove_all(heads)
+    store.remove_all(pages)

@@ -192,9 +192,9 @@ class Contents:
         if self.table:
             self.table.note(self.manifest, self.manifest.unsaved.intersection(days))
         self.manifest.save(days)
-        for hour in [hour for hour in self._noted if hour.day in days]:
-            self.store.remove(f"{JOURNAL}/{hour}.json")
-            self._noted.discard(hour)
+        saved = {hour for hour in self._noted if hour.day in days}
+        self.store.remove_all(f"{JOURNAL}/{hour}.json" for hour in sorted(saved))
+        self._noted -= saved
 
     def retain(self, hours: int) -> None:
         """Set for how long earlier versions of the table stay readable.

@@ -13,5 +13,4 @@ def recover(contents: Contents) -> None:
     if contents.table and manifest.unsaved:
         contents.table.note(manifest, manifest.unsaved)
     manifest.save(manifest.unsaved)
-    for name in sorted(store.sizes(JOURNAL)):
-        store.remove(name)
+    store.remove_all(store.sizes(JOURNAL))

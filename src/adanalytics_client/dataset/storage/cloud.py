@@ -60,6 +60,9 @@ class CloudFiles(AbstractFileSystem):  # type: ignore[misc]
     def rm_file(self, path: str) -> None:
         self._bucket.delete(self._name(path))
 
+    def rm_files(self, paths: Iterable[str]) -> None:
+        self._bucket.delete([*map(self._name, paths)])
+
     def info(self, path: str) -> dict[str, Any]:
         return {**self._bucket.head(self._name(path)), "name": path, "type": "file"}
 

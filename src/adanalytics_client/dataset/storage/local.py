@@ -116,6 +116,11 @@ class LocalStore:
                     return
                 folder.rmdir()
 
+    def remove_all(self, names: Iterable[str]) -> None:
+        """Remove files, in any order."""
+        for name in names:
+            self.remove(name)
+
     def names(self) -> Collection[str]:
         try:
             return [path.name for path in self._root.iterdir()]

@@ -112,6 +112,18 @@ class ObjectStore:
         with self._storage_errors(), suppress(FileNotFoundError):
             self.file_system.rm_file(self._path(name))
 
+    def remove_all(self, names: Iterable[str]) -> None:
+        """Remove files; in S3, that is one request for up to 1,000."""
+        names = [*names]
+        if names and hasattr(self.file_system, "rm_files"):
+            for name in names:
+                self._sizes.pop(name, None)
+            with self._storage_errors(), suppress(FileNotFoundError):
+                self.file_system.rm_files([*map(self._path, names)])
+        else:
+            for name in names:
+                self.remove(name)
+
     def names(self) -> Collection[str]:
         with self._storage_errors(), suppress(FileNotFoundError):
             found = self.file_system.ls(self._root, detail=False)
