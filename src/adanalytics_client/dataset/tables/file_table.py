@@ -231,7 +231,7 @@ class FileTable:
         return added, {name for name in foreign if not name.startswith(unknown)}
 
     def _files(self, manifest: Manifest, days: Iterable[date]) -> Files:
-        files = (manifest.day(day).data_files(self._identity) for day in days)
+        files = (record.data_files(self._identity) for record in manifest.records(days))
         return {file.name: file for file in chain.from_iterable(files)}
 
     @contextmanager
