@@ -45,6 +45,7 @@ def commit(update: Update, parts: Collection[Part]) -> None:
         # One by one, because after a few failures the fetcher leaves the others out.
         for start in filter(lambda start: _is_undivided(delivery[start]), delivery):
             update.stage(fetcher.pulled([start.query], needs.service), staging)
+        update.take_losses(staging)
         doubtful_hours(needs, staging)
         update.take_counts(staging, needs.service)
         if staging.differing:

@@ -34,6 +34,8 @@ class Staging:
         uncounted: days that agree with the summary and wait for the service's own count, each with
             its number of events.
         differing: complete days that do not agree with the service, each with its difference.
+        losses: the hours of days that are not over that arrived with fewer events than are held,
+            each with its number of events.
         restated: how days have changed since they last agreed with the service.
         changed: the hours whose file was written or removed, each with its number of events before
             and after.
@@ -49,6 +51,7 @@ class Staging:
         self.wanted: set[Hour] = set()
         self.uncounted: dict[date, int] = {}
         self.differing: dict[date, str] = {}
+        self.losses: dict[Hour, int] = {}
         self.restated: list[DayChange] = []
         self.changed: dict[Hour, tuple[int, int]] = {}
         self._contents = contents
@@ -118,6 +121,8 @@ class Staging:
         self.uncounted.pop(day, None)
         self.differing.pop(day, None)
         self._miscounted.discard(day)
+        for hour in hours_of(day):
+            self.losses.pop(hour, None)
         record = self._complete_record(day)
         if record.is_settled:
             difference = self._comparison(record).difference
@@ -125,15 +130,16 @@ class Staging:
             # The summary of a day that is not over is older than the responses to come: it may
             # state fewer events than there are. Hours that have not started may have some, too.
             held = self._contents.manifest.day(day)
-            shrunk = [
-                hour
+            losses = {
+                hour: finished.record.rows
                 for hour, finished in self._staged.items()
                 if hour.day == day and finished.record.rows < held.hours[hour.hour].rows
-            ]
+            }
             empty = self._contradicted_hours(day)
             difference = f"{empty[0]} has no events, and the day lacks some" if empty else ""
-            if shrunk:
-                difference = f"{shrunk[0]} has fewer events than before"
+            if losses:
+                self.losses |= losses
+                difference = f"{next(iter(losses))} has fewer events than before"
         if difference:
             self.differing[day] = difference
         elif record.is_settled:
@@ -141,6 +147,20 @@ class Staging:
             self._contents.save([day])
         else:
             self._confirm(day)
+
+    def take_totals(self, totals: Mapping[Hour, int | None]) -> None:
+        """Commit the days whose hours lost events, if the service's totals of the hours agree.
+
+        A day that then has fewer events than the summary counts is not committed.
+        """
+        for day in sorted({hour.day for hour in self.losses}):
+            hours = [hour for hour in self.losses if hour.day == day]
+            is_confirmed = all(totals.get(hour) == self.losses[hour] for hour in hours)
+            if is_confirmed and not self._comparison(self._complete_record(day)).lacks_events:
+                del self.differing[day]
+                self._confirm(day)
+        self.losses.clear()
+        self._clear_spools()
 
     def take_counts(self, differences: Mapping[date, str]) -> None:
         """Commit the days that wait, except those whose events differ from the service's count.

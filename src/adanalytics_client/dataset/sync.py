@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
 from datetime import date
+from functools import cache, partial
 from typing import NamedTuple, get_args
 
 from adanalytics_client import Check
@@ -16,6 +17,7 @@ from adanalytics_client._base.observer import notify
 from adanalytics_client._json.types import Types
 from adanalytics_client._outputs.arrow.values import type_of
 from adanalytics_client.dataset.hours.compare import compare_day
+from adanalytics_client.dataset.hours.totals import events_in
 from adanalytics_client.dataset.narrowing import expected_requests, narrow
 from adanalytics_client.dataset.needs import DayNeed, Needs, Reason
 from adanalytics_client.dataset.planning import Query, Via, Way, plan_queries, requests_of
@@ -27,6 +29,7 @@ from adanalytics_client.dataset.records.names import read_names, spans_without_n
 from adanalytics_client.dataset.report import SyncPlan
 from adanalytics_client.dataset.schema import tell_hours
 from adanalytics_client.dataset.service import ServiceDays, count_started, runs_to_count
+from adanalytics_client.dataset.staging import Staging
 from adanalytics_client.dataset.update import Update, doubtful_hours
 
 # A list of some lengths may have one more page, which is then requested.
@@ -74,15 +77,24 @@ def sync(
                 instead = pages_of if via == "auto" else None
                 update.stage(fetcher.pulled(queries, service, instead), staging)
 
+        def confirm(service: ServiceDays) -> None:
+            if is_counted:
+                update.take_losses(staging)
+            update.take_counts(staging, service, check=is_counted)
+
         pull(needs.asked, needs.service)
+        if is_counted:
+            update.take_losses(staging)
         doubtful = doubtful_hours(needs, staging)
+        if is_counted:
+            doubtful += _find_losses(update, needs, staging)
         pull(dict.fromkeys(doubtful, Reason.RESTATED), needs.service)
-        update.take_counts(staging, needs.service, check=is_counted)
+        confirm(needs.service)
         if staging.differing:
             service = update.fetch_days()
             again = staging.compare_again(service, {hour.day for hour in doubtful} - needs.narrowed)
             pull(dict.fromkeys(again, Reason.RESTATED), service)
-            update.take_counts(staging, service, check=is_counted)
+            confirm(service)
         report.failed += staging.reject()
         if not report.left:
             # A kill may have left pages that no hour needs any more.
@@ -174,17 +186,51 @@ def _may_be_narrowed(update: Update, needs: Needs, day: date) -> bool:
     service, need, store = needs.service, needs.days[day], update.contents.store
     if day not in service.days or need.asked != dict.fromkeys(hours_of(day), Reason.RESTATED):
         return False
-    types, expected = update.contents.schema.union, expected_counts(service)
-    queries = _list_queries(update, (), need.asked, service, "pages", types)
-    pages = requests_of(Query.of_hour(Hour(day, 0)), expected)
-    price = sum(requests_of(query, expected) for query in queries)
-    if price <= expected_requests(need.asked, pages):
+    if not _is_dear(update, service, need.asked):
         return False
     # The pages that a stopped sync kept are for all of the day.
     begun = _usable(list_started(store), need.asked, service)
     return not any(
         start.query.hour is None and start.query.first <= day <= start.query.last for start in begun
     )
+
+
+def _is_dear(update: Update, service: ServiceDays, hours: Mapping[Hour, Reason]) -> bool:
+    """Return whether pages of some hours of a day cost more requests than the hours' totals."""
+    types, expected = update.contents.schema.union, expected_counts(service)
+    queries = _list_queries(update, (), hours, service, "pages", types)
+    pages = requests_of(Query.of_hour(next(iter(hours))), expected)
+    price = sum(requests_of(query, expected) for query in queries)
+    return price > expected_requests(hours, pages)
+
+
+def _find_losses(update: Update, needs: Needs, staging: Staging) -> list[Hour]:
+    """List hours that were over when they were pulled, and that may have lost events since.
+
+    That shows before their day is over, too: the dataset then has more events than the summary,
+    and than the service's count, which would have grown if the summary were only late. If there
+    are as many, amounts were lowered.
+    """
+    lost = list[Hour]()
+    for day, need in needs.days.items():
+        record, state = update.contents.manifest.day(day), needs.service.state(day)
+        if not need.doubtful or record.is_settled or day in staging.differing:
+            continue
+        names, totals = update.contents.identity.names, record.totals
+        if totals is None or not compare_day(totals, state.figures, names).has_surplus:
+            continue
+        count = cache(partial(update.client.count_events, day))
+        total, stated = count(None), events_in(state.figures)
+        if total is None or total > record.rows or total < stated:
+            continue
+        if total < record.rows:
+            hours = dict.fromkeys(need.doubtful, Reason.RESTATED)
+            is_dear = _is_dear(update, needs.service, hours)
+            moved = narrow(record, hours, stated, count) if is_dear else None
+            lost += need.doubtful if moved is None else moved
+        elif stated == totals.events:
+            lost += need.doubtful
+    return lost
 
 
 def _first_event(update: Update, query: Query) -> tuple[Types, int | None]:

@@ -144,6 +144,14 @@ class Update:
             }
         staging.take_counts(count_days(self.client, service, days).differing)
 
+    def take_losses(self, staging: Staging) -> None:
+        """Compare hours of days that are not over with the service's totals, if they lost events.
+
+        A pull with fewer events than before may be wrong; one that a count confirms is not.
+        """
+        counts = self.client.count_events
+        staging.take_totals({hour: counts(hour.day, hour.hour) for hour in staging.losses})
+
     def take_names(self, days: Collection[date]) -> None:
         """Request the names of campaigns and demand tags, if some days with events lack them.
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from datetime import date
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.client.dataset.service_of_rows import ServiceOfRows
-from tests.client.dataset.shop import FIRST, SECOND, Shop
+from tests.client.dataset.shop import FIRST, LOOK, SECOND, Shop
 from tests.datasets import Row, everything_in
 
 from adanalytics_client.dataset import Dataset, Hour, SyncReport
+from adanalytics_client.dataset.pull import fetch
 from adanalytics_client.dataset.storage.local import LocalStore
+from adanalytics_server.faults import Fault
+from adanalytics_server.local import LocalServer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -124,3 +128,64 @@ def test_the_same_events_in_another_form_are_no_change(
     assert len([name for name in after if after[name] != before[name]]) == len(report.changed)
     if is_same:
         assert sync(repull=1).changed == {}
+
+
+class Today:
+    """A service that has the events of the second day up to hour 12, and no later ones."""
+
+    def __init__(self, server: LocalServer, rows: list[Row], folder: Path) -> None:
+        due = [row for row in rows if (row["event_date"], row["event_hour"]) <= (SECOND, 12)]
+        server.add_events([{**row, "revenue": "0.500000000"} for row in due])
+        self.shop = Shop(server, folder)
+        self.shop.now = datetime(2026, 1, 16, 12, 59, tzinfo=UTC)
+
+    def restate(self, hour: int, *, amounts: bool = False) -> None:
+        """Take an event from an hour, or lower its amounts."""
+        rows = [r for r in self.shop.rows() if (r["event_date"], r["event_hour"]) == (SECOND, hour)]
+        counted = next(row for row in rows if not row["is_filtered"])
+        rows.remove(counted)
+        rows += [{**counted, "revenue": "0.250000000"}] if amounts else []
+        self.shop.load(rows, replace=True)
+
+
+@pytest.fixture
+def today(shop: Shop, tmp_path: Path) -> Iterator[Today]:
+    with LocalServer(sample=None, rate_limit=0) as server:
+        yield Today(server, shop.rows(), tmp_path / "today")
+
+
+@pytest.mark.parametrize("size", [25, 10_000])
+@pytest.mark.parametrize(("hour", "amounts"), [(5, False), (11, False), (5, True)])
+def test_an_hour_of_today_that_was_restated_downwards_is_pulled_again(
+    today: Today, monkeypatch: pytest.MonkeyPatch, size: int, hour: int, amounts: bool
+) -> None:
+    """Hour 5 was over when it was pulled, and hour 11 was not."""
+    monkeypatch.setattr(fetch, "EVENTS_PER_PAGE", size)
+    shop = today.shop
+    assert shop.sync().left == 0
+    before = events_of(shop, SECOND, hour)
+    today.restate(hour, amounts=amounts)
+    shop.now += timedelta(minutes=61)
+    report = shop.sync()
+    assert (report.failed, [*report.changed]) == ([], [Hour(date.fromisoformat(SECOND), hour)])
+    assert [*report.changed.values()] == [(before, before - (not amounts))]
+    assert shop.held() == shop.rows()
+    shop.asked()
+    assert shop.sync().wanted == 0
+    assert shop.asked() == LOOK
+
+
+def test_an_hour_of_today_that_the_summary_contradicts_is_not_emptied(today: Today) -> None:
+    shop = today.shop
+    shop.sync()
+    before = shop.held()
+    body = '{"data": [], "meta": {"total": 0, "page": 1, "per_page": 1}}'
+    fault = Fault(
+        effect="status", operation="events", status=200, body=body, content_type="application/json"
+    )
+    shop.server.faults.add(fault)
+    shop.now += timedelta(minutes=61)
+    assert "has fewer events than before" in shop.sync().failed[0].message
+    assert shop.held() == before
+    shop.server.faults.clear()
+    assert shop.sync().left == 0

@@ -103,6 +103,11 @@ class DayComparison:
         return f"{texts[0]}{more}" if texts else ""
 
     @property
+    def has_surplus(self) -> bool:
+        """Whether the events say more than the summary states."""
+        return any(mine > stated for mine, stated in self.differing.values())
+
+    @property
     def lacks_events(self) -> bool:
         """Whether the summary states more than the events say."""
         return any(mine < stated for mine, stated in self.differing.values())
