@@ -55,6 +55,7 @@ COMMANDS = {
     "server": Entry(
         "server.group:server", "Fill and manage the data folder of a server.", "Local server"
     ),
+    "skill": Entry("assistants.skill", "Print what an assistant needs to know.", "Assistant"),
     "doctor": Entry("commands.doctor", "Check the settings, this machine and the service.", "Help"),
     "completion": Entry("commands.completion", "Print the completion script for a shell.", "Help"),
     "help": Entry("commands.help:help_command", "Show the help of a command.", "Help"),

@@ -82,9 +82,9 @@ def test_help_before_the_command(
 
 def test_commands_stand_in_groups(pages: dict[str, str]) -> None:
     """The root in its groups, every summary in the same column; a group of few has one heading."""
-    blocks = pages["adanalytics --help"].partition("\nData:\n")[2].split("\n\n")[:5]
+    blocks = pages["adanalytics --help"].partition("\nData:\n")[2].split("\n\n")[:6]
     headings = [block.partition(":\n")[0] for block in blocks[1:]]
-    assert headings == ["Dataset", "Account", "Local server", "Help"]
+    assert headings == ["Dataset", "Account", "Local server", "Assistant", "Help"]
     lines = [line for block in blocks for line in block.splitlines() if line.startswith("  ")]
     (local,) = [line for line in lines if "," in line.partition("  ")[2][:5]]
     assert local.split(", ")[0].strip() == "demo"
