@@ -34,12 +34,12 @@ $(STAMP): pyproject.toml Makefile
 	@echo 'Setting up $(VENV) with all packages; the first time takes about a minute.' >&2
 	@if command -v uv >/dev/null 2>&1; then \
 	  { test -x $(BIN)/python || uv venv --quiet --python $(PYTHON) $(VENV); } && \
-	  uv pip install --quiet --python $(BIN)/python --editable '.[server,keyring,excel,png,pandas,polars,sql]' --group dev; \
+	  uv pip install --quiet --python $(BIN)/python --editable '.[server,keyring,excel,png,pandas,polars,sql,mcp]' --group dev; \
 	else \
 	  { test -x $(BIN)/python || $(PYTHON) -m venv $(VENV); } && \
 	  $(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1' && \
 	  echo 'The environment is there. Installing the packages with pip.' >&2 && \
-	  $(BIN)/python -m pip install --quiet --editable '.[server,keyring,excel,png,pandas,polars,sql]' --group dev; \
+	  $(BIN)/python -m pip install --quiet --editable '.[server,keyring,excel,png,pandas,polars,sql,mcp]' --group dev; \
 	fi
 	@echo 'Set up.' >&2
 	@touch $@

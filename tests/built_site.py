@@ -28,6 +28,7 @@ SEARCHES = {
     "certificate": ("how-to/connections",),
     "excel": ("how-to/open-in-excel",),
     "changelog": ("project/changelog",),
+    "mcp": ("how-to/assistants",),
     "incremental": ("how-to/load-only-what-is-new",),
     "how many requests": ("how-to/plan-a-pull",),
     "only clicks": ("how-to/pull-a-day",),

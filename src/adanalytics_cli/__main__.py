@@ -5,12 +5,19 @@ import signal
 import stat
 import sys
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from adanalytics_cli.core.errors import ExitCode, Terminated
 
+if TYPE_CHECKING:
+    from adanalytics_cli.core.invocation import Invocation
 
-def main() -> None:
-    """Run the command line with `sys.argv` and leave the process with its exit code."""
+
+def main(invocation: "Invocation | None" = None) -> None:
+    """Run the command line with `sys.argv` and leave the process with its exit code.
+
+    Another program that runs a command may begin with an `invocation` of its own.
+    """
     try:
         # Importing click takes half of the start-up time, and printing a version does without.
         if sys.argv[1:] in (["--version"], ["-V"], ["version"]):
@@ -28,7 +35,7 @@ def main() -> None:
         # A terminal that closes ends a run as SIGTERM does, unless nohup started it.
         if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
             signal.signal(signal.SIGHUP, _hang_up)
-        cli.main(prog_name="adanalytics")
+        cli.main(prog_name="adanalytics", obj=invocation)
     except KeyboardInterrupt:
         # While modules were still being imported; later the run itself reports it.
         if sys.stderr is not None:

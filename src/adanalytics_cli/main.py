@@ -55,6 +55,7 @@ COMMANDS = {
     "server": Entry(
         "server.group:server", "Fill and manage the data folder of a server.", "Local server"
     ),
+    "mcp": Entry("assistants.mcp", "Give an assistant these commands as tools.", "Assistant"),
     "skill": Entry("assistants.skill", "Print what an assistant needs to know.", "Assistant"),
     "doctor": Entry("commands.doctor", "Check the settings, this machine and the service.", "Help"),
     "completion": Entry("commands.completion", "Print the completion script for a shell.", "Help"),

@@ -15,7 +15,7 @@ ARROWS: dict[str, set[str]] = {
     "account": {"core", "console"},
     "reconcile": {"core", "console", "output"},
     "commands": {"core", "console", "output", "account", "reconcile"},
-    "assistants": {"core"},
+    "assistants": {"core", "console", "account"},
     "server": {"core", "console", "output"},
     "demo": {"core", "console", "output", "server"},
 }

@@ -152,7 +152,7 @@ def open_client(
             limit=rate_limit or None,
             on_limit="raise" if max_wait == 0 else "wait",
             service=service,
-            observer=joined(budget, progress) if budget else progress,
+            observer=joined(*invocation.observers, *([budget] if budget else []), progress),
         ) as connected,
     ):
         client = connected.with_options(max_wait=max_wait)

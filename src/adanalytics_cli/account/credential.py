@@ -1,6 +1,7 @@
 """The credential: from the environment, from the stored login, or from a prompt."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
@@ -66,6 +67,15 @@ def find_credential(
             found = _asked(settings, stored, may_ask=may_ask)
     invocation.secrets.add(found.secret)
     return found
+
+
+def secrets_here(settings: ServiceSettings, environment: Mapping[str, str]) -> set[str]:
+    """Return the secrets that this process can read without asking the keyring or a person."""
+    found = {environment.get(f"ADANALYTICS_{name}") for name in ("API_KEY", "PASSWORD")}
+    with suppress(UnusableLogin):
+        stored = LoginStore(state_folder(environment)).find(settings.profile.value)
+        found.add(stored.secret if stored else None)
+    return {secret for secret in found if secret}
 
 
 def _revealed(store: LoginStore, stored: StoredLogin, settings: ServiceSettings) -> str:

@@ -108,7 +108,8 @@ def events(
         )
         # A limit is the user's own answer to too many events.
         checks = [SheetCheck()] if form == "xlsx" and limit is None else []
-        query = client.with_options(observer=joined(*checks, quota_check, progress)).events(
+        observers = (*checks, quota_check, *invocation.observers, progress)
+        query = client.with_options(observer=joined(*observers)).events(
             first,
             last,
             hour=hour,

@@ -199,7 +199,8 @@ def sync(
         _share_memory()
 
         quota_check = QuotaCheck(invocation, client, progress, resumable=True, most=max_requests)
-        observed = client.with_options(observer=joined(quota_check, budget, progress))
+        observers = (quota_check, *invocation.observers, budget, progress)
+        observed = client.with_options(observer=joined(*observers))
         try:
             cores = workers or os.cpu_count() or 1
             report = dataset.sync(

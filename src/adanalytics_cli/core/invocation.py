@@ -2,15 +2,18 @@
 
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from adanalytics_cli.core.prose import fitted
+
+if TYPE_CHECKING:
+    from adanalytics_client import Observer
 
 ColorChoice = Literal["auto", "always", "never"]
 
@@ -46,6 +49,8 @@ class Invocation:
     sign_in_again: str = ""
     # Values that no message may contain, added as soon as they are read.
     secrets: set[str] = field(default_factory=set, repr=False)
+    # Of every client of the run, before the command's own ones.
+    observers: Sequence["Observer"] = ()
 
     @property
     def describes_service(self) -> bool:
@@ -54,6 +59,10 @@ class Invocation:
 
     def command_line(self, *words: str) -> str:
         """Return the command line that runs `words` for the same service and partner."""
+        return shlex.join(["adanalytics", *self.connection_words(), *words])
+
+    def connection_words(self) -> list[str]:
+        """Return the options that name the same service and partner."""
         given = {
             "--profile": self.profile,
             "--base-url": self.base_url,
@@ -65,7 +74,7 @@ class Invocation:
         options = [word for name, value in given.items() if value for word in (name, value)]
         for pair in self.fields.items():
             options += ["--map", "=".join(pair)]
-        return shlex.join(["adanalytics", *options, *words])
+        return options
 
 
 def current_invocation(context: click.Context) -> Invocation:

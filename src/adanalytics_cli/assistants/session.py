@@ -1,0 +1,215 @@
+"""One session of an assistant: its calls, one after the other, and their requests."""
+
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Any
+
+import anyio
+
+from adanalytics_cli.assistants.answers import NOTICE, Answers
+from adanalytics_cli.assistants.commands import Result, run_command
+from adanalytics_cli.assistants.tools import Tool, Values
+from adanalytics_cli.core.errors import CommandError, UsedUp
+from adanalytics_client._base.files import make_folder
+from adanalytics_client._base.quantities import counted
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a session may do: requests of a call, of all calls, and bulk exports."""
+
+    call: int
+    session: int
+    exports: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """The price of a sync: what it would pull, and the requests that the price has cost.
+
+    `answer` is for a sync that has nothing to pull, costs too much, or cannot be priced.
+    """
+
+    hours: int
+    events: int
+    requests: int
+    spent: int
+    answer: str
+    is_error: bool
+
+    @property
+    def price(self) -> int:
+        """Return the requests still to send: a sync asks again what its price was made of."""
+        return self.requests + self.spent
+
+    @property
+    def question(self) -> str:
+        """Return the question to the user."""
+        return (
+            f"Pull {counted(self.hours, 'hour')}, about {counted(self.events, 'event')}, with at "
+            f"most {counted(self.price, 'request')}?"
+        )
+
+
+class Session:
+    """Runs the calls of one assistant.
+
+    Args:
+        options: the options before every command, which name the service and the partner.
+        partners: the number of partners, each of which has its price.
+        place: the dataset.
+        folder: for answers that are too large; it is made when it is needed.
+        work: a private folder, which the caller deletes at the end.
+        limits: what a session may do.
+        answers: makes the answers.
+    """
+
+    def __init__(
+        self,
+        *,
+        options: list[str],
+        partners: int,
+        place: str,
+        folder: Path,
+        work: Path,
+        limits: Limits,
+        answers: Answers,
+    ) -> None:
+        self._options = options
+        self._partners = partners
+        self._place = place
+        self._folder = folder
+        self._limits = limits
+        self._answers = answers
+        self._meter = work / "requests"
+        self._lock = anyio.Lock()
+        self._offers = dict[tuple[str, ...], Offer]()
+
+    async def call(
+        self, tool: Tool, values: Values, offer: Offer | None = None
+    ) -> tuple[str, bool]:
+        """Return the answer to a call, and whether it is an error.
+
+        A sync has an `offer`, whose requests are a part of the call.
+
+        Raises:
+            UsedUp: if the call would send more requests than it may.
+            CommandError: if the folder of the answers cannot be written.
+        """
+        price = offer.price if offer else tool.price(values) * self._partners
+        spent = offer.spent if offer else 0
+        async with self._lock:
+            result, record = await self._run(tool, values, price, spent=spent)
+            if result.error and tool.has_rows:
+                result.output.unlink()
+                return self._answers.error(record), True
+            make = self._answers.rows if tool.has_rows else self._answers.report
+            return make(result, record), result.error is not None
+
+    async def price_sync(self, tool: Tool, values: Values) -> Offer:
+        """Return the price of a sync, for which a few requests are sent; `call` carries it out.
+
+        It is the same one until it is forgotten. It raises as `call` does.
+        """
+        words = tuple(tool.command(values, self._place))
+        async with self._lock:
+            if words not in self._offers:
+                self._offers[words] = await self._price(tool, values)
+            return self._offers[words]
+
+    def forget(self, tool: Tool, values: Values) -> None:
+        """Have the next call of a sync priced again."""
+        self._offers.pop(tuple(tool.command(values, self._place)), None)
+
+    def refusal(self, error: CommandError, spent: int = 0) -> str:
+        """Return the answer to a call that was not carried out, after `spent` requests."""
+        record = {
+            "error": str(error),
+            "remedy": error.remedy,
+            "kind": type(error).__name__,
+            "exit_code": int(error.code),
+        }
+        return self._answers.error({"requests": self._requests(spent), "error": record})
+
+    async def _price(self, tool: Tool, values: Values) -> Offer:
+        result, record = await self._run(tool, values, tool.price(values), "--dry-run")
+        spent = record["requests"]["sent"]
+        if result.error:
+            return Offer(0, 0, 0, spent, self._answers.report(result, record), is_error=True)
+        plan = json.loads(result.output.read_bytes())
+        if not plan["hours"]:
+            return Offer(0, 0, 0, spent, self._answers.report(result, record), is_error=False)
+        result.output.unlink()
+        offer = Offer(plan["hours"], plan["events"], plan["requests"], spent, "", is_error=False)
+        try:
+            self._allowed(offer.price, spent)
+        except UsedUp as error:
+            return replace(offer, answer=self.refusal(error, spent), is_error=True)
+        return offer
+
+    async def _run(
+        self, tool: Tool, values: Values, price: int, *more: str, spent: int = 0
+    ) -> tuple[Result, dict[str, Any]]:
+        """Run the command of a call, and return its result and the first facts of its answer."""
+        most = self._allowed(price, spent)
+        if tool.writes and not self._limits.exports:
+            more = (*more, "--via=pages")
+        words = [*self._options, *tool.command(values, self._place, *more)]
+        before = self._used()
+        output = self._new_file(tool)
+        try:
+            result = await run_command(
+                words,
+                meter=self._meter,
+                most=before + most,
+                output=output,
+                stdin=values.get("sql", ""),
+            )
+        except BaseException:
+            output.unlink()
+            raise
+        record: dict[str, Any] = {"requests": self._requests(self._used() - before + spent)}
+        if result.error:
+            record["error"] = result.error
+        return result, record | {"notice": NOTICE}
+
+    def _allowed(self, price: int, spent: int) -> int:
+        """Return how many requests a call may send after those `spent`; UsedUp if too few."""
+        left = self._limits.session - self._used()
+        most = min(self._limits.call - spent, left)
+        if price <= most:
+            return max(most, 0)
+        needs = f"This call needs {counted(price, 'request')}"
+        if left < self._limits.call - spent:
+            raise UsedUp(
+                f"{needs}, but the session has {left} of {self._limits.session} left.",
+                remedy="Answer with the dataset, or have the user start a new session.",
+            )
+        raise UsedUp(
+            f"{needs}, but may send {most}.",
+            remedy="Ask for fewer days, or have the user give a larger --max-requests.",
+        )
+
+    def _used(self) -> int:
+        """Return the requests of all calls, also of those that were cancelled."""
+        self._meter.touch()
+        return self._meter.stat().st_size
+
+    def _requests(self, sent: int) -> dict[str, int]:
+        return {"sent": sent, "left_in_session": self._limits.session - self._used()}
+
+    def _new_file(self, tool: Tool) -> Path:
+        suffix = ".jsonl" if tool.has_rows else ".json"
+        try:
+            make_folder(self._folder, mode=0o700)
+            with NamedTemporaryFile(
+                prefix=f"{tool.name}-", suffix=suffix, dir=self._folder, delete=False
+            ) as file:
+                return Path(file.name)
+        except OSError as error:
+            raise CommandError(
+                f"Cannot write to {self._folder}: {error.strerror}.",
+                remedy="Have the user name another folder with --folder.",
+            ) from error
