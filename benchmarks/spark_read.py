@@ -25,7 +25,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from adanalytics_client import Client
 from adanalytics_client.dataset import Dataset
-from adanalytics_client.spark import AdAnalyticsDataSource, sync
+from adanalytics_client.spark import sync
 from adanalytics_server.local import LocalServer, Sample
 from proof.service import serving_folder
 
@@ -61,11 +61,6 @@ def empty(folder: Path) -> Path:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     return folder
-
-
-def by_source(spark: SparkSession, count: int) -> Seconds:
-    events = spark.read.format("adanalytics").options(**SPAN).load()
-    return (0.0, *asked(events, count))
 
 
 def by_csv(spark: SparkSession, client: Client, folder: Path, count: int) -> Seconds:
@@ -105,7 +100,6 @@ def session(folder: Path, executors: int) -> Iterator[SparkSession]:
     }
     master = SparkSession.builder.master(f"local-cluster[{executors},1,1024]")
     spark = master.config(map=settings).getOrCreate()
-    spark.dataSource.register(AdAnalyticsDataSource)
     try:
         yield spark
     finally:
@@ -118,8 +112,7 @@ def measure(folder: Path, count: int) -> None:
     with Client.from_env(limit=None) as client:
         with session(folder, 2) as spark:
             ways: dict[str, Callable[[], Seconds]] = {
-                "spark.read.format, read at each action": partial(by_source, spark, count),
-                "csv exports, spark.read.csv": partial(by_csv, spark, client, to, count),
+                "csv exports, spark.read.csv": partial(by_csv, spark, client, to, count)
             }
             for workers in COUNTS:
                 name = f"adanalytics sync --workers {workers}"
@@ -135,8 +128,7 @@ def compare(ways: dict[str, Callable[[], Seconds]], count: int) -> None:
     rounds = [{name: way() for name, way in ways.items()} for _ in range(1 + ROUNDS)][1:]
     for name in ways:
         got, counted, grouped = (median(each[name][which] for each in rounds) for which in range(3))
-        rate = f"{count / got:>9,.0f}" if got else f"{'':>9}"
-        print(f"{name:<42} {got:>6.1f} s {rate} a second", end="")
+        print(f"{name:<42} {got:>6.1f} s {count / got:>9,.0f} a second", end="")
         print(f"   count {counted:>5.1f} s   group-by {grouped:>5.1f} s", flush=True)
 
 
@@ -151,7 +143,6 @@ def main(events: int) -> None:
         os.environ["PYSPARK_PYTHON"] = sys.executable
         os.environ["SPARK_HOME"] = str(Path(pyspark.__file__).parent)
         os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-        # Spark's workers have the environment of this moment.
         os.environ["XDG_STATE_HOME"] = str(folder / "state")
         print(f"{events:,} events of {DAYS} days, {os.cpu_count()} cores", flush=True)
         with serving_folder(data, options=["--rate-limit", "0"]) as (url, _):

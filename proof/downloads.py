@@ -1,7 +1,7 @@
 """What becomes of the file of an export that is ready, when its download goes wrong.
 
-Three programs download: the client, the tasks of a sync, and the data source of Spark, without
-Spark. The last two have the machine's time, so that they wait for each repetition.
+Two programs download: the client and the tasks of a sync. The tasks have the machine's time, so
+that they wait for each repetition.
 """
 
 import os
@@ -18,22 +18,9 @@ import httpx
 
 from adanalytics_client import AdAnalyticsError, Client
 from adanalytics_client.dataset import Dataset
-from proof.trial import (
-    EXPORT_SECONDS,
-    FIRST,
-    LAST,
-    SAME,
-    SILENT,
-    TYPED,
-    Trial,
-    csv_rows,
-    essence,
-    held_rows,
-)
+from proof.trial import EXPORT_SECONDS, FIRST, LAST, SILENT, TYPED, Trial, csv_rows, held_rows
 
 WRONG_RANGES = "download, wrong ranges"
-TASKS = "tasks of a sync"
-SPARK = "Spark: data source"
 DAYS_LATER = (0.04, 1, 2, 8, 40)
 Answer = tuple[int, str | None, bytes]
 """The status, the Content-Range and the body."""
@@ -142,8 +129,8 @@ def _fetched(at: Trial, client: Client, days: float = 0) -> str:
     return at.compared(csv_rows(job.download(at.folder / "x.csv")))
 
 
-def readers(at: Trial, effects: Sequence[str], *, has_spark: bool) -> None:
-    """Let tasks and Spark's data source download with faults that strike once.
+def tasks(at: Trial, effects: Sequence[str]) -> None:
+    """Let the tasks of a sync download with faults that strike once.
 
     They wait for the time that an answer asks for, so the effects should ask for none.
     """
@@ -154,11 +141,9 @@ def readers(at: Trial, effects: Sequence[str], *, has_spark: bool) -> None:
             patch.dict(os.environ, {f"ADANALYTICS_{name}": text for name, text in names.items()}),
             patch.dict(os.environ, {"XDG_STATE_HOME": state}),
         ):
-            for operation, work in ((TASKS, _by_tasks), (SPARK, _by_spark)):
-                if operation == TASKS or has_spark:
-                    at.server.reset()
-                    at.server.faults.add(f"{effect} on download once")
-                    at.count(operation, partial(work, at), effect)
+            at.server.reset()
+            at.server.faults.add(f"{effect} on download once")
+            at.count("tasks of a sync", partial(_by_tasks, at), effect)
 
 
 def _by_tasks(at: Trial) -> str:
@@ -175,18 +160,3 @@ def _by_tasks(at: Trial) -> str:
     if not left:
         return at.compared(held)
     return TYPED if at.truth.has_hours(held) else SILENT
-
-
-def _by_spark(at: Trial) -> str:
-    """Plan and read as a driver and its tasks do, in this process."""
-    from adanalytics_client.spark import AdAnalyticsDataSource
-
-    source = AdAnalyticsDataSource({"start": FIRST, "end": LAST})
-    reader = source.reader(source.schema())
-    rows = [
-        row
-        for part in reader.partitions()
-        for batch in reader.read(part)
-        for row in batch.to_pylist()
-    ]
-    return SAME if essence(rows) == at.truth.events else SILENT

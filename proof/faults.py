@@ -10,10 +10,9 @@ import random
 import subprocess
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from importlib.util import find_spec
 
 from adanalytics_server.faults import SHAPES
-from proof.downloads import SPARK, downloads, readers
+from proof.downloads import downloads, tasks
 from proof.report import Section
 from proof.service import PROGRAM
 from proof.trial import (
@@ -50,9 +49,8 @@ or that a response had no body. *Silent* means that the rows were wrong without 
 
 The file of a finished export is also downloaded with each fault that can affect a download, and
 with wrong responses to a resumed download. In another test, the file's address has expired before
-the download. The tasks of a sync and the Spark data source run in the test's own process. Each
-fault that can affect a download strikes one of their downloads, except for faults that tell the
-client to wait.
+the download. The tasks of a sync run in the test's own process. Each fault that can affect a
+download strikes one of their downloads, except for faults that tell the client to wait.
 """
 STATUSES = (200, 204, 301, 304, 400, 401, 403, 404, 409, 410, 418, 425, 429, 500, 502, 503, 504)
 EFFECTS = (
@@ -125,13 +123,13 @@ def _command_line(at: Trial, faults: Sequence[str]) -> tuple[str, str]:
 def measure(quick: bool) -> Section:
     """Try every fault and dialect alone, then random combinations."""
     seeds = QUICK_SEEDS if quick else SEEDS
-    tally, truth, has_spark = Tally(), find_truth(), find_spec("pyspark") is not None
+    tally, truth = Tally(), find_truth()
     with trial(tally, truth) as at:
         for effect in EFFECTS:
             for times in TIMES[-1:] if quick else TIMES:
                 at.each([f"{effect} {times}"])
         downloads(at, ON_DOWNLOAD, quick=quick)
-        readers(at, SOON[:: 6 if quick else 1], has_spark=has_spark)
+        tasks(at, SOON[:: 6 if quick else 1])
     command_lines(tally, truth, seeds // 10)
     dialects = ["reference", *list(SHAPES)[:: 9 if quick else 1]]
     for number, dialect in enumerate(dialects):
@@ -144,9 +142,6 @@ def measure(quick: bool) -> Section:
                 dice = random.Random(seed)
                 at.each(combination(dice), dice.sample(ALL, 2))
     rows, figures = tally.table(OUTCOMES)
-    if not has_spark:
-        missing = f"{SPARK}: PySpark is not installed (`make test-spark` does it)"
-        rows.append([missing, "0", *[""] * len(OUTCOMES)])
     return Section(
         title="Faults",
         explanation=EXPLANATION.format(

@@ -189,14 +189,6 @@ def test_the_defaults_on_the_page_of_the_quota_are_the_clients() -> None:
     }
 
 
-def test_the_options_of_spark_are_described() -> None:
-    # The source itself needs PySpark.
-    text = (SOURCE / "spark/source.py").read_text()
-    (known,) = re.findall(r"^_OPTIONS = \((.+)\)$", text, re.MULTILINE)
-    told = re.findall(r"^        (\w+) \(str\): ", text, re.MULTILINE)
-    assert [f'"{name}"' for name in told] == known.split(", ")
-
-
 def rerouted(request: httpx.Request, server: LocalServer) -> httpx.Request:
     """What is for `https://stats.example` goes to the server, with its key in place of dots."""
     if request.headers.get("authorization") == "Bearer ...":

@@ -1,12 +1,7 @@
-"""Spark for the tests: one JVM for each pytest process, or the reason why it cannot run.
-
-Planning and reading happen in Python workers that the JVM starts. They have the environment of the
-JVM's start: what a test changes in `os.environ` does not reach them.
-"""
+"""Spark for the tests: one JVM for each pytest process, or the reason why it cannot run."""
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -15,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.spark.in_process import FIRST
+from tests.spark.on_spark import FIRST
 
 from adanalytics_server.local import LocalServer, Sample
 
@@ -72,27 +67,17 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
 
 
 @pytest.fixture(scope="session")
-def state_of_workers(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The state folder of all workers; the fixture `server` empties it."""
-    return tmp_path_factory.mktemp("state_of_workers")
-
-
-@pytest.fixture(scope="session")
 def spark_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder in which Spark finds its settings and writes its logs."""
     return tmp_path_factory.mktemp("spark")
 
 
 @pytest.fixture(scope="session")
-def start_spark(
-    started: LocalServer, state_of_workers: Path, spark_folder: Path, pytestconfig: pytest.Config
-) -> Iterator[StartSpark]:
+def start_spark(started: LocalServer, spark_folder: Path) -> Iterator[StartSpark]:
     """Starts a session in the place of the one before; a process has one JVM, and one at a time."""
     import pyspark
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
-
-    from adanalytics_client.spark import AdAnalyticsDataSource
 
     # local-cluster finds the program of its executors there, and keeps their logs in work/. Without
     # python/lib/pyspark.zip, which is not compiled, a worker starts 1.3 s sooner.
@@ -117,19 +102,15 @@ def start_spark(
         "spark.ui.showConsoleProgress": "false",
     }
     environment = {
+        # As in the environment of a user, which Spark must not show.
         "ADANALYTICS_API_KEY": started.api_key,
-        "ADANALYTICS_BASE_URL": started.url,
-        "ADANALYTICS_PARTNER": started.partner,
         # Else workers run the python3 of PATH, which has none of our packages.
         "PYSPARK_PYTHON": sys.executable,
-        # Executors run elsewhere, and import the classes of the tests.
-        "PYTHONPATH": str(pytestconfig.rootpath),
         "SPARK_CONF_DIR": str(spark_folder),
         "SPARK_HOME": str(home),
         "SPARK_LOCAL_IP": "127.0.0.1",
         # A setting for finding errors, and the worst case for secrets.
         "SPARK_TRACEBACK_WITH_LOCALS": "1",
-        "XDG_STATE_HOME": str(state_of_workers),
     }
 
     def stop() -> None:
@@ -142,9 +123,7 @@ def start_spark(
             for name, text in environment.items():
                 patch.setenv(name, text)
             builder = SparkSession.builder.master(master).config(map=settings | others)
-            session = builder.getOrCreate()
-        session.dataSource.register(AdAnalyticsDataSource)
-        return session
+            return builder.getOrCreate()
 
     yield start
     stop()
@@ -153,12 +132,6 @@ def start_spark(
         # The JVM ends when its stdin does.
         gateway.proc.stdin.close()
         gateway.proc.wait(timeout=60)
-
-
-@pytest.fixture(scope="module")
-def spark(start_spark: StartSpark) -> "SparkSession":
-    """A session whose two tasks are threads of the driver."""
-    return start_spark("local[2]")
 
 
 @pytest.fixture(scope="module")
@@ -175,17 +148,14 @@ def cluster(start_spark: StartSpark, cluster_settings: dict[str, str]) -> "Spark
 
 @pytest.fixture(scope="session")
 def started() -> Iterator[LocalServer]:
-    """A reference server with two small days; the environment of the workers names it."""
+    """A reference server with two small days."""
     with LocalServer(sample=Sample(start=FIRST, days=2, events_per_day=300, seed=7)) as server:
         yield server
 
 
 @pytest.fixture
-def server(
-    started: LocalServer, state_of_workers: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[LocalServer]:
+def server(started: LocalServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalServer]:
     """The same in the variables of this process; afterwards it is as at its start."""
-    shutil.rmtree(state_of_workers, ignore_errors=True)
     monkeypatch.setenv("ADANALYTICS_BASE_URL", started.url)
     monkeypatch.setenv("ADANALYTICS_API_KEY", started.api_key)
     monkeypatch.setenv("ADANALYTICS_PARTNER", started.partner)

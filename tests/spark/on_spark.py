@@ -1,18 +1,31 @@
 """Steps of tests that run on Spark."""
 
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import DataFrame, SparkSession
-from tests.spark.in_process import FIRST, SECOND
+import pyarrow as pa
+
+from adanalytics_server.local import LocalServer
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+FIRST, SECOND = date(2026, 1, 15), date(2026, 1, 16)
+"""The days of the fixture `server`."""
 
 
-def load(session: SparkSession) -> DataFrame:
-    """Events of both days."""
-    return session.read.format("adanalytics").options(start=str(FIRST), end=str(SECOND)).load()
+def rows_of(table: pa.Table) -> list[dict[str, Any]]:
+    return sorted(table.to_pylist(), key=lambda row: row["event_id"])
 
 
-def processes_of(session: SparkSession) -> Iterator[int]:
+def asked(server: LocalServer) -> list[str | None]:
+    """Return the operation of each request."""
+    return [entry.operation for entry in server.journal.entries()]
+
+
+def processes_of(session: "SparkSession") -> Iterator[int]:
     """The ids of its JVM and of all processes below it."""
     found = [session.sparkContext._gateway.proc.pid]
     while found:

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from tests.spark.in_process import FIRST, SECOND, asked, rows_of
-from tests.spark.on_spark import command_line_of, load, processes_of
+from tests.spark.on_spark import FIRST, SECOND, asked, command_line_of, processes_of, rows_of
 
 from adanalytics_client import Client, DatasetError
 from adanalytics_client.dataset import Dataset
@@ -29,17 +28,18 @@ def executors_of(session: SparkSession) -> list[int]:
     return [pid for pid in processes_of(session) if name in command_line_of(pid)]
 
 
-def test_the_rows_are_those_of_a_sync(
+def test_the_rows_are_those_of_the_service(
     cluster: SparkSession, server: LocalServer, tmp_path: Path
 ) -> None:
     dataset = Dataset(tmp_path / "events")
     with Client.from_env() as client:
         committed = sync(cluster, dataset, client, FIRST, SECOND)
         again = sync(cluster, dataset, client, FIRST, SECOND)
+        expected = client.events(FIRST, SECOND).to_arrow()
     assert asked(server).count("start_export") == 2
     assert committed.count() == again.count() == 600
-    found = load(cluster).toArrow()
-    assert rows_of(committed.select(*found.schema.names).toArrow()) == rows_of(found)
+    found = committed.select(*expected.schema.names).toArrow()
+    assert rows_of(found) == rows_of(expected)
 
 
 def test_a_sync_says_what_is_missing(
@@ -66,30 +66,12 @@ def test_a_killed_executor_brings_no_event_twice(
         syncing = pool.submit(sync, cluster, dataset, client, FIRST, SECOND)
         while server.faults.counts()[0].struck < 2:
             assert not wait([syncing], timeout=0.1).done
-        os.kill(executors_of(cluster)[0], signal.SIGKILL)
-        server.faults.clear()
-        assert syncing.result().count() == 600
-        assert dataset.verify(client, until=SECOND).is_whole
-
-
-def test_a_killed_executor_gives_no_event_twice(cluster: SparkSession, server: LocalServer) -> None:
-    with Client.from_env() as client:
-        expected = sorted(str(event.event_id) for event in client.events(FIRST, SECOND))
-    server.journal.clear()
-    server.faults.add("latency 3600s on download twice")
-
-    def read() -> list[str]:
-        return [row.event_id for row in load(cluster).select("event_id").collect()]
-
-    with ThreadPoolExecutor() as pool:
-        reading = pool.submit(read)
-        # Then each executor waits with its only task.
-        while server.faults.counts()[0].struck < 2:
-            assert not wait([reading], timeout=0.1).done
+        # Each executor waits with its only task.
         victim, _ = executors_of(cluster)
         os.kill(victim, signal.SIGKILL)
         server.faults.clear()
-        assert sorted(reading.result()) == expected
+        assert syncing.result().count() == 600
+        assert dataset.verify(client, until=SECOND).is_whole
     assert victim not in executors_of(cluster)
     # The task of the killed executor ran again.
     assert asked(server).count("download") == 2 + 1

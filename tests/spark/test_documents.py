@@ -19,15 +19,11 @@ spark.ui.showConsoleProgress false
 EXAMPLES = """
 import doctest
 
-import adanalytics_client.spark as package
+import adanalytics_client.spark
 
-runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
-for thing in (package, AdAnalyticsDataSource, sync):
-    finder = doctest.DocTestFinder(recurse=thing is not package)
-    for example in finder.find(thing, globs={**vars(package), **globals()}):
-        runner.run(example)
-assert runner.summarize().attempted > 5
-assert runner.failures == 0
+done = doctest.testmod(adanalytics_client.spark, extraglobs={**globals()})
+assert done.attempted == 2
+assert done.failed == 0
 """
 
 

@@ -10,8 +10,11 @@ from urllib.request import ProxyHandler, build_opener
 import pytest
 from pyspark.errors import PythonException
 from pyspark.sql import SparkSession
-from tests.spark.on_spark import command_line_of, load, processes_of
+from tests.spark.on_spark import FIRST, command_line_of, processes_of
 
+from adanalytics_client import Client
+from adanalytics_client.dataset import Dataset
+from adanalytics_client.spark import sync
 from adanalytics_server.local import LocalServer
 
 UI_PAGES = (
@@ -25,10 +28,10 @@ UI_PAGES = (
 )
 # A part of a text's name, and something that such a text holds when it is the right one.
 MARKERS = {
-    "plan": "BatchScan adanalytics",
+    "plan": "FileScan parquet",
     "error": "418",
     "environment": "spark.eventLog.dir",
-    "event_log": "BatchScan adanalytics",
+    "event_log": "FileScan parquet",
     "driver.log": "DEBUG",
     "executor.log": "DEBUG",
     "process": "CoarseGrainedExecutorBackend",
@@ -70,15 +73,16 @@ def written_to(*folders: Path) -> Iterator[tuple[str, str]]:
 
 
 def test_no_text_of_spark_holds_a_secret(
-    cluster: SparkSession, server: LocalServer, spark_folder: Path, event_log: Path
+    cluster: SparkSession, server: LocalServer, spark_folder: Path, event_log: Path, tmp_path: Path
 ) -> None:
-    events = load(cluster)
-    with redirect_stdout(StringIO()) as plan:
-        events.explain("extended")
-    assert events.count() == 600
-    server.faults.add("418 on download")
-    with pytest.raises(PythonException) as caught:
-        events.count()
+    with Client.from_env() as client:
+        events = sync(cluster, Dataset(tmp_path / "events"), client, FIRST)
+        with redirect_stdout(StringIO()) as plan:
+            events.explain("extended")
+        assert events.count() == 300
+        server.faults.add("418 on download")
+        with pytest.raises(PythonException) as caught:
+            sync(cluster, Dataset(tmp_path / "others"), client, FIRST)
     texts = {"plan": plan.getvalue(), "error": str(caught.value)}
     texts |= dict(shown_by_ui(cluster))
     texts |= dict(written_to(event_log, spark_folder / "home" / "work"))

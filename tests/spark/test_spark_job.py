@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pyarrow.dataset
 import pytest
-from tests.spark.in_process import FIRST, SECOND, rows_of
+from tests.spark.on_spark import FIRST, SECOND, rows_of
 
 from adanalytics_client import Client
 from adanalytics_server.local import LocalServer

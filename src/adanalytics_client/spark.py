@@ -1,4 +1,7 @@
-"""A sync whose tasks run on the executors of Spark."""
+"""A sync whose tasks run on the executors of Spark.
+
+The module imports nothing of PySpark: the session, which the caller makes, has all that it uses.
+"""
 
 from typing import TYPE_CHECKING
 
