@@ -185,11 +185,8 @@ def one_hour(folder: Path, events: pa.Table, row: dict[str, Any]) -> None:
     with answering(folder, {**row, **whole, **money}, rows) as server:
         server.days = [FIRST]
         to = folder / "hour"
-        for number in (1, 2):
-            shutil.rmtree(to, ignore_errors=True)
-            way = ["--via", "export", "--workers", str(number)]
-            cost = command(server, folder, "sync", DAY, *way, "--to", to)
-            show(f"sync of an hour of {rows:,}, --workers {number}", cost, "at most 300 MB")
+        cost = command(server, folder, "sync", DAY, "--via", "export", "--to", to)
+        show(f"sync of an hour of {rows:,}", cost, "at most 300 MB")
         cost = command(server, folder, "verify", to, "--until", DAY)
         show("verify", cost, "at most 600 MB")
         cost = command(server, folder, "verify", to, "--until", DAY, "--deep")

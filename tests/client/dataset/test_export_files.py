@@ -19,8 +19,9 @@ import pytest
 
 from adanalytics_client import ProtocolError
 from adanalytics_client.dataset import Dataset
+from adanalytics_client.dataset.hours import sections
 from adanalytics_client.dataset.hours.events import EventTables
-from adanalytics_client.dataset.hours.sections import Section
+from adanalytics_client.dataset.hours.sections import PARQUET, Section, beginning_of
 from adanalytics_client.dataset.pull import exports
 from adanalytics_client.dataset.pull.workers import WorkerPool
 from adanalytics_server.faults import Fault
@@ -34,6 +35,12 @@ if TYPE_CHECKING:
 DAY = "2026-01-15"
 
 
+@pytest.fixture
+def small_sections(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exports, "SECTION_BYTES", 10_000)
+    monkeypatch.setattr(sections, "PARQUET_BYTES", 10_000)
+
+
 @pytest.fixture(params=["csv", "parquet"])
 def file(request: pytest.FixtureRequest, client: Client, tmp_path: Path) -> Path:
     return client.export(DAY, to=tmp_path / f"day.{request.param}")
@@ -45,20 +52,37 @@ def read(path: Path, section: Section | None = None, tables: EventTables | None 
     return pa.concat_tables([tables.schema.empty_table(), *map(tables.widened, read)])
 
 
-@pytest.mark.parametrize("count", [2, 3, 7, 299, 1000])
+@pytest.mark.parametrize("count", [7, 1000])
+@pytest.mark.usefixtures("small_sections")
 def test_sections_hold_every_event_once_in_its_order(file: Path, count: int) -> None:
     if file.suffix == ".parquet":
         pq.write_table(pq.read_table(file), file, row_group_size=50)
     # A section without a line of a column's own knows less of its type.
     whole, tables = read(file), EventTables()
-    sections = [read(file, each, tables) for each in Section.of_file(file, count)]
-    assert pa.concat_tables(map(tables.widened, sections)).equals(whole)
+    parts = Section.divide(beginning_of(file), file.stat().st_size, count)
+    tables_of_parts = [read(file, part, tables) for part in parts]
+    assert pa.concat_tables(map(tables.widened, tables_of_parts)).equals(whole)
 
 
-def test_only_one_process_reads_a_compressed_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("beginning", "size", "count", "number"),
+    [
+        (b"even", 3_000, 3, 3),
+        (b"even", 3_000, 1, 0),
+        (PARQUET, 1_000_000_000, 3, 3),
+        (PARQUET, 999_999_999, 3, 0),
+        (gzip.compress(b"")[:4], 2_000_000_000, 3, 0),
+    ],
+)
+def test_a_small_parquet_file_and_a_compressed_one_are_read_whole(
+    beginning: bytes, size: int, count: int, number: int
+) -> None:
+    assert len(Section.divide(beginning, size, count)) == number
+
+
+def test_a_compressed_file_is_unpacked(tmp_path: Path) -> None:
     file = tmp_path / "day.csv"
     file.write_bytes(gzip.compress(b"event_id\n" + b"a\n" * 9))
-    assert Section.of_file(file, 2) == []
     assert read(file)["event_id"].to_pylist() == ["a"] * 9
 
 
@@ -139,22 +163,18 @@ def test_the_memory_for_a_file_does_not_grow_with_it(tmp_path: Path) -> None:
     assert peak(60) < 1.5 * peak(6)
 
 
-@pytest.fixture
-def small_sections(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exports, "SECTION_BYTES", 10_000)
-
-
 def test_processes_write_what_one_process_writes(
-    client: Client, tmp_path: Path, small_sections: None
+    client: Client, tmp_path: Path, small_sections: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An hour on the border of two sections is joined."""
+    """An hour on the border of two sections is joined; the last file is read whole."""
     contents = []
-    for workers in (1, 2):
-        dataset = Dataset(tmp_path / str(workers))
+    for workers, least in ((1, 10_000), (2, 10_000), (2, 1_000_000)):
+        monkeypatch.setattr(sections, "PARQUET_BYTES", least)
+        dataset = Dataset(tmp_path / f"{workers}-{least}")
         assert dataset.sync(client, DAY, via="export", workers=workers).failed == []
         files = Path(dataset.place, "data").rglob("*.parquet")
         contents.append({file.parent.name: file.read_bytes() for file in files})
-    assert contents[0] == contents[1]
+    assert contents[0] == contents[1] == contents[2]
 
 
 def test_a_line_break_in_quotes_leaves_a_file_to_one_process(

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from adanalytics_client.dataset import Dataset, Part, Task
+from adanalytics_client.dataset.hours import sections
 from adanalytics_client.dataset.tasks import plan
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ def test_killed_and_speculative_tasks_leave_the_rows_once(
     """Both days in sections; each task is killed once, then runs twice at the same time."""
     chance, dataset = random.Random(seed), Dataset(tmp_path / "events")
     monkeypatch.setattr(plan, "TASK_BYTES", 12_000)
+    monkeypatch.setattr(sections, "PARQUET_BYTES", 12_000)
     tasks, parts = dataset.tasks(client, FIRST, SECOND), list[Part]()
     assert len(tasks) > 2
     began = time.monotonic()

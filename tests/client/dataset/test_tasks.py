@@ -26,6 +26,7 @@ from adanalytics_client import (
     RetryPolicy,
 )
 from adanalytics_client.dataset import Dataset, Part, Task
+from adanalytics_client.dataset.hours import sections
 from adanalytics_client.dataset.tasks import plan
 from adanalytics_server.faults import Fault
 from adanalytics_server.local import event
@@ -324,6 +325,7 @@ def test_a_wrong_number_of_workers_is_refused(
 @pytest.fixture
 def small_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan, "TASK_BYTES", 10_000)
+    monkeypatch.setattr(sections, "PARQUET_BYTES", 10_000)
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])

@@ -19,6 +19,13 @@ PARQUET = b"PAR1"
 _FOOTER_BYTES = 8
 _BLOCK = 65_536
 
+PARQUET_BYTES = 1_000_000_000
+"""The least bytes of a Parquet file to divide.
+
+A smaller one has at most some 10 million events, which one process sorts in about a minute, and two
+would still need two thirds of that. Text takes longer to read.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Section:
@@ -28,15 +35,12 @@ class Section:
     end: int
 
     @classmethod
-    def of_file(cls, path: Path, count: int) -> "list[Section]":
-        """Divide a file into `count` sections; none if it is compressed or `count` is below 2."""
-        if beginning_of(path).startswith(GZIP_MAGIC):
+    def divide(cls, beginning: bytes, size: int, count: int) -> "list[Section]":
+        """Divide a file with these first four bytes into sections; return none to read it whole."""
+        is_small = beginning == PARQUET and size < PARQUET_BYTES
+        if count < 2 or is_small or beginning.startswith(GZIP_MAGIC):
             return []
-        return cls.of_size(path.stat().st_size, count)
-
-    @classmethod
-    def of_size(cls, size: int, count: int) -> "list[Section]":
-        ends = [size * number // count for number in range(count + 1)] if count > 1 else []
+        ends = [size * number // count for number in range(count + 1)]
         return [cls(begin, end) for begin, end in pairwise(ends)]
 
     def lines_of(self, path: Path) -> tuple[list[str], int, int]:

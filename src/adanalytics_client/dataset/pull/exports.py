@@ -1,7 +1,7 @@
 """Pull exports: order them, download their files, and sort the events into hours.
 
-An order is kept in the spool until its hours are committed. The files of a large export are sorted
-in several processes; a task of another machine takes the same steps with one file, or a section.
+An order is kept in the spool until its hours are committed. Large files are sorted in processes of
+their own; a task of another machine takes the same steps with one file, or a section.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ from adanalytics_client._export_files import ExportedFile, files_of
 from adanalytics_client._json.types import Types
 from adanalytics_client.dataset.hours.events import EventTables
 from adanalytics_client.dataset.hours.files import join_pieces, write_hours
-from adanalytics_client.dataset.hours.sections import Section
+from adanalytics_client.dataset.hours.sections import Section, beginning_of
 from adanalytics_client.dataset.planning import Query
 from adanalytics_client.dataset.pull.spool import Spool, Start, folder_of
 from adanalytics_client.dataset.pull.workers import WorkerPool
@@ -99,8 +99,12 @@ class ExportFetcher:
 
     def _sort(self, start: Start, file: Path, total: int | None) -> list[Sorted]:
         """Sort the events of a file into hours, in processes of their own if it is large."""
-        most = min(self.pool.most, file.stat().st_size // SECTION_BYTES)
-        if sections := Section.of_file(file, most):
+        size = file.stat().st_size
+        count = min(self.pool.most, size // SECTION_BYTES)
+        if count > 1:
+            # Also a whole file, so that two queries at a time use two cores.
+            sections: Sequence[Section | None]
+            sections = Section.divide(beginning_of(file), size, count) or [None]
             # A line break in quotes leads to either error, and the system may end a process.
             with suppress(errors.ProtocolError, BrokenExecutor):
                 running = [

@@ -7,7 +7,6 @@ from pathlib import Path
 from tempfile import TemporaryFile
 
 from adanalytics_client import AdAnalyticsError, ExportJob
-from adanalytics_client._base.compression import GZIP_MAGIC
 from adanalytics_client._export_files import files_of, open_signed
 from adanalytics_client.dataset.hours.sections import Section
 from adanalytics_client.dataset.planning import Query
@@ -60,9 +59,8 @@ def _sections_of(task: Task) -> list[Task]:
     with suppress(AdAnalyticsError), open_signed(task.export) as export, TemporaryFile() as file:
         if export.size is not None and export.size < 2 * TASK_BYTES:
             return [task]
-        stored = export.receive(file, range(4))
-        file.seek(0)
-        if stored and not file.read().startswith(GZIP_MAGIC):
-            sections = Section.of_size(stored.size, stored.size // TASK_BYTES)
+        if stored := export.receive(file, range(4)):
+            file.seek(0)
+            sections = Section.divide(file.read(), stored.size, stored.size // TASK_BYTES)
             return [replace(task, section=part, stored=stored) for part in sections] or [task]
     return [task]
