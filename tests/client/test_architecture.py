@@ -54,6 +54,7 @@ FLOORS = (
     (
         "pull",
         "report",
+        "runs",
         "service",
         "needs",
         "changes",

@@ -20,6 +20,7 @@ from adanalytics_client.dataset.report import (
     SyncReport,
     VerifyReport,
 )
+from adanalytics_client.dataset.runs import Run
 from adanalytics_client.dataset.tasks.task import Part, Task
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "PartFormat",
     "Problem",
     "Remedy",
+    "Run",
     "SyncPlan",
     "SyncReport",
     "TableFormat",

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from adanalytics_client import Client
     from adanalytics_client._view import View
     from adanalytics_client.dataset.changes import DayChange
+    from adanalytics_client.dataset.runs import Run
     from adanalytics_client.dataset.tasks.task import Part, Task
     from adanalytics_client.dataset.update import Update
 
@@ -321,6 +322,7 @@ class Dataset:
         from adanalytics_client._view import View
         from adanalytics_client.dataset.records.contents import Contents
         from adanalytics_client.dataset.records.recover import recover
+        from adanalytics_client.dataset.runs import recorded_run
         from adanalytics_client.dataset.update import Update
 
         if start is None and end is not None:
@@ -341,16 +343,17 @@ class Dataset:
                 yield update
                 return
             recover(contents)
-            try:
-                yield update
-            except DatasetInUse:
-                raise
-            except BaseException:
-                # The hours before it are committed. If this fails, too, the next sync does it.
-                with suppress(DatasetError):
-                    contents.publish(now())
-                raise
-            contents.publish(now())
+            with recorded_run(store, report, now):
+                try:
+                    yield update
+                except DatasetInUse:
+                    raise
+                except BaseException:
+                    # The hours before it are committed. If this fails, too, the next sync does it.
+                    with suppress(DatasetError):
+                        contents.publish(now())
+                    raise
+                contents.publish(now())
 
     def verify(
         self,
@@ -457,6 +460,26 @@ class Dataset:
                 f"The manifest of {day} is damaged: {problem}.", remedy="Repair it with a sync."
             )
         return found
+
+    def runs(self) -> "list[Run]":
+        """List the last 100 runs that pulled hours or failed, in their order; nothing is sent.
+
+        A sync that finds nothing to do is not among them, and writes nothing.
+
+        Raises:
+            DatasetError: when there is no dataset, or its identity cannot be read.
+
+        Examples:
+            >>> Dataset("events").sync(client, "2026-01-15").events
+            300
+            >>> [(run.hours, run.events, run.error) for run in Dataset("events").runs()]
+            [(24, 300, '')]
+        """
+        from adanalytics_client.dataset.runs import read_runs
+
+        store = open_store(self.place)
+        Identity.require(store)
+        return read_runs(store)
 
     def holdings(self) -> Holdings | None:
         """Return the contents of the dataset, or None if there is no dataset; no request is sent.

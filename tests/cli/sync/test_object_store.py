@@ -131,7 +131,8 @@ def test_a_dataset_in_object_storage(shop: Shop, place: str) -> None:
     assert shop.run("verify", place).exit_code == 0
     names = files_of(place).find(place, detail=True)
     ours = {name.partition("/_adanalytics/")[2].partition("/")[0] for name in names}
-    assert ours == {"", "dataset.json", "lock", "manifest", "names.json", "schema.json"}
+    records = {"dataset.json", "names.json", "runs.json", "schema.json"}
+    assert ours == {"", "lock", "manifest", *records}
 
 
 def test_folders_that_a_console_made_are_no_objects(

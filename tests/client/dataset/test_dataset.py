@@ -19,9 +19,10 @@ from adanalytics_client import (
     HoursVerified,
     Observer,
     PullPlanned,
+    StatusError,
     UnsuitablePlace,
 )
-from adanalytics_client.dataset import Dataset, Hour
+from adanalytics_client.dataset import Dataset, Hour, runs
 from adanalytics_server.faults import Fault
 from adanalytics_server.local import LocalServer
 
@@ -69,6 +70,42 @@ def test_a_failed_query_is_in_the_report(
     assert [(each.kind, len(each.hours)) for each in report.failed] == [("ProtocolError", 48)]
     assert (tmp_path / "events" / report.file).is_file()
     assert dataset.sync(client).events == 600
+
+
+def test_the_last_runs_are_kept(
+    server: LocalServer, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dataset, file = Dataset(tmp_path / "events"), tmp_path / "events" / "_adanalytics/runs.json"
+    with pytest.raises(DatasetError, match="There is no dataset"):
+        dataset.runs()
+    # It finds nothing to do, so it writes nothing.
+    for _ in range(2):
+        dataset.sync(client, "2026-01-15")
+    (first,) = dataset.runs()
+    assert (first.hours, first.events, first.changed, first.left) == (24, 300, 24, 0)
+    assert (first.failed, first.error) == (0, "")
+    assert first.size > 0
+    assert first.began <= first.ended
+    with pytest.raises(Stop):
+        dataset.sync(client.with_options(observer=AtMost(2)), "2026-01-16")
+    stopped = dataset.runs()[-1]
+    assert (stopped.hours, stopped.left, stopped.error) == (0, 24, "Stop")
+    monkeypatch.setattr(runs, "MOST_RUNS", 3)
+    for _ in range(4):
+        dataset.sync(client, "2026-01-15", repull=1)
+    assert [(run.hours, run.changed) for run in dataset.runs()] == [(24, 0)] * 3
+    file.write_bytes(file.read_bytes()[:-20])
+    assert dataset.runs() == []
+    assert dataset.sync(client, "2026-01-15", repull=1).left == 0
+    assert len(dataset.runs()) == 1
+
+
+def test_a_run_of_no_dataset_is_not_kept(
+    server: LocalServer, client: Client, tmp_path: Path
+) -> None:
+    with pytest.raises(StatusError):
+        Dataset(tmp_path / "events").sync(client.for_partner("other"), "2026-01-15")
+    assert not [*tmp_path.rglob("runs.json")]
 
 
 @pytest.mark.parametrize(

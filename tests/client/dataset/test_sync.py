@@ -79,7 +79,7 @@ def test_only_finished_files_are_under_data(shop: Shop) -> None:
     parts = {name for name in names if name.startswith("data/")}
     assert parts == {f"data/date=2026-01-15/hour={hour:02}/part-0.parquet" for hour in range(24)}
     assert {name.split("/")[1] for name in names - parts} == {
-        *("dataset.json", "lock", "manifest", "names.json", "schema.json")
+        *("dataset.json", "lock", "manifest", "names.json", "runs.json", "schema.json")
     }
     empty = json.loads((shop.folder / "_adanalytics/manifest/2026-01-14.json").read_text())
     assert [record["rows"] for record in empty["hours"].values()] == [0] * 24

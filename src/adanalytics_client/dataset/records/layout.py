@@ -35,6 +35,7 @@ JOURNAL = f"{OURS}/journal"
 SPOOL = f"{OURS}/spool"
 SCRATCH = f"{OURS}/scratch"
 REPORTS = f"{OURS}/reports"
+RUNS = f"{OURS}/runs.json"
 EXPORTS = f"{OURS}/exports"
 
 
