@@ -96,12 +96,12 @@ def test_events_that_arrive_twice_start_their_query_again(
     rows = [*client.events("2026-01-15", split="none").rows()]
     server.faults.add("401 always on events after 2")
     with pytest.raises(Exception, match="401"):
-        Dataset(tmp_path).sync(client, "2026-01-15")
+        Dataset(tmp_path).sync(client, "2026-01-15", via="pages")
     server.faults.clear()
     pages = {"page": 3, "per_page": 100, "total": 300, "total_pages": 3, "has_more": False}
     server.faults.add(answer("events", {"events": rows[198:298], "pagination": pages}))
     asked(server)
-    assert Dataset(tmp_path).sync(client, "2026-01-15").events == 300
+    assert Dataset(tmp_path).sync(client, "2026-01-15", via="pages").events == 300
     # The pages alone show it, so the summary is not asked for again.
     # Behind a last page that is full, one more is asked for; then the day is counted. The names of
     # campaigns and tags follow, and behind five of them, a second page is looked for.
