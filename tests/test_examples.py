@@ -6,12 +6,10 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -34,36 +32,7 @@ ARGUMENTS = {
     "reconcile.py": (["2026-01-15"], "2026-01-15: events and summary agree"),
     "hours_of_a_week_async.py": ([], "\n23  "),
 }
-WITH_OTHER_TOOLS = {
-    "airflow_dag.py",
-    "airflow_tasks_dag.py",
-    "dask_read.py",
-    "dlt_pipeline.py",
-    "spark_job.py",
-    "sync_on_workers.py",
-}
-# What makes the bytes that each engine sends to its workers.
-ENGINES = {
-    "processes": "multiprocessing.reduction.ForkingPickler.dumps",
-    "dask": "multiprocessing.reduction.ForkingPickler.dumps",
-    "ray": "ray.cloudpickle.dumps",
-}
-KEEP_WHAT_IS_SENT = """if True:
-    import pkgutil, runpy, sys
-    from unittest.mock import patch
-
-    _, name, *sys.argv = sys.argv
-    dumps = pkgutil.resolve_name(name)
-
-    def keep(*values, **options):
-        data = dumps(*values, **options)
-        with open("sent", "ab") as file:
-            file.write(data)
-        return data
-
-    with patch(name, keep):
-        runpy.run_path(sys.argv[0], run_name="__main__")
-"""
+WITH_OTHER_TOOLS = {"airflow_dag.py", "airflow_tasks_dag.py", "dlt_pipeline.py", "spark_job.py"}
 # Airflow needs an older fastapi than the server is tested with.
 AIRFLOW = ROOT / ".venv-airflow" / "bin"
 
@@ -164,38 +133,6 @@ def test_an_example_does_what_it_says(name: str) -> None:
     assert expected in run(sys.executable, EXAMPLES / name, *arguments)
 
 
-@pytest.mark.skipif(not find_spec("dask"), reason="make test-examples installs dask")
-@pytest.mark.parametrize("scheduler", ["threads", "processes"])
-def test_dask_requests_each_hour_once_and_adds_exactly(
-    scheduler: str, server: LocalServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    load(server, *NEW_DAY)
-    revenue: dict[Any, list[Decimal]] = {}
-    for _, day, _, amount in served(server):
-        revenue.setdefault(day, []).append(amount)
-    monkeypatch.setenv("DASK_SCHEDULER", scheduler)
-    # The last of these days has no events, and costs no request.
-    shown = run(sys.executable, EXAMPLES / "dask_read.py", "2026-01-15", "2026-01-18")
-    assert requested(server) == dates_and_hours("2026-01-15T00", 72)
-    assert shown.splitlines() == [
-        f"{day}  {len(amounts)} events  {sum(amounts)}" for day, amounts in sorted(revenue.items())
-    ]
-
-
-@pytest.mark.skipif(not find_spec("dask"), reason="make test-examples installs dask")
-def test_dask_has_the_same_types_in_every_partition(
-    server: LocalServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    load(server, *NEW_DAY)
-    monkeypatch.setenv("PYTHONPATH", str(EXAMPLES))
-    code = """if True:
-        import dask_read
-        events = dask_read.read_days("2026-01-15", "2026-01-17")
-        assert events.compute().dtypes.equals(dask_read.META.dtypes)
-    """
-    run(sys.executable, "-c", code)
-
-
 @pytest.mark.skipif(not find_spec("dlt"), reason="make test-examples installs dlt")
 def test_dlt_requests_only_the_hours_since_the_last_run(
     server: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -240,28 +177,6 @@ def synced(server: LocalServer) -> pa.Table:
         Dataset("plain").sync(client, "2026-01-15", "2026-01-16", via="pages")
     server.reset()
     return rows_in("plain")
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-def test_workers_bring_what_a_sync_brings_and_get_no_credential(
-    engine: str, server: LocalServer, synced: pa.Table, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if engine != "processes" and not find_spec(engine):
-        pytest.skip(f"make test-examples installs {engine}")
-    monkeypatch.setenv("DASK_SCHEDULER", "processes")
-    monkeypatch.setenv("HOME", str(Path.cwd()))
-    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-    # The folder of the test has too long a name for the sockets in it.
-    with tempfile.TemporaryDirectory(prefix="ray") as short:
-        monkeypatch.setenv("RAY_TMPDIR", short)
-        command = (sys.executable, "-c", KEEP_WHAT_IS_SENT, ENGINES[engine])
-        example = (EXAMPLES / "sync_on_workers.py", engine, "2026-01-15", "2026-01-16")
-        shown = run(*command, *example)
-    assert "600 events, 0 hours are missing" in shown
-    assert rows_in("events").equals(synced)
-    sent = Path("sent").read_bytes()
-    assert b"signature=" in sent
-    assert server.api_key.encode() not in sent
 
 
 @pytest.fixture
