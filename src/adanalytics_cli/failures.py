@@ -75,6 +75,7 @@ _INSTEAD_OF = {
     "table='iceberg'": (
         "Give --table iceberg for a new dataset, or leave out --table-name and --catalog."
     ),
+    "partition of this one": "Leave out --partition, or add --repartition to write the files anew.",
     "zone of this one": "Give that --zone, or give --to another place.",
     "on_drift=": "Run the same command again later.",
     "check=": "Run the same command again, or with --check none to take it as it is.",

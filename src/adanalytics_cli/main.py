@@ -28,9 +28,7 @@ COMMANDS = {
     ),
     "plan": Entry("commands.plan", "Show what a pull costs in requests, bytes and time.", "Data"),
     "export": Entry("commands.export", "Download a period as one file from the service.", "Data"),
-    "sync": Entry(
-        "commands.sync", "Keep a folder of hourly files equal to the service.", "Dataset"
-    ),
+    "sync": Entry("commands.sync", "Keep a folder of events equal to the service.", "Dataset"),
     "verify": Entry(
         "commands.verify", "Check a dataset against its own records and the service.", "Dataset"
     ),

@@ -42,8 +42,9 @@ def place(
     Path("folder").mkdir()
     Path("others").mkdir()
     Path("others/thesis.txt").touch()
-    for name in ("events", "cut", "broken"):
+    for name in ("events", "broken"):
         assert run("sync", "2026-01-15", "--to", name).exit_code == 0
+    assert run("sync", "2026-01-15", "--to", "cut", "--partition", "hour").exit_code == 0
     Path("cut/data/date=2026-01-15/hour=13/part-0.parquet").write_bytes(b"PAR1")
     Path("cut/data/date=2026-01-15/hour=14/part-0.parquet").unlink()
     Path("cut/data/date=2026-01-15/notes.txt").touch()

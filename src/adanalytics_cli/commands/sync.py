@@ -1,4 +1,4 @@
-"""`adanalytics sync`: keep a folder of hourly files equal to the service."""
+"""`adanalytics sync`: keep a folder of events equal to the service."""
 
 import ctypes
 import os
@@ -26,7 +26,7 @@ from adanalytics_client._base.quantities import counted
 
 if TYPE_CHECKING:
     from adanalytics_client import Check
-    from adanalytics_client.dataset import PartFormat, SyncReport, TableFormat, Via
+    from adanalytics_client.dataset import PartFormat, Partition, SyncReport, TableFormat, Via
 
 # Of malloc.h.
 _M_ARENA_MAX = -8
@@ -100,6 +100,13 @@ class _TableName(click.ParamType[str]):
             "Keep earlier versions of the table for AGE, such as 12h or 7d; the default of a new "
             "table is 1d.",
         ),
+        click.Option(
+            ["--partition"],
+            type=click.Choice(["day", "hour"]),
+            help="Files of a new dataset: one for each day that is over, or one for each hour; the "
+            "default is day for parquet.",
+        ),
+        flag("--repartition", "First write an existing dataset anew in the given --partition."),
         flag("--dry-run", "Show what a sync would pull and what it would cost; write nothing."),
         click.Option(
             ["--repull"],
@@ -153,6 +160,8 @@ def sync(
     table_name: str | None,
     catalog: str | None,
     retain: str | None,
+    partition: "Partition | None",
+    repartition: bool,
     repull: int,
     moved_from: str | None,
     workers: int | None,
@@ -180,15 +189,22 @@ def sync(
     words += ["--table-name", table_name] if dry_run and table_name else []
     words += ["--catalog", catalog] if dry_run and catalog else []
     words += ["--retain", retain] if retain else []
+    words += ["--partition", partition] if dry_run and partition else []
     again = invocation.command_line("sync", *words)
+    if repartition and (partition is None or dry_run):
+        what = "Pass --partition, too." if partition is None else "Pass it without --dry-run."
+        raise click.UsageError(f"--repartition writes an existing dataset anew. {what}")
     dataset = Dataset(
         location,
         format=file_format,
         table=table,
         table_name=table_name,
         catalog=catalog,
+        partition=partition,
         clock=invocation.clock,
     )
+    if repartition and partition:
+        dataset.repartition(partition)
     budget = Budget(requests=max_requests, seconds=deadline, clock=invocation.clock)
     with connect(invocation, waits=not dry_run, budget=budget) as (client, progress):
         if dry_run:

@@ -1,4 +1,4 @@
-"""Create, update, verify and query a dataset of hourly files.
+"""Create, update, verify and query a dataset of files of events.
 
 Examples:
     >>> from adanalytics_client.dataset import Dataset
@@ -11,7 +11,7 @@ from adanalytics_client.dataset.changes import DayChange
 from adanalytics_client.dataset.dataset import Dataset, Holdings
 from adanalytics_client.dataset.hours.compare import ComparedFigure, UncomparedFigure
 from adanalytics_client.dataset.planning import Via
-from adanalytics_client.dataset.records.layout import Hour, PartFormat, TableFormat
+from adanalytics_client.dataset.records.layout import Hour, PartFormat, Partition, TableFormat
 from adanalytics_client.dataset.report import (
     FailedQuery,
     Problem,
@@ -32,6 +32,7 @@ __all__ = [
     "Hour",
     "Part",
     "PartFormat",
+    "Partition",
     "Problem",
     "Remedy",
     "Run",
@@ -44,5 +45,5 @@ __all__ = [
     "Via",
 ]
 
-for _name in set(__all__) - {"PartFormat", "Remedy", "TableFormat", "Via"}:
+for _name in set(__all__) - {"PartFormat", "Partition", "Remedy", "TableFormat", "Via"}:
     globals()[_name].__module__ = __name__

@@ -3,7 +3,7 @@
 import os
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
@@ -16,8 +16,8 @@ from adanalytics_client._base.validation import check_choice, import_extra, inva
 from adanalytics_client._json.fields import EVENT_KINDS
 from adanalytics_client._json.types import NULL
 from adanalytics_client.dataset.planning import Via
-from adanalytics_client.dataset.records.layout import DATA, OURS, PartFormat, TableFormat
-from adanalytics_client.dataset.records.manifest import Identity, Manifest
+from adanalytics_client.dataset.records.layout import DATA, OURS, PartFormat, Partition, TableFormat
+from adanalytics_client.dataset.records.manifest import LAYOUT_OF, Identity, Manifest
 from adanalytics_client.dataset.report import SyncPlan, SyncReport, VerifyReport
 from adanalytics_client.dataset.storage.local import Store, open_store
 from adanalytics_client.errors import (
@@ -54,6 +54,7 @@ class Holdings:
             without events.
         table: the format of the table; None for a dataset without a table.
         events: the number of events of each pulled hour, 0 to 23, of each day.
+        partition: `day` if a settled day is one file, `hour` if each hour is one.
     """
 
     partner: str
@@ -64,10 +65,11 @@ class Holdings:
     last_hour: datetime | None = None
     table: TableFormat | None = None
     events: dict[date, dict[int, int]] = field(default_factory=dict)
+    partition: Partition = "hour"
 
 
 class Dataset:
-    """Hourly files, in a folder or in object storage, that `sync` keeps up to date.
+    """Files of events, in a folder or in object storage, that `sync` keeps up to date.
 
     `adanalytics sync` needs at most 300 MB of memory and `adanalytics verify` 600 MB, however many
     events an hour has. Data that do not fit in memory are kept on disk.
@@ -86,6 +88,11 @@ class Dataset:
             `adanalytics.PARTNER`. An existing table keeps its name.
         catalog: a catalog of pyiceberg's configuration that has the Iceberg table; by default its
             default catalog or, if there is none, a file in the dataset.
+        partition: `day` or `hour`. With `day`, the default of a new dataset in parquet, a day that
+            is over and agrees with the service becomes one file unless it has more than 100 MB, and
+            the hours of other days are a file each. With `hour`, as always in JSON lines, every
+            hour is a file in a folder of its own. An existing dataset keeps its partition;
+            `repartition` changes it.
         clock: a function that returns the time in UTC; by default the clock of the client.
 
     Attributes:
@@ -93,8 +100,8 @@ class Dataset:
         report: the result of the last `sync`, available even if that sync raised an error.
 
     Raises:
-        ConfigurationError: for an unknown format, for a table whose files are not parquet, or for
-            a name or a catalog without an Iceberg table.
+        ConfigurationError: for an unknown format, for a table or files of days that are not
+            parquet, or for a name or a catalog without an Iceberg table.
 
     Examples:
         >>> dataset = Dataset("events", format="parquet")
@@ -112,6 +119,7 @@ class Dataset:
         table: TableFormat | None = None,
         table_name: str | None = None,
         catalog: str | None = None,
+        partition: Partition | None = None,
         clock: Callable[[], datetime] | None = None,
     ) -> None:
         if format is not None:
@@ -126,11 +134,16 @@ class Dataset:
                 raise invalid(option, value, remedy)
         if table_name is not None and not all(["." in table_name, *table_name.split(".")]):
             raise invalid("table_name", table_name, "Name a namespace and a table: ads.events.")
+        if partition is not None:
+            check_choice("partition", partition, get_args(Partition))
+            if partition == "day" and format not in {None, "parquet"}:
+                raise invalid("partition", partition, "Only parquet files hold whole days.")
         self.place = os.fspath(place)
         self._format = format
         self._table = table
         self._table_name = table_name
         self._catalog = catalog
+        self._partition = partition
         self._clock = clock
         self.report: SyncReport | None = None
 
@@ -419,6 +432,54 @@ class Dataset:
             observer = observer or (view.observer if view else Observer())
             return Verification(contents, now, last, observer).run(view, deep=deep)
 
+    def repartition(self, partition: Partition) -> None:
+        """Write the files of the dataset anew as files of days or of hours; nothing is sent.
+
+        It goes day by day. If it is stopped, the next operation that writes goes on with it. A plan
+        of `tasks` ends, because its parts would be files of the other kind.
+
+        Args:
+            partition: as for `Dataset`.
+
+        Raises:
+            ConfigurationError: for another partition, or when pyarrow is not installed.
+            DatasetDamaged: when a file differs from its record; the error names it.
+            DatasetError: when there is no dataset, it is in use, has a table, or is not in parquet.
+
+        Examples:
+            >>> dataset = Dataset("events", partition="hour")
+            >>> dataset.sync(client, "2026-01-15").events
+            300
+            >>> dataset.repartition("day")
+            >>> dataset.holdings().partition
+            'day'
+        """
+        check_choice("partition", partition, get_args(Partition))
+        import_extra("pyarrow", extra="arrow")
+        from adanalytics_client.dataset.pull.spool import keep_started, list_started
+        from adanalytics_client.dataset.records.contents import Contents
+        from adanalytics_client.dataset.records.recover import recover
+        from adanalytics_client.dataset.records.repartition import repartition
+
+        store = open_store(self.place)
+        identity = Identity.require(store)
+        if identity.table or identity.form != "parquet":
+            what = f"a {identity.table} table" if identity.table else f"{identity.form} files"
+            raise DatasetError(
+                f"{store.place} has {what}, so its partition cannot change.",
+                remedy="Make a new dataset with a sync.",
+            )
+        with store.lock():
+            contents = Contents.open(store, identity)
+            recover(contents)
+            keep_started(store, [each for each in list_started(store) if each.query.way == "pages"])
+            if damaged := repartition(contents, partition):
+                raise DatasetDamaged(
+                    f"{store.place}/{damaged[0]} is corrupt (checksum mismatch) or was deleted.",
+                    remedy="Delete it, then sync its day twice: the first sync pulls its hours "
+                    "again, and the second repartitions them.",
+                )
+
     def changes(self, start: Day | None = None, end: Day | None = None) -> "list[DayChange]":
         """List how the totals of days changed when the service restated them; nothing is sent.
 
@@ -508,8 +569,8 @@ class Dataset:
             record.day: {hour.hour: of.rows for hour, of in record.by_hour.items()}
             for record in records
         }
-        damaged, table = manifest.damaged, identity.table
-        return Holdings(partner, origin, form, hours, damaged, last, table, counts)
+        damaged, table, partition = manifest.damaged, identity.table, identity.partition
+        return Holdings(partner, origin, form, hours, damaged, last, table, counts, partition)
 
     @property
     def schema(self) -> "pa.Schema":
@@ -629,10 +690,12 @@ class Dataset:
         form = self._format or (known.form if known and not self._table else "parquet")
         table = self._table or (known.table if known and form == known.form else None)
         service, partner = client.service, client.partner
+        days, names = Manifest(store).days(), store.sizes(DATA)
         ours = Identity(
             partner or "",
             base.text,
             form,
+            layout=LAYOUT_OF[self._partition_of(form, known if days or names else None, names)],
             table=table,
             zone=service.zone,
             fields=service.fields,
@@ -645,17 +708,19 @@ class Dataset:
                 "Only an Iceberg table has a name and a catalog.",
                 remedy="Pass table='iceberg' for a new dataset.",
             )
-        if known is None or not (Manifest(store).days() or store.sizes(DATA)):
+        if known is None or not (days or names):
             return ours
         has_moved = former is not None and former.is_at(known.origin)
         same_service = has_moved or base.is_at(known.origin)
         moved = " If the service moved here, give its former address as moved_from."
         forms = ours.format_text(), known.format_text()
+        partitions = ours.partition, known.partition
         for what, mine, theirs, same, more in (
             ("partner", partner, known.partner, partner == known.partner, ""),
             ("service", base.text, known.origin, same_service, moved),
             ("format", *forms, len({*forms}) == 1, ""),
             ("table", ours.table_text, known.table_text, ours.table_text == known.table_text, ""),
+            ("partition", *partitions, len({*partitions}) == 1, " Dataset.repartition changes it."),
             ("zone", ours.zone, known.zone, ours.zone == known.zone, ""),
             ("field names", ours.names, known.names, ours.names == known.names, ""),
         ):
@@ -665,6 +730,19 @@ class Dataset:
                     remedy=f"Name another place, or use the {what} of this one.{more}",
                 )
         return ours if has_moved else known
+
+    def _partition_of(
+        self, form: PartFormat, known: Identity | None, names: Collection[str]
+    ) -> Partition:
+        """Return the partition that is given, that of the dataset, or that of a new one."""
+        if self._partition == "day" and form != "parquet":
+            raise invalid("partition", "day", "Only parquet files hold whole days.")
+        if self._partition or form != "parquet":
+            return self._partition or "hour"
+        if known:
+            return known.partition
+        # The record of it may have been lost.
+        return "hour" if any("/hour=" in name for name in names) else "day"
 
 
 _DURATION = re.compile(r"([0-9]{1,5})([hd])", re.ASCII)

@@ -83,9 +83,11 @@ _FILE = '"adanalytics: file"'
 _PARTS = r'("(?:[^"\\]|\\.)*")|(-?[0-9][-+.eE0-9]*)'
 _MARK = "\ufdd0"
 _PARTITIONS = {
-    "date": r"regexp_extract(filename, 'date=([^/=]+)/hour=[^/]+/[^/]+$', 1)",
+    "date": r"regexp_extract(filename, 'date=([^/=]+)/(?:hour=[^/]+/)?[^/]+$', 1)",
     "hour": r"regexp_extract(filename, 'hour=([^/=]+)/[^/]+$', 1)",
 }
+# The last column of files that have one for the hour.
+_HOUR = "of_hour"
 # The columns of ours, behind those of the events, and their types.
 _OURS = {"date": "DATE", "hour": "BIGINT", "partner": "VARCHAR", "currency": "VARCHAR"}
 # By the id of a type: what DuckDB hands to Arrow of it is another value, such as -1 for a number of
@@ -217,16 +219,17 @@ class CommittedFiles:
         Files of different types are read each with its own, and cast to those of `columns`.
         """
         names = _names(columns, ours)
-        by_types = dict[int, list[str]]()
+        by_types = dict[tuple[int, bool], list[str]]()
         for file in self.files:
-            by_types.setdefault(file.types, []).append(self.address(file.name))
+            alike = by_types.setdefault((file.types, file.has_hour), [])
+            alike.append(self.address(file.name))
         if not by_types:
             types = [*map(_sql_type, columns.values()), *(_OURS[name] for name in ours)]
             pairs = zip(types, names, strict=True)
             nulls = [f"CAST(NULL AS {type_}) AS {_name(name)}" for type_, name in pairs]
             return f"SELECT {', '.join(nulls)} WHERE false"
         selects = []
-        for number, paths in sorted(by_types.items()):
+        for (number, has_hour), paths in sorted(by_types.items()):
             own = self.schema.sets[number]
             places = {name: f"c{at}" for at, name in enumerate(own)}
             values = [
@@ -236,18 +239,21 @@ class CommittedFiles:
                 for name, type_ in columns.items()
             ]
             texts = {**_PARTITIONS, "partner": _text(self.identity.partner), "currency": "NULL"}
+            if has_hour:
+                texts["hour"] = _HOUR
             if field := self.identity.names.sent("currency", own):
                 texts["currency"] = places[field]
             expressions = {name: f"CAST({text} AS {_OURS[name]})" for name, text in texts.items()}
             values += [expressions[name] for name in ours]
             chosen = zip(values, names, strict=True)
             fields = ", ".join(f"{value} AS {_name(name)}" for value, name in chosen)
-            selects.append(f"SELECT {fields} FROM {self._source(paths, own, columns)}")  # noqa: S608  # all of it quoted here
+            source = self._source(paths, own, columns, has_hour=has_hour)
+            selects.append(f"SELECT {fields} FROM {source}")  # noqa: S608  # all of it quoted here
         return " UNION ALL ".join(selects)
 
-    def _source(self, paths: list[str], own: Types, columns: Types) -> str:
+    def _source(self, paths: list[str], own: Types, columns: Types, *, has_hour: bool) -> str:
         """Return the reader of files of one set of types, with its columns as c0, c1, ..."""
-        places = ", ".join(f"c{at}" for at in range(len(own)))
+        places = ", ".join([*(f"c{at}" for at in range(len(own))), *([_HOUR] if has_hour else [])])
         if self.identity.form == "parquet":
             return f"read_parquet({_texts(paths)}, {_FILES_ONLY}) AS t({places}, filename)"
         kind_of = self.identity.names.kind

@@ -83,7 +83,8 @@ class SyncReport:
         hours: the hours that were pulled and committed, each with its number of events.
         changed: those of them whose events are new, other ones or gone, each with its number of
             events before and after.
-        size: the size of the committed hours' files, in bytes; 0 until the sync ends.
+        size: the size of the committed hours, each as a file of its own, in bytes; 0 until the sync
+            ends.
         damaged: descriptions of damaged files; their hours were pulled again.
         failed: queries that failed; to retry them, run the same sync again.
         restated: the days whose events were replaced because the service restated them, and how
@@ -136,7 +137,7 @@ class Problem:
             `repull` if a sync would not find it, `delete` if the file must be deleted.
         missing: True if data were never pulled from the service, False if pulled data are wrong.
         changed: a file whose bytes changed, as a path inside the dataset; empty for any other
-            problem. If you delete the file, a sync of the day pulls only that file's hour.
+            problem. If you delete the file, a sync of the day pulls only the hours of that file.
     """
 
     day: date | None

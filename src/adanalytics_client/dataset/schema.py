@@ -4,7 +4,9 @@ Files keep the types that they were written with. Each set of types is kept once
 an hour names the number of its file's set; readers get the types that hold the values of all files.
 """
 
+from collections.abc import Iterable
 from functools import reduce
+from itertools import count
 from typing import Self
 
 import msgspec
@@ -26,6 +28,17 @@ def tell_hours(types: Types, names: FieldNames) -> bool:
 
     is_timed = base_of("event_time") in {"time", "epoch"}
     return is_timed or (base_of("event_date"), base_of("event_hour")) == ("date", "number")
+
+
+def hour_column(names: Iterable[str]) -> str:
+    """Return the name of the column that states the hour: `hour`, unless a field has that name.
+
+    Examples:
+        >>> hour_column(["revenue"]), hour_column(["Hour"])
+        ('hour', '_hour')
+    """
+    taken = {name.lower() for name in names}
+    return next(name for number in count() if (name := f"{'_' * number}hour") not in taken)
 
 
 class Schema(msgspec.Struct, frozen=True):

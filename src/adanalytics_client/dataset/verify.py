@@ -26,7 +26,7 @@ from adanalytics_client.dataset.hours.compare import (
     uncompared,
 )
 from adanalytics_client.dataset.hours.events import EventTables, Table, is_of_hour
-from adanalytics_client.dataset.hours.files import checksum, read_part
+from adanalytics_client.dataset.hours.files import HourReader, checksum
 from adanalytics_client.dataset.hours.ids import Ids
 from adanalytics_client.dataset.hours.sort import HourPartition, Partition, split_by_id
 from adanalytics_client.dataset.hours.sums import totals_of
@@ -35,7 +35,13 @@ from adanalytics_client.dataset.planning import DAYS_PER_EXPORT
 from adanalytics_client.dataset.pull.spool import list_started
 from adanalytics_client.dataset.records.contents import Contents
 from adanalytics_client.dataset.records.layout import DATA, Hour, hours_of
-from adanalytics_client.dataset.records.manifest import DataFile, DayRecord, Identity
+from adanalytics_client.dataset.records.manifest import (
+    DataFile,
+    DayRecord,
+    HourRecord,
+    Identity,
+    Manifest,
+)
 from adanalytics_client.dataset.report import Problem, Remedy, VerifyReport, runs_of_days
 from adanalytics_client.dataset.service import ServiceDays, count_days, fetch_service_days
 from adanalytics_client.errors import ProtocolError
@@ -73,12 +79,17 @@ class Verification:
         self._hours = 0
         self._events = 0
         self._without_id = 0
+        self._reader = HourReader(self.contents.store, self.contents.identity.form)
 
     def run(self, client: "View | None", *, deep: bool) -> VerifyReport:
         """Check the files, then days and totals with three requests and, if `deep`, every event.
 
         Without a client, check only the files, and the hours against the records of the dataset.
         """
+        with closing(self._reader):
+            return self._run(client, deep=deep)
+
+    def _run(self, client: "View | None", *, deep: bool) -> VerifyReport:
         problems = [*self._check_files()]
         if client is None:
             problems += self._find_gaps()
@@ -122,7 +133,7 @@ class Verification:
                     for what in self._check_events(hour, sound[hour]):
                         yield Problem(day, what, hour.hour)
                 notify(self.observer.verified, HoursVerified(self._hours, total, deep=False))
-        strays = _strays(sizes.keys() - known, identity, self.now())
+        strays = _strays(sizes.keys() - known, identity, self._manifest, self.now())
         # A day whose manifest is damaged has no known files, so each of its files would be a stray.
         yield from (stray for stray in strays if stray.day not in self._manifest.damaged)
         yield from self._compare_table()
@@ -323,8 +334,7 @@ class Verification:
         return f"its events differ from the export: {', '.join(names)}" if names else ""
 
     def _held(self, hour: Hour, file: DataFile, tables: EventTables) -> Iterator[Table]:
-        store, form = self.contents.store, self.contents.identity.form
-        return read_part(store, file.name, form, tables, file.rows_of(hour))
+        return self._reader.read(file.name, hour, tables)
 
     def _sorted(self, parts: Iterator[Table], tables: EventTables) -> Table:
         whole = pa.concat_tables([tables.schema.empty_table(), *map(tables.widened, parts)])
@@ -345,17 +355,23 @@ def _is_same(mine: "pa.ChunkedArray", theirs: "pa.ChunkedArray") -> bool:
     return bool(mine.equals(theirs))
 
 
-def _strays(names: Iterable[str], identity: Identity, now: datetime) -> Iterator[Problem]:
+def _strays(
+    names: Iterable[str], identity: Identity, manifest: Manifest, now: datetime
+) -> Iterator[Problem]:
     """Describe files under `data` that were never committed; readers would take them for events.
 
-    A sync replaces one with the name of a part, once its hour is over, and leaves others alone.
-    Readers of a table see only what it lists, and earlier versions of it list earlier files.
+    A sync replaces one with the name of an hour that has no events, once the hour is over, and
+    leaves others alone. Readers of a table see only what it lists, and earlier versions of it list
+    earlier files.
     """
     for name in () if identity.table else sorted(names):
         day = name.partition("date=")[2].partition("/")[0]
         try:
+            empty = ((hour, manifest.record(hour)) for hour in hours_of(date.fromisoformat(day)))
             hours = {
-                identity.part_name(hour, None): hour for hour in hours_of(date.fromisoformat(day))
+                identity.own_name(hour, HourRecord(0, 0, "", now, "")): hour
+                for hour, record in empty
+                if record is None or not record.rows
             }
         except ValueError:
             hours = {}

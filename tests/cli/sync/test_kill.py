@@ -35,7 +35,7 @@ main()
 
 def start(folder: Path) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, "sync", "--to", str(folder)],
+        [sys.executable, "-c", PROGRAM, "sync", "--to", str(folder), "--via", "pages"],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
@@ -127,7 +127,7 @@ def check_readable(
     folder: Path, readers: Readers, service: dict[str, Row], held: Callable[[Path], list[Row]]
 ) -> None:
     """Every library sees the same events, and they are the service's, hours as a whole."""
-    if not [*folder.glob("data/*/*/*")]:
+    if not [*folder.glob("data/*/*.parquet")]:
         return
     rows = held(folder)
     assert all(service[row["event_id"]] == row for row in rows)
@@ -159,7 +159,7 @@ def test_a_kill_around_the_exchange(
     shop: Shop, folder: Path, held: Callable[[Path], list[Row]], moment: str
 ) -> None:
     """The two moments between which the note in the journal tells what happened."""
-    assert shop.sync("--to", folder).exit_code == 0
+    assert shop.sync("--to", folder, "--partition", "hour").exit_code == 0
     name = "_adanalytics/manifest/2026-01-15.json"
     manifest = folder / name
     record = json.loads(manifest.read_text())

@@ -102,6 +102,15 @@ def test_the_result_as_json(shop: Shop, folder: Path, monkeypatch: pytest.Monkey
     assert shop.sync("--to", folder, "-f", "parquet", "-f", "jsonl").exit_code == 2
 
 
+def test_the_files_of_a_dataset_become_others(shop: Shop, folder: Path) -> None:
+    hours = shop.sync("--to", folder, "--partition", "hour")
+    assert (hours.exit_code, len([*folder.glob("data/date=*/hour=*/*")])) == (0, 48)
+    shop.asked()
+    days = shop.sync("--to", folder, "--partition", "day", "--repartition")
+    assert (days.exit_code, [*folder.glob("data/*/*")]) == (0, [*folder.glob("data/*/day.parquet")])
+    assert shop.asked() == {"dates": 1, "summary": 1}
+
+
 def test_off_a_terminal_one_line_says_what_was_done(
     shop: Shop, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

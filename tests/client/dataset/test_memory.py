@@ -14,7 +14,10 @@ from adanalytics_client import Client
 from adanalytics_client.dataset import Dataset, Hour, verify
 from adanalytics_client.dataset.hours import files, ids, sort
 from adanalytics_client.dataset.hours.events import EventTables
-from adanalytics_client.dataset.records.layout import PartFormat
+from adanalytics_client.dataset.hours.files import read_part
+from adanalytics_client.dataset.records.layout import PartFormat, hours_of
+from adanalytics_client.dataset.records.manifest import LAYOUT_OF, Identity
+from adanalytics_client.dataset.storage.local import open_store
 from adanalytics_server.local import LocalServer, Sample
 
 HOUR = Hour(date(2026, 1, 15), 13)
@@ -58,13 +61,31 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("form", ["parquet", "jsonl"])
 def test_writing_an_hour_takes_the_memory_of_some_events(tmp_path: Path, form: PartFormat) -> None:
+    identity = Identity("acme", "http://localhost", form)
+
     def write(count: int) -> None:
         tables = EventTables()
         held = sort.HourPartition(tmp_path, only=HOUR)
         for table in events(tables, count):
             held.add(table)
-        written = files.write_hour(HOUR, held.take(HOUR), tmp_path, form, HOUR.start, tables)
+        written = files.write_hour(HOUR, held.take(HOUR), tmp_path, identity, HOUR.start, tables)
         assert (written.record.rows, written.repeated) == (count * 1_000, 0)
+
+    write(1)
+    assert peak_of(write, MANY) < 1.1 * peak_of(write, SOME)
+
+
+def test_writing_a_day_takes_the_memory_of_some_events(tmp_path: Path) -> None:
+    store, tables = open_store(str(tmp_path)), EventTables()
+    identity = Identity("acme", "", "parquet", layout=LAYOUT_OF["day"])
+
+    def write(count: int) -> None:
+        held = events(tables, count)
+        made = files.write_hour(HOUR, held, tmp_path, identity, HOUR.start, tables)
+        name = made.file or ""
+        hours = [*hours_of(HOUR.day)][:3]
+        parts = ((hour, read_part(store, name, "parquet", tables)) for hour in hours)
+        assert files.write_day(tmp_path / "day.parquet", parts, tables).size
 
     write(1)
     assert peak_of(write, MANY) < 1.1 * peak_of(write, SOME)
@@ -89,7 +110,9 @@ sys.exit("pandas" in sys.modules)
 def test_repeated_ids_are_counted_in_groups(tmp_path: Path) -> None:
     tables = EventTables()
     repeated = events(tables, 8, repeated=5)
-    written = files.write_hour(HOUR, repeated, tmp_path, "parquet", HOUR.start, tables)
+    written = files.write_hour(
+        HOUR, repeated, tmp_path, Identity("acme", "", "parquet"), HOUR.start, tables
+    )
     assert (written.record.rows, written.repeated) == (8_000, 7 * 5)
 
 

@@ -25,7 +25,8 @@ from adanalytics_client.dataset.query_summary import EventSource, find_field
 from adanalytics_client.errors import ConfigurationError, DatasetDamaged, DatasetError, QueryError
 from adanalytics_client.tables import event_schema
 
-FIRST = "data/date=2026-01-15/hour=13/part-0.parquet"
+FIRST = "data/date=2026-01-15/day.parquet"
+LINES = "data/date=2026-01-15/hour=13/part-0.jsonl"
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +94,7 @@ def test_sums_are_exact_and_hours_are_of_utc(
     monkeypatch.setenv("TZ", "America/New_York")
     folder = tmp_path / "events"
     Dataset(folder, format="jsonl").sync(client, "2026-01-15")
-    file = folder / FIRST.replace("parquet", "jsonl")
+    file = folder / LINES
     line = '{{"event_time":"2026-01-15T13:59:59.999Z","revenue":{},"cost":{}}}\n'
     file.write_text(
         line.format('"99999999999999999.000000001"', "0.000000001")
@@ -113,13 +114,14 @@ def test_sums_are_exact_and_hours_are_of_utc(
 
 def test_only_committed_files_count(events: Path) -> None:
     before = rows(events, "SELECT count(*) AS n FROM events")
-    shutil.copy(events / FIRST, events / "data/date=2026-01-15/hour=13/part-1.parquet")
-    (events / "data/date=2026-01-20/hour=00").mkdir(parents=True)
-    shutil.copy(events / FIRST, events / "data/date=2026-01-20/hour=00/part-0.parquet")
+    (events / "data/date=2026-01-20").mkdir()
+    for name in ("2026-01-15/hour-13.parquet", "2026-01-20/day.parquet"):
+        shutil.copy(events / FIRST, events / f"data/date={name}")
     assert rows(events, "SELECT count(*) AS n FROM events") == before
 
 
 def test_a_filter_on_date_and_hour_reads_only_those_files(events: Path) -> None:
+    Dataset(events).repartition("hour")
     for file in events.glob("data/*/*/*"):
         # Of the first file DuckDB reads the schema.
         if not re.search("hour=(14|00)", str(file)):
@@ -212,7 +214,7 @@ def test_a_damaged_file_is_named(
 
 def test_a_damaged_text_is_named(synced: Callable[[PartFormat], Path], tmp_path: Path) -> None:
     folder = shutil.copytree(synced("jsonl"), tmp_path / "events")
-    file = folder / FIRST.replace("parquet", "jsonl")
+    file = folder / LINES
     good = file.read_bytes()
     file.write_bytes(good[:900] + b"\0" * 100 + good[1000:])
     with pytest.raises(DatasetDamaged, match=r"hour=13/part-0\.jsonl is corrupt"):

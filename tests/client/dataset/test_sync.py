@@ -77,7 +77,7 @@ def test_only_finished_files_are_under_data(shop: Shop) -> None:
     assert shop.asked()["events"] == shop.price(FIRST) + COUNT
     names = files_in(shop.folder)
     parts = {name for name in names if name.startswith("data/")}
-    assert parts == {f"data/date=2026-01-15/hour={hour:02}/part-0.parquet" for hour in range(24)}
+    assert parts == {"data/date=2026-01-15/day.parquet"}
     assert {name.split("/")[1] for name in names - parts} == {
         *("dataset.json", "lock", "manifest", "names.json", "runs.json", "schema.json")
     }

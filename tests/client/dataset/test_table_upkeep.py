@@ -213,7 +213,7 @@ def test_a_table_of_an_earlier_version_goes_on(
     server: LocalServer, client: Client, kind: TableFormat, place: Path, reader: Reader
 ) -> None:
     """It has no record, no ranges and, in Iceberg, no partitions; and it keeps its versions."""
-    Dataset(place, table=kind).sync(client, DAY)
+    Dataset(place, table=kind, partition="hour").sync(client, DAY)
     place.joinpath("_adanalytics/table.json").unlink()
     names = sorted(parquet_files(place))
     if kind == "delta":

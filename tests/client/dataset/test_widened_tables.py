@@ -210,6 +210,6 @@ def test_pieces_of_an_hour_name_the_columns_that_become_text(tmp_path: Path) -> 
     for value in (b"1", b'"x"'):
         tables = EventTables()
         events = [tables.from_jsonl(b'{"n":%b}\n' % value)]
-        pieces.append(write_hour(hour, iter(events), tmp_path, "parquet", hour.start, tables))
+        pieces.append(write_hour(hour, iter(events), tmp_path, identity, hour.start, tables))
     assert [piece.mixed for piece in pieces] == [(), ()]
     assert join_pieces(pieces, store, tmp_path, identity).mixed == ("n",)

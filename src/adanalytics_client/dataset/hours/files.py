@@ -1,8 +1,9 @@
 """The file of an hour: written table by table in the format of its dataset, and read back."""
 
 import hashlib
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from datetime import datetime
 from functools import partial, reduce
@@ -11,6 +12,7 @@ from itertools import chain, islice
 from pathlib import Path
 from secrets import token_hex
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -19,17 +21,19 @@ from adanalytics_client._json.types import became_text, join_columns
 from adanalytics_client._outputs.arrow.conversion import as_text
 from adanalytics_client.dataset.hours.events import TEXT, EventTables, Table, to_jsonl
 from adanalytics_client.dataset.hours.ids import Ids
-from adanalytics_client.dataset.hours.sort import HourPartition, HourUnknown
+from adanalytics_client.dataset.hours.sort import HourPartition, HourUnknown, split_by_key
 from adanalytics_client.dataset.hours.sums import totals_of
 from adanalytics_client.dataset.hours.totals import Totals
 from adanalytics_client.dataset.planning import Query
 from adanalytics_client.dataset.records.layout import Hour, PartFormat
 from adanalytics_client.dataset.records.manifest import (
     UNCONFIRMED,
+    FileRecord,
     FinishedHour,
     HourRecord,
     Identity,
 )
+from adanalytics_client.dataset.schema import hour_column
 from adanalytics_client.dataset.storage.local import Store
 
 ROWS_PER_GROUP = 32_768
@@ -40,18 +44,20 @@ _ROWS_HASHED = 4_096
 
 # They differ in nearly every row, so a dictionary of them only costs space.
 _UNIQUE = frozenset({"event_id", "auction_id", "event_time", "received_at"})
+# By this, the column of ours is found whatever its name.
+_OURS = {b"adanalytics": b"hour"}
 
 
 def write_hour(
     hour: Hour,
     events: Iterator[Table],
     folder: Path,
-    form: PartFormat,
+    identity: Identity,
     asked_at: datetime,
     tables: EventTables,
 ) -> FinishedHour:
     """Write the file of an hour, whose tables `tables` made; memory holds one row group and ids."""
-    rows = 0
+    rows, form = 0, identity.form
     totals: Totals | None = Totals()
     with closing(Ids(tables.names)) as ids:
 
@@ -71,16 +77,42 @@ def write_hour(
         path = folder / f"{hour}-{token_hex(8)}.{form}"
         whole = counted(chain([first], filled))
         if form == "parquet":
-            _write_parquet(path, whole, tables.schema)
+            is_stated = identity.partition == "day"
+            _write_parquet(path, _stated(hour, whole) if is_stated else whole, tables, is_stated)
         else:
             _write_jsonl(path, whole, tables)
-        with path.open("rb") as file:
-            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-        size = path.stat().st_size
-        record = HourRecord(rows, size, sha256, asked_at, UNCONFIRMED, totals)
+        file = _described(path)
+        record = HourRecord(rows, file.size, file.sha256, asked_at, UNCONFIRMED, totals)
         again = EventTables(tables.names, tables.types)
         repeated = ids.repeated(partial(_read_again, path, form, again))
         return FinishedHour(hour, record, str(path), repeated, {**tables.types}, tables.mixed)
+
+
+def write_day(
+    path: Path, hours: Iterable[tuple[Hour, Iterator[Table]]], tables: EventTables
+) -> FileRecord:
+    """Write the file of several hours in their order; memory holds one row group."""
+    events = chain.from_iterable(_stated(hour, of_hour) for hour, of_hour in hours)
+    _write_parquet(path, events, tables, has_hour=True)
+    return _described(path)
+
+
+def _stated(hour: Hour, events: Iterator[Table]) -> Iterator[Table]:
+    """Yield tables with the hour in a last column."""
+    for table in events:
+        # Without `pyarrow.array` and `scalar`, which would import pandas.
+        numbers = pa.py_buffer(array("q", [hour.hour]) * table.num_rows)
+        column = pa.Array.from_buffers(pa.int64(), table.num_rows, [None, numbers])
+        yield table.append_column(_column_of(table.column_names), column)
+
+
+def _column_of(names: Sequence[str]) -> pa.Field:
+    return pa.field(hour_column(names), pa.int64(), metadata=_OURS)
+
+
+def _described(path: Path) -> FileRecord:
+    with path.open("rb") as file:
+        return FileRecord(path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest())
 
 
 def write_hours(
@@ -109,7 +141,7 @@ def write_hours(
         finished = []
         for hour in query.wanted:
             events_of_hour = partition.take(hour)
-            done = write_hour(hour, events_of_hour, folder, identity.form, asked_at, tables)
+            done = write_hour(hour, events_of_hour, folder, identity, asked_at, tables)
             finished.append(done)
             wrote(done)
     return finished, partition.rows
@@ -134,22 +166,66 @@ def join_pieces(
     tables = EventTables(identity.names, types, with_texts=form == "jsonl")
     parts = (read_part(store, piece.file or "", form, tables) for piece in filled)
     events, asked_at = chain.from_iterable(parts), filled[0].record.asked_at
-    written = write_hour(filled[0].hour, events, folder, form, asked_at, tables)
+    written = write_hour(filled[0].hour, events, folder, identity, asked_at, tables)
     mixed = [(*piece.mixed, *became_text(piece.types, tables.types)) for piece in filled]
     return replace(written, mixed=tuple(dict.fromkeys(chain.from_iterable(mixed))))
 
 
-def read_part(
-    store: Store, name: str, form: PartFormat, tables: EventTables, rows: range | None = None
-) -> Iterator[Table]:
+def read_part(store: Store, name: str, form: PartFormat, tables: EventTables) -> Iterator[Table]:
     """Read the events of a file in order, with the types of `tables`; memory holds a row group.
-
-    With `rows`, only the row groups of Parquet that begin at one of these rows are read.
 
     Raises FileNotFoundError, or whatever pyarrow or the client raises for a damaged file.
     """
     with store.open(name) as file:
-        yield from _read(file, form, tables, rows)
+        yield from _read(file, form, tables)
+
+
+class HourReader:
+    """Reads hours from the file of their day; one file is open, and one row group decoded.
+
+    Hours that are read in their order share row groups, so that each is decoded once.
+    """
+
+    def __init__(self, store: Store, form: PartFormat) -> None:
+        self._store = store
+        self._form = form
+        self._name = ""
+        self._opened = ExitStack()
+        self._file: Any = None
+        self._group = -1
+        self._parts: dict[int, Table] = {}
+
+    def close(self) -> None:
+        """Close the file."""
+        self._name, self._group, self._parts = "", -1, {}
+        self._opened.close()
+
+    def read(self, name: str, hour: Hour, tables: EventTables) -> Iterator[Table]:
+        """Read the events of an hour; raises as `read_part`."""
+        if self._form != "parquet":
+            yield from read_part(self._store, name, self._form, tables)
+            return
+        if name != self._name:
+            self.close()
+            self._file = pq.ParquetFile(self._opened.enter_context(self._store.open(name)))
+            self._name = name
+        schema, metadata = self._file.schema_arrow, self._file.metadata
+        ours = next((column.name for column in schema if column.metadata == _OURS), "")
+        for number in range(metadata.num_row_groups):
+            if ours:
+                # It is the last column.
+                group = metadata.row_group(number)
+                hours = group.column(group.num_columns - 1).statistics
+                if not hours.min <= hour.hour <= hours.max:
+                    continue
+            if number != self._group:
+                table = self._file.read_row_group(number, use_threads=False)
+                keys = table[ours].combine_chunks() if ours else None
+                split = split_by_key(table.drop_columns(ours), keys) if ours else [(-1, table)]
+                self._group, self._parts = number, dict(split)
+            part = self._parts.get(hour.hour if ours else -1)
+            if part is not None:
+                yield tables.widened(part)
 
 
 def _read_again(path: Path, form: PartFormat, tables: EventTables) -> Iterator[Table]:
@@ -157,37 +233,37 @@ def _read_again(path: Path, form: PartFormat, tables: EventTables) -> Iterator[T
         yield from _read(file, form, tables)
 
 
-def _read(
-    file: BufferedIOBase, form: PartFormat, tables: EventTables, rows: range | None = None
-) -> Iterator[Table]:
+def _read(file: BufferedIOBase, form: PartFormat, tables: EventTables) -> Iterator[Table]:
     if form == "parquet":
         # Not by iter_batches, which keeps much of the groups that it has read.
-        groups, begin = pq.ParquetFile(file), 0
+        groups = pq.ParquetFile(file)
+        ours = [column.name for column in groups.schema_arrow if column.metadata == _OURS]
         for number in range(groups.num_row_groups):
-            if rows is None or begin in rows:
-                yield tables.widened(groups.read_row_group(number, use_threads=False))
-            begin += groups.metadata.row_group(number).num_rows
+            table = groups.read_row_group(number, use_threads=False)
+            yield tables.widened(table.drop_columns(ours))
     else:
         while lines := list(islice(file, ROWS_PER_GROUP)):
             yield tables.from_jsonl(b"".join(lines))
 
 
-def digest_events(store: Store, name: str, form: PartFormat, tables: EventTables) -> int:
-    """Add up a hash of each event of a file; files of the same events have the same digest.
+def digest_events(events: Iterable[Table]) -> int:
+    """Add up a hash of each event; the same events have the same digest, whatever their order.
 
-    The order of the events does not count, nor do types and columns without a value in parquet, if
-    `tables` have the types of all files that are compared. In JSON lines, the texts count. Another
-    process has other digests.
+    Nor do types and columns without a value count, if the tables have the types of all that are
+    compared. Another process has other digests.
     """
-    if form == "jsonl":
-        with store.open(name) as file:
-            return sum(map(hash, file))
     return sum(
         hash(event)
-        for table in read_part(store, name, form, tables)
+        for table in events
         for batch in table.to_batches(max_chunksize=_ROWS_HASHED)
         for event in zip(*(as_text(column).to_pylist() for column in batch.columns), strict=True)
     )
+
+
+def digest_lines(store: Store, name: str) -> int:
+    """Add up a hash of each line of a file of JSON lines, whose texts count."""
+    with store.open(name) as file:
+        return sum(map(hash, file))
 
 
 def checksum(store: Store, name: str) -> str | None:
@@ -199,10 +275,15 @@ def checksum(store: Store, name: str) -> str | None:
         return None
 
 
-def _write_parquet(path: Path, tables: Iterator[Table], schema: pa.Schema) -> None:
-    """Write row groups of one size, whatever the size of the tables."""
-    held, rows = list[Table](), 0
+def _write_parquet(
+    path: Path, events: Iterator[Table], tables: EventTables, has_hour: bool
+) -> None:
+    """Write row groups of one size, whatever the size of the tables; `has_hour`: see `_stated`."""
+    held, rows, schema = list[Table](), 0, tables.schema
     coded = [name for name in schema.names if name not in _UNIQUE]
+    if has_hour:
+        schema = schema.append(_column_of(schema.names))
+        coded.append(schema.names[-1])
     with pq.ParquetWriter(path, schema, compression="zstd", use_dictionary=coded) as file:
 
         def write(size: int) -> None:
@@ -211,7 +292,7 @@ def _write_parquet(path: Path, tables: Iterator[Table], schema: pa.Schema) -> No
             file.write_table(joined.slice(0, size), row_group_size=size)
             held, rows = [joined.slice(size)], rows - size
 
-        for table in tables:
+        for table in events:
             held.append(table)
             rows += table.num_rows
             while rows >= ROWS_PER_GROUP:

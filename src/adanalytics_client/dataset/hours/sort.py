@@ -120,7 +120,7 @@ class HourPartition(Partition):
 
     def _by_hour(self, table: Table) -> Iterator[tuple[Hour, Table]]:
         numbers = _hour_numbers(table, self._names, self._zone)
-        for number, part in _split(table, numbers.combine_chunks()):
+        for number, part in split_by_key(table, numbers.combine_chunks()):
             yield Hour(date(1970, 1, 1) + timedelta(number // 24), number % 24), part
 
 
@@ -134,7 +134,7 @@ def split_by_id(table: Table, names: FieldNames, groups: int) -> Iterator[tuple[
     # Some formats cannot distinguish an empty text from null.
     texts = (pc.fill_null(as_text(column.combine_chunks()), "").to_pylist() for column in columns)
     keys = (hash(row) % groups for row in zip(*texts, strict=True))
-    yield from _split(table, int32s(keys))
+    yield from split_by_key(table, int32s(keys))
 
 
 def _hour_numbers(table: Table, names: FieldNames, zone: str) -> "pa.ChunkedArray":
@@ -158,14 +158,14 @@ def _hour_numbers(table: Table, names: FieldNames, zone: str) -> "pa.ChunkedArra
     return pc.divide(pc.local_timestamp(times).cast(pa.int64()), 3600).cast(pa.int32())
 
 
-def _split(table: Table, keys: "pa.Array") -> Iterator[tuple[int, Table]]:
+def split_by_key(table: Table, keys: "pa.Array") -> Iterator[tuple[int, Table]]:
     """Split a table by the keys of its rows; a table that is not in their order is sorted."""
     runs = pc.run_end_encode(keys)
     values, ends = runs.values.to_pylist(), runs.run_ends.to_pylist()
     if len(set(values)) < len(values):
         # The sort is stable, so rows with one key keep their order.
         order = pc.sort_indices(keys)
-        yield from _split(table.take(order), keys.take(order))
+        yield from split_by_key(table.take(order), keys.take(order))
         return
     start = 0
     for key, end in zip(values, ends, strict=True):

@@ -1,23 +1,39 @@
-"""The hours that a dataset holds, and the atomic replacement of an hour.
+"""The hours that a dataset holds, and the atomic replacement of an hour, or of the file of a day.
 
 A journal entry with the checksum of the new file is written first, then the file is renamed into
 place, then the manifest is updated, once for each day, and at the end the table, if there is one.
 A process may be killed between any two of these steps: see `recover`.
+
+In a dataset of files of days, the hours of a day that agrees with the service then become one file,
+and an hour in such a file is replaced by writing the file anew: see `Contents.put_in_place`.
 """
 
 import dataclasses
+import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import closing
 from datetime import date, datetime
+from functools import reduce
 from typing import Self
 
 from msgspec.structs import replace
 
-from adanalytics_client._json.types import became_text, join_columns
+from adanalytics_client._json.types import Types, became_text, join_columns
 from adanalytics_client._outputs.arrow.batches import warn_of
-from adanalytics_client.dataset.hours.events import EventTables
-from adanalytics_client.dataset.hours.files import checksum, digest_events, read_part, write_hour
+from adanalytics_client.dataset.hours.events import EventTables, Table
+from adanalytics_client.dataset.hours.files import (
+    HourReader,
+    checksum,
+    digest_events,
+    digest_lines,
+    read_part,
+    write_day,
+    write_hour,
+)
 from adanalytics_client.dataset.records.layout import DATA, JOURNAL, Hour
 from adanalytics_client.dataset.records.manifest import (
+    DayRecord,
+    FileRecord,
     FinishedHour,
     HourRecord,
     Identity,
@@ -28,7 +44,17 @@ from adanalytics_client.dataset.records.manifest import (
 from adanalytics_client.dataset.schema import Schema
 from adanalytics_client.dataset.storage.local import Store
 from adanalytics_client.dataset.tables.file_table import FileTable
-from adanalytics_client.errors import ConfigurationError
+from adanalytics_client.errors import ConfigurationError, DatasetDamaged
+
+_LOG = logging.getLogger("adanalytics_client")
+
+
+DAY_BYTES = 100_000_000
+"""A day whose hours have more bytes keeps a file for each hour.
+
+That is about a row group as other writers make them. An engine then has enough in one hour, and to
+write such a day anew, because an hour of it was restated, would cost more than its 24 files do.
+"""
 
 
 class Contents:
@@ -39,33 +65,37 @@ class Contents:
     """
 
     def __init__(
-        self,
-        store: Store,
-        identity: Identity,
-        schema: Schema,
-        sizes: Mapping[str, int],
-        replaced: Mapping[Hour, HourRecord],
+        self, store: Store, identity: Identity, schema: Schema, sizes: Mapping[str, int]
     ) -> None:
         self.store = store
         self.identity = identity
         self.manifest = Manifest(store)
         self.schema = schema
         self.table = FileTable(store, identity) if identity.table else None
-        self.replaced = replaced
+        self.replaced: Mapping[Hour, HourRecord] = {}
         self._noted: set[Hour] = set()
         # Columns of which a warning was logged.
         self._named: set[str] = set()
         self._sizes = {**sizes}
+        # Hours of a file of several; they become visible when the file is written anew.
+        self._waiting: dict[Hour, FinishedHour] = {}
+        # The names and checksums of files whose bytes were compared, or written just now.
+        self._sound: set[tuple[str, str]] = set()
+        # The names of files that no version of the table can list yet.
+        self._unpublished: set[str] = set()
+        # Days whose file of several hours is to be written anew in any case.
+        self._outdated: set[date] = set()
 
     @classmethod
     def open(cls, store: Store, identity: Identity) -> Self:
         """Read what a dataset holds; `recover` then writes what a stop left unwritten."""
-        replaced, sizes = _replaced_hours(store, identity), {**store.sizes(DATA)}
-        for hour, record in replaced.items():
+        journal = store.sizes(JOURNAL)
+        contents = cls(store, identity, Schema.read(store), {**store.sizes(DATA), **journal})
+        contents.replaced = _replaced_hours(contents, journal)
+        for hour, record in contents.replaced.items():
             if not record.size:
-                sizes.pop(identity.part_name(hour, record), None)
-        contents = cls(store, identity, Schema.read(store), sizes, replaced)
-        contents.manifest.put(replaced)
+                contents._sizes.pop(identity.own_name(hour, record), None)
+        contents.manifest.put(contents.replaced)
         return contents
 
     def find_damage(self, days: Iterable[date]) -> list[str]:
@@ -84,7 +114,7 @@ class Contents:
                     problems.append(f"{file.name} {is_now}")
                     damaged.update(file.hours)
             for hour, empty in record.by_hour.items():
-                name = self.identity.part_name(hour, empty)
+                name = self.identity.own_name(hour, empty)
                 if not empty.size and name in self._sizes:
                     problems.append(f"{name} has {self._sizes[name]} bytes, not 0")
                     damaged.add(hour)
@@ -103,7 +133,7 @@ class Contents:
             return finished
         if held.rows:
             name = self.identity.part_name(finished.hour, held)
-            if checksum(self.store, name) != held.sha256:
+            if not self._is_sound(name, self.manifest.day(finished.hour.day)):
                 return finished
             if held.sha256 != fresh.sha256 and not self._are_equal(name, held, finished):
                 return finished
@@ -114,16 +144,20 @@ class Contents:
 
     def _are_equal(self, name: str, held: HourRecord, finished: FinishedHour) -> bool:
         """Return whether a held file and the file of a finished hour have the same events."""
-        identity = self.identity
+        form, fresh = self.identity.form, finished.file or ""
+        if form == "jsonl":
+            return digest_lines(self.store, name) == digest_lines(self.store, fresh)
         types = join_columns(self.schema.sets[held.types], finished.types)
-        one, other = (
-            digest_events(self.store, file, identity.form, EventTables(identity.names, types))
-            for file in (name, finished.file or "")
-        )
-        return one == other
+        tables = EventTables(self.identity.names, types)
+        with closing(HourReader(self.store, form)) as reader:
+            one = digest_events(reader.read(name, finished.hour, tables))
+        return one == digest_events(read_part(self.store, fresh, form, tables))
 
     def commit(self, finished: FinishedHour, fingerprint: str) -> None:
-        """Put an hour into the dataset; of one that it holds, only the record changes."""
+        """Put an hour into the dataset; of one that it holds, only the record changes.
+
+        The events become visible at once, or by `save` if a file holds those of several hours.
+        """
         if finished.is_held and (held := self.manifest.record(finished.hour)):
             # Meanwhile its file may have been written anew, with wider types.
             asked_at, totals = finished.record.asked_at, finished.record.totals
@@ -134,43 +168,69 @@ class Contents:
             if name not in self._named:
                 warn_of(name, join_columns(self.schema.union, finished.types)[name])
                 self._named.add(name)
-        types = self.schema.number(finished.types)
-        if types is None:
-            self.schema = self.schema.extended(finished.types)
-            self.schema.write(self.store)
-            types = len(self.schema.sets) - 1
+        types, hour = self._number(finished.types), finished.hour
         record = replace(finished.record, fingerprint=fingerprint, types=types)
-        hour, name = finished.hour, self.identity.part_name(finished.hour, record)
+        name, held = self.identity.own_name(hour, record), self.manifest.record(hour)
+        if held and held.file in self.manifest.day(hour.day).files:
+            self._waiting[hour] = finished
+            self.manifest.put({hour: replace(record, file=held.file)})
+            return
+        if record.size and self.identity.partition == "day":
+            record = replace(record, file=name)
+        self._remove_unused(hour.day)
         note = seal({"prepared": record})
         self.store.write(f"{JOURNAL}/{hour}.json", note, lasting=False)
         self._noted.add(hour)
         if finished.file is not None:
             self.store.move_in(finished.file, name)
             self._sizes[name] = record.size
-        elif name in self._sizes:
-            self.store.remove(name)
-            del self._sizes[name]
+            self._sound.add((name, record.sha256))
+            self._unpublished.add(name)
+        else:
+            self._remove(name)
         self.manifest.put({hour: record})
+
+    def _number(self, types: Types) -> int:
+        """Return the number of a set of types; a new one becomes part of the schema."""
+        number = self.schema.number(types)
+        if number is not None:
+            return number
+        self.schema = self.schema.extended(types)
+        self.schema.write(self.store)
+        return len(self.schema.sets) - 1
+
+    def _remove(self, *names: str) -> None:
+        present = [name for name in sorted(names) if name in self._sizes]
+        self.store.remove_all(present)
+        for name in present:
+            del self._sizes[name]
+
+    def _remove_unused(self, day: date) -> None:
+        """Remove a file of the day that was damaged, so that no record names it any more."""
+        name = self.identity.day_name(day)
+        if name not in self.manifest.day(day).files:
+            self._remove(name)
 
     def discard(self, day: date, hours: Collection[Hour]) -> None:
         """Remove hours of a day, so that they are pulled again."""
-        records = self.manifest.day(day).by_hour
-        names = [self.identity.part_name(hour, records[hour]) for hour in hours]
+        record = self.manifest.day(day)
+        held = record.by_hour
+        removed = {self.identity.part_name(hour, held[hour]) for hour in hours}
+        if removed & record.files.keys():
+            self._outdated.add(day)
         self.manifest.forget(hours)
         self.manifest.unsaved.add(day)
         # First, because a record must not name a file that is gone.
         self.save([day])
-        for name in names:
-            # An earlier version of the table may list the very file.
-            if name in self._sizes and not self.table:
-                self.store.remove(name)
-                del self._sizes[name]
+        # An earlier version of the table may list the very file.
+        if not self.table:
+            self._remove(*(removed - record.files.keys()))
 
     def note_empty(self, hours: Iterable[Hour], asked_at: datetime, fingerprint: str) -> None:
         """Record, without a request, that hours have no events."""
         for hour in hours:
             record = HourRecord(0, 0, "", asked_at, fingerprint)
-            if self.identity.part_name(hour, record) in self._sizes:
+            if self.identity.own_name(hour, record) in self._sizes:
                 self.commit(FinishedHour(hour, record), fingerprint)
             else:
                 self.manifest.put({hour: record})
@@ -188,13 +248,24 @@ class Contents:
             return
         if self.table:
             days = {*days, *self._rewrite(self.table.stale(self.schema))}
+        self.save_records(days)
+
+    def save_records(self, days: Collection[date]) -> None:
+        """Write the manifest of the changed days.
+
+        A day that has agreed with the service becomes one file before, and its hourly files go.
+        """
+        changed = self.manifest.unsaved.intersection(days)
+        joined = [day for day in sorted(changed) if self._join(day)]
         self.store.flush()
         if self.table:
-            self.table.note(self.manifest, self.manifest.unsaved.intersection(days))
+            self.table.note(self.manifest, changed)
         self.manifest.save(days)
         saved = {hour for hour in self._noted if hour.day in days}
         self.store.remove_all(f"{JOURNAL}/{hour}.json" for hour in sorted(saved))
         self._noted -= saved
+        for day in joined:
+            self.put_in_place(day)
 
     def retain(self, hours: int) -> None:
         """Set for how long earlier versions of the table stay readable.
@@ -212,35 +283,194 @@ class Contents:
     def publish(self, now: datetime) -> None:
         """Make the table, if there is one, list the files of the manifest."""
         if self.table:
-            self.table.publish(self.manifest, self.schema, self._sizes.keys(), now)
+            names = [name for name in self._sizes if name.startswith(DATA)]
+            self._unpublished.clear()
+            self.table.publish(self.manifest, self.schema, names, now)
+
+    def _join(self, day: date) -> bool:
+        """Write one file of the hours of a day, if it is to have one and has not; say whether.
+
+        Without a table, the file is beside the data at first, where the manifest will name it: see
+        `put_in_place`.
+        """
+        record, waiting = self.manifest.day(day), [h for h in self._waiting if h.day == day]
+        filled = {hour: of_hour for hour, of_hour in record.by_hour.items() if of_hour.size}
+        joined = {hour for hour, of_hour in filled.items() if of_hour.file in record.files}
+        is_small = sum(of_hour.size for of_hour in filled.values()) <= DAY_BYTES
+        is_day = self.identity.partition == "day" and len(filled) > 1 and record.is_agreed
+        chosen = {*filled} if is_day and (record.files or is_small) else joined
+        is_due = bool(waiting) or day in self._outdated
+        if not is_due and chosen == joined:
+            return False
+        names = {self.identity.part_name(h, filled[h]) for h in chosen.difference(waiting)}
+        if damaged := [name for name in sorted(names) if not self._is_sound(name, record)]:
+            if not is_due:
+                # A new file would make a new record of what is wrong.
+                _LOG.warning("%s is damaged. adanalytics verify says how to repair it.", damaged[0])
+                return False
+            raise DatasetDamaged(
+                f"{self.store.place}/{damaged[0]} is corrupt (checksum mismatch).",
+                remedy="Delete this file and sync its day: the sync pulls its hours again.",
+            )
+        fresh = {h: replace(r, file="") for h, r in record.by_hour.items() if h not in filled}
+        files = dict[str, FileRecord]()
+        if chosen:
+            sets = [self.schema.sets[filled[hour].types] for hour in sorted(chosen)]
+            types = self.schema.union if self.table else reduce(join_columns, sets)
+            tables = EventTables(self.identity.names, types)
+            reader = HourReader(self.store, self.identity.form)
+            with self.store.scratch() as folder, closing(reader):
+                hours = (
+                    (hour, self._events(hour, filled[hour], reader, tables))
+                    for hour in sorted(chosen)
+                )
+                path = folder / f"{day}.{self.identity.form}"
+                file = write_day(path, hours, tables)
+                place = self.identity.day_name(day, file.sha256)
+                place = place if self.table else _beside(place)
+                self.store.move_in(str(path), place)
+            self._sizes[place] = file.size
+            self._unpublished.add(place)
+            number, files[place] = self._number(types), file
+            fresh |= {hour: replace(filled[hour], file=place, types=number) for hour in chosen}
+        self.manifest.put(fresh, files)
+        self._outdated.discard(day)
+        for hour in waiting:
+            del self._waiting[hour]
+        return True
+
+    def _events(
+        self, hour: Hour, record: HourRecord, reader: HourReader, tables: EventTables
+    ) -> Iterator[Table]:
+        waiting = self._waiting.get(hour)
+        if waiting and waiting.file:
+            return read_part(self.store, waiting.file, self.identity.form, tables)
+        return reader.read(self.identity.part_name(hour, record), hour, tables)
+
+    def _is_sound(self, name: str, record: DayRecord) -> bool:
+        """Return whether the bytes of a file are those of its record; each file is read once."""
+        file = next(file for file in record.data_files(self.identity) if file.name == name)
+        if (name, file.sha256) not in self._sound:
+            if checksum(self.store, name) != file.sha256:
+                return False
+            self._sound.add((name, file.sha256))
+        return True
+
+    def put_in_place(self, day: date) -> None:
+        """Replace files of a day by those that its record names beside the data.
+
+        From the record on, readers of the manifest have the new files, first beside the data and
+        then among them. Other readers never see an event twice: what is replaced goes first, and so
+        they may miss hours of the day meanwhile. A file that replaces one of its name does so in
+        one step. With a table, other readers read the table, whose versions may list earlier files.
+        """
+        identity, record = self.identity, self.manifest.day(day)
+        used = {identity.part_name(*item) for item in record.by_hour.items()}
+        if self.table:
+            folder = identity.day_folder(day)
+            self._remove(*(n for n in self._unpublished - used if n.startswith(folder)))
+            return
+        names = {of_hour.file for of_hour in record.hours.values()}
+        places = {name: _among_data(name) for name in names if name.startswith(JOURNAL)}
+        used.update(places.values())
+        self._remove(*(name for name in identity.names_of(day) if name not in used))
+        for beside, place in sorted(places.items()):
+            self.store.copy(beside, place)
+            self._sizes[place] = self._sizes[beside]
+        if not places:
+            return
+        self.store.flush()
+        fresh = dict[Hour, HourRecord]()
+        for hour, of_hour in record.by_hour.items():
+            if of_hour.file in places:
+                file, hourly = places[of_hour.file], replace(of_hour, file="")
+                is_hourly = identity.part_name(hour, hourly) == file
+                fresh[hour] = hourly if is_hourly else replace(of_hour, file=file)
+        files = {places[name]: file for name, file in record.files.items() if name in places}
+        self.manifest.put(fresh, files)
+        self.manifest.save([day])
+        self._remove(*places)
+
+    def convert(self, day: date) -> list[str]:
+        """Write the files of a day anew in the partition of the dataset; list damaged ones.
+
+        A day with a damaged file stays as it is.
+        """
+        identity, fresh = self.identity, dict[Hour, HourRecord]()
+        is_daily, record = identity.partition == "day", self.manifest.day(day)
+        files = [f for f in record.data_files(identity) if f.has_hour != is_daily]
+        if damaged := [file.name for file in files if not self._is_sound(file.name, record)]:
+            return damaged
+        for file in files:
+            tables = EventTables(identity.names, self.schema.sets[file.types])
+            reader = HourReader(self.store, identity.form)
+            with self.store.scratch() as folder, closing(reader):
+                for hour, of_hour in file.hours.items():
+                    events = reader.read(file.name, hour, tables)
+                    made = write_hour(hour, events, folder, identity, of_hour.asked_at, tables)
+                    name = _beside(identity.own_name(hour, made.record))
+                    self.store.move_in(str(made.file), name)
+                    self._sizes[name] = made.record.size
+                    size, sha256 = made.record.size, made.record.sha256
+                    fresh[hour] = replace(of_hour, size=size, sha256=sha256, file=name)
+        if fresh:
+            self.manifest.put(fresh)
+            self.save_records([day])
+            self.put_in_place(day)
+            # Those that became one file.
+            self._remove(*(of_hour.file for of_hour in fresh.values()))
+        return []
 
     def _rewrite(self, sets: Collection[int]) -> Iterator[date]:
         """Write files of some sets of types anew, with the types of all files; yield their days."""
         identity = self.identity
         for day in self.manifest.days() if sets else ():
-            for hour, record in self.manifest.day(day).by_hour.items():
-                if record.size and record.types in sets:
-                    tables = EventTables(identity.names, self.schema.union)
+            for file in self.manifest.day(day).data_files(identity):
+                if file.types not in sets:
+                    continue
+                yield day
+                if file.name in self.manifest.day(day).files:
+                    self._outdated.add(day)
+                    self.manifest.unsaved.add(day)
+                    continue
+                tables = EventTables(identity.names, self.schema.union)
+                for hour, record in file.hours.items():
                     with self.store.scratch() as folder:
-                        name = identity.part_name(hour, record)
-                        events = read_part(self.store, name, identity.form, tables)
-                        made = write_hour(
-                            hour, events, folder, identity.form, record.asked_at, tables
-                        )
+                        events = read_part(self.store, file.name, identity.form, tables)
+                        made = write_hour(hour, events, folder, identity, record.asked_at, tables)
                         self.commit(made, record.fingerprint)
-                    yield day
 
 
-def _replaced_hours(store: Store, identity: Identity) -> dict[Hour, HourRecord]:
-    """Read the records of hours whose file was replaced, and whose manifest perhaps was not."""
-    replaced = {}
-    for name in sorted(store.sizes(JOURNAL)):
+def _beside(name: str) -> str:
+    """Return the name of a file of the data while it is beside them."""
+    return f"{JOURNAL}/{name.removeprefix(f'{DATA}/')}"
+
+
+def _among_data(name: str) -> str:
+    return f"{DATA}/{name.removeprefix(f'{JOURNAL}/')}"
+
+
+def days_beside(journal: Iterable[str]) -> list[date]:
+    """List the days of which files were beside the data when a process was stopped."""
+    begin = f"{JOURNAL}/date="
+    days = {name.removeprefix(begin).partition("/")[0] for name in journal if begin in name}
+    return sorted(map(date.fromisoformat, days))
+
+
+def _replaced_hours(contents: Contents, journal: Iterable[str]) -> dict[Hour, HourRecord]:
+    """Read the records of hours whose file was replaced, and whose manifest was not."""
+    replaced, store = {}, contents.store
+    for name in sorted(journal):
         try:
             hour = Hour.read(name.rpartition("/")[2].removesuffix(".json"))
             record = unseal(store.read(name), dict[str, HourRecord])["prepared"]
         except (KeyError, ValueError):
             continue
-        part = identity.part_name(hour, record)
+        held = contents.manifest.record(hour)
+        if held and (held.sha256, held.asked_at) == (record.sha256, record.asked_at):
+            # Its file may since have become one with those of other hours.
+            continue
+        part = contents.identity.part_name(hour, record)
         # Else the file is still the earlier part, and its record is still right.
         if not record.size or checksum(store, part) == record.sha256:
             replaced[hour] = record

@@ -17,6 +17,9 @@ PartFormat = Literal["parquet", "jsonl"]
 TableFormat = Literal["delta", "iceberg"]
 """The format of a table that lists the files of a dataset."""
 
+Partition = Literal["day", "hour"]
+"""What the folders of a dataset divide: days, in files with a column `hour`, or also hours."""
+
 DATA = "data"
 OURS = "_adanalytics"
 """The folder beside the data; it exists as soon as a dataset is begun."""
@@ -31,7 +34,9 @@ STORE_CLOCK = f"{OURS}/clock"
 MANIFEST = f"{OURS}/manifest"
 """One file per day."""
 JOURNAL = f"{OURS}/journal"
-"""One file per hour whose file is being replaced."""
+"""One file per hour whose file is being replaced, and files that are to replace others of a day."""
+REPARTITION = f"{JOURNAL}/repartition.json"
+"""The partition that a dataset is being given."""
 SPOOL = f"{OURS}/spool"
 SCRATCH = f"{OURS}/scratch"
 REPORTS = f"{OURS}/reports"

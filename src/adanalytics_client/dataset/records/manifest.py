@@ -2,8 +2,7 @@
 
 import hashlib
 import json
-import sys
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import Any, Self, TypeVar
@@ -19,6 +18,7 @@ from adanalytics_client.dataset.records.layout import (
     MANIFEST,
     Hour,
     PartFormat,
+    Partition,
     TableFormat,
     hours_of,
 )
@@ -27,8 +27,8 @@ from adanalytics_client.errors import DatasetDamaged, DatasetError
 
 T = TypeVar("T")
 
-LAYOUT = 2
-"""The version of the files and records; another version has others."""
+LAYOUT_OF: Mapping[Partition, int] = {"hour": 2, "day": 3}
+"""The version of the files and records for each partition; another version has others."""
 
 UNCONFIRMED = ""
 """The fingerprint of an hour whose day was not yet compared with the summary."""
@@ -88,13 +88,18 @@ class Identity:
     partner: str
     origin: str
     form: PartFormat
-    layout: int = LAYOUT
+    layout: int = LAYOUT_OF["hour"]
     table: TableFormat | None = None
     zone: str = "UTC"
     fields: Mapping[str, str] = field(default_factory=dict, hash=False)
     time_field: str | None = None
     table_name: str | None = None
     catalog: str | None = None
+
+    @property
+    def partition(self) -> Partition:
+        """What the folders of the dataset divide."""
+        return next(name for name, layout in LAYOUT_OF.items() if layout == self.layout)
 
     @property
     def names(self) -> FieldNames:
@@ -137,14 +142,33 @@ class Identity:
         return identity
 
     def part_name(self, hour: Hour, record: "HourRecord | None") -> str:
-        """Return the name of the file of an hour.
+        """Return the name of the file that holds an hour, by its record."""
+        return record.file if record and record.file else self._hourly_name(hour, record)
 
-        It depends on the content if the dataset has a table.
-        """
-        if record and record.file:
-            return record.file
-        content = record.sha256[:16] if record and self.table else ""
-        return f"{DATA}/date={hour.day}/hour={hour.hour:02}/part-{content or 0}.{self.form}"
+    def own_name(self, hour: Hour, record: "HourRecord") -> str:
+        """Return the name that a file of this hour alone gets, whatever file holds it now."""
+        if self.partition == "hour":
+            return self._hourly_name(hour, record)
+        return f"{DATA}/date={hour.day}/hour-{hour.hour:02}{self._mark(record.sha256)}.{self.form}"
+
+    def day_name(self, day: date, sha256: str = "") -> str:
+        """Return the name of the file that holds a day."""
+        return f"{DATA}/date={day}/day{self._mark(sha256)}.{self.form}"
+
+    def names_of(self, day: date) -> Iterator[str]:
+        """Yield every name that a file of a day may have if there is no table."""
+        yield self.day_name(day)
+        for hour in hours_of(day):
+            yield self._hourly_name(hour, None)
+            yield f"{DATA}/date={day}/hour-{hour.hour:02}.{self.form}"
+
+    def _hourly_name(self, hour: Hour, record: "HourRecord | None") -> str:
+        mark = self._mark(record.sha256 if record else "") or "-0"
+        return f"{DATA}/date={hour.day}/hour={hour.hour:02}/part{mark}.{self.form}"
+
+    def _mark(self, sha256: str) -> str:
+        """Return the end of a name that a table lists: other content has another name."""
+        return f"-{sha256[:16]}" if sha256 and self.table else ""
 
     def day_folder(self, day: date) -> str:
         """Return how the names of all files of a day begin."""
@@ -166,11 +190,11 @@ def _check_layout(content: bytes, place: str) -> None:
         record = json.loads(content)
     except ValueError:
         return
-    layout = record.get("layout", LAYOUT) if isinstance(record, dict) else LAYOUT
-    if layout != LAYOUT:
+    layouts = [*LAYOUT_OF.values()]
+    if isinstance(record, dict) and record.get("layout", layouts[0]) not in layouts:
         raise DatasetError(
-            f"{place} was made by another version of this package: it has the layout {layout}, "
-            f"and this version knows {LAYOUT}.",
+            f"{place} was made by another version of this package: it has the layout "
+            f"{record['layout']}, and this version knows {' and '.join(map(str, layouts))}.",
             remedy="Install the other version, or make a new dataset with a sync.",
         )
 
@@ -236,16 +260,7 @@ class DataFile:
     @property
     def has_hour(self) -> bool:
         """Whether a column of the file states the hour; otherwise only the folder's name does."""
-        return any(record.file for record in self.hours.values())
-
-    def rows_of(self, hour: Hour) -> range:
-        """Return the numbers of the rows of an hour; each hour begins a row group.
-
-        The last hour goes on to the end, so that rows that nobody wrote are noticed.
-        """
-        begin = sum(record.rows for other, record in self.hours.items() if other < hour)
-        is_last = hour == max(self.hours)
-        return range(begin, sys.maxsize if is_last else begin + self.hours[hour].rows)
+        return "/hour=" not in self.name
 
 
 @dataclass(frozen=True, slots=True)

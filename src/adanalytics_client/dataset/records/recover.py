@@ -1,16 +1,27 @@
-"""Recover from a stop between two steps of replacing an hour: see `contents`."""
+"""Recover from a stop between two steps of replacing the files of hours or days: see `contents`."""
 
-from adanalytics_client.dataset.records.contents import Contents
-from adanalytics_client.dataset.records.layout import JOURNAL
+from contextlib import suppress
+
+from adanalytics_client.dataset.records.contents import Contents, days_beside
+from adanalytics_client.dataset.records.layout import JOURNAL, REPARTITION, Partition
+from adanalytics_client.dataset.records.manifest import Damaged, unseal
+from adanalytics_client.dataset.records.repartition import repartition
 
 
 def recover(contents: Contents) -> None:
-    """Write the records of the hours that were replaced just before a stop."""
+    """Write the records of the hours that were replaced just before a stop, and end exchanges."""
     store, manifest = contents.store, contents.manifest
     for hour, record in contents.replaced.items():
         if not record.size:
-            store.remove(contents.identity.part_name(hour, record))
-    if contents.table and manifest.unsaved:
-        contents.table.note(manifest, manifest.unsaved)
-    manifest.save(manifest.unsaved)
-    store.remove_all(store.sizes(JOURNAL))
+            store.remove(contents.identity.own_name(hour, record))
+    journal = store.sizes(JOURNAL)
+    for day in days_beside(journal):
+        # Else the stop came before the manifest named it, and the earlier files are right.
+        if any(record.file in journal for record in manifest.day(day).hours.values()):
+            contents.put_in_place(day)
+    contents.save_records({*manifest.unsaved})
+    store.remove_all(name for name in sorted(journal) if name != REPARTITION)
+    if REPARTITION in journal:
+        with suppress(Damaged):
+            begun = unseal(store.read(REPARTITION), dict[str, Partition])
+            repartition(contents, begun["partition"])

@@ -98,6 +98,21 @@ class LocalStore:
             self._unsynced.add(target.parent)
             rename(path, target)
 
+    def copy(self, name: str, target: str) -> None:
+        """Copy a file; the copy appears complete or not at all, and the caller then calls `flush`.
+
+        It may replace another file.
+        """
+        aside = self._path(SCRATCH) / secrets.token_hex(8)
+        with write_errors(self.place):
+            make_folder(aside.parent)
+            try:
+                shutil.copyfile(self._path(name), aside)
+                self.move_in(str(aside), target)
+            except BaseException:
+                aside.unlink(missing_ok=True)
+                raise
+
     def flush(self) -> None:
         """Sync the names of the moved files to the disk."""
         for folder in self._unsynced:

@@ -104,6 +104,11 @@ class ObjectStore:
                 self.file_system.cp_file(self._path(file), self._path(name))
                 self.remove(file)
 
+    def copy(self, name: str, target: str) -> None:
+        self._sizes.pop(target, None)
+        with self._storage_errors():
+            self.file_system.cp_file(self._path(name), self._path(target))
+
     def flush(self) -> None:
         """Do nothing: an object is durable once it is uploaded."""
 

@@ -37,8 +37,9 @@ class DeltaLog:
 
     library = "deltalake"
 
-    def __init__(self, store: Store, _identity: Identity) -> None:
+    def __init__(self, store: Store, identity: Identity) -> None:
         self._store = store
+        self._identity = identity
         self._address = store.address(DATA).removesuffix(f"/{DATA}")
         self._table: Any = None
         self._delta: Any = None
@@ -146,7 +147,9 @@ class DeltaLog:
     def _partitions(self, columns: pa.Schema) -> list[str]:
         if self._table is not None:
             return list(self._table.metadata().partition_columns)
-        return [free_name("date", columns), free_name("hour", columns)]
+        # In files of days, the hour is a column.
+        names = ["date", "hour"] if self._identity.partition == "hour" else ["date"]
+        return [free_name(name, columns) for name in names]
 
 
 def _settings(hours: int | None) -> dict[str, str]:

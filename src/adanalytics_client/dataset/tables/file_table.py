@@ -22,7 +22,7 @@ from adanalytics_client._json.types import Types
 from adanalytics_client._outputs.arrow.schema import arrow_schema
 from adanalytics_client.dataset.records.layout import DATA
 from adanalytics_client.dataset.records.manifest import Identity, Manifest
-from adanalytics_client.dataset.schema import Schema
+from adanalytics_client.dataset.schema import Schema, hour_column
 from adanalytics_client.dataset.storage.local import Store
 from adanalytics_client.dataset.tables.delta import DeltaLog
 from adanalytics_client.dataset.tables.files import Change, Files, stored_type
@@ -164,6 +164,13 @@ class FileTable:
 
         None means all days.
         """
+        # The first set is that of no event.
+        if self._identity.partition == "day" and len({*map(hour_column, schema.sets[1:])}) > 1:
+            raise DatasetError(
+                f"Some events of {self._store.place} have a field named hour, as has the column of "
+                f"the {self._identity.table} table for the others.",
+                remedy="Make a dataset without a table, or a new one.",
+            )
         listed, columns = {*self._log.names(days)}, self._columns(schema.union)
         types = self._log.types()
         widened = {
@@ -212,6 +219,8 @@ class FileTable:
                     f"{column.name} has nanoseconds, which a {self._identity.table} table lacks.",
                     remedy="Make a dataset without a table.",
                 )
+        if self._identity.partition == "day":
+            return columns.append(pa.field(hour_column(types), pa.int64()))
         return columns
 
     def difference(self, manifest: Manifest) -> tuple[Files, set[str]]:

@@ -1,0 +1,338 @@
+"""A day that is over becomes one file; readers see each event once, whatever happens meanwhile."""
+
+import json
+import shutil
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from tests.client.dataset.shop import FIRST, SECOND, Shop
+from tests.datasets import READERS, Row, files_in
+
+from adanalytics_client import ConfigurationError, DatasetError
+from adanalytics_client.dataset import Dataset, Hour, Partition
+from adanalytics_client.dataset.records import contents
+from adanalytics_client.dataset.records.contents import Contents
+from adanalytics_client.dataset.records.manifest import FinishedHour, HourRecord, Identity
+from adanalytics_client.dataset.storage.local import LocalStore, open_store
+
+DAYS = {f"data/date={FIRST}/day.parquet", f"data/date={SECOND}/day.parquet"}
+
+
+class Kill(BaseException):
+    """What nothing catches, as kill -9."""
+
+
+def data_of(shop: Shop) -> set[str]:
+    return {name for name in files_in(shop.folder) if name.startswith("data/")}
+
+
+def partition_of(shop: Shop) -> str:
+    holdings = shop.dataset.holdings()
+    return holdings.partition if holdings else ""
+
+
+def flip(file: Path) -> None:
+    """Change a byte, not the size: only the checksum tells."""
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+
+
+def restate(shop: Shop, number: int = 1, day: str = FIRST) -> None:
+    """Make the events of hour 13 of a day clicks with another revenue."""
+    rows = [row for row in shop.rows() if row["event_date"] == day and row["event_hour"] == 13]
+    click = {"event_type": "click", "error_code": None, "is_filtered": False}
+    revenue = {"revenue": f"{number}.000000000"}
+    shop.load([{**row, **click, **revenue} for row in rows], replace=True)
+    shop.server.journal.clear()
+
+
+def plain_rows(shop: Shop) -> list[tuple[Any, ...]]:
+    """Read the files as a program that knows no manifest."""
+    source = f"read_parquet('{shop.folder}/data/**/*.parquet', hive_partitioning = true)"
+    with duckdb.connect() as connection:
+        return connection.sql(
+            f"SELECT event_id, date, hour::BIGINT, revenue FROM {source}"
+        ).fetchall()
+
+
+def query_rows(shop: Shop) -> list[tuple[Any, ...]]:
+    table = shop.dataset.query("SELECT event_id, date, hour, revenue FROM events")
+    return sorted(tuple(row.values()) for row in table.to_pylist())
+
+
+def rows_of(rows: list[Row]) -> list[tuple[Any, ...]]:
+    from decimal import Decimal
+
+    return sorted(
+        (
+            row["event_id"],
+            date.fromisoformat(row["event_date"]),
+            row["event_hour"],
+            Decimal(row["revenue"]),
+        )
+        for row in rows
+    )
+
+
+def test_a_settled_day_is_one_file_and_an_open_one_a_file_for_each_hour(shop: Shop) -> None:
+    shop.now = datetime(2026, 1, 16, 9, 30, tzinfo=UTC)
+    assert shop.sync().left == 0
+    hours = {f"data/date={SECOND}/hour-{hour:02}.parquet" for hour in range(10)}
+    assert data_of(shop) == {f"data/date={FIRST}/day.parquet", *hours}
+    assert {read(shop.folder)[0] for read in READERS.values()} == {len(shop.held())}
+    source = f"read_parquet('{shop.folder}/data/*/*.parquet', hive_partitioning = true)"
+    with duckdb.connect() as connection:
+        counts = f"SELECT sum((hour < 6)::INT), count(*), any_value(typeof(hour)) FROM {source}"
+        few, every, kind = connection.sql(counts).fetchall()[0]
+    assert (0 < few < every, kind) == (True, "BIGINT")
+    (table,) = shop.dataset.query("SELECT sum((hour < 6)::INT) AS n FROM events").to_pylist()
+    assert table["n"] == few
+    shop.now = datetime(2026, 1, 20, 12, tzinfo=UTC)
+    assert shop.sync().left == 0
+    assert data_of(shop) == DAYS
+    assert sorted(plain_rows(shop)) == query_rows(shop) == rows_of(shop.rows())
+    with shop.client() as client:
+        assert shop.dataset.verify(client, deep=True).problems == []
+    before = files_in(shop.folder)
+    assert shop.sync().wanted == 0
+    assert files_in(shop.folder) == before
+
+
+def test_a_large_day_keeps_a_file_for_each_hour(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both kinds are read together, because each file has a column with the hour."""
+    shop.sync(FIRST)
+    monkeypatch.setattr(contents, "DAY_BYTES", 1_000)
+    assert shop.sync().left == 0
+    assert len(data_of(shop)) == 25
+    assert {read(shop.folder)[0] for read in READERS.values()} == {len(shop.held())}
+    assert query_rows(shop) == rows_of(shop.rows())
+
+
+def test_a_restated_hour_is_replaced_in_the_file_of_its_day(shop: Shop) -> None:
+    shop.sync()
+    restate(shop)
+    assert shop.sync().left == 0
+    assert data_of(shop) == DAYS
+    assert sorted(plain_rows(shop)) == query_rows(shop) == rows_of(shop.rows())
+    with shop.client() as client:
+        assert shop.dataset.verify(client).is_whole
+
+
+def test_a_kill_at_any_step_loses_and_doubles_nothing(
+    shop: Shop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the first hours to one file, and from this to another one."""
+    shop.now = datetime(2026, 1, 16, 9, 30, tzinfo=UTC)
+    shop.sync()
+    shop.now = datetime(2026, 1, 20, 12, tzinfo=UTC)
+    steps = _steps(monkeypatch)
+    for is_restated in (False, True):
+        before, at = query_rows(shop), 0
+        if is_restated:
+            restate(shop, 2)
+        after = rows_of(shop.rows())
+        saved = tmp_path / "saved"
+        shutil.copytree(shop.folder, saved)
+        while True:
+            # The hours of a day have many steps alike.
+            at += 1 if is_restated else 9
+            steps[:] = [at]
+            try:
+                shop.sync()
+            except Kill:
+                steps[:] = []
+                held = query_rows(shop)
+                # Each hour is the former or the new one, as a whole.
+                hours = {row[1:3] for row in held}
+                assert all(
+                    [r for r in held if r[1:3] == hour]
+                    in ([r for r in side if r[1:3] == hour] for side in (before, after))
+                    for hour in hours
+                ), at
+                plain = plain_rows(shop)
+                assert len({row[0] for row in plain}) == len(plain), at
+                check_finished(shop, after)
+                shutil.rmtree(shop.folder)
+                shutil.copytree(saved, shop.folder)
+            else:
+                break
+        assert at > 8
+        check_finished(shop, after)
+        shutil.rmtree(saved)
+
+
+def check_finished(shop: Shop, rows: list[tuple[Any, ...]]) -> None:
+    assert shop.sync().left == 0
+    assert data_of(shop) == DAYS
+    assert sorted(plain_rows(shop)) == query_rows(shop) == rows
+    assert not files_in(shop.folder / "_adanalytics/journal")
+
+
+def _steps(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Raise at the n-th change of a file, if the list that this returns holds n."""
+    steps: list[int] = []
+
+    def counted(name: str) -> Callable[..., Any]:
+        real = getattr(LocalStore, name)
+
+        def change(*args: Any, **options: Any) -> Any:
+            if steps:
+                steps[0] -= 1
+                if steps[0] < 0:
+                    raise Kill
+            return real(*args, **options)
+
+        return change
+
+    for name in ("write", "move_in", "copy", "remove"):
+        monkeypatch.setattr(LocalStore, name, counted(name))
+    return steps
+
+
+@pytest.mark.parametrize("harm", ["delete", "cut", "flip"])
+def test_the_hours_of_a_damaged_day_file_are_pulled_again(shop: Shop, harm: str) -> None:
+    shop.sync()
+    file = shop.folder / f"data/date={FIRST}/day.parquet"
+    if harm == "delete":
+        file.unlink()
+    elif harm == "flip":
+        flip(file)
+    else:
+        file.write_bytes(file.read_bytes()[:-100])
+    report = shop.dataset.verify(None)
+    (problem,) = report.problems
+    assert (problem.day, problem.hour) == (date(2026, 1, 15), None)
+    assert problem.remedy == ("repull" if harm == "flip" else "sync")
+    if harm == "flip":
+        file.unlink()
+    assert shop.sync().left == 0
+    assert data_of(shop) == DAYS
+    assert sorted(plain_rows(shop)) == query_rows(shop) == rows_of(shop.rows())
+
+
+def test_files_that_nobody_committed_are_named(shop: Shop) -> None:
+    shop.sync(FIRST)
+    folder = shop.folder / f"data/date={FIRST}"
+    content = (folder / "day.parquet").read_bytes()
+    (folder / "hour-13.parquet").write_bytes(content)
+    (folder / "hour=13").mkdir()
+    (folder / "hour=13/part-0.parquet").write_bytes(content)
+    (shop.folder / f"data/date={SECOND}").mkdir()
+    (shop.folder / f"data/date={SECOND}/hour-13.parquet").write_bytes(content)
+    remedies = [(problem.what, problem.remedy) for problem in shop.dataset.verify(None).problems]
+    name = f"data/date={FIRST}"
+    assert remedies == [
+        (f"{name}/hour-13.parquet does not belong here; delete it", "delete"),
+        (f"{name}/hour=13/part-0.parquet does not belong here; delete it", "delete"),
+        (f"data/date={SECOND}/hour-13.parquet was never committed", "sync"),
+    ]
+
+
+def test_a_dataset_is_repartitioned_without_a_request(shop: Shop) -> None:
+    dataset = Dataset(shop.folder, partition="hour", clock=lambda: shop.now)
+    with shop.client() as client:
+        dataset.sync(client)
+    assert partition_of(shop) == "hour"
+    assert f"data/date={FIRST}/hour=13/part-0.parquet" in data_of(shop)
+    every, former = query_rows(shop), data_of(shop)
+    shop.asked()
+    dataset.repartition("day")
+    assert (data_of(shop), query_rows(shop)) == (DAYS, every)
+    assert sorted(plain_rows(shop)) == every
+    dataset.repartition("day")
+    with (
+        pytest.raises(DatasetError, match="of partition day, not hour") as caught,
+        shop.client() as c,
+    ):
+        dataset.sync(c)
+    assert "Dataset.repartition" in caught.value.remedy
+    dataset.repartition("hour")
+    assert (data_of(shop), query_rows(shop)) == (former, every)
+    assert shop.asked() == {}
+    assert shop.sync().wanted == 0
+    with shop.client() as client:
+        assert shop.dataset.verify(client, deep=True).problems == []
+    assert json.loads((shop.folder / "_adanalytics/dataset.json").read_text())["layout"] == 2
+
+
+@pytest.mark.parametrize("partition", ["day", "hour"])
+def test_a_kill_while_it_is_repartitioned(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch, partition: Partition
+) -> None:
+    """The next sync goes on; meanwhile a query reads files of both kinds."""
+    other: Partition = "hour" if partition == "day" else "day"
+    with shop.client() as client:
+        Dataset(shop.folder, partition=other, clock=lambda: shop.now).sync(client)
+    every, steps = query_rows(shop), _steps(monkeypatch)
+    for at in range(0, 400, 37):
+        steps[:] = [at]
+        try:
+            shop.dataset.repartition(partition)
+        except Kill:
+            steps[:] = []
+            assert query_rows(shop) == every
+        else:
+            break
+    assert at > 37
+    steps[:] = []
+    assert shop.sync().wanted == 0
+    assert partition_of(shop) == partition
+    assert query_rows(shop) == sorted(plain_rows(shop)) == every
+    assert len(data_of(shop)) == (2 if partition == "day" else 48)
+    assert not files_in(shop.folder / "_adanalytics/journal")
+
+
+def test_what_cannot_have_files_of_days_says_so(shop: Shop) -> None:
+    refused = pytest.raises(ConfigurationError, match="Only parquet files hold whole days")
+    with refused:
+        Dataset(shop.folder, partition="day", format="jsonl")
+    with shop.client() as client:
+        Dataset(shop.folder, format="jsonl").sync(client, FIRST)
+        with refused:
+            Dataset(shop.folder, partition="day").sync(client)
+    with pytest.raises(DatasetError, match="jsonl files, so its partition cannot change"):
+        shop.dataset.repartition("day")
+    with pytest.raises(ConfigurationError, match="partition"):
+        shop.dataset.repartition("week")  # type: ignore[arg-type]
+
+
+def test_a_dataset_that_lost_its_record_keeps_its_partition(shop: Shop) -> None:
+    with shop.client() as client:
+        Dataset(shop.folder, partition="hour", clock=lambda: shop.now).sync(client)
+    (shop.folder / "_adanalytics/dataset.json").unlink()
+    assert shop.sync().left == 0
+    assert partition_of(shop) == "hour"
+
+
+def test_a_damaged_file_is_not_repartitioned(shop: Shop) -> None:
+    shop.sync(FIRST)
+    file = shop.folder / f"data/date={FIRST}/day.parquet"
+    flip(file)
+    with pytest.raises(DatasetError, match="checksum mismatch"):
+        shop.dataset.repartition("hour")
+    file.unlink()
+    assert shop.sync(FIRST).wanted == 24
+    assert shop.sync(FIRST).wanted == 0
+    assert partition_of(shop) == "hour"
+    rows = rows_of([row for row in shop.rows() if row["event_date"] == FIRST])
+    assert query_rows(shop) == sorted(plain_rows(shop)) == rows
+
+
+def test_an_hour_is_not_put_into_a_damaged_file(shop: Shop) -> None:
+    """The new file would have a good record of the damaged rows."""
+    shop.sync(FIRST)
+    flip(shop.folder / f"data/date={FIRST}/day.parquet")
+    store, hour = open_store(str(shop.folder)), Hour(date(2026, 1, 15), 13)
+    held = Contents.open(store, Identity.require(store))
+    record = held.manifest.record(hour)
+    assert record is not None
+    held.commit(FinishedHour(hour, HourRecord(0, 0, "", record.asked_at, "")), record.fingerprint)
+    with pytest.raises(DatasetError, match=r"day\.parquet is corrupt"):
+        held.save([hour.day])
