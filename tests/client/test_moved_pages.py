@@ -402,6 +402,26 @@ def test_pages_of_a_slice_that_is_asked_again_go_on_from_their_tokens(
     assert variant.rows(DAY, split="none", per_page=2, resume=pages[-1].token) == []
 
 
+def test_late_events_between_two_runs_are_noticed(
+    variant: Variant, stand_in: StandIn, say: type[Say]
+) -> None:
+    """The page of a resumed pull begins with events that the earlier run has yielded."""
+    stored = rows(*"abcdef")
+
+    def script(asked: Asked) -> Say:
+        page = int(asked.query["page"])
+        return say({"events": stored[page * 2 - 2 : page * 2], "total": len(stored)})
+
+    stand_in.script = script
+    tokens = [page.token for page in variant.pages(DAY, split="none", per_page=2)]
+    stored = rows(*"xabcdef")
+    with pytest.raises(ProtocolError, match="counts 7 events in 2026-01-15, but 6 arrived"):
+        variant.rows(DAY, split="none", per_page=2, resume=tokens[0])
+    stored = rows(*"abcdefy")
+    taken = variant.rows(DAY, split="none", per_page=2, resume=tokens[0])
+    assert [row["event_id"] for row in taken] == [*"cdefy"]
+
+
 def test_max_events_is_reached_before_anything_is_missing(
     variant: Variant, stand_in: StandIn, say: type[Say]
 ) -> None:

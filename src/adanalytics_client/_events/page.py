@@ -46,6 +46,11 @@ def ids_of(rows: RawRows) -> list[EventId | None]:
     return [value if is_id(value) else None for value in ids]
 
 
+def digest_of(event: bytes) -> str:
+    """Return a digest of an event's text that is the same in every process."""
+    return hashlib.blake2b(event, digest_size=_DIGEST).hexdigest()
+
+
 @lru_cache(maxsize=8)
 def _id_decoder(name: str) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(
@@ -80,7 +85,7 @@ class PageKeys:
                 rows.texts, ids, map(Counter(ids).__getitem__, ids), strict=True
             )
         ]
-        digest = hashlib.blake2b(msgspec.json.encode(marks), digest_size=_DIGEST).hexdigest()
+        digest = digest_of(msgspec.json.encode(marks))
         missing = ids.count(None)
         texts = [] if missing == len(ids) else [*map(hash, map(bytes, rows.texts))]
         return cls(ids, texts, digest, not missing or time_of(rows) is not None)

@@ -27,6 +27,7 @@ class Cursor:
         seen: events on the previous pages.
         repeated: how many of them had arrived before.
         mark: digest of the previous page.
+        last: digest of its last event, which shows a resumed run that pages have moved.
         total: the largest number of events that the previous pages stated for the slice.
         first_size: events on the first page.
         attempt: 0, or how many times the slice was started before.
@@ -38,6 +39,7 @@ class Cursor:
     seen: int = 0
     repeated: int = 0
     mark: str = ""
+    last: str = ""
     total: int | None = None
     first_size: int = 1
     attempt: int = 0

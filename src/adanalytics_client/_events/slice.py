@@ -15,7 +15,7 @@ from typing import Literal
 
 from adanalytics_client._base.observer import Observer, PageDrift, notify
 from adanalytics_client._base.quantities import counted
-from adanalytics_client._events.page import EventId, FetchedPage, PageKeys, ids_of
+from adanalytics_client._events.page import EventId, FetchedPage, PageKeys, digest_of, ids_of
 from adanalytics_client._events.paging import Cursor, contradiction
 from adanalytics_client._events.plan import Slice
 from adanalytics_client._events.times import time_of
@@ -91,7 +91,7 @@ class Tail:
     @property
     def again(self) -> Cursor:
         """Return the cursor that reads the slice on, until a page has no events."""
-        return replace(self.cursor, total=None, mark="", to_the_end=True)
+        return replace(self.cursor, total=None, mark="", last="", to_the_end=True)
 
     def cut(self, page: FetchedPage) -> FetchedPage:
         """Leave out the events that were yielded.
@@ -187,7 +187,11 @@ def read_slice(
         ahead = page.ahead
         if ahead is not None:
             ahead = replace(
-                ahead, mark=history.mark, repeated=history.repeated, total=history.total
+                ahead,
+                mark=history.mark,
+                last=history.last,
+                repeated=history.repeated,
+                total=history.total,
             )
             if history.total is None and ahead.number > rules.most_pages:
                 raise page.rows.source.sign(_endless(ahead))
@@ -218,16 +222,19 @@ class SliceHistory:
         repeated: events that arrived again.
         total: the largest number of events that its pages stated.
         mark: digest of the previous page; empty for the only page of a slice.
+        last: digest of the last event of the previous page; empty if it had none.
     """
 
     def __init__(self, cursor: Cursor, rules: SliceRules) -> None:
         self.distinct = self._before = cursor.seen - cursor.repeated
         self.repeated = cursor.repeated
         self.total = cursor.total
-        self.mark = cursor.mark
+        self.mark, self.last = cursor.mark, cursor.last
         self._strict = rules.on_drift == "raise"
         self._total_is_old = False
         self._resumed = not cursor.is_first_page
+        # The last event that an earlier run yielded; empty behind the first page of this run.
+        self._yielded = cursor.last
         self._all_have_ids = True
         self._most_ids = MOST_IDS[rules.on_drift]
         self._handed = _Remembered(self._most_ids)
@@ -271,6 +278,9 @@ class SliceHistory:
         if page.keys and len(page):
             self.mark = page.keys.mark
             repeats = self._repeats(cursor, page, page.keys)
+            moved, self._yielded = _moved(page, page.keys, self._yielded), ""
+            repeats[:moved] = [True] * moved
+            self.last = digest_of(bytes(page.rows.texts[-1]))
         repeated = sum(repeats)
         self.repeated += repeated
         self.distinct += len(page) - repeated
@@ -465,6 +475,19 @@ def _refuse(cursor: Cursor, page: FetchedPage, history: SliceHistory) -> None:
                 remedy="Report it to the service.",
             )
         )
+
+
+def _moved(page: FetchedPage, keys: PageKeys, last: str) -> int:
+    """Count the events at the beginning of a page through `last`, which was yielded before."""
+    if not last:
+        return 0
+    events = zip(page.rows.texts, keys.ids, strict=True)
+    places = (
+        at
+        for at, (text, value) in enumerate(events, 1)
+        if value is not None and digest_of(bytes(text)) == last
+    )
+    return next(places, 0)
 
 
 def _first_page_again(cursor: Cursor, history: SliceHistory) -> Cursor:
