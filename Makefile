@@ -21,7 +21,7 @@ export PYTHONDONTWRITEBYTECODE :=
 export UV_COMPILE_BYTECODE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all test-spark java-17 test-examples test-kill test-dialects test-stores check proof proof-quick mutation load bench-large bench-spark soak lint format types docs docs-recording test-lowest release clean
+.PHONY: help install demo test test-all test-spark java-17 test-examples test-kill test-dialects test-stores check proof proof-quick mutation simulate simulate-broken load bench-large bench-spark soak lint format types docs docs-recording test-lowest release clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -114,6 +114,12 @@ proof: $(STAMP)  ## measure everything for docs/explanation/proof.md and write i
 
 mutation: $(STAMP)  ## change 40 central lines one at a time, and see whether tests notice, in 15 minutes
 	@$(BIN)/python -m proof.mutation
+
+simulate: $(STAMP)  ## simulate years of pulls, syncs, kills and faults in ten minutes, and count violations
+	@$(BIN)/python -m proof.simulate --minutes 10 --syncs 200
+
+simulate-broken: $(STAMP)  ## put 40 defects back, one at a time, and see that a simulation finds each
+	@$(BIN)/python -m proof.simulate.broken
 
 load: $(STAMP)  ## pull in all ways for ten minutes while the data change, and count violations
 	@$(BIN)/python -m proof.load

@@ -44,13 +44,18 @@ without a change. `make mutation` recorded the outcomes; the oldest outcome is f
 
 @dataclass(frozen=True)
 class Mutation:
-    """One change to one place in a file, and the test files that ought to notice it."""
+    """One change to one place in a file, and the test files that ought to notice it.
+
+    Attributes:
+        simulated: whether the simulation ought to find it, too.
+    """
 
     what: str
     file: str
     before: str
     after: str
     tests: list[str]
+    simulated: bool = False
 
 
 def mutations() -> list[Mutation]:

@@ -11,7 +11,7 @@ from proof.report import Section
 # In the order of the page. Each module has a function `measure(quick: bool) -> Section`.
 SECTIONS = [
     *("client", "start", "economy", "server", "faults", "damage", "kills", "stores", "load"),
-    *("security", "mutation"),
+    *("security", "mutation", "simulate"),
 ]
 # Those that measure neither time nor memory; in this order both processes end at about one time.
 UNTIMED = ["security", "kills", "faults", "economy", "stores", "damage"]
