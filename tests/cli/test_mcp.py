@@ -117,14 +117,17 @@ def test_tools_answer_as_the_commands_do(
 
 def test_reports_are_those_of_the_commands(talk: Talk, service: LocalServer) -> None:
     status, plan, verified, offline = talk(
+        "--rate-limit",
+        "900",
         calls=[
             ("status", {}),
             ("plan", SPAN),
             ("verify", {"until": DAYS[1]}),
             ("verify", {"until": DAYS[1], "offline": True}),
-        ]
+        ],
     )
     assert status.record["data"]["partner"]["value"] == service.partner
+    assert status.record["data"]["quota"]["remaining"] == 900
     assert plan.record["data"]["events"] == 3_907
     assert verified.record["data"]["whole"] is offline.record["data"]["whole"] is True
     assert [each.sent for each in (status, plan, verified, offline)] == [0, 1, 3, 0]
@@ -397,11 +400,11 @@ def test_a_client_that_goes_leaves_the_dataset_whole(
         process.stdin.write(greet("2025-06-18") + message(2, "tools/call", **arguments))
         process.stdin.flush()
         wait_for_events(server, process)
-        if way == "terminate":
-            process.terminate()
-        process.stdin.close()
-        process.stdin = None
+        # A client may also end the server and keep its end of the pipe.
+        pipe, process.stdin = process.stdin, None
+        pipe.close() if way == "close" else process.terminate()
         code, _, err = finish(process)
+        pipe.close()
         assert "Traceback" not in err
         assert code == (0 if way == "close" else 143)
         server.faults.clear()

@@ -76,7 +76,11 @@ def mcp(
     with TemporaryDirectory(prefix="adanalytics-") as work:
         serve(
             Session(
-                options=[*invocation.connection_words(), f"--max-wait={max_wait:g}"],
+                options=[
+                    *invocation.connection_words(),
+                    f"--max-wait={max_wait:g}",
+                    f"--rate-limit={settings.rate_limit}",
+                ],
                 partners=partners,
                 place=location or default_dataset(),
                 folder=(folder or state_folder(os.environ) / "answers").absolute(),

@@ -1,5 +1,7 @@
 """The server of the Model Context Protocol: tools and resources over stdin and stdout."""
 
+from typing import cast
+
 import anyio
 from mcp import MCPError, types
 from mcp.server import Server, ServerRequestContext
@@ -8,6 +10,7 @@ from mcp.types import CallToolResult, InputRequiredResult, TextContent
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel
 
+from adanalytics_cli.assistants.lines import StdinLines
 from adanalytics_cli.assistants.session import Offer, Session
 from adanalytics_cli.assistants.tools import TOOLS, Tool, find_tool
 from adanalytics_cli.core.errors import CommandError
@@ -51,7 +54,9 @@ def serve(session: Session) -> None:
 
 
 async def _serve(server: Server) -> None:
-    async with stdio_server() as (incoming, outgoing):
+    # Of the file it takes only the lines.
+    lines = cast("anyio.AsyncFile[str]", StdinLines())
+    async with stdio_server(stdin=lines) as (incoming, outgoing):
         await server.run(incoming, outgoing, server.create_initialization_options())
 
 

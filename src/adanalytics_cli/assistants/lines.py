@@ -1,0 +1,46 @@
+"""The lines of stdin, for which a signal need not wait."""
+
+import asyncio
+import os
+from contextlib import suppress
+from threading import Thread
+from typing import Self
+
+_PIECE = 65_536
+
+
+class StdinLines:
+    """Yields the lines of stdin as text.
+
+    A thread of the event loop would have to end before the process can, and a read that blocks does
+    not end at a signal. So the thread is a daemon, which holds no lock of an open file.
+    """
+
+    def __init__(self) -> None:
+        self._lines = asyncio.Queue[str | None]()
+        self._loop = asyncio.get_running_loop()
+        Thread(target=self._read, daemon=True).start()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> str:
+        line = await self._lines.get()
+        if line is None:
+            raise StopAsyncIteration
+        return line
+
+    def _read(self) -> None:
+        begun = bytearray()
+        while piece := os.read(0, _PIECE):
+            *ends, rest = piece.split(b"\n")
+            for end in ends:
+                self._put((begun + end).decode(errors="replace"))
+                begun.clear()
+            begun += rest
+        self._put(None)
+
+    def _put(self, line: str | None) -> None:
+        # The loop may have ended meanwhile.
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._lines.put_nowait, line)
