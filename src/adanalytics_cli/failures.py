@@ -76,6 +76,7 @@ _INSTEAD_OF = {
         "Give --table iceberg for a new dataset, or leave out --table-name and --catalog."
     ),
     "partition of this one": "Leave out --partition, or add --repartition to write the files anew.",
+    "Leave out the retention": "Leave out --retain.",
     "zone of this one": "Give that --zone, or give --to another place.",
     "on_drift=": "Run the same command again later.",
     "check=": "Run the same command again, or with --check none to take it as it is.",

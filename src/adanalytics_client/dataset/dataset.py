@@ -128,10 +128,11 @@ class Dataset:
             check_choice("table", table, get_args(TableFormat))
             if format not in {None, "parquet"}:
                 raise invalid("format", format, "A table lists parquet files.")
-        for option, value in (("table_name", table_name), ("catalog", catalog)):
-            if value is not None and table == "delta":
-                remedy = "Leave it out: the folder of a Delta table is its address."
-                raise invalid(option, value, remedy)
+        if table == "delta" and (table_name, catalog) != (None, None):
+            raise ConfigurationError(
+                "A Delta table has neither a name nor a catalog: its folder is its address.",
+                remedy="Leave them out, or make an Iceberg table.",
+            )
         if table_name is not None and not all(["." in table_name, *table_name.split(".")]):
             raise invalid("table_name", table_name, "Name a namespace and a table: ads.events.")
         if partition is not None:

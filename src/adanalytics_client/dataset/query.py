@@ -299,6 +299,12 @@ class CommittedFiles:
         sizes = self.store.sizes(DATA)
         for file in self.files:
             size, checked = sizes.get(file.name), thorough or self.store.address(file.name) in error
+            if size is None and self.identity.table and not self._is_current(file):
+                return DatasetDamaged(
+                    f"{self.store.place}/{file.name} was removed by a sync meanwhile.",
+                    remedy="Query again. With a longer retention, a sync keeps the files of "
+                    "queries that take so long.",
+                )
             if size is None:
                 what = "was deleted"
             elif size != file.size:
@@ -309,6 +315,11 @@ class CommittedFiles:
                 continue
             return DatasetDamaged(f"{self.store.place}/{file.name} {what}.", remedy=_REPAIR)
         return None
+
+    def _is_current(self, file: DataFile) -> bool:
+        """Return whether the manifest names a file now, too."""
+        files = Manifest(self.store).day(file.day).data_files(self.identity)
+        return file.name in {current.name for current in files}
 
 
 def _sql_type(type_: ColumnType) -> str:

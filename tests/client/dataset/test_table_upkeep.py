@@ -15,6 +15,7 @@ from tests.client.dataset.table_reader import Reader, catalog, configure
 
 from adanalytics_client import Client, ConfigurationError, DatasetError, TableConflict
 from adanalytics_client.dataset import Dataset
+from adanalytics_client.dataset.query import CommittedFiles
 from adanalytics_client.dataset.tables import delta, iceberg
 
 if TYPE_CHECKING:
@@ -209,6 +210,22 @@ def test_earlier_versions_are_removed_in_time(
     assert Dataset(place).verify(client).is_whole
 
 
+def test_a_query_says_that_a_sync_removed_its_file(
+    server: LocalServer, client: Client, tmp_path: Path
+) -> None:
+    Dataset(tmp_path, table="delta").sync(client, retain="1h")
+    running = CommittedFiles.read(str(tmp_path))
+    restate(server, 3)
+    Dataset(tmp_path).sync(client)
+    assert running.find_damage("", thorough=True) is None
+    later = datetime.now(UTC) + timedelta(hours=2)
+    Dataset(tmp_path, clock=lambda: later).sync(client)
+    error = running.find_damage("", thorough=False)
+    assert error is not None
+    assert "was removed by a sync meanwhile" in error.message
+    assert "longer retention" in error.remedy
+
+
 def test_a_table_of_an_earlier_version_goes_on(
     server: LocalServer, client: Client, kind: TableFormat, place: Path, reader: Reader
 ) -> None:
@@ -345,9 +362,9 @@ def test_two_datasets_share_a_catalog_under_names(
 
 
 def test_options_that_no_table_has_are_refused(client: Client, tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="table_name="):
+    with pytest.raises(ConfigurationError, match="neither a name"):
         Dataset(tmp_path, table="delta", table_name="ads.x")
-    with pytest.raises(ConfigurationError, match="catalog='lake'"):
+    with pytest.raises(ConfigurationError, match="nor a catalog"):
         Dataset(tmp_path, table="delta", catalog="lake")
     for name in ("events", "ads.", ".events", ""):
         with pytest.raises(ConfigurationError, match="table_name"):

@@ -141,16 +141,19 @@ class FileTable:
         if retention is None or manifest.damaged:
             return record
         needed = {*live, *self._log.prune(now - retention)}
-        unlisted = dict[str, datetime]()
-        for name in {*names, *self._log.others()} - needed:
-            since = record.unlisted.get(name, now)
+        unlisted = {
+            name: record.unlisted.get(name, now) for name in {*names, *self._log.others()} - needed
+        }
+
+        def is_over(name: str) -> bool:
             # What describes a version is needed by no reader that has begun to read its files.
             wait = retention if name.startswith(DATA) else min(retention, _PRUNED_EVERY)
-            if now - since >= wait:
-                self._store.remove(name)
-            else:
-                unlisted[name] = since
-        return replace(record, pruned_at=now, unlisted=unlisted)
+            return now - unlisted[name] >= wait
+
+        over = {*filter(is_over, unlisted)}
+        self._store.remove_all(sorted(over))
+        kept = {name: since for name, since in unlisted.items() if name not in over}
+        return replace(record, pruned_at=now, unlisted=kept)
 
     def _publish(
         self,
