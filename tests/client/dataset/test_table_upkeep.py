@@ -272,12 +272,12 @@ def test_a_table_of_an_earlier_version_goes_on(
 def commit_elsewhere(reader: Reader) -> None:
     """Commit as another writer does, to a table that has a row of a day without files."""
     day = [date(2026, 3, 1)]
-    row = {"event_id": ["theirs"], "event_hour": [1], "event_date": day, "date": day}
+    ours = {"date": day, "hour": [1]}
+    table = pa.table({"event_id": ["theirs"], "event_hour": [1], "event_date": day, **ours})
     if reader.kind == "delta":
-        table = pa.table({**row, "hour": [1]})
         deltalake.write_deltalake(reader.place, table, mode="append", schema_mode="merge")
     else:
-        reader.table().append(pa.table(row))
+        reader.table().append(table)
 
 
 def test_another_writer_at_the_same_time_is_a_conflict(
