@@ -21,7 +21,7 @@ export PYTHONDONTWRITEBYTECODE :=
 export UV_COMPILE_BYTECODE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all test-spark java-17 test-examples test-kill test-dialects test-stores check proof proof-quick mutation simulate simulate-broken load bench-large bench-spark soak lint format types docs docs-recording test-lowest release clean
+.PHONY: help install demo test test-all test-spark java-17 test-examples test-kill test-dialects test-stores check proof proof-quick mutation simulate simulate-broken load bench-large bench-spark bench-tables soak lint format types docs docs-recording test-lowest release clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -132,6 +132,9 @@ soak: $(STAMP)  ## pull five million events, twice, and measure the memory
 
 bench-large: $(STAMP)  ## measure a dataset of 100 million events on this machine, in 12 GB
 	@$(BIN)/python -m benchmarks.large_dataset
+
+bench-tables: $(SPARK_STAMP)  ## measure what 200 hourly syncs leave behind, plain and in tables
+	@$(BIN)/python -m benchmarks.hourly_tables
 
 bench-spark: java-17 $(SPARK_STAMP)  ## measure the ways to bring events to Spark
 	@$(BIN)/python -m benchmarks.spark_read
