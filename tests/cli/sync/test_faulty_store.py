@@ -252,6 +252,25 @@ def test_threads_read_a_file_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     store.file_system.rm("/tests", recursive=True)
 
 
+def test_duckdb_reads_groups_of_a_file_in_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    arrow, duckdb = import_module("pyarrow"), import_module("duckdb")
+    monkeypatch.setattr(ranges, "_SMALL", 0)
+    store, content = objects.open_object_store("memory://tests/threads"), BytesIO()
+    numbers = [*range(200_000)]
+    table = arrow.table(dict.fromkeys("abcdefgh", numbers))
+    import_module("pyarrow.parquet").write_table(table, content, row_group_size=10_000)
+    store.write("data/a", content.getvalue())
+    part = (len(content.getvalue()), "0" * 64)
+    sql = "SELECT sum(a), max(c), sum(h) FROM read_parquet({})"
+    for _ in range(3):
+        connection = duckdb.connect(config={"threads": 4})
+        connection.register_filesystem(ranges.SizedFiles("it", store, {"data/a": part}, []))
+        address = f"'it://{store.address('data/a')}'"
+        ((total, last, again),) = connection.sql(sql.format(address)).fetchall()
+        assert (total, last, again) == (sum(numbers), numbers[-1], sum(numbers))
+    store.file_system.rm("/tests", recursive=True)
+
+
 def expire_leases(monkeypatch: pytest.MonkeyPatch) -> None:
     later = datetime.now(UTC).replace(tzinfo=None) + timedelta(seconds=2 * lease.LEASE_SECONDS)
     monkeypatch.setattr(import_module("moto.s3.models"), "utcnow", lambda: later)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
-from threading import local
+from threading import get_ident
 from typing import Any
 
 from fsspec import AbstractFileSystem  # type: ignore[import-untyped]
@@ -78,19 +78,19 @@ class RangeFile:
 
     def __init__(self, read: Callable[[int, int], bytes]) -> None:
         self._read = read
-        # A thread reads where it has sought; without that, where the last read ended.
-        self._sought, self._end = local(), 0
+        # A thread reads where it has sought; without that, where the last read ended. Not in a
+        # `threading.local`: the threads of DuckDB lose that whenever they release the GIL.
+        self._sought, self._end = dict[int, int](), 0
 
     def seek(self, position: int) -> int:
-        self._sought.position = position
+        self._sought[get_ident()] = position
         return position
 
     def tell(self) -> int:
-        return int(getattr(self._sought, "position", self._end))
+        return self._sought.get(get_ident(), self._end)
 
     def read(self, size: int) -> bytes:
-        start = self.tell()
-        self._sought.__dict__.clear()
+        start = self._sought.pop(get_ident(), self._end)
         content = self._read(start, start + size)
         self._end = start + len(content)
         return content
