@@ -39,7 +39,19 @@ HONEST = ("published", "silent", "more", "pages", "header", "smaller", "links")
 """Services that state what is so, each in its own way."""
 FILE_FAULTS = ("cut", "early end", "other bytes", "lost", "503", "no length", "unreachable", "late")
 FAULTS = (
-    *("500", "503", "html", "unreachable", "lost", "late", "cut", "429", "429 date", "429 bare"),
+    *(
+        "500",
+        "503",
+        "html",
+        "unreachable",
+        "lost",
+        "late",
+        "cut",
+        "429",
+        "429 date",
+        "429 date",
+        "429 bare",
+    ),
     *("redirect", "away", "202", "empty body", "403 wait"),
 )
 ODD = (

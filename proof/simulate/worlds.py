@@ -94,12 +94,12 @@ class Scenario:
     def _calls(self) -> None:
         """Several processes share a key; they are killed, and the machine starts anew."""
         pick, service = self.pick, self.service
-        processes = 1 + pick.below(3)
+        processes = pick.of((1, 1, 2, 3))
         settings = Settings(pick.of((4, 6)), pick.below(2), login=pick.happens(15))
         self._most = settings.limit - settings.reserve
         if settings.login:
             service.token_life = pick.of((10 * HOUR, 100.0))
-        elif pick.happens(30):
+        elif pick.happens(50):
             # Others use the key, too, so only the service knows what is left.
             service.headers = True
             service.limit = max(settings.reserve + 1, settings.limit - pick.below(3))
