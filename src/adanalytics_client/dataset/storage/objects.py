@@ -52,7 +52,7 @@ class ObjectStore:
         self._readers = readers
         self._root = root.rstrip("/")
         self.place = place
-        # Of objects that were listed and not written since.
+        # Of objects that were listed or uploaded, and not written since.
         self._sizes = dict[str, int]()
         self._lease: Lease | None = None
 
@@ -95,19 +95,23 @@ class ObjectStore:
 
     def move_in(self, file: str, name: str) -> None:
         """Upload or copy a finished file; the parts of a large file become visible together."""
+        if not Path(file).is_absolute():
+            self.copy(file, name)
+            self.remove(file)
+            return
         self._sizes.pop(name, None)
         with self._storage_errors():
-            if Path(file).is_absolute():
-                self.file_system.put_file(file, self._path(name))
-                Path(file).unlink()
-            else:
-                self.file_system.cp_file(self._path(file), self._path(name))
-                self.remove(file)
+            size = Path(file).stat().st_size
+            self.file_system.put_file(file, self._path(name))
+            Path(file).unlink()
+        self._sizes[name] = size
 
     def copy(self, name: str, target: str) -> None:
         self._sizes.pop(target, None)
         with self._storage_errors():
             self.file_system.cp_file(self._path(name), self._path(target))
+        if name in self._sizes:
+            self._sizes[target] = self._sizes[name]
 
     def flush(self) -> None:
         """Do nothing: an object is durable once it is uploaded."""
