@@ -77,7 +77,7 @@ class Root(CommandGroup):
         self,
         args: Sequence[str] | None = None,
         prog_name: str | None = None,
-        *_others: object,
+        *_arguments: object,
         **extra: object,
     ) -> NoReturn:
         """Replace click's own ending, which turns Ctrl-C and a closed pipe into exit 1."""
@@ -92,8 +92,8 @@ class Root(CommandGroup):
         sys.exit(_run(self, words, program, invocation))
 
 
-def _print_version(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
-    if not wanted:
+def _print_version(context: click.Context, _parameter: click.Parameter, is_wanted: bool) -> None:
+    if not is_wanted:
         return
     from adanalytics_client import __version__
 

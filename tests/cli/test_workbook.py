@@ -49,7 +49,7 @@ def written(path: Path, *rows: Mapping[str, object], columns: list[Column] | Non
         path,
         names,
         title="rows",
-        about={"currency": "USD"},
+        facts={"currency": "USD"},
         notify=lambda _text: None,
         columns=columns or [],
     )
@@ -134,7 +134,7 @@ def test_a_column_with_numbers_as_text_has_no_total(tmp_path: Path) -> None:
         {"day": "b", "n": 2, "long": Decimal(1), "share": Decimal("0.5")},
     ]
     write_workbook(
-        rows, path, names, title="rows", about={}, notify=lambda _text: None, totals=totals
+        rows, path, names, title="rows", facts={}, notify=lambda _text: None, totals=totals
     )
     *_, last = openpyxl.load_workbook(path)["rows"]
     assert [cell.value for cell in last] == ["total", "=SUBTOTAL(109,B2:B3)", None, None]

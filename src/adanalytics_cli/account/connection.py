@@ -66,7 +66,7 @@ def connect_each(
     if chart and len(partners) > 1:
         raise click.UsageError("--chart draws one partner. Name one with --partner.")
     credential = find_credential(settings, invocation, os.environ)
-    opened = open_client(
+    connection = open_client(
         invocation,
         base_url,
         partners[0],
@@ -75,7 +75,7 @@ def connect_each(
         rate_limit=settings.rate_limit,
         service=settings.service,
     )
-    with opened as (client, progress):
+    with connection as (client, progress):
         yield {partner: client.for_partner(partner) for partner in partners}, progress
 
 
@@ -98,7 +98,7 @@ def ask_each(
 
 def report_end(
     invocation: Invocation,
-    done: str,
+    summary: str,
     progress: "Progress",
     *,
     days: tuple[date, date] | None = None,
@@ -110,12 +110,15 @@ def report_end(
     A line is like `600 events of 2026-01-15, 382 kB, 1 request, 0.4 s -> events.csv`. The `days`
     show which ones a word such as `-7d` meant. The `size` is by default that of a `target` file.
     """
-    of, to = f" of {span(*days)}" if days else "", f" -> {target}" if target else ""
+    days_text, target_text = f" of {span(*days)}" if days else "", f" -> {target}" if target else ""
     if size is None and isinstance(target, Path) and target.is_file():
         size = target.stat().st_size
-    taken = "" if size is None else f", {in_bytes(size)}"
+    size_text = "" if size is None else f", {in_bytes(size)}"
     requests = counted(progress.requests, "request")
-    remark(f"{done}{of}{taken}, {requests}, {progress.seconds():.1f} s{to}", invocation)
+    remark(
+        f"{summary}{days_text}{size_text}, {requests}, {progress.seconds():.1f} s{target_text}",
+        invocation,
+    )
 
 
 @contextmanager
@@ -153,9 +156,9 @@ def open_client(
             on_limit="raise" if max_wait == 0 else "wait",
             service=service,
             observer=joined(*invocation.observers, *([budget] if budget else []), progress),
-        ) as connected,
+        ) as waiting_client,
     ):
-        client = connected.with_options(max_wait=max_wait)
+        client = waiting_client.with_options(max_wait=max_wait)
         progress.quota_left = lambda: client.quota.remaining
         try:
             yield client, progress

@@ -53,34 +53,34 @@ def find_credential(
 
     Raises NoCredential when there is none, UnusableLogin when the stored one cannot be used.
     """
-    found = in_environment(settings, environment)
-    if found is None:
+    credential = in_environment(settings, environment)
+    if credential is None:
         invocation.sign_in_again = f"Sign in again: {settings.login_command}"
         store = LoginStore(state_folder(environment))
-        stored = store.find(settings.profile.value)
-        wanted = settings.email.value if settings.email else None
-        if stored is not None and stored.is_for(base_url_of(settings), wanted):
-            secret = _revealed(store, stored, settings)
-            source = "keyring" if stored.secret is None else str(store.path)
-            found = Credential(stored.kind, secret, source, stored.email, stored.until())
+        login = store.find(settings.profile.value)
+        email = settings.email.value if settings.email else None
+        if login is not None and login.is_for(base_url_of(settings), email):
+            secret = _revealed(store, login, settings)
+            source = "keyring" if login.secret is None else str(store.path)
+            credential = Credential(login.kind, secret, source, login.email, login.until())
         else:
-            found = _asked(settings, stored, may_ask=may_ask)
-    invocation.secrets.add(found.secret)
-    return found
+            credential = _asked(settings, login, may_ask=may_ask)
+    invocation.secrets.add(credential.secret)
+    return credential
 
 
 def secrets_here(settings: ServiceSettings, environment: Mapping[str, str]) -> set[str]:
     """Return the secrets that this process can read without asking the keyring or a person."""
-    found = {environment.get(f"ADANALYTICS_{name}") for name in ("API_KEY", "PASSWORD")}
+    secrets = {environment.get(f"ADANALYTICS_{name}") for name in ("API_KEY", "PASSWORD")}
     with suppress(UnusableLogin):
-        stored = LoginStore(state_folder(environment)).find(settings.profile.value)
-        found.add(stored.secret if stored else None)
-    return {secret for secret in found if secret}
+        login = LoginStore(state_folder(environment)).find(settings.profile.value)
+        secrets.add(login.secret if login else None)
+    return {secret for secret in secrets if secret}
 
 
-def _revealed(store: LoginStore, stored: StoredLogin, settings: ServiceSettings) -> str:
+def _revealed(store: LoginStore, login: StoredLogin, settings: ServiceSettings) -> str:
     try:
-        return store.reveal(settings.profile.value, stored)
+        return store.reveal(settings.profile.value, login)
     except UnusableLogin as error:
         error.remedy = f"Sign in again: {settings.login_command}"
         if isinstance(error, KeyringError):
@@ -89,15 +89,15 @@ def _revealed(store: LoginStore, stored: StoredLogin, settings: ServiceSettings)
         raise
 
 
-def _asked(settings: ServiceSettings, stored: StoredLogin | None, *, may_ask: bool) -> Credential:
+def _asked(settings: ServiceSettings, login: StoredLogin | None, *, may_ask: bool) -> Credential:
     if settings.email and may_ask and can_ask():
         email = settings.email.value
         password = ask_secret(f"Password of {email}")
         return Credential("password", password, "prompt", email)
-    what = "Not signed in."
-    if stored is not None:
-        whose = f" as {stored.email}" if stored.email else ""
-        what = f"The stored login is for {stored.base_url}{whose}, not for {base_url_of(settings)}."
+    state = "Not signed in."
+    if login is not None:
+        user = f" as {login.email}" if login.email else ""
+        state = f"The stored login is for {login.base_url}{user}, not for {base_url_of(settings)}."
     raise NoCredential(
-        what, remedy=f"Set ADANALYTICS_API_KEY, or sign in: {settings.login_command}"
+        state, remedy=f"Set ADANALYTICS_API_KEY, or sign in: {settings.login_command}"
     )

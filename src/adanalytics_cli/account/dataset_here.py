@@ -51,7 +51,10 @@ def dataset_here(settings: ServiceSettings) -> "Holdings | None":
         return None
     from adanalytics_client.dataset import Dataset
 
-    held = Dataset(Path()).holdings()
-    named = held and ((settings.partner, held.partner), (settings.base_url, held.origin))
-    differ = any(setting is not None and setting.value != of for setting, of in named or ())
-    return None if differ else held
+    holdings = Dataset(Path()).holdings()
+    pairs = holdings and (
+        (settings.partner, holdings.partner),
+        (settings.base_url, holdings.origin),
+    )
+    is_other = any(setting is not None and setting.value != fact for setting, fact in pairs or ())
+    return None if is_other else holdings

@@ -60,11 +60,11 @@ class QuotaCheck(Observer):
         if max_wait is None and not self.resumable:
             self._ask(f"{needs} {ends}")
             return
-        latest = None if max_wait is None else now + timedelta(seconds=max_wait)
-        if quota.resumes_at and latest and quota.resumes_at > latest:
+        deadline = None if max_wait is None else now + timedelta(seconds=max_wait)
+        if quota.resumes_at and deadline and quota.resumes_at > deadline:
             # The first request is refused, and its error says when to come back.
             return
-        if latest and not self.resumable and min(end, now + _HOUR) > latest:
+        if deadline and not self.resumable and min(end, now + _HOUR) > deadline:
             raise UsedUp(
                 f"{needs} A wait for more takes up to an hour; the longest wait allowed is "
                 f"{max_wait:g} s.",

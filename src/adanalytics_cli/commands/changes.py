@@ -49,7 +49,7 @@ def changes(
     output: Path | None,
     region: str | None,
 ) -> None:
-    form = pick_format(chosen_format, output, piped="csv", known=_FORMATS, region=region)
+    form = pick_format(chosen_format, output, piped="csv", formats=_FORMATS, region=region)
     from adanalytics_cli.console.table_view import Column
     from adanalytics_cli.output.row_output import facts_about, write_rows
     from adanalytics_cli.output.sync_output import change_rows
@@ -79,7 +79,7 @@ def changes(
         note="" if rows else "No day was restated.",
         region=region,
         title="changes",
-        about=facts_about([holdings.partner], holdings.hours),
+        facts=facts_about([holdings.partner], holdings.hours),
     )
 
 

@@ -24,7 +24,7 @@ SHELLS = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}
 )
 def completion(_invocation: Invocation, shell: str) -> None:
     root = click.get_current_context().find_root().command
-    made = SHELLS[shell](root, {}, "adanalytics", COMPLETION_VARIABLE)
+    shell_completion = SHELLS[shell](root, {}, "adanalytics", COMPLETION_VARIABLE)
     # Not source(), which runs bash to check its version and may complain on stderr.
-    template = made.source_template.replace(*_WHOLE_LINES)
-    click.echo(template % made.source_vars())
+    template = shell_completion.source_template.replace(*_WHOLE_LINES)
+    click.echo(template % shell_completion.source_vars())

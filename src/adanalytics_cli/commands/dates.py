@@ -78,67 +78,69 @@ def dates(
     location: str | None,
 ) -> None:
     form = pick_format(
-        chosen_format, output, piped="csv", known=_FORMATS, region=region, chart=chart
+        chosen_format, output, piped="csv", formats=_FORMATS, region=region, chart=chart
     )
-    asked = period(invocation, start, end) if start is not None else None
+    chosen_days = period(invocation, start, end) if start is not None else None
     now = now_at_service(invocation)
-    here = _dataset(invocation, location, look=chart and not hours)
-    if here and (here.hours or asked or location):
+    dataset = _dataset(invocation, location, look=chart and not hours)
+    if dataset and (dataset.hours or chosen_days or location):
         from adanalytics_cli.output.hours import write_hours
 
-        recorded = here.hours or {now.date(): 0}
-        first, last = asked or (min(recorded), max(recorded))
-        for day, problem in here.damaged.items():
+        recorded = dataset.hours or {now.date(): 0}
+        first, last = chosen_days or (min(recorded), max(recorded))
+        for day, problem in dataset.damaged.items():
             if first <= day <= last:
                 remark(f"the manifest of {day} is damaged: {problem}", invocation)
-        counts = {day: here.events.get(day, {}) for day in days_of(first, last)}
+        counts = {day: dataset.events.get(day, {}) for day in days_of(first, last)}
         if not location:
             remark("Hours in the dataset of this folder:", invocation)
-        note = last_hour(here.last_hour, now) if here.last_hour else ""
-        done = write_hours({here.partner: counts}, note, form, output, invocation, region, chart)
+        note = last_hour(dataset.last_hour, now) if dataset.last_hour else ""
+        summary = write_hours(
+            {dataset.partner: counts}, note, form, output, invocation, region, chart
+        )
         if output:
-            remark(f"{done} of {span(first, last)} -> {output}", invocation)
+            remark(f"{summary} of {span(first, last)} -> {output}", invocation)
         return
     if hours:
         from adanalytics_cli.output.hours import write_hours
 
         with connect_each(invocation, chart=chart) as (clients, progress):
-            counted_hours = _count_hours(invocation, clients, progress, asked, now)
-        done = write_hours(counted_hours, "", form, output, invocation, region, chart)
+            counted_hours = _count_hours(invocation, clients, progress, chosen_days, now)
+        summary = write_hours(counted_hours, "", form, output, invocation, region, chart)
         if output:
-            report_end(invocation, done, progress, days=asked, target=output)
+            report_end(invocation, summary, progress, days=chosen_days, target=output)
         return
     with connect_each(invocation, chart=chart) as (clients, progress):
-        listed = ask_each(clients, lambda client: client.dates())
+        days_by_partner = ask_each(clients, lambda client: client.dates())
         # Programs get the days alone, at the price of one request.
-        told = {
+        notes = {
             partner: _freshness(clients[partner], max(days), now)
-            for partner, days in listed.items()
+            for partner, days in days_by_partner.items()
             if days and form == "table"
         }
-    several = len(listed) > 1
-    note = " ".join(f"{partner}: {of}" if several else of for partner, of in told.items())
+    is_several = len(days_by_partner) > 1
+    note = " ".join(f"{partner}: {text}" if is_several else text for partner, text in notes.items())
     if chart:
-        (days,) = listed.values()
-        if not days and not asked:
+        (days,) = days_by_partner.values()
+        if not days and not chosen_days:
             raise CommandError("No day has data, so there is nothing to draw.")
-        first, last = asked or (min(days), max(*days, now.date()))
+        first, last = chosen_days or (min(days), max(*days, now.date()))
         coverage = _coverage(dict.fromkeys(days, HOURS), first, last, now.date())
         write_chart(partial(calendar_lines, coverage, note), output, invocation)
         if output:
             report_end(invocation, "1 chart", progress, days=(first, last), target=output)
         return
-    first, last = asked or (date.min, date.max)
+    first, last = chosen_days or (date.min, date.max)
     rows: list[dict[str, object]] = [
-        {"partner": partner, "date": day} if several else {"date": day}
-        for partner, days in listed.items()
+        {"partner": partner, "date": day} if is_several else {"date": day}
+        for partner, days in days_by_partner.items()
         for day in days
         if first <= day <= last
     ]
 
     from adanalytics_cli.console.table_view import Column
 
-    columns = [Column("partner", "partner")] if several else []
+    columns = [Column("partner", "partner")] if is_several else []
     write_rows(
         rows if form == "xlsx" else [{**row, "date": str(row["date"])} for row in rows],
         form,
@@ -148,11 +150,13 @@ def dates(
         note=note,
         region=region,
         title="dates",
-        about=facts_about(listed, asked or chain.from_iterable(listed.values())),
+        facts=facts_about(
+            days_by_partner, chosen_days or chain.from_iterable(days_by_partner.values())
+        ),
     )
     if output:
-        done = counted(len(rows), "day")
-        report_end(invocation, done, progress, days=asked, target=output)
+        summary = counted(len(rows), "day")
+        report_end(invocation, summary, progress, days=chosen_days, target=output)
 
 
 def _dataset(invocation: Invocation, location: str | None, *, look: bool) -> "Holdings | None":
@@ -176,31 +180,31 @@ def _count_hours(
     invocation: Invocation,
     clients: "Mapping[str, Client]",
     progress: "Progress",
-    asked: tuple[date, date] | None,
+    chosen_days: tuple[date, date] | None,
     now: datetime,
 ) -> "dict[str, dict[date, HourCounts]]":
     """Return the number of events of each hour that has begun, by partner and day."""
-    if asked is None:
-        listed = ask_each(clients, lambda client: client.dates())
-        newest = max([*chain.from_iterable(listed.values())], default=now.date())
-        asked = newest, newest
-    hours = {day: range(24 if day < now.date() else now.hour + 1) for day in days_of(*asked)}
+    if chosen_days is None:
+        days_by_partner = ask_each(clients, lambda client: client.dates())
+        newest = max([*chain.from_iterable(days_by_partner.values())], default=now.date())
+        chosen_days = newest, newest
+    hours = {day: range(24 if day < now.date() else now.hour + 1) for day in days_of(*chosen_days)}
     requests = sum(map(len, hours.values())) * len(clients)
     QuotaCheck(invocation, next(iter(clients.values())), progress).check(requests)
     progress.expect(requests)
     return ask_each(
         clients,
         lambda client: {
-            day: {hour: _events(client, day, hour) for hour in begun}
-            for day, begun in hours.items()
+            day: {hour: _events(client, day, hour) for hour in hour_counts}
+            for day, hour_counts in hours.items()
         },
     )
 
 
 def _events(client: "Client", day: date, hour: int) -> int | None:
     """Return the number of events of an hour; None for some, where the service states no number."""
-    one = client.events(day, hour=hour, split="hourly", per_page=1, max_events=1)
-    page = next(one.pages(), None)
+    query = client.events(day, hour=hour, split="hourly", per_page=1, max_events=1)
+    page = next(query.pages(), None)
     return 0 if page is None or not page.rows else page.total
 
 
@@ -214,11 +218,11 @@ def _freshness(client: "Client", day: date, now: datetime) -> str:
 
     if not 0 <= (now.date() - day).days <= 1:
         return last_day(day, now)
-    latest = now.hour if day == now.date() else 23
-    asking = client.with_options(on_limit="raise")
+    end_hour = now.hour if day == now.date() else 23
+    strict_client = client.with_options(on_limit="raise")
     try:
-        for hour in range(latest, -1, -1):
-            if _events(asking, day, hour) != 0:
+        for hour in range(end_hour, -1, -1):
+            if _events(strict_client, day, hour) != 0:
                 return last_hour(datetime.combine(day, time(hour), now.tzinfo), now)
     except AdAnalyticsError:
         pass
@@ -228,6 +232,6 @@ def _freshness(client: "Client", day: date, now: datetime) -> str:
 def _coverage(hours: Mapping[date, int], first: date, last: date, today: date) -> Coverage:
     """Return the days of a period; at its end, a day that is not over is not missing."""
     hours = {day: count for day, count in hours.items() if first <= day <= last}
-    over = min(last, today - timedelta(days=1))
-    end = max([first, over, *(day for day in hours if hours[day])])
+    last_over = min(last, today - timedelta(days=1))
+    end = max([first, last_over, *(day for day in hours if hours[day])])
     return Coverage(hours, first, end)

@@ -46,26 +46,31 @@ class Check:
 
 def _quota_log(environment: Mapping[str, str]) -> Check:
     folder = state_folder(environment) / "quota"
-    nearest = next(each for each in (folder, *folder.parents) if each.exists())
+    parent = next(candidate for candidate in (folder, *folder.parents) if candidate.exists())
     try:
-        with tempfile.TemporaryFile(dir=nearest):
+        with tempfile.TemporaryFile(dir=parent):
             return Check("ok", "quota log", str(folder))
     except OSError as error:
         return Check(
             "fail",
             "quota log",
-            f"{nearest}: {error.strerror}",
+            f"{parent}: {error.strerror}",
             "Requests of several programs cannot be counted together. Make the folder writable.",
         )
 
 
 def _proxies(environment: Mapping[str, str]) -> Check | None:
-    names = [each for name in _PROXIES for each in (name, name.lower()) if environment.get(each)]
-    found = ", ".join(f"{name}={redact(environment[name], ())}" for name in names)
+    names = [
+        variable
+        for name in _PROXIES
+        for variable in (name, name.lower())
+        if environment.get(variable)
+    ]
+    finding = ", ".join(f"{name}={redact(environment[name], ())}" for name in names)
     remedy = (
         "Requests go through the proxy, except to this machine. To bypass it, set NO_PROXY=HOST."
     )
-    return Check("warn", "proxies", found, remedy) if names else None
+    return Check("warn", "proxies", finding, remedy) if names else None
 
 
 _TIMEOUT = 10.0
@@ -81,15 +86,15 @@ def check_service(invocation: Invocation, settings: ServiceSettings) -> Iterator
     connection = open_client(
         invocation, base_url, partner, credential, max_wait=0, rate_limit=limit
     )
-    with connection as (opened, progress):
-        client = opened.with_options(retry=RetryPolicy(attempts=1), timeout=_TIMEOUT)
-        answers, unknown = True, ""
+    with connection as (raw_client, progress):
+        client = raw_client.with_options(retry=RetryPolicy(attempts=1), timeout=_TIMEOUT)
+        answers, reason = True, ""
         try:
             days = counted(len(client.dates()), "day")
             check = Check("ok", "login", f"accepted; {partner} has data on {days}")
         except (errors.QuotaExceeded, errors.RateLimited):
             answers, check = progress.requests > 0, None
-            unknown = "The login was not checked. Try again then."
+            reason = "The login was not checked. Try again then."
         except errors.TransportError as error:
             remedy = "Check --base-url and the network."
             remedy = error.remedy if "http://" in error.remedy else remedy
@@ -108,7 +113,7 @@ def check_service(invocation: Invocation, settings: ServiceSettings) -> Iterator
             yield check
         quota = client.quota
         if quota.resumes_at:
-            yield Check("warn", "quota", f"used up until {quota.resumes_at:%H:%M} UTC", unknown)
+            yield Check("warn", "quota", f"used up until {quota.resumes_at:%H:%M} UTC", reason)
         else:
             yield Check("ok", "quota", f"{counted(quota.remaining or 0, 'request')} left")
 
@@ -174,31 +179,36 @@ def doctor(
             output=output,
         )
         return
-    terminal, done = look_at(sys.stdout, invocation.color, os.environ), []
+    terminal, checks = look_at(sys.stdout, invocation.color, os.environ), []
     for check in _checks(invocation):
-        found, remedy = (redact(each, invocation.secrets) for each in (check.found, check.remedy))
-        done.append(replace(check, found=found, remedy=remedy))
+        finding, remedy = (redact(text, invocation.secrets) for text in (check.found, check.remedy))
+        checks.append(replace(check, found=finding, remedy=remedy))
         if not invocation.as_json:
-            told = f"{check.result:<5} {check.name:<10} {visible(found)}"
-            told += f"\n{'':{_INDENT}}{visible(remedy)}" if remedy else ""
-            told = fitted(told, sys.stdout, _INDENT).removeprefix(check.result)
+            line = f"{check.result:<5} {check.name:<10} {visible(finding)}"
+            line += f"\n{'':{_INDENT}}{visible(remedy)}" if remedy else ""
+            line = fitted(line, sys.stdout, _INDENT).removeprefix(check.result)
             color = _COLORS[check.result] if terminal.color else None
-            click.echo(click.style(check.result, fg=color, reset=bool(color)) + told, color=True)
+            click.echo(click.style(check.result, fg=color, reset=bool(color)) + line, color=True)
     if invocation.as_json:
-        click.echo(json_text([asdict(check) for check in done]))
-    if any(check.result == "fail" for check in done):
+        click.echo(json_text([asdict(check) for check in checks]))
+    if any(check.result == "fail" for check in checks):
         raise click.exceptions.Exit(ExitCode.FAILED)
 
 
 def _extras() -> Iterator[Check]:
     # An installation does not record its extras, so their dependencies are looked for.
-    ours = distributions(name="adanalytics")
-    needs = "\n".join(line for each in ours for line in each.requires or ())
-    lacking: dict[str, bool] = {}
+    packages = distributions(name="adanalytics")
+    needs = "\n".join(line for package in packages for line in package.requires or ())
+    packages_missing: dict[str, bool] = {}
     for name, extra in re.findall(r"([\w-]+).*; extra == ['\"](?!all)(\w+)", needs):
-        lacking[extra] = lacking.get(extra, False) or not any(distributions(name=name))
-    found, missing = ([name for name in lacking if lacking[name] is one] for one in (False, True))
-    yield Check("ok", "extras", f"installed: {', '.join(found) or 'none'}")
+        packages_missing[extra] = packages_missing.get(extra, False) or not any(
+            distributions(name=name)
+        )
+    present, missing = (
+        [name for name in packages_missing if packages_missing[name] is is_missing]
+        for is_missing in (False, True)
+    )
+    yield Check("ok", "extras", f"installed: {', '.join(present) or 'none'}")
     if missing:
         remedy = f"To install them: python -m pip install 'adanalytics[{','.join(missing)}]'"
         yield Check("ok", "extras", f"not installed: {', '.join(missing)}", remedy)
@@ -212,10 +222,10 @@ def _checks(invocation: Invocation) -> Iterator[Check]:
     name = "settings"
     try:
         settings = find_settings(invocation, os.environ)
-        found = f"{base_url_of(settings)}, partner {partner_of(settings)}"
-        yield Check("ok", name, f"profile {settings.profile.value}: {found}")
+        finding = f"{base_url_of(settings)}, partner {partner_of(settings)}"
+        yield Check("ok", name, f"profile {settings.profile.value}: {finding}")
         name = "login"
         yield from check_service(invocation, settings)
     except (CommandError, OSError, UnusableLogin) as error:
-        said = getattr(error, "message", str(error))
-        yield Check("fail", name, said, getattr(error, "remedy", ""))
+        message = getattr(error, "message", str(error))
+        yield Check("fail", name, message, getattr(error, "remedy", ""))

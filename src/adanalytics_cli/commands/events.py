@@ -90,13 +90,13 @@ def events(
     region: str | None,
 ) -> None:
     """Pull the events and write them; a file appears only when it is complete."""
-    form = pick_format(chosen_format, output, piped="jsonl", known=_FORMATS, region=region)
+    form = pick_format(chosen_format, output, piped="jsonl", formats=_FORMATS, region=region)
     from adanalytics_cli.output.event_output import SheetCheck, write_event_table, write_events
     from adanalytics_cli.output.row_output import facts_about
     from adanalytics_client._progress.progress import joined
 
     first, last = period(invocation, start, end)
-    shown = ROWS_OF_A_TABLE if form == "table" and limit is None else limit
+    row_limit = ROWS_OF_A_TABLE if form == "table" and limit is None else limit
     # Rows may reach the terminal of the live line, also through another program.
     live = form == "table" or output is not None or os.path.isfile(1)  # noqa: PTH113  # a descriptor
     with connect(invocation, live=live) as (client, progress):
@@ -114,10 +114,10 @@ def events(
             last,
             hour=hour,
             split=split,
-            per_page=per_page or min(shown or LARGEST_PAGE, LARGEST_PAGE),
+            per_page=per_page or min(row_limit or LARGEST_PAGE, LARGEST_PAGE),
             concurrency=concurrency,
             check=check,
-            max_events=shown,
+            max_events=row_limit,
         )
         now = now_at_service(invocation)
         if last == now.date():
@@ -126,13 +126,13 @@ def events(
         progress.expect(query.plan.least_requests)
 
         if form == "table":
-            cut_at = shown if limit is None else None
-            written = write_event_table(query, output, columns, progress, invocation, cut_at=cut_at)
+            cut_at = row_limit if limit is None else None
+            count = write_event_table(query, output, columns, progress, invocation, cut_at=cut_at)
         else:
             with naming(output, output and Path(os.path.realpath(output)).parent):
-                about = facts_about([client.partner or ""], (first, last)) | {"hour": hour}
-                written = write_events(
-                    query, form, output, columns, invocation, region=region, about=about
+                facts = facts_about([client.partner or ""], (first, last)) | {"hour": hour}
+                count = write_events(
+                    query, form, output, columns, invocation, region=region, facts=facts
                 )
-    done = counted(written, "event")
-    report_end(invocation, done, progress, days=(first, last), target=output)
+    summary = counted(count, "event")
+    report_end(invocation, summary, progress, days=(first, last), target=output)

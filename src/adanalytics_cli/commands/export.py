@@ -47,7 +47,7 @@ def _as_path(
 
 
 # The days, the format and whether it is gzip, as far as the command line says so.
-Wanted = tuple[tuple[date, date] | None, str | None, bool | None]
+Choices = tuple[tuple[date, date] | None, str | None, bool | None]
 
 
 def _read_file_options(
@@ -58,23 +58,23 @@ def _read_file_options(
     Raises click.UsageError when the two differ, and for compressed parquet.
     """
     suffix, gz = (formats.format_of(output), formats.is_packed(output)) if output else (None, False)
-    packed = compression == "gzip" if compression else gz or (False if suffix else None)
+    is_gzip = compression == "gzip" if compression else gz or (False if suffix else None)
     if output and suffix and file_format not in (None, suffix):
         raise formats.contradiction(f"-f {file_format}", output)
-    if output and suffix and packed != gz:
+    if output and suffix and is_gzip != gz:
         raise formats.contradiction(f"--compression {compression}", output)
     form = file_format or (suffix if suffix in FORMATS else None)
-    if form == "parquet" and packed:
+    if form == "parquet" and is_gzip:
         raise click.UsageError("parquet is already compressed. Leave out .gz and --compression.")
-    return form, packed
+    return form, is_gzip
 
 
-def _order(wanted: Wanted, output: Path | None) -> "Callable[[Client], ExportJob]":
+def _order(choices: Choices, output: Path | None) -> "Callable[[Client], ExportJob]":
     """Return a function that starts the export; raises click.UsageError when something is missing.
 
     It names a compression only when one is wanted, since the service documents none.
     """
-    days, form, packed = wanted
+    days, form, is_gzip = choices
     if days is None:
         raise click.UsageError("No period. Give START, or the --job FILE of a running export.")
     if form is None and output is not None:
@@ -82,21 +82,24 @@ def _order(wanted: Wanted, output: Path | None) -> "Callable[[Client], ExportJob
             f"Unknown format: '{output.name}'. "
             "End the name in .csv, .jsonl or .parquet, or give --format."
         )
-    packing = "gzip" if packed else None
+    packing = "gzip" if is_gzip else None
     return lambda client: client.start_export(*days, format=form or "csv", compression=packing)
 
 
-def _resume(saved: str, job: Path, wanted: Wanted, client: "Client") -> "ExportJob":
+def _resume(record: str, job: Path, choices: Choices, client: "Client") -> "ExportJob":
     """Return a saved export; raises click.UsageError if it is not the one that is asked for."""
     from adanalytics_client import ConfigurationError, ExportJob
 
     try:
-        export = ExportJob.from_json(client, saved)
+        export = ExportJob.from_json(client, record)
     except ConfigurationError as error:
         raise click.UsageError(f"{job}: {error.message} Give another --job FILE.") from None
     order = export.order
-    kept: Wanted = (order.start, order.end), order.format, order.compression == "gzip"
-    if any(each not in (None, of) for each, of in zip(wanted, kept, strict=True)):
+    order_choices: Choices = (order.start, order.end), order.format, order.compression == "gzip"
+    if any(
+        choice not in (None, order_value)
+        for choice, order_value in zip(choices, order_choices, strict=True)
+    ):
         packing = f", {order.compression}" if order.compression else ""
         raise click.UsageError(
             f"{job} holds another export: {order.start} to {order.end}, "
@@ -167,12 +170,12 @@ def export(
 ) -> None:
     """Start or resume the export, wait for it, and fetch its complete file."""
     days = period(invocation, start, end) if start else None
-    wanted = (days, *_read_file_options(file_format, compression, output))
-    kept = None
+    choices = (days, *_read_file_options(file_format, compression, output))
+    record = None
     if job and job.exists():
         # An empty file, as mktemp makes it, holds none.
         with job.open("rb") as file:
-            kept = file.read(_LONGEST).decode("utf-8", errors="replace") or None
+            record = file.read(_LONGEST).decode("utf-8", errors="replace") or None
     if no_wait and (
         output
         or click.get_current_context().get_parameter_source("deadline") != ParameterSource.DEFAULT
@@ -185,14 +188,14 @@ def export(
         )
     if not no_wait:
         formats.check_not_terminal("An export", output)
-    if kept and no_wait:
+    if record and no_wait:
         raise click.UsageError(f"{job} already holds an export. To fetch it, leave out --no-wait.")
-    if job and not kept and not days:
+    if job and not record and not days:
         raise click.UsageError(f"{job} holds no export yet. Give START to begin one.")
-    begin = partial(_resume, kept, job, wanted) if kept and job else _order(wanted, output)
+    begin = partial(_resume, record, job, choices) if record and job else _order(choices, output)
     with connect(invocation) as (client, progress), ExitStack() as stack:
         export = begin(client)
-        if job and not kept:
+        if job and not record:
             # Only the owner may read the addresses, which may be signed.
             with replacing(job, private=True) as file:
                 file.write(f"{export.to_json()}\n".encode())
@@ -214,7 +217,7 @@ def export(
             raise Interrupted(
                 "Interrupted. The export continues.",
                 remedy=f"Fetch it with: {_again(invocation, export, job, output)}",
-                by=interrupt,
+                interrupt=interrupt,
             ) from None
         progress.finish()
         size = target.stat().st_size
@@ -224,12 +227,12 @@ def export(
     status = export.last_status
     events = status.row_count
     if as_json:
-        found = {"file": str(output), "events": events, "bytes": size}
-        click.echo(json_text(_record(export, progress, found)))
-    done = "1 file" if events is None else counted(events, "event")
+        facts = {"file": str(output), "events": events, "bytes": size}
+        click.echo(json_text(_record(export, progress, facts)))
+    summary = "1 file" if events is None else counted(events, "event")
     if status.service_count is not None:
-        done += ", as the service counts them,"
-    report_end(invocation, done, progress, days=days, target=output, size=size)
+        summary += ", as the service counts them,"
+    report_end(invocation, summary, progress, days=days, target=output, size=size)
 
 
 def _again(
@@ -249,18 +252,18 @@ def _show_started(
         return
     if invocation.as_json:
         # Without the addresses, which may be signed: only the owner may read the file.
-        found = {"job": str(job), "status": export.last_status.phase.value}
-        click.echo(json_text(_record(export, progress, found)))
+        facts = {"job": str(job), "status": export.last_status.phase.value}
+        click.echo(json_text(_record(export, progress, facts)))
     remark(f"Export started. Fetch it with: {_again(invocation, export, job)}", invocation)
 
 
 def _record(
-    export: "ExportJob", progress: "Progress", found: Mapping[str, object]
+    export: "ExportJob", progress: "Progress", facts: Mapping[str, object]
 ) -> dict[str, object]:
-    """Return what was `found`, and the order and costs of the export, as plain values."""
+    """Return the `facts`, and the order and costs of the export, as plain values."""
     order = export.order
     return {
-        **found,
+        **facts,
         "start": str(order.start),
         "end": str(order.end),
         "format": order.format,

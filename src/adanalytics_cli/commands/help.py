@@ -23,5 +23,5 @@ def _topics(context: click.Context, _parameter: click.Parameter, incomplete: str
 def help_command(invocation: Invocation, words: tuple[str, ...]) -> None:
     root = click.get_current_context().find_root()
     line = [*words, "--help"]
-    with root.command.make_context(root.info_name, line, obj=invocation) as inner:
-        root.command.invoke(inner)
+    with root.command.make_context(root.info_name, line, obj=invocation) as command_context:
+        root.command.invoke(command_context)

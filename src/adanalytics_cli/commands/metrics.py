@@ -112,15 +112,15 @@ class MetricOptions:
             self.chosen_format,
             self.output,
             piped="csv",
-            known=_FORMATS,
+            formats=_FORMATS,
             region=self.region,
             chart=self.chart,
         )
         if self.all_hours and not self.compare:
             raise click.UsageError("--all-hours needs --compare.")
         if self.chart and (self.columns or self.compare):
-            other = "--columns" if self.columns else "--compare"
-            raise click.UsageError(f"--chart has fixed columns. Leave out --chart or {other}.")
+            argument = "--columns" if self.columns else "--compare"
+            raise click.UsageError(f"--chart has fixed columns. Leave out --chart or {argument}.")
         if self.compare and form == "parquet":
             raise click.UsageError("A comparison is not written as parquet. Use csv, json or xlsx.")
         if self.digits is not None and form == "parquet":
@@ -132,12 +132,12 @@ class MetricOptions:
         invocation: Invocation,
         words: tuple[Period, Period | None],
         whole_until: date,
-        listed: Mapping[str, Collection[date]],
+        days_by_partner: Mapping[str, Collection[date]],
     ) -> tuple[list[Span], str]:
         """Return the days to compare, of this period and of another or the previous one.
 
         Also say which days are left out, and of which of the others a partner has no data, by the
-        days that are `listed`.
+        days of `days_by_partner`.
 
         Raises:
             CommandError: if no whole day of one of them has data.
@@ -151,7 +151,10 @@ class MetricOptions:
             # Both lose the same days.
             surplus = [max(surplus)] * 2
         ranges = (after, before)
-        spans = [(first, last - cut) for (first, last), cut in zip(ranges, surplus, strict=True)]
+        spans = [
+            (first, last - surplus_days)
+            for (first, last), surplus_days in zip(ranges, surplus, strict=True)
+        ]
         for first, last in spans:
             if last < first:
                 raise CommandError(
@@ -161,15 +164,15 @@ class MetricOptions:
         if other is None:
             spans[1] = start.before(end, until=spans[0][1])
         missing = [
-            periods.span(cut + timedelta(days=1), last)
-            for (_, last), (_, cut) in zip(dict.fromkeys(ranges), spans, strict=False)
-            if cut < last
+            periods.span(surplus_days + timedelta(days=1), last)
+            for (_, last), (_, surplus_days) in zip(dict.fromkeys(ranges), spans, strict=False)
+            if surplus_days < last
         ]
         notes = [f"Left out, because not whole yet: {', '.join(missing)}."] if missing else []
         today = now_at_service(invocation).date()
         if spans[0][1] == today:
             notes.append(f"{today} is not over.")
-        for partner, days in listed.items():
+        for partner, days in days_by_partner.items():
             counts = [
                 (sum(first <= day <= last for day in days), (last - first).days + 1)
                 for first, last in spans
@@ -190,12 +193,12 @@ def write_answers(
     options: MetricOptions,
     invocation: Invocation,
     *,
-    left_out: str = "",
+    omission: str = "",
     title: str = "summary",
 ) -> str:
     """Write the rows of partners, compared with those of `earlier`, and return how many.
 
-    `left_out` says which days are not compared; `title` names the sheet of a workbook.
+    `omission` says which days are not compared; `title` names the sheet of a workbook.
     """
     form, output = options.check(), options.output
     from adanalytics_cli.output.comparison import VALUES, list_changes
@@ -204,8 +207,8 @@ def write_answers(
     first, order = answers[0].summary, None
     if options.sort:
         # A dash in front turns the order.
-        others = VALUES if options.compare else ()
-        (name,) = find_names(first, group_by, [options.sort.removeprefix("-")], others)
+        values = VALUES if options.compare else ()
+        (name,) = find_names(first, group_by, [options.sort.removeprefix("-")], values)
         order = Order(name, options.sort.startswith("-"))
     # Programs that read a file or a pipe may calculate with the numbers.
     is_seen = (output is None and sys.stdout.isatty()) or (options.chart and is_picture(output))
@@ -229,7 +232,7 @@ def write_answers(
     from adanalytics_cli.output.row_output import write_rows, write_summary_table
 
     listing = (
-        list_changes(earlier[0], answers, view, form, left_out)
+        list_changes(earlier[0], answers, view, form, omission)
         if earlier
         else list_rows(answers, view, form)
     )
@@ -246,7 +249,7 @@ def write_answers(
             note=listing.note,
             region=options.region,
             title=title,
-            about=listing.about,
+            facts=listing.about,
             totals=listing.totals,
         )
     return counted(len(listing.rows), "row")

@@ -38,11 +38,11 @@ def plan(invocation: Invocation, start: Period, end: Period | None) -> None:
     first, last = period(invocation, start, end)
     with connect(invocation, waits=False) as (client, progress):
         estimate = replace(_estimate(client, first, last), before=invocation.clock())
-        quota, spent = client.quota, progress.requests
+        quota, requests = client.quota, progress.requests
 
     from adanalytics_cli.output.plan_output import plan_record, write_plan_table
 
-    record = plan_record(estimate, quota, spent)
+    record = plan_record(estimate, quota, requests)
     if not invocation.as_json:
         write_plan_table(record, invocation)
     else:

@@ -99,10 +99,10 @@ def _writing(path: Path | None) -> Iterator[BinaryIO]:
 
 
 def _refuse_used_up(client: "Client", most: int) -> None:
-    left = client.quota.remaining
-    if left is not None and left < most:
+    remaining = client.quota.remaining
+    if remaining is not None and remaining < most:
         raise UsedUp(
-            f"A probe needs up to {counted(most, 'request')}; {left} of this hour are left.",
+            f"A probe needs up to {counted(most, 'request')}; {remaining} of this hour are left.",
             remedy="Run it again in the next hour.",
         )
 
@@ -158,9 +158,9 @@ def _compare(
         for change in changes:
             click.echo(str(change))
     if changes:
-        since = f" since {before.probe_date}" if before.probe_date else ""
+        text = f" since {before.probe_date}" if before.probe_date else ""
         raise ProblemsFound(
-            f"The service differs from {file} in {counted(len(changes), 'place')}{since}.",
+            f"The service differs from {file} in {counted(len(changes), 'place')}{text}.",
             remedy="If that is right, write the file anew: adanalytics doctor --probe -o FILE",
         )
     remark(f"The service is as {file} says.", invocation)

@@ -77,12 +77,12 @@ def query(
     memory: str,
 ) -> None:
     form = pick_format(
-        chosen_format, output, piped="csv", known=_FORMATS, region=region, chart=chart
+        chosen_format, output, piped="csv", formats=_FORMATS, region=region, chart=chart
     )
     if find_spec("duckdb") is None:
         raise MissingExtra("sql", needed_for="adanalytics query")
-    sql, started = _sql_of(sql, file), monotonic()
-    found = find_datasets(invocation, places)
+    sql, start = _sql_of(sql, file), monotonic()
+    datasets = find_datasets(invocation, places)
 
     from adanalytics_cli.output.query_footer import find_notes, write_footer
     from adanalytics_cli.output.query_output import write_answer, write_chart_of
@@ -92,8 +92,8 @@ def query(
         # DuckDB may write this one file, and only if it knows so before it is closed to others.
         is_copied = output is not None and form in {"csv", "parquet"} and not is_device(output)
         raw = stack.enter_context(replacing(output)) if output and is_copied else None
-        hidden = str(raw.name) if raw else None
-        session = stack.enter_context(open_session(found, memory=memory, output=hidden))
+        folder_name = str(raw.name) if raw else None
+        session = stack.enter_context(open_session(datasets, memory=memory, output=folder_name))
         if chart:
             rows = write_chart_of(session.select(sql), output, invocation)
         else:
@@ -101,7 +101,7 @@ def query(
         notes = find_notes(session, sql, rows)
         write_footer(session.coverage, notes, invocation)
     if output is not None:
-        remark(f"{counted(rows, 'row')}, {monotonic() - started:.1f} s -> {output}", invocation)
+        remark(f"{counted(rows, 'row')}, {monotonic() - start:.1f} s -> {output}", invocation)
 
 
 def _sql_of(sql: str | None, file: str | None) -> str:

@@ -44,10 +44,10 @@ def _read_by(
 
 
 def _read_tolerance(_context: click.Context, _parameter: click.Parameter, text: str) -> Decimal:
-    matched = _PERCENT.fullmatch(text.strip())
-    if matched is None:
+    match = _PERCENT.fullmatch(text.strip())
+    if match is None:
         raise click.BadParameter(f"give a percentage such as 5% or 0.5%, not '{text}'.")
-    return Decimal(matched[1])
+    return Decimal(match[1])
 
 
 def _read_map(
@@ -59,8 +59,12 @@ def _read_map(
         if not mark:
             raise click.BadParameter(f"'{pair}' is not FIELD=NAME, such as revenue=Payout.")
         if part not in FIELDS:
-            near = fields_of(part, {})
-            hint = f"Did you mean '{near[0]}'?" if near else near_or_known(part, FIELDS, "fields")
+            suggestions = fields_of(part, {})
+            hint = (
+                f"Did you mean '{suggestions[0]}'?"
+                if suggestions
+                else near_or_known(part, FIELDS, "fields")
+            )
             raise click.BadParameter(f"there is no field '{part}'. {hint}")
         names[part] = name
     return names
@@ -143,7 +147,7 @@ def reconcile(
     region: str | None,
 ) -> None:
     """Read the file, ask for our figures, and write both with the cause of the gap."""
-    form = pick_format(chosen_format, output, piped="csv", known=_FORMATS, region=region)
+    form = pick_format(chosen_format, output, piped="csv", formats=_FORMATS, region=region)
     if location and find_spec("duckdb") is None:
         raise MissingExtra("sql", needed_for="reconcile --in")
     if not location and {"campaign", "demand_tag"} <= {*by}:
@@ -164,13 +168,16 @@ def reconcile(
             sync = invocation.command_line("sync", "--to", location)
             raise CommandError(f"There is no dataset at {location}.", remedy=f"Make one: {sync}")
         labels = _labels(invocation, statement, location, holdings)
-        own, partner = read_dataset(statement, location, holdings, labels), holdings.partner
+        figures, partner = read_dataset(statement, location, holdings, labels), holdings.partner
     else:
         with connect(invocation) as (client, progress):
-            own, partner = ask_service(statement, client, now.tzinfo or UTC), client.partner or ""
+            figures, partner = (
+                ask_service(statement, client, now.tzinfo or UTC),
+                client.partner or "",
+            )
     moment = now.replace(tzinfo=None) - LATENESS
-    open_days = [day for day in own.days() if moment < start_of(day) + timedelta(days=1)]
-    search = CauseSearch(own, open_days)
+    open_days = [day for day in figures.days() if moment < start_of(day) + timedelta(days=1)]
+    search = CauseSearch(figures, open_days)
     reconciliation = Reconciliation(search, tolerance, file.name, partner)
     # -f json is a format of the rows.
     as_report = invocation.as_json and chosen_format != "json"
@@ -179,15 +186,18 @@ def reconcile(
     if output or not as_report:
         reconciliation.write(form, output, invocation, region)
     if output:
-        done, compared = counted(len(reconciliation.gaps), "row"), (statement.first, statement.last)
+        summary, statement_days = (
+            counted(len(reconciliation.gaps), "row"),
+            (statement.first, statement.last),
+        )
         if progress:
-            report_end(invocation, done, progress, days=compared, target=output)
+            report_end(invocation, summary, progress, days=statement_days, target=output)
         else:
-            remark(f"{done} of {span(*compared)} -> {output}", invocation)
-    if above := reconciliation.above():
+            remark(f"{summary} of {span(*statement_days)} -> {output}", invocation)
+    if gaps := reconciliation.above():
         raise CommandError(
-            f"{counted(len(above), 'figure')}, totals included, beyond {tolerance:f} %.",
-            remedy=f"The worst is {reconciliation.describe(above[0])}.",
+            f"{counted(len(gaps), 'figure')}, totals included, beyond {tolerance:f} %.",
+            remedy=f"The worst is {reconciliation.describe(gaps[0])}.",
         )
 
 
@@ -205,11 +215,13 @@ def _labels(
 
     if not statement.names_of:
         return {}
-    kept = CommittedFiles.read(location).group_names
+    names = CommittedFiles.read(location).group_names
     labels: dict[str, Mapping[str, str]] = {
-        key: kept[key].names
+        key: names[key].names
         for key in statement.names_of
-        if key in kept and kept[key].first <= statement.first and statement.last <= kept[key].last
+        if key in names
+        and names[key].first <= statement.first
+        and statement.last <= names[key].last
     }
     keys = [key for key in statement.names_of if key not in labels]
     if not keys:

@@ -89,24 +89,28 @@ def report(
     form = options.check()
     if find_spec("duckdb") is None:
         raise MissingExtra("sql", needed_for="adanalytics report")
-    begun = monotonic()
-    found = find_datasets(invocation, places)
+    start_time = monotonic()
+    datasets = find_datasets(invocation, places)
 
     from adanalytics_cli.output.query_footer import write_footer
     from adanalytics_cli.output.summary_output import usual_columns
     from adanalytics_client.dataset.query import open_session
 
-    with open_session(found, memory=_MEMORY) as session:
-        days = sorted({day for each in session.coverage for day in each.days})
+    with open_session(datasets, memory=_MEMORY) as session:
+        days = sorted({day for dataset in session.coverage for day in dataset.days})
         if not days:
             raise CommandError("The dataset has no day yet.", remedy="Sync it first.")
         start = start or Period(days[0], days[-1])
-        spans, left_out = [periods.period(invocation, start, end)], ""
+        spans, omission = [periods.period(invocation, start, end)], ""
         if compare:
-            whole = [each.last_whole_day or date.min for each in session.coverage]
-            whole_until = date.max if all_hours else max(whole)
-            listed = {} if all_hours else {each.partner: each.days for each in session.coverage}
-            spans, left_out = options.compared_spans(invocation, (start, end), whole_until, listed)
+            last_days = [dataset.last_whole_day or date.min for dataset in session.coverage]
+            whole_until = date.max if all_hours else max(last_days)
+            days_by_partner = (
+                {} if all_hours else {dataset.partner: dataset.days for dataset in session.coverage}
+            )
+            spans, omission = options.compared_spans(
+                invocation, (start, end), whole_until, days_by_partner
+            )
         key = session.find_field(field)
         group_by = "day" if key == "date" else session.group_of(key) or key
         answers, *earlier = _ask(session, key, spans)
@@ -114,12 +118,12 @@ def report(
             raise click.UsageError("--chart draws one partner in one currency. Give one --in.")
         if form == "table" and not (columns or compare or chart):
             options = replace(options, columns=tuple(usual_columns(answers, group_by)))
-        done = write_answers(
-            answers, earlier, group_by, options, invocation, left_out=left_out, title="report"
+        summary = write_answers(
+            answers, earlier, group_by, options, invocation, omission=omission, title="report"
         )
-        write_footer(session.coverage, _gaps(session, spans), invocation, adds=False)
+        write_footer(session.coverage, _gaps(session, spans), invocation, has_warnings=False)
     if output:
-        remark(f"{done}, {monotonic() - begun:.1f} s -> {output}", invocation)
+        remark(f"{summary}, {monotonic() - start_time:.1f} s -> {output}", invocation)
 
 
 def _ask(session: "QuerySession", field: str, spans: Sequence[Span]) -> "list[list[Answer]]":
@@ -127,10 +131,10 @@ def _ask(session: "QuerySession", field: str, spans: Sequence[Span]) -> "list[li
     from adanalytics_cli.output.summary_output import Answer
     from adanalytics_client import Summary
 
-    found = [session.summarize(field, *days) for days in spans]
+    sides = [session.summarize(field, *days) for days in spans]
     answers: list[list[Answer]] = [[] for _ in spans]
     for number, coverage in enumerate(session.coverage):
-        by_currency = [{each.currency: each for each in side[number]} for side in found]
+        by_currency = [{answer.currency: answer for answer in side[number]} for side in sides]
         currencies = dict.fromkeys(code for side in by_currency for code in side if side[code].rows)
         for code in currencies or by_currency[0]:
             for list_, side, days in zip(answers, by_currency, spans, strict=True):
@@ -141,13 +145,13 @@ def _ask(session: "QuerySession", field: str, spans: Sequence[Span]) -> "list[li
 
 def _gaps(session: "QuerySession", spans: Sequence[Span]) -> list[str]:
     """Say which of the days no dataset has."""
-    known = {day for each in session.coverage for day in each.days}
+    data_days = {day for dataset in session.coverage for day in dataset.days}
     notes = []
     for first, last in spans:
         days = (first + timedelta(days=number) for number in range((last - first).days + 1))
-        missing = [day for day in days if day not in known]
+        missing = [day for day in days if day not in data_days]
         if missing:
             runs = [periods.span(run[0], run[-1]) for run in runs_of(missing)]
-            more = f" and {len(runs) - _MOST_RUNS} more" if len(runs) > _MOST_RUNS else ""
-            notes.append(f"Not in the dataset: {', '.join(runs[:_MOST_RUNS])}{more}.")
+            rest = f" and {len(runs) - _MOST_RUNS} more" if len(runs) > _MOST_RUNS else ""
+            notes.append(f"Not in the dataset: {', '.join(runs[:_MOST_RUNS])}{rest}.")
     return notes

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class _Found:
+class _Setup:
     """The facts collected so far; those after an error stay None."""
 
     settings: ServiceSettings
@@ -67,42 +67,44 @@ def status(invocation: Invocation) -> None:
     now = invocation.clock()
     settings = find_settings(invocation, os.environ)
     # Somebody may have written a password into the address.
-    at = settings.base_url
-    shown = replace(settings, base_url=at and replace(at, value=redact(at.value, ())))
-    found = _Found(shown, profiles_of(os.environ))
+    address = settings.base_url
+    shown_settings = replace(
+        settings, base_url=address and replace(address, value=redact(address.value, ()))
+    )
+    setup = _Setup(shown_settings, profiles_of(os.environ))
     try:
         try:
             base_url, partner = base_url_of(settings), partners_of(settings)[0]
         except SettingsError as missing:
             raise NoCredential(str(missing), remedy=missing.remedy) from missing
         credential = find_credential(settings, invocation, os.environ, may_ask=False)
-        found.credential = credential
+        setup.credential = credential
         limit = settings.rate_limit
-        opened = open_client(
+        connection = open_client(
             invocation, base_url, partner, credential, max_wait=0, rate_limit=limit
         )
-        with opened as (client, _progress):
-            found.quota = client.quota
-        here = dataset_here(settings)
-        found.last_hour = here.last_hour if here else None
+        with connection as (client, _progress):
+            setup.quota = client.quota
+        dataset = dataset_here(settings)
+        setup.last_hour = dataset.last_hour if dataset else None
     finally:
-        _show(found, invocation)
+        _show(setup, invocation)
     if credential.until is not None and credential.until <= now:
         raise NoCredential("The sign-in has expired.", remedy=f"Run: {settings.login_command}")
 
 
-def _show(found: _Found, invocation: Invocation) -> None:
+def _show(setup: _Setup, invocation: Invocation) -> None:
     if invocation.as_json:
-        click.echo(json_text(_record(found)))
+        click.echo(json_text(_record(setup)))
         return
-    for name, setting in _lines(found, invocation.clock()):
+    for name, setting in _lines(setup, invocation.clock()):
         value, source = (setting.value, setting.source) if setting else ("-", "not set")
-        told = visible(f"{name:<14}{value}" + (f"  ({source})" if source else ""))
-        click.echo(fitted(told, sys.stdout, hang=14))
+        line = visible(f"{name:<14}{value}" + (f"  ({source})" if source else ""))
+        click.echo(fitted(line, sys.stdout, hang=14))
 
 
-def _lines(found: _Found, now: datetime) -> Iterator[tuple[str, Setting | None]]:
-    settings, profiles, credential = found.settings, found.profiles, found.credential
+def _lines(setup: _Setup, now: datetime) -> Iterator[tuple[str, Setting | None]]:
+    settings, profiles, credential = setup.settings, setup.profiles, setup.credential
     yield from (("profile", settings.profile), ("base url", settings.base_url))
     yield "partner", settings.partner
     if profiles.tables.keys() - {settings.profile.value}:
@@ -110,23 +112,23 @@ def _lines(found: _Found, now: datetime) -> Iterator[tuple[str, Setting | None]]
     if credential:
         yield "signed in as", Setting(credential.email or "an API key", credential.source)
         yield "until", _until(credential, now)
-    if found.quota:
-        yield "quota left", _left(found.quota)
-    if found.last_hour:
-        source = f"last hour in the dataset of this folder, {age_of(found.last_hour, now)}"
-        yield "data until", Setting(f"{found.last_hour:%Y-%m-%d %H:%M %Z}", source)
+    if setup.quota:
+        yield "quota left", _left(setup.quota)
+    if setup.last_hour:
+        source = f"last hour in the dataset of this folder, {age_of(setup.last_hour, now)}"
+        yield "data until", Setting(f"{setup.last_hour:%Y-%m-%d %H:%M %Z}", source)
 
 
-def _record(found: _Found) -> dict[str, object]:
-    settings, credential, quota = found.settings, found.credential, found.quota
-    shown = {
+def _record(setup: _Setup) -> dict[str, object]:
+    settings, credential, quota = setup.settings, setup.credential, setup.quota
+    profile_settings = {
         "profile": settings.profile,
         "base_url": settings.base_url,
         "partner": settings.partner,
     }
     return {
-        **{name: setting and asdict(setting) for name, setting in shown.items()},
-        "profiles": list(found.profiles.tables),
+        **{name: setting and asdict(setting) for name, setting in profile_settings.items()},
+        "profiles": list(setup.profiles.tables),
         "credential": credential
         and {
             "kind": credential.kind,
@@ -139,8 +141,8 @@ def _record(found: _Found) -> dict[str, object]:
             "remaining": quota.remaining,
             "resumes_at": quota.resumes_at and f"{quota.resumes_at:%Y-%m-%dT%H:%M:%SZ}",
         },
-        "dataset": found.last_hour
-        and {"last_hour": f"{found.last_hour.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"},
+        "dataset": setup.last_hour
+        and {"last_hour": f"{setup.last_hour.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"},
     }
 
 
@@ -154,10 +156,10 @@ def _left(quota: "QuotaState") -> Setting:
     return Setting(counted(quota.remaining, "request"), source)
 
 
-def _until(found: Credential, now: datetime) -> Setting:
-    if found.kind == "api_key":
+def _until(credential: Credential, now: datetime) -> Setting:
+    if credential.kind == "api_key":
         return Setting("no end", "an API key does not expire")
-    if found.until is None:
+    if credential.until is None:
         return Setting("the command ends", "a password is not stored")
-    moment = f"{found.until:%Y-%m-%d %H:%M} UTC"
-    return Setting(moment, "" if found.until > now else "expired")
+    moment = f"{credential.until:%Y-%m-%d %H:%M} UTC"
+    return Setting(moment, "" if credential.until > now else "expired")

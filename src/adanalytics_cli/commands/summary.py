@@ -98,20 +98,24 @@ def summary(
         compare, chosen_format, output, region, columns, sort, top, digits, chart, all_hours
     )
     options.check()
-    spans, left_out = [periods.period(invocation, start, end)], ""
+    spans, omission = [periods.period(invocation, start, end)], ""
     with connect_each(invocation, chart=chart) as (clients, progress):
         if compare:
-            whole_until, listed = date.max, dict[str, list[date]]()
+            whole_until, days_by_partner = date.max, dict[str, list[date]]()
             if not all_hours:
-                over = (now_at_service(invocation) - LATENESS).date() - timedelta(days=1)
-                listed = ask_each(clients, lambda client: client.dates())
+                last_day = (now_at_service(invocation) - LATENESS).date() - timedelta(days=1)
+                days_by_partner = ask_each(clients, lambda client: client.dates())
                 # A partner whose data end earlier is named below.
-                whole_until = min(over, max([*chain(*listed.values())], default=over))
-            spans, left_out = options.compared_spans(invocation, (start, end), whole_until, listed)
+                whole_until = min(
+                    last_day, max([*chain(*days_by_partner.values())], default=last_day)
+                )
+            spans, omission = options.compared_spans(
+                invocation, (start, end), whole_until, days_by_partner
+            )
         answers, *earlier = [_ask(clients, *days, group_by) for days in spans]
-    done = write_answers(answers, earlier, group_by, options, invocation, left_out=left_out)
+    result_text = write_answers(answers, earlier, group_by, options, invocation, omission=omission)
     if output:
-        report_end(invocation, done, progress, days=spans[0], target=output)
+        report_end(invocation, result_text, progress, days=spans[0], target=output)
 
 
 def _ask(
@@ -119,5 +123,5 @@ def _ask(
 ) -> "list[Answer]":
     from adanalytics_cli.output.summary_output import Answer
 
-    found = ask_each(clients, lambda client: client.summary(first, last, group_by=group_by))
-    return [Answer(partner, summary, first, last) for partner, summary in found.items()]
+    summaries = ask_each(clients, lambda client: client.summary(first, last, group_by=group_by))
+    return [Answer(partner, summary, first, last) for partner, summary in summaries.items()]

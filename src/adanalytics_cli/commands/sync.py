@@ -232,7 +232,7 @@ def sync(
             )
         except KeyboardInterrupt as interrupt:
             what = f"Interrupted; {_extent(dataset.report)}"
-            raise Interrupted(what, remedy=f"Continue with: {again}", by=interrupt) from None
+            raise Interrupted(what, remedy=f"Continue with: {again}", interrupt=interrupt) from None
         except (UsedUp, QuotaExceeded, RateLimited) as stopped:
             why = getattr(stopped, "message", str(stopped)).rstrip(".")
             what = f"{why}; {_extent(dataset.report)}"

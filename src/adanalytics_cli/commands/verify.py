@@ -71,8 +71,8 @@ def verify(
     from adanalytics_cli.output.sync_output import describe_comparison, write_verify_report
     from adanalytics_client.dataset import Dataset
 
-    for asks, option in ((deep, "--deep"), (strict, "--strict")):
-        if offline and asks:
+    for is_set, option in ((deep, "--deep"), (strict, "--strict")):
+        if offline and is_set:
             raise click.UsageError(f"{option} asks the service. Leave out --offline or {option}.")
     dataset = Dataset(location, clock=invocation.clock)
     holdings = dataset.holdings()
@@ -107,13 +107,13 @@ def verify(
             f"No figure of {location} could be compared with the service.",
             remedy="Leave out --strict to accept that.",
         )
-    checked = f"OK: {counted(report.hours, 'hour')}, {counted(report.events, 'event')}"
+    summary = f"OK: {counted(report.hours, 'hour')}, {counted(report.events, 'event')}"
     if offline:
-        as_recorded = f"{checked}, complete and as recorded; the service was not asked"
+        as_recorded = f"{summary}, complete and as recorded; the service was not asked"
         report_end(invocation, as_recorded, progress)
         return
     cost = f"{counted(progress.requests, 'request')}, {progress.seconds():.1f} s"
-    remark(f"{checked}; {visible(describe_comparison(report))}; {cost}", invocation)
+    remark(f"{summary}; {visible(describe_comparison(report))}; {cost}", invocation)
     if is_unproved:
         remark("Warning: no figure could be compared. With --strict, this is an error.", invocation)
 
@@ -121,14 +121,17 @@ def verify(
 def _remedy(invocation: Invocation, location: str, report: "VerifyReport") -> str:
     """Return the cheapest commands that fix every day with a problem."""
     lines = []
-    changed = [problem.changed for problem in report.problems if problem.changed]
-    if "://" not in location and 0 < len(changed) <= _MOST_RUNS:
-        lines.append(shlex.join(["rm", *(f"{location.rstrip('/')}/{name}" for name in changed)]))
-        seen = [replace(each, remedy="sync") if each.changed else each for each in report.problems]
-        report = replace(report, problems=seen)
+    hours = [problem.changed for problem in report.problems if problem.changed]
+    if "://" not in location and 0 < len(hours) <= _MOST_RUNS:
+        lines.append(shlex.join(["rm", *(f"{location.rstrip('/')}/{name}" for name in hours)]))
+        problems = [
+            replace(problem, remedy="sync") if problem.changed else problem
+            for problem in report.problems
+        ]
+        report = replace(report, problems=problems)
     for runs, repull in ((report.days_to_sync(), False), (report.days_to_repull(), True)):
-        few = runs if len(runs) <= _MOST_RUNS else [(runs[0][0], runs[-1][1])]
-        for first, last in few:
+        spans = runs if len(runs) <= _MOST_RUNS else [(runs[0][0], runs[-1][1])]
+        for first, last in spans:
             words = ["sync", str(first), str(last), "--to", location]
             words += ["--repull", str((last - first).days + 1)] if repull else []
             lines.append(invocation.command_line(*words))
@@ -143,7 +146,7 @@ def _remedy(invocation: Invocation, location: str, report: "VerifyReport") -> st
 def _bound(holdings: "Holdings", report: "VerifyReport") -> str:
     """Suggest --until if the dataset may be meant to end on its last day."""
     last = max(holdings.hours, default=date.max)
-    missing = [each.day for each in report.problems if each.missing and each.day]
+    missing = [problem.day for problem in report.problems if problem.missing and problem.day]
     if not missing or min(missing) <= last:
         return ""
     return f"If the dataset is meant to end on {last}, give --until {last}. "

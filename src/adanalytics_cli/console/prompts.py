@@ -34,19 +34,19 @@ def ask_secret(question: str, *, optional: bool = False) -> str:
     return answer
 
 
-def secret_from_stdin(what: str) -> str:
-    """Read the first line of stdin, not shown where a person types it; `what` begins the question.
+def secret_from_stdin(name: str) -> str:
+    """Read the first line of stdin, not shown where a person types it; `name` begins the question.
 
     Raises click.UsageError when there is none, or none that is text.
     """
     if can_ask():
-        return ask_secret(f"{what[0].upper()}{what[1:]}")
+        return ask_secret(f"{name[0].upper()}{name[1:]}")
     line = "" if sys.stdin is None else sys.stdin.readline().rstrip("\r\n")
     if not line:
-        raise click.UsageError(f"Nothing on stdin. Write the {what} there, as one line.")
+        raise click.UsageError(f"Nothing on stdin. Write the {name} there, as one line.")
     try:
         line.encode()
     except UnicodeEncodeError:
         # Bytes that are not UTF-8 arrive as lone surrogates, or not at all, by locale.
-        raise click.UsageError(f"The {what} on stdin is not UTF-8 text.") from None
+        raise click.UsageError(f"The {name} on stdin is not UTF-8 text.") from None
     return line

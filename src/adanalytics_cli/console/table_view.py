@@ -95,22 +95,22 @@ def render_table(
     cells = [[visible(column.show(row.get(column.key))) for column in columns] for row in rows]
     lines = [[column.heading for column in columns], *cells]
     widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
-    shown = [*range(len(columns))]
+    places = [*range(len(columns))]
     if terminal.interactive:
-        shown = _fitting(columns, widths, terminal.width)
-        if len(rows) == 1 and len(shown) < len(columns):
+        places = _fitting(columns, widths, terminal.width)
+        if len(rows) == 1 and len(places) < len(columns):
             return _render_turned(columns, cells[0], terminal, note)
         # Only the first column gives way; a number must never lose a digit.
-        others = sum(widths[index] + _GAP for index in shown[1:])
-        widths[0] = min(widths[0], terminal.width - others)
-    left_out = ", ".join(each.key for index, each in enumerate(columns) if index not in shown)
-    if left_out:
-        note = " ".join([note, f"No room for: {left_out}."]).strip()
-    cut = _CUT if terminal.can_show(_CUT) else "~"
-    heading, *drawn = (
+        width = sum(widths[index] + _GAP for index in places[1:])
+        widths[0] = min(widths[0], terminal.width - width)
+    omission = ", ".join(column.key for index, column in enumerate(columns) if index not in places)
+    if omission:
+        note = " ".join([note, f"No room for: {omission}."]).strip()
+    mark = _CUT if terminal.can_show(_CUT) else "~"
+    heading, *body = (
         (" " * _GAP).join(
-            in_cells(line[at], widths[at], cut, to_the_right=columns[at].to_the_right)
-            for at in shown
+            in_cells(line[place], widths[place], mark, to_the_right=columns[place].to_the_right)
+            for place in places
         )
         for line in lines
     )
@@ -122,8 +122,8 @@ def render_table(
     notes = (wrapped(note, terminal.width) if terminal.interactive else note).splitlines()
     if terminal.color:
         heading = click.style(heading, bold=True)
-        notes = [click.style(each, dim=True) for each in notes]
-    return "".join(f"{each.rstrip()}\n" for each in (heading, line, *drawn, *notes))
+        notes = [click.style(text, dim=True) for text in notes]
+    return "".join(f"{row.rstrip()}\n" for row in (heading, line, *body, *notes))
 
 
 def _render_turned(
@@ -159,18 +159,18 @@ def _markdown_line(cells: Sequence[str]) -> str:
     return f"| {' | '.join(_MARKS.sub(_ESCAPED, cell) for cell in cells)} |"
 
 
-def in_cells(text: str, width: int, cut: str, *, to_the_right: bool = False) -> str:
-    """Return `text` in exactly `width` cells; what is too long ends in the mark `cut`."""
+def in_cells(text: str, width: int, mark: str, *, to_the_right: bool = False) -> str:
+    """Return `text` in exactly `width` cells; what is too long ends in `mark`."""
     missing = width - cell_len(text)
     if missing < 0:
-        return set_cell_size(text, width - 1) + cut
+        return set_cell_size(text, width - 1) + mark
     return " " * missing + text if to_the_right else text + " " * missing
 
 
 def _fitting(columns: Sequence[Column], widths: Sequence[int], available: int) -> list[int]:
     """Return the indices of the columns that fit; the first one always stays."""
-    shown = [*range(len(columns))]
+    places = [*range(len(columns))]
     first = min(widths[0], max(_NARROWEST_FIRST_COLUMN, available // 3))
-    while shown[1:] and first + sum(widths[index] + _GAP for index in shown[1:]) > available:
-        shown.remove(max(shown[1:], key=lambda index: (columns[index].rank, index)))
-    return shown
+    while places[1:] and first + sum(widths[index] + _GAP for index in places[1:]) > available:
+        places.remove(max(places[1:], key=lambda index: (columns[index].rank, index)))
+    return places

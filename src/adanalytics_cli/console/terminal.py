@@ -43,13 +43,13 @@ def look_at(stream: TextIO, color: ColorChoice, environment: Mapping[str, str]) 
     `--color` wins, then NO_COLOR (https://no-color.org), then FORCE_COLOR
     (https://force-color.org); both count when they are set and not empty.
     """
-    watched = stream.isatty()
-    moving = watched and environment.get("TERM") != "dumb"
+    is_watched = stream.isatty()
+    can_move = is_watched and environment.get("TERM") != "dumb"
     if color != "auto":
-        colored = color == "always"
+        has_color = color == "always"
     elif environment.get("NO_COLOR"):
-        colored = False
+        has_color = False
     else:
-        colored = bool(environment.get("FORCE_COLOR")) or moving
-    width = width_of(stream, environment) if watched else DEFAULT_WIDTH
-    return Terminal(moving, colored, width, stream.encoding or "utf-8")
+        has_color = bool(environment.get("FORCE_COLOR")) or can_move
+    width = width_of(stream, environment) if is_watched else DEFAULT_WIDTH
+    return Terminal(can_move, has_color, width, stream.encoding or "utf-8")

@@ -84,29 +84,32 @@ class ExampleCommand(click.Command):
         """
         words = [
             f" {word}"
-            if _NO_OPTION.fullmatch(word) or (_DAYS.fullmatch(word) and not before.startswith("-"))
+            if _NO_OPTION.fullmatch(word)
+            or (_DAYS.fullmatch(word) and not word_before.startswith("-"))
             else word
-            for before, word in pairwise(["", *args])
+            for word_before, word in pairwise(["", *args])
         ]
-        left = super().parse_args(ctx, [*words])
+        rest = super().parse_args(ctx, [*words])
         # click keeps the last value only, so the parser tells what came.
-        _, _, came = self.make_parser(ctx).parse_args(words)
-        for each in came:
-            single = isinstance(each, click.Option) and not (each.multiple or each.is_flag)
-            if single and came.count(each) > 1 and not ctx.resilient_parsing:
-                raise click.UsageError(f"Give {each.opts[-1]} once.", ctx)
-        return left
+        _, _, given_options = self.make_parser(ctx).parse_args(words)
+        for parameter in given_options:
+            single = isinstance(parameter, click.Option) and not (
+                parameter.multiple or parameter.is_flag
+            )
+            if single and given_options.count(parameter) > 1 and not ctx.resilient_parsing:
+                raise click.UsageError(f"Give {parameter.opts[-1]} once.", ctx)
+        return rest
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list["CompletionItem"]:
         """Complete options, also those of the run, which the help names in one line."""
         from click.shell_completion import CompletionItem
 
-        shared = [
+        names = [
             CompletionItem(option.opts[-1], help=option.help)
             for option in self.run_options
             if incomplete.startswith("-") and option.opts[-1].startswith(incomplete)
         ]
-        return super().shell_complete(ctx, incomplete) + shared
+        return super().shell_complete(ctx, incomplete) + names
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         self.format_usage(ctx, formatter)
@@ -140,28 +143,28 @@ def command(
     """
 
     def make(run: Callable[..., object]) -> ExampleCommand:
-        own = {name for each in params for name in each.opts}
-        shared = [
-            _hidden(each)
-            for each in OUTPUT_OPTIONS + CONNECTION_OPTIONS * connects
-            if own.isdisjoint(each.opts)
+        names = {name for param in params for name in param.opts}
+        options = [
+            _hidden(parameter)
+            for parameter in OUTPUT_OPTIONS + CONNECTION_OPTIONS * connects
+            if names.isdisjoint(parameter.opts)
         ]
-        made = kind(
+        decorated = kind(
             name,
             context_settings=HELP_SETTINGS,
             callback=click.pass_obj(run),
-            params=[*params, *shared],
+            params=[*params, *options],
         )
-        made.run_options, made.examples, made.details = shared, examples, details
-        return made
+        decorated.run_options, decorated.examples, decorated.details = options, examples, details
+        return decorated
 
     return make
 
 
-def near_or_known(word: str, names: Sequence[str], what: str) -> str:
+def near_or_known(word: str, names: Sequence[str], noun: str) -> str:
     """Suggest the name that is most like `word`, or list all names."""
-    near = difflib.get_close_matches(word, names, n=1)
-    return f"Did you mean '{near[0]}'?" if near else f"Known {what}: {', '.join(names)}."
+    matches = difflib.get_close_matches(word, names, n=1)
+    return f"Did you mean '{matches[0]}'?" if matches else f"Known {noun}: {', '.join(names)}."
 
 
 def write_examples(formatter: click.HelpFormatter, examples: Sequence[str], details: str) -> None:
@@ -255,7 +258,7 @@ class CommandGroup(click.Group):
         self.format_help_text(ctx, formatter)
         write_examples(formatter, self.examples, self.details)
         width = max(map(len, self.entries))
-        for title, group in groupby(self.entries.items(), lambda item: item[1].section):
+        for title, group in groupby(self.entries.items(), lambda entry: entry[1].section):
             lines = [(f"{name:<{width}}", entry.summary) for name, entry in group]
             if title in self.lines:
                 lines = [(", ".join(name.strip() for name, _ in lines), self.lines[title])]
@@ -285,8 +288,8 @@ def completing(names: Sequence[str]) -> Callable[[click.Context, click.Parameter
     def complete(
         _context: click.Context, _parameter: click.Parameter, incomplete: str
     ) -> list[str]:
-        *others, last = incomplete.split(",")
-        return [",".join([*others, name]) for name in names if name.startswith(last)]
+        *head, last = incomplete.split(",")
+        return [",".join([*head, name]) for name in names if name.startswith(last)]
 
     return complete
 
@@ -305,8 +308,10 @@ def _kept_names(context: click.Context, parameter: click.Parameter, incomplete: 
         return []
     if parameter.name == "profile":
         return [name for name in tables if name.startswith(incomplete)]
-    kept = [str(each.get("partner", "")) for each in tables.values() if isinstance(each, dict)]
-    names = dict.fromkeys(name.strip() for each in kept if each for name in each.split(","))
+    profiles = [
+        str(table.get("partner", "")) for table in tables.values() if isinstance(table, dict)
+    ]
+    names = dict.fromkeys(name.strip() for text in profiles if text for name in text.split(","))
     return completing([*names])(context, parameter, incomplete)
 
 
@@ -377,9 +382,9 @@ OUTPUT_OPTIONS = (
 
 
 def _hidden(option: click.Option) -> click.Option:
-    hidden = copy(option)
-    hidden.hidden = True
-    return hidden
+    option_copy = copy(option)
+    option_copy.hidden = True
+    return option_copy
 
 
 def check_option() -> click.Option:

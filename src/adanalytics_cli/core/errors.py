@@ -31,8 +31,8 @@ class CommandError(Exception):
     # The request id and the address of a request that failed, shown with -v.
     facts = ""
 
-    def __init__(self, what: str, *, remedy: str = "") -> None:
-        super().__init__(what)
+    def __init__(self, message: str, *, remedy: str = "") -> None:
+        super().__init__(message)
         self.remedy = remedy
 
 
@@ -79,9 +79,11 @@ class Terminated(KeyboardInterrupt):
 class Interrupted(CommandError):
     """The end of a run by Ctrl-C or a signal, where a command can resume the work."""
 
-    def __init__(self, what: str, *, remedy: str, by: KeyboardInterrupt) -> None:
-        super().__init__(what, remedy=remedy)
-        self.code = ExitCode.TERMINATED if isinstance(by, Terminated) else ExitCode.INTERRUPTED
+    def __init__(self, message: str, *, remedy: str, interrupt: KeyboardInterrupt) -> None:
+        super().__init__(message, remedy=remedy)
+        self.code = (
+            ExitCode.TERMINATED if isinstance(interrupt, Terminated) else ExitCode.INTERRUPTED
+        )
 
 
 class MissingExtra(CommandError):

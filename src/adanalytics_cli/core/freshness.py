@@ -7,8 +7,8 @@ from adanalytics_client._base.quantities import counted
 
 def last_hour(hour: datetime, now: datetime) -> str:
     """Name the last hour with data, by the time at which it begins, and its age."""
-    shown = f"{hour:%H:%M %Z}" if hour.date() == now.date() else f"{hour:%Y-%m-%d %H:%M %Z}"
-    return f"Last hour with data: {shown}, {age_of(hour, now)}."
+    text = f"{hour:%H:%M %Z}" if hour.date() == now.date() else f"{hour:%Y-%m-%d %H:%M %Z}"
+    return f"Last hour with data: {text}, {age_of(hour, now)}."
 
 
 def age_of(hour: datetime, now: datetime) -> str:

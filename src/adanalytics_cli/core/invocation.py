@@ -63,7 +63,7 @@ class Invocation:
 
     def connection_words(self) -> list[str]:
         """Return the options that name the same service and partner."""
-        given = {
+        option_values = {
             "--profile": self.profile,
             "--base-url": self.base_url,
             "--partner": self.partner,
@@ -71,7 +71,7 @@ class Invocation:
             "--time-field": self.time_field,
             "--zone": self.zone,
         }
-        options = [word for name, value in given.items() if value for word in (name, value)]
+        options = [word for name, value in option_values.items() if value for word in (name, value)]
         for pair in self.fields.items():
             options += ["--map", "=".join(pair)]
         return options

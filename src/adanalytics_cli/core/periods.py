@@ -56,11 +56,11 @@ def period(invocation: Invocation, start: Period, end: Period | None) -> tuple[d
     first, last = start.through(end)
     if last < first:
         raise click.UsageError(f"END {last} is before START {first}. Swap them.")
-    latest = max(first, now_at_service(invocation).date())
-    if last <= latest:
+    last_day = max(first, now_at_service(invocation).date())
+    if last <= last_day:
         return first, last
-    remark(f"{last} is in the future, so the period ends on {latest}.", invocation)
-    return first, latest
+    remark(f"{last} is in the future, so the period ends on {last_day}.", invocation)
+    return first, last_day
 
 
 def span(first: date, last: date) -> str:
@@ -78,12 +78,12 @@ def period_arguments(*, required: bool) -> list[click.Parameter]:
     return [
         click.Argument(
             [name.lower()],
-            callback=read,
-            required=needed,
-            metavar=name if needed else f"[{name}]",
+            callback=parser,
+            required=is_required,
+            metavar=name if is_required else f"[{name}]",
             shell_complete=period_words,
         )
-        for name, read, needed in arguments
+        for name, parser, is_required in arguments
     ]
 
 

@@ -35,7 +35,7 @@ def wrapped(text: str, width: int, hang: int = 0) -> str:
     own lines, which a shell still reads as one. A word that is longer than a line stays whole.
     """
     indent = " " * min(hang, width // 3)
-    return "\n".join(each for line in text.split("\n") for each in _lines(line, width, indent))
+    return "\n".join(row for line in text.split("\n") for row in _lines(line, width, indent))
 
 
 def _lines(line: str, width: int, indent: str) -> list[str]:
@@ -43,24 +43,24 @@ def _lines(line: str, width: int, indent: str) -> list[str]:
         line = indent + line.lstrip()
     if len(line) <= width:
         return [line]
-    found = _COMMAND.search(line)
-    prose = line[: found.start()] if found else line
-    lines = lines_of(prose, width, others=indent)
-    if found:
+    match = _COMMAND.search(line)
+    prose = line[: match.start()] if match else line
+    lines = lines_of(prose, width, indent=indent)
+    if match:
         # Without the spaces inside quotation marks, between which no line may end.
-        command = _QUOTED.sub(lambda quoted: quoted[0].replace(" ", "\0"), found[0].strip())
+        command = _QUOTED.sub(lambda quotation: quotation[0].replace(" ", "\0"), match[0].strip())
         pieces = lines_of(command, width - 2, f"{indent}  ", f"{indent}    ")
         lines.append(" \\\n".join(pieces).replace("\0", " "))
     return lines
 
 
-def lines_of(text: str, width: int, first: str = "", others: str = "") -> list[str]:
-    """Wrap `text` only at spaces; `first` and `others` begin the lines."""
+def lines_of(text: str, width: int, first: str = "", indent: str = "") -> list[str]:
+    """Wrap `text` only at spaces; `first` and then `indent` begin the lines."""
     return textwrap.wrap(
         text,
         width,
         initial_indent=first,
-        subsequent_indent=others,
+        subsequent_indent=indent,
         break_long_words=False,
         break_on_hyphens=False,
     )

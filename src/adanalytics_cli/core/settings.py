@@ -49,10 +49,10 @@ def write_profile(path: Path, name: str, values: Mapping[str, object]) -> None:
     import tomlkit
 
     try:
-        before = read_settings(path)
+        text = read_settings(path)
     except FileNotFoundError:
-        before = ""
-    document = tomlkit.parse(before)
+        text = ""
+    document = tomlkit.parse(text)
     table = tomlkit.table()
     table.update(values)
     try:
@@ -64,12 +64,12 @@ def write_profile(path: Path, name: str, values: Mapping[str, object]) -> None:
         raise SettingsError(
             f"Cannot add the profile to {path}.", remedy=f"Add these lines: {lines}"
         ) from None
-    after = tomlkit.dumps(document)
-    if after == before:
+    new_text = tomlkit.dumps(document)
+    if new_text == text:
         return
     make_folder(path.parent)
     with replacing(path) as stream:
-        stream.write(after.encode())
+        stream.write(new_text.encode())
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,21 +114,25 @@ def find_settings(
     name = _strongest("PROFILE", "--profile", invocation.profile, environment)
     profiles = profiles_of(environment)
     with _settings_errors():
-        known = profiles.find(name.value if name else None, may_be_new=new_profile)
-        service = _overruled(known.service, invocation)
-    chosen = name or Setting(DEFAULT_PROFILE, "by default")
+        profile = profiles.find(name.value if name else None, may_be_new=new_profile)
+        service = _overruled(profile.service, invocation)
+    profile_name = name or Setting(DEFAULT_PROFILE, "by default")
 
-    def find(variable: str, option: str, given: str | None, kept: str | None) -> Setting | None:
-        found = _strongest(variable, option, given, environment)
-        return found or (Setting(kept, f"profile {chosen.value}") if kept else None)
+    def find(
+        variable: str, option: str, option_value: str | None, profile_value: str | None
+    ) -> Setting | None:
+        setting = _strongest(variable, option, option_value, environment)
+        return setting or (
+            Setting(profile_value, f"profile {profile_name.value}") if profile_value else None
+        )
 
     return ServiceSettings(
-        chosen,
-        find("BASE_URL", "--base-url", invocation.base_url, known.base_url),
-        find("PARTNER", "--partner", invocation.partner, known.partner),
-        find("EMAIL", "--email", None, known.email),
-        known.max_wait if invocation.max_wait is None else invocation.max_wait,
-        known.rate_limit if invocation.rate_limit is None else invocation.rate_limit,
+        profile_name,
+        find("BASE_URL", "--base-url", invocation.base_url, profile.base_url),
+        find("PARTNER", "--partner", invocation.partner, profile.partner),
+        find("EMAIL", "--email", None, profile.email),
+        profile.max_wait if invocation.max_wait is None else invocation.max_wait,
+        profile.rate_limit if invocation.rate_limit is None else invocation.rate_limit,
         service,
     )
 
@@ -183,11 +187,11 @@ def check_address(address: str, name: str = "The address") -> str:
 
 def partner_of(settings: ServiceSettings) -> str:
     """Return the partner whose data are read; raises SettingsError without one, and for several."""
-    partner, *others = partners_of(settings)
-    if others:
+    partner, *rest = partners_of(settings)
+    if rest:
         raise SettingsError(
             "This command reads one partner, not "
-            f"{', '.join([partner, *others])}. summary and dates read several.",
+            f"{', '.join([partner, *rest])}. summary and dates read several.",
             remedy=f"Name one: --partner {shlex.quote(partner)}",
         )
     return partner
@@ -195,21 +199,21 @@ def partner_of(settings: ServiceSettings) -> str:
 
 def partners_of(settings: ServiceSettings) -> list[str]:
     """Return the partners whose data are read, each once; raises SettingsError without one."""
-    named = settings.partner.value.split(",") if settings.partner else []
-    partners = list(dict.fromkeys(name for name in map(str.strip, named) if name))
+    names = settings.partner.value.split(",") if settings.partner else []
+    partners = list(dict.fromkeys(name for name in map(str.strip, names) if name))
     if not partners:
         raise _missing("The partner is missing.", "--partner ID", "ADANALYTICS_PARTNER")
     return partners
 
 
 def _strongest(
-    variable: str, option: str, given: str | None, environment: Mapping[str, str]
+    variable: str, option: str, option_value: str | None, environment: Mapping[str, str]
 ) -> Setting | None:
-    if given:
-        return Setting(_text(given, option), option)
+    if option_value:
+        return Setting(_text(option_value, option), option)
     full_name = f"ADANALYTICS_{variable}"
-    kept = environment.get(full_name)
-    return Setting(_text(kept, full_name), full_name) if kept else None
+    text = environment.get(full_name)
+    return Setting(_text(text, full_name), full_name) if text else None
 
 
 def _text(value: str, source: str) -> str:
@@ -220,7 +224,7 @@ def _text(value: str, source: str) -> str:
         raise SettingsError(f"{source} is not UTF-8 text.", remedy="Write it in UTF-8.") from None
 
 
-def _missing(what: str, option: str, variable: str) -> SettingsError:
+def _missing(name: str, option: str, variable: str) -> SettingsError:
     return SettingsError(
-        what, remedy=f"Give {option}, set {variable}, or sign in: adanalytics login"
+        name, remedy=f"Give {option}, set {variable}, or sign in: adanalytics login"
     )

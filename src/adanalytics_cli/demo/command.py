@@ -33,11 +33,11 @@ def demo(invocation: Invocation, keep: Path | None) -> None:
     from adanalytics_cli.demo.run import Demo, Story
 
     story = Story(invocation)
-    began = time.monotonic()
+    start = time.monotonic()
     with _folder(keep) as folder:
         demo = Demo(folder, invocation, story)
         demo.run()
-        seconds = time.monotonic() - began
+        seconds = time.monotonic() - start
         story.step("Done", f"everything agrees to the last digit ({seconds:.1f} s in all)")
         if keep:
             files = [str(demo.events_file), str(demo.export_file)]

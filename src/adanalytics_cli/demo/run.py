@@ -82,25 +82,25 @@ class Demo:
         """Run every step and print it; raise CommandError if the numbers differ."""
         with self._serve() as (url, access):
             with self._client(url, access) as (client, progress):
-                written = self._pull_events(client, progress)
+                count = self._pull_events(client, progress)
             with self._client(url, access) as (client, progress):
                 revenue = self._summarise(client, progress)
             with self._client(url, access) as (client, progress):
                 self._bulk_export(client, progress)
-        self._compare(written, revenue)
+        self._compare(count, revenue)
 
     @contextmanager
     def _serve(self) -> Iterator[tuple[str, DemoAccess]]:
         from adanalytics_server.admin import delete_user
         from adanalytics_server.local import LocalServer
 
-        began = time.monotonic()
+        start = time.monotonic()
         access = prepare_demo_data(self.data, self.invocation, events=self.events_per_day)
         with LocalServer(partner=PARTNER, data=self.data) as server:
             self.story.step(
                 "Server",
                 f"{server.url} has {DAYS * self.events_per_day:,} generated events for "
-                f"{FIRST_DAY} and {LAST_DAY} ({_taken(time.monotonic() - began)})",
+                f"{FIRST_DAY} and {LAST_DAY} ({_taken(time.monotonic() - start)})",
             )
             yield server.url, access
         # Its password is the same everywhere, so the account must not stay in a kept folder.
@@ -120,16 +120,16 @@ class Demo:
     def _pull_events(self, client: Client, progress: Progress) -> int:
         query = client.events(FIRST_DAY)
         progress.expect(query.plan.least_requests)
-        written = query.write(self.events_file)
+        count = query.write(self.events_file)
         progress.finish()
         self.story.step(
             "Events",
-            f"{FIRST_DAY}: {written:,} events in {progress.requests} requests (24 hours, "
+            f"{FIRST_DAY}: {count:,} events in {progress.requests} requests (24 hours, "
             "and the count that confirms them), "
             f"{in_bytes(self.events_file.stat().st_size)} of JSON lines "
             f"({_taken(progress.seconds())})",
         )
-        return written
+        return count
 
     def _summarise(self, client: Client, progress: Progress) -> Decimal:
         by_campaign = client.summary(FIRST_DAY, group_by="campaign")
@@ -162,23 +162,23 @@ class Demo:
             f"{progress.requests} requests ({_taken(progress.seconds())})",
         )
 
-    def _compare(self, written: int, revenue: Decimal) -> None:
+    def _compare(self, count: int, revenue: Decimal) -> None:
         """Compare the export with the number of events in pages and the revenue of the summary."""
-        events, earned = 0, Decimal(0)
+        events, earnings = 0, Decimal(0)
         with self.export_file.open(encoding="utf-8", newline="") as text:
             for row in csv.DictReader(text):
                 events += 1
-                earned += Decimal(row["revenue"]) if row["is_filtered"] == "false" else 0
-        if (events, earned) != (written, revenue):
+                earnings += Decimal(row["revenue"]) if row["is_filtered"] == "false" else 0
+        if (events, earnings) != (count, revenue):
             raise CommandError(
-                f"The pages have {counted(written, 'event')}, and the summary a revenue of "
-                f"{revenue:f}; the export has {events:,} with {earned:f}.",
+                f"The pages have {counted(count, 'event')}, and the summary a revenue of "
+                f"{revenue:f}; the export has {events:,} with {earnings:f}.",
                 remedy="Run it again with --keep DIR and compare the files there.",
             )
         self.story.step(
             "Check",
             f"the export has the same {events:,} events, and without filtered traffic they "
-            f"sum up to the revenue of the summary, {earned:f}",
+            f"sum up to the revenue of the summary, {earnings:f}",
         )
 
 

@@ -51,24 +51,26 @@ class Coverage:
 
 def draw_calendar(coverage: Coverage, marks: str, *, width: int) -> list[str]:
     """Draw the calendar in lines, none wider than `width` cells where that is 16 or more."""
-    length = next((each for each in _ROW_LENGTHS if _LABEL + each <= width), _ROW_LENGTHS[-1])
-    counted = width >= _LABEL + _DAYS + len("  31/31")
+    length = next((size for size in _ROW_LENGTHS if _LABEL + size <= width), _ROW_LENGTHS[-1])
+    has_counts = width >= _LABEL + _DAYS + len("  31/31")
     lines = [" " * _LABEL + _RULER] if length == _DAYS else []
     for (year, month), days in groupby(coverage.days(), key=lambda day: (day.year, day.month)):
-        lines += _month(coverage, marks, list(days), date(year, month, 1), length, counted=counted)
+        lines += _month(
+            coverage, marks, list(days), date(year, month, 1), length, has_counts=has_counts
+        )
     return lines
 
 
 def _month(
-    coverage: Coverage, marks: str, days: list[date], first: date, length: int, *, counted: bool
+    coverage: Coverage, marks: str, days: list[date], first: date, length: int, *, has_counts: bool
 ) -> list[str]:
     last = calendar.monthrange(first.year, first.month)[1]
-    inside = {day.day: marks[level_of(coverage.hours.get(day, 0))] for day in days}
-    row = "".join(inside.get(number, " ") for number in range(1, last + 1)).ljust(_DAYS)
-    pieces = [row[at : at + length] for at in range(0, _DAYS, length)]
+    marks_by_day = {day.day: marks[level_of(coverage.hours.get(day, 0))] for day in days}
+    row = "".join(marks_by_day.get(number, " ") for number in range(1, last + 1)).ljust(_DAYS)
+    pieces = [row[start : start + length] for start in range(0, _DAYS, length)]
     labels = [f"{first:%Y-%m} ", *[" " * _LABEL] * (len(pieces) - 1)]
     lines = [label + piece for label, piece in zip(labels, pieces, strict=True) if piece.strip()]
-    if counted:
+    if has_counts:
         full = sum(coverage.hours.get(day, 0) > 0 for day in days)
         lines[0] += f"  {full:>2}/{len(days)}"
     return lines
@@ -77,11 +79,11 @@ def _month(
 def legend(coverage: Coverage, marks: str) -> list[str]:
     """Tell the meaning of the marks, the number of days with data, and the days without."""
     days = list(coverage.days())
-    covered = sum(coverage.hours.get(day, 0) > 0 for day in days)
+    day_count = sum(coverage.hours.get(day, 0) > 0 for day in days)
     lines = [f"{marks[4]} data  {marks[0]} none"]
     if coverage.gaps is not None:
         lines = ["hours: {} 0  {} 1-8  {} 9-16  {} 17-23  {} 24".format(*marks)]
-    lines.append(f"Data on {covered:,} of {counted(len(days), 'day')}.")
+    lines.append(f"Data on {day_count:,} of {counted(len(days), 'day')}.")
     if gaps := _days(coverage) if coverage.gaps is None else coverage.gaps:
         lines += ["Missing:", *(f"  {gap}" for gap in gaps[:_GAPS_SHOWN])]
         if len(gaps) > _GAPS_SHOWN:
@@ -107,6 +109,6 @@ def calendar_lines(coverage: Coverage, note: str, terminal: Terminal) -> list[st
     lines = draw_calendar(coverage, marks, width=terminal.width)
     if terminal.color:
         green = f"\x1b[32m{marks[-1]}\x1b[0m"
-        lines = [each.replace(marks[-1], green).replace("\x1b[0m\x1b[32m", "") for each in lines]
+        lines = [line.replace(marks[-1], green).replace("\x1b[0m\x1b[32m", "") for line in lines]
     note_lines = wrapped(visible(note), terminal.width).splitlines()
     return [*lines, "", *legend(coverage, marks), *note_lines]

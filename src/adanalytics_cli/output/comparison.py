@@ -94,9 +94,9 @@ class Pair:
         return _EXACT.divide(difference, Decimal(before).copy_abs())
 
 
-def _ratio(row: Mapping[str, object] | None, metric: str, stated: Number) -> Decimal | None:
+def _ratio(row: Mapping[str, object] | None, metric: str, metric_value: Number) -> Decimal | None:
     """Return a rate from its numerator and denominator; None if they do not explain it."""
-    if metric not in RATIOS or not row or not isinstance(stated, Decimal):
+    if metric not in RATIOS or not row or not isinstance(metric_value, Decimal):
         return None
     above, below, factor = RATIOS[metric]
     parts = row.get(above), row.get(below)
@@ -104,16 +104,16 @@ def _ratio(row: Mapping[str, object] | None, metric: str, stated: Number) -> Dec
         return None
     numerator, denominator = (Decimal(str(part)) for part in parts)
     ratio = _EXACT.divide(numerator * factor, denominator)
-    return ratio if ratio.quantize(stated, context=_EXACT) == stated else None
+    return ratio if ratio.quantize(metric_value, context=_EXACT) == metric_value else None
 
 
 def _value(
-    row: Mapping[str, object] | None, metric: str, other: Mapping[str, object] | None
+    row: Mapping[str, object] | None, metric: str, other_row: Mapping[str, object] | None
 ) -> Number | None:
     value = row.get(metric) if row is not None else None
-    if row == {} and metric in SUMS and other:
+    if row == {} and metric in SUMS and other_row:
         # Zero, with the digits of the other amount.
-        value = other.get(metric)
+        value = other_row.get(metric)
         return value * 0 if isinstance(value, int | Decimal) else None
     return value if isinstance(value, int | Decimal) else None
 
@@ -129,10 +129,13 @@ class Comparison:
     def file_rows(self, form: Format) -> Sequence[Mapping[str, object]]:
         """Return the rows of a file: key, metric, values and what they are about."""
         answers = (self.before, self.after)
-        sent = {
-            name for each in answers for row in each.summary.rows for name in row.model_fields_set
+        names = {
+            name
+            for answer in answers
+            for row in answer.summary.rows
+            for name in row.model_fields_set
         }
-        metrics = self._metrics([name for name in (*_METRICS, EVENTS) if name in sent])
+        metrics = self._metrics([name for name in (*_METRICS, EVENTS) if name in names])
         facts = self.after.facts() | {
             "before_start_date": self.before.first,
             "before_end_date": self.before.last,
@@ -149,17 +152,17 @@ class Comparison:
     def table_rows(self) -> list[Row]:
         """Return the rows of a table, whose values are text; with groups, the totals come last."""
         group_by = self.view.group_by
-        usual = _OF_GROUPS if group_by else [each.key for each in summary_columns(None)]
+        usual = _OF_GROUPS if group_by else [column.key for column in summary_columns(None)]
         rows = [*self.before.summary.rows, *self.after.summary.rows]
         if any(EVENTS in row.model_fields_set for row in rows):
             usual = [EVENTS, "revenue"]
         metrics = self._metrics(usual)
         pairs = self._sorted(metrics)
-        totals = [each.summary.totals for each in (self.before, self.after)]
+        totals = [answer.summary.totals for answer in (self.before, self.after)]
         # Totals of an unknown shape are kept by the client as they came.
-        if group_by and pairs and all(isinstance(each, BaseModel) for each in totals):
-            both = (dict(each or ()) for each in totals)
-            pairs.append(Pair({name_column(group_by): "total"}, *both))
+        if group_by and pairs and all(isinstance(total, BaseModel) for total in totals):
+            totals_of_sides = (dict(total or ()) for total in totals)
+            pairs.append(Pair({name_column(group_by): "total"}, *totals_of_sides))
         return [
             self.after.facts() | labelled(pair.key, group_by) | self._shown(*line)
             for pair in pairs
@@ -168,8 +171,8 @@ class Comparison:
 
     def _metrics(self, usual: Sequence[str]) -> list[str]:
         keys = (column.key for column in key_columns(self.view.group_by))
-        others = {*_KEYS, *keys, *self.after.facts()}
-        return [name for name in self.view.names if name not in others] or [*usual]
+        facts = {*_KEYS, *keys, *self.after.facts()}
+        return [name for name in self.view.names if name not in facts] or [*usual]
 
     def _lines(self, pair: Pair, metrics: Sequence[str]) -> Iterator[tuple[str, Pair, bool]]:
         """Yield each metric with its pair, and again per day where the periods differ in length."""
@@ -182,7 +185,9 @@ class Comparison:
     @property
     def lengths(self) -> tuple[int, int]:
         """The numbers of days before and after."""
-        before, after = ((each.last - each.first).days + 1 for each in (self.before, self.after))
+        before, after = (
+            (answer.last - answer.first).days + 1 for answer in (self.before, self.after)
+        )
         return before, after
 
     @property
@@ -210,20 +215,20 @@ class Comparison:
         return values
 
     def _shown(self, metric: str, pair: Pair, per_day: bool) -> Row:
-        (column,) = summary_columns(None, [metric], rounded=self.view.rounded)
+        (column,) = summary_columns(None, [metric], is_rounded=self.view.rounded)
         if per_day:
             column = replace(column, heading=f"{column.heading} per day", show=thousands)
         values = self._values(metric, pair, per_day, "table")
-        shown: Row = {name: column.show(value) for name, value in values.items()}
+        texts: Row = {name: column.show(value) for name, value in values.items()}
         change, percent = values["change"], values["percent"]
         if isinstance(change, int | Decimal) and change > 0:
-            shown["change"] = f"+{shown['change']}"
+            texts["change"] = f"+{texts['change']}"
         if column.show is percent_of:
             # Points, as the change of 2 % to 3 % is not 1 %.
-            shown["change"] = str(shown["change"]).replace("%", "pp")
+            texts["change"] = str(texts["change"]).replace("%", "pp")
         sign = "+" if isinstance(percent, Decimal) and percent else ""
-        shown["percent"] = plain(None) if percent is None else f"{percent:{sign}} %"
-        return {"metric": column.heading, **shown}
+        texts["percent"] = plain(None) if percent is None else f"{percent:{sign}} %"
+        return {"metric": column.heading, **texts}
 
     def _sorted(self, metrics: Sequence[str]) -> list[Pair]:
         """Return the groups in the order of the service, or by one column of what is after."""
@@ -243,31 +248,31 @@ class Comparison:
             return self._days()
         if self.view.group_by:
             return self._groups(self.view.group_by)
-        rows = (each.summary.rows for each in (self.before, self.after))
-        return iter([Pair({}, *(dict(each[0]) if each else {} for each in rows))])
+        rows = (answer.summary.rows for answer in (self.before, self.after))
+        return iter([Pair({}, *(dict(pair[0]) if pair else {} for pair in rows))])
 
     def _days(self) -> Iterator[Pair]:
         """Yield the days by their place: the first day of a period beside that of the other."""
         sides = []
         for answer in (self.before, self.after):
-            held = {row.date: dict(row) for row in answer.summary.rows if _has_day(row.date)}
+            rows = {row.date: dict(row) for row in answer.summary.rows if _has_day(row.date)}
             length = (answer.last - answer.first).days + 1
             days = [answer.first + timedelta(days=n) for n in range(length)]
-            sides.append([(day, held.get(day, {})) for day in days])
+            sides.append([(day, rows.get(day, {})) for day in days])
         for place in range(max(map(len, sides))):
             (before_day, before), (day, after) = (
                 side[place] if place < len(side) else (None, None) for side in sides
             )
             if before or after:
                 yield Pair({"date": day, "before_date": before_day}, before, after)
-        others = (
+        rest = (
             [dict(row) for row in answer.summary.rows if not _has_day(row.date)]
             for answer in (self.before, self.after)
         )
-        yield from _match("date", "date", *others)
+        yield from _match("date", "date", *rest)
 
     def _groups(self, group_by: str) -> Iterator[Pair]:
-        sides = (map(dict, each.summary.rows) for each in (self.before, self.after))
+        sides = (map(dict, answer.summary.rows) for answer in (self.before, self.after))
         if len(key_columns(group_by)) == 1:
             return _match(group_by, group_by, *sides)
         return _match(f"{group_by}_id", f"{group_by}_name", *sides)
@@ -292,11 +297,11 @@ def _match(id_of: str, name_of: str, *sides: Iterable[Row]) -> Iterator[Pair]:
 
 
 def list_changes(
-    before: Sequence[Answer], after: Sequence[Answer], view: View, form: Format, left_out: str
+    before: Sequence[Answer], after: Sequence[Answer], view: View, form: Format, omission: str
 ) -> Listing:
     """Return the rows of each partner that compare the two periods; the note says what is not."""
-    comparisons = [Comparison(*both, view) for both in zip(before, after, strict=True)]
-    several = len(after) > 1
+    comparisons = [Comparison(*pair, view) for pair in zip(before, after, strict=True)]
+    is_several = len(after) > 1
     # On a narrow terminal what can be worked out from the others leaves first.
     values = [
         Column(name, name, to_the_right=True, rank=rank)
@@ -305,23 +310,28 @@ def list_changes(
     if form == "table":
         key = summary_columns(view.group_by)[:1] if view.group_by else []
         key += [Column("before_date", "before date")] if view.group_by == "day" else []
-        columns = [*(PARTNER if several else []), *key, Column("metric", "metric", rank=0), *values]
-        rows = [row for each in comparisons for row in each.table_rows()]
+        columns = [
+            *(PARTNER if is_several else []),
+            *key,
+            Column("metric", "metric", rank=0),
+            *values,
+        ]
+        rows = [row for comparison in comparisons for row in comparison.table_rows()]
         note = f"{table_note(after, view)} Before is {span(before[0].first, before[0].last)}."
         if comparisons[0].are_averaged:
             days_before, days = comparisons[0].lengths
             note += f" It has {counted(days_before, 'day')}, not {days}: see the rows per day."
-        note += f" {left_out}" if left_out else ""
-        groups = sum(len([*each.pairs()]) for each in comparisons)
+        note += f" {omission}" if omission else ""
+        groups = sum(len([*comparison.pairs()]) for comparison in comparisons)
         if view.top and groups > view.top * len(comparisons):
             note += f" {view.top * len(comparisons)} of {groups} groups."
         return Listing(rows, columns, note, {})
-    lines = [row for each in comparisons for row in each.file_rows(form)]
-    if not several:
+    lines = [row for comparison in comparisons for row in comparison.file_rows(form)]
+    if not is_several:
         lines = [{name: row[name] for name in row if name != "partner"} for row in lines]
-    about = {
+    facts = {
         **about_answers(after),
         "first day before": before[0].first,
         "last day before": before[0].last,
     }
-    return Listing(lines, [Column("metric", "metric"), *values], "", about)
+    return Listing(lines, [Column("metric", "metric"), *values], "", facts)

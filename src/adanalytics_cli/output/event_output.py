@@ -71,25 +71,25 @@ def write_events(
     invocation: Invocation,
     *,
     region: str | None,
-    about: Row,
+    facts: Row,
 ) -> int:
     """Write all events of `query` to stdout or `path` and return how many there were.
 
     Without `columns`, JSON lines are the service's own text. Memory use does not depend on the
     length of the pull. csv is as spreadsheets of the `region` open it; a workbook tells the
-    facts `about` its events.
+    `facts` about its events.
     """
     if form in {"json", "xlsx"} or region:
-        sent = _names_of_service(invocation)
-        rows, names = _select(query.rows(), columns, sent), columns
+        field_names = _names_of_service(invocation)
+        rows, names = _select(query.rows(), columns, field_names), columns
         if form != "json":
             first = list(islice(rows, _FIRST_ROWS))
             names = list(dict.fromkeys(name for row in first for name in row))
-            currency = sent.sent("currency", names) or "currency"
+            currency = field_names.sent("currency", names) or "currency"
             currencies = dict.fromkeys(str(row[currency]) for row in first if row.get(currency))
-            about = {**about, "currency": ", ".join(currencies) or None}
+            facts = {**facts, "currency": ", ".join(currencies) or None}
             kinds = _READERS.keys() if form == "xlsx" else {Kind.AMOUNT}
-            rows = _cells(chain(first, rows), names, sent, kinds)
+            rows = _cells(chain(first, rows), names, field_names, kinds)
             names = names or columns or list(EVENT_COLUMNS)
         return write_rows(
             rows,
@@ -98,7 +98,7 @@ def write_events(
             invocation=invocation,
             names=names,
             title="events",
-            about=about,
+            facts=facts,
             region=region,
         )
     if path is not None:
@@ -114,13 +114,16 @@ def _names_of_service(invocation: Invocation) -> FieldNames:
 
 
 def _cells(
-    rows: Iterable[Row], names: Sequence[str], sent: FieldNames, known: Container[Kind | None]
+    rows: Iterable[Row],
+    names: Sequence[str],
+    field_names: FieldNames,
+    text_kinds: Container[Kind | None],
 ) -> Iterator[Row]:
-    """Yield the rows of a sheet, their texts of the `known` kinds as values.
+    """Yield the rows of a sheet, their texts of the `text_kinds` as values.
 
     Raises CommandError for a column that is not in `names`.
     """
-    kinds = {name: kind for name in names if (kind := sent.kind(name)) in known}
+    kinds = {name: kind for name in names if (kind := field_names.kind(name)) in text_kinds}
     for row in rows:
         if late := row.keys() - set(names):
             raise CommandError(
@@ -132,13 +135,13 @@ def _cells(
 
 def _cell(kind: Kind | None, value: object) -> object:
     """Return times, days and money, which the service sends as text, as values of their type."""
-    read = _READERS.get(kind)
-    if read is None or not isinstance(value, str):
+    reader = _READERS.get(kind)
+    if reader is None or not isinstance(value, str):
         return value
     if len(value) > _LONGEST_TIME and kind is not Kind.AMOUNT:
         return value
     try:
-        return read(value)
+        return reader(value)
     except (ValueError, InvalidOperation):
         return value
 
@@ -158,33 +161,35 @@ def write_event_table(
     others with a value as a terminal has room for. A note names what it leaves out, and tells when
     it ends at the default limit `cut_at`.
     """
-    sent = _names_of_service(invocation)
-    rows = list(_select(query.rows(), columns, sent))
+    field_names = _names_of_service(invocation)
+    rows = list(_select(query.rows(), columns, field_names))
     progress.finish()
     names = list(dict.fromkeys(name for row in rows for name in row))
-    filled = [name for name in names if any(row.get(name) is not None for row in rows)]
-    usual = [name for part in TABLE_COLUMNS if (name := sent.sent(part, names))]
-    usual = usual or filled[: len(TABLE_COLUMNS)] or list(TABLE_COLUMNS)
-    others = [] if columns else [name for name in filled if name not in usual]
+    names_with_values = [name for name in names if any(row.get(name) is not None for row in rows)]
+    usual = [name for part in TABLE_COLUMNS if (name := field_names.sent(part, names))]
+    usual = usual or names_with_values[: len(TABLE_COLUMNS)] or list(TABLE_COLUMNS)
+    extra_names = [] if columns else [name for name in names_with_values if name not in usual]
     fits = path is None and sys.stdout.isatty()
     if not columns:
-        names = [*usual, *(others if fits else ())]
+        names = [*usual, *(extra_names if fits else ())]
     names = names or [*columns]
     # From a narrow terminal the last ones leave first, and money stays.
-    parts = {name: sent.documented(name) for name in names}
+    parts = {name: field_names.documented(name) for name in names}
     ranks = {name: 0 if parts[name] in _MONEY else index for index, name in enumerate(names)}
-    shown = [Column(name, name, plain, parts[name] in _RIGHT, rank) for name, rank in ranks.items()]
+    shown_columns = [
+        Column(name, name, plain, parts[name] in _RIGHT, rank) for name, rank in ranks.items()
+    ]
     note = f"The first {cut_at} events. Get all with -f jsonl or -o FILE."
     note = note if len(rows) == cut_at else ""
-    if others and not fits:
-        more = len(others) - _MOST_NAMES
-        named = [*others[:_MOST_NAMES], *([f"{more:,} more"] if more > 0 else ())]
-        note = f"{note} Left out: {', '.join(named)}.".strip()
-    write_rows(rows, "table", path, columns=shown, invocation=invocation, note=note)
+    if extra_names and not fits:
+        rest = len(extra_names) - _MOST_NAMES
+        extra_list = [*extra_names[:_MOST_NAMES], *([f"{rest:,} more"] if rest > 0 else ())]
+        note = f"{note} Left out: {', '.join(extra_list)}.".strip()
+    write_rows(rows, "table", path, columns=shown_columns, invocation=invocation, note=note)
     return len(rows)
 
 
-def _select(rows: Iterator[Row], columns: Sequence[str], sent: FieldNames) -> Iterator[Row]:
+def _select(rows: Iterator[Row], columns: Sequence[str], field_names: FieldNames) -> Iterator[Row]:
     """Yield rows with `columns` only, or all of a row where none are named.
 
     Raises ConfigurationError for a column that is neither documented nor in any event.
@@ -192,10 +197,10 @@ def _select(rows: Iterator[Row], columns: Sequence[str], sent: FieldNames) -> It
     if not columns:
         yield from rows
         return
-    chosen, first = Columns(columns), list(islice(rows, 1))
-    chosen.sent = sent
+    selection, first = Columns(columns), list(islice(rows, 1))
+    selection.sent = field_names
     # Before the first row is written, so that most mistakes leave nothing behind.
-    chosen.choose(first)
+    selection.choose(first)
     for row in chain(first, rows):
-        yield {name: row.get(name) for name in chosen.choose([row])}
-    chosen.check()
+        yield {name: row.get(name) for name in selection.choose([row])}
+    selection.check()

@@ -68,8 +68,8 @@ def json_option() -> click.Option:
     )
 
 
-def columns_option(known: Sequence[str]) -> click.Option:
-    """Make `--columns`; each name once. The shell offers the `known` ones."""
+def columns_option(names: Sequence[str]) -> click.Option:
+    """Make `--columns`; each name once. The shell offers `names`."""
 
     def split(
         _context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]
@@ -86,7 +86,7 @@ def columns_option(known: Sequence[str]) -> click.Option:
         metavar="A,B",
         multiple=True,
         callback=split,
-        shell_complete=completing(known),
+        shell_complete=completing(names),
         help="Write only these fields, in this order.",
     )
 
@@ -107,18 +107,18 @@ def contradiction(option: str, path: Path) -> click.UsageError:
     )
 
 
-def check_not_terminal(what: str, path: Path | None) -> None:
+def check_not_terminal(noun: str, path: Path | None) -> None:
     """Raise click.UsageError where output that people cannot read would go to a terminal."""
     if path is None and sys.stdout.isatty():
-        raise click.UsageError(f"{what} cannot go to a terminal. Name a file with -o FILE.")
+        raise click.UsageError(f"{noun} cannot go to a terminal. Name a file with -o FILE.")
 
 
 def pick_format(
-    chosen: str | None,
+    choice: str | None,
     path: Path | None,
     *,
     piped: Format,
-    known: Sequence[Format] = FORMATS,
+    formats: Sequence[Format] = FORMATS,
     region: str | None = None,
     chart: bool = False,
 ) -> Format:
@@ -132,11 +132,11 @@ def pick_format(
     library; and click.UsageError for a `region` of csv with another format.
     """
     if chart:
-        _check_chart(chosen, path)
+        _check_chart(choice, path)
         return "table"
-    if chosen and path and format_of(path) not in (None, chosen):
-        raise contradiction(f"-f {chosen}", path)
-    form = cast("Format", chosen) if chosen else _fitting(path, piped, known)
+    if choice and path and format_of(path) not in (None, choice):
+        raise contradiction(f"-f {choice}", path)
+    form = cast("Format", choice) if choice else _fitting(path, piped, formats)
     if form in BINARY:
         check_not_terminal(form, path)
     if form in BINARY and path is not None and is_packed(path):
@@ -151,9 +151,9 @@ def pick_format(
     return form
 
 
-def _check_chart(chosen: str | None, path: Path | None) -> None:
-    if chosen not in (None, "table"):
-        raise click.UsageError(f"--chart draws. Leave out --chart or -f {chosen}.")
+def _check_chart(choice: str | None, path: Path | None) -> None:
+    if choice not in (None, "table"):
+        raise click.UsageError(f"--chart draws. Leave out --chart or -f {choice}.")
     suffix = path.suffix.lower() if path else ""
     if path and (format_of(path) or is_packed(path) or suffix in _OTHER_PICTURES):
         raise click.UsageError(
@@ -168,13 +168,13 @@ def is_picture(path: Path | None) -> bool:
     return path is not None and path.suffix.lower() in _PICTURES
 
 
-def _fitting(path: Path | None, piped: Format, known: Sequence[Format]) -> Format:
+def _fitting(path: Path | None, piped: Format, formats: Sequence[Format]) -> Format:
     if path is None:
         return "table" if sys.stdout.isatty() else piped
     form = format_of(path)
-    if form and form in known:
+    if form and form in formats:
         return form
-    binary = "".join(f", .{form}" for form in BINARY if form in known)
+    binary = "".join(f", .{form}" for form in BINARY if form in formats)
     raise click.UsageError(
         f"Unknown format: '{path.name}'. "
         f"End the name in .jsonl, .csv, .json (each also with .gz), .md{binary}, or give -f."

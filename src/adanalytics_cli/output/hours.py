@@ -29,7 +29,7 @@ def write_hours(
     chart: bool,
 ) -> str:
     """Write a row for each day of each partner, or draw one calendar; return what was written."""
-    now, several = now_at_service(invocation), len(counts) > 1
+    now, is_several = now_at_service(invocation), len(counts) > 1
     if chart:
         (days,) = counts.values()
         hours = {day: _filled(hours) for day, hours in days.items()}
@@ -40,7 +40,7 @@ def write_hours(
         return "1 chart"
     rows: list[dict[str, object]] = [
         {
-            **({"partner": partner} if several else {}),
+            **({"partner": partner} if is_several else {}),
             "date": day if form == "xlsx" else str(day),
             "hours": _filled(hours),
             "events": None if None in hours.values() else sum(n or 0 for n in hours.values()),
@@ -50,7 +50,7 @@ def write_hours(
         for day, hours in days.items()
     ]
     columns = [
-        *([Column("partner", "partner")] if several else ()),
+        *([Column("partner", "partner")] if is_several else ()),
         Column("date", "date"),
         Column("hours", "hours", to_the_right=True),
         Column("events", "events", count, to_the_right=True),
@@ -65,7 +65,7 @@ def write_hours(
         note=note,
         region=region,
         title="dates",
-        about=facts_about(counts, chain.from_iterable(counts.values())),
+        facts=facts_about(counts, chain.from_iterable(counts.values())),
     )
     return counted(len(rows), "day")
 
@@ -91,9 +91,9 @@ def gaps_of(days: Mapping[date, HourCounts], now: datetime) -> Iterator[str]:
 
 def _states(day: date, hours: HourCounts, now: datetime) -> list[str]:
     """Return the problem of each hour of the day that is over, empty for one with events."""
-    over = HOURS if day < now.date() else now.hour if day == now.date() else 0
-    problems = ["no events" if hour in hours else "not pulled" for hour in range(over)]
-    return ["" if hours.get(at, 0) != 0 else problem for at, problem in enumerate(problems)]
+    end = HOURS if day < now.date() else now.hour if day == now.date() else 0
+    problems = ["no events" if hour in hours else "not pulled" for hour in range(end)]
+    return ["" if hours.get(hour, 0) != 0 else problem for hour, problem in enumerate(problems)]
 
 
 def _filled(hours: HourCounts) -> int:

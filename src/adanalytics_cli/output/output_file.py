@@ -28,7 +28,7 @@ def output_option() -> click.Option:
     )
 
 
-def output_options(known: Sequence[Format]) -> list[click.Option]:
+def output_options(formats: Sequence[Format]) -> list[click.Option]:
     region = click.Option(
         ["--csv-for", "region"],
         type=click.Choice([*REGIONS]),
@@ -37,7 +37,7 @@ def output_options(known: Sequence[Format]) -> list[click.Option]:
             "a byte order mark."
         ),
     )
-    return [output_option(), format_option(known), region]
+    return [output_option(), format_option(formats), region]
 
 
 def _as_path(
@@ -77,10 +77,10 @@ def open_output(
     with place as raw, ExitStack() as stack:
         if is_packed(path):
             # No time in the header: the same data give the same file.
-            packed = gzip.GzipFile(
+            gzip_file = gzip.GzipFile(
                 filename="", mode="wb", compresslevel=_GZIP_LEVEL, fileobj=raw, mtime=0
             )
-            yield stack.enter_context(io.BufferedWriter(packed))
+            yield stack.enter_context(io.BufferedWriter(gzip_file))
         else:
             yield raw
 

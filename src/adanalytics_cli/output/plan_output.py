@@ -18,17 +18,17 @@ Record = Mapping[str, Any]
 _DAY = 86_400
 
 
-def plan_record(estimate: Estimate, quota: QuotaState, spent: int) -> Record:
-    """Return the estimate as plain values; `spent` is the requests that it cost."""
-    found = prices(estimate, quota)
-    choice = choose(estimate, found)
-    entries = {price.way: _entry(price, estimate) for price in found}
+def plan_record(estimate: Estimate, quota: QuotaState, cost: int) -> Record:
+    """Return the estimate as plain values; `cost` is the number of its requests."""
+    price_table = prices(estimate, quota)
+    choice = choose(estimate, price_table)
+    entries = {price.way: _entry(price, estimate) for price in price_table}
     return {
         "start": str(estimate.start),
         "end": str(estimate.end),
         "events": estimate.events,
         "days": estimate.days,
-        "spent_requests": spent,
+        "spent_requests": cost,
         "quota": {"remaining": quota.remaining},
         "prices": [*entries.values()],
         "recommended": None if estimate.events == 0 else entries[choice.way],
@@ -77,23 +77,23 @@ def _facts(record: Record) -> list[str]:
     quota, pace = quota_line(record), Pace()
     if record["events"] is None:
         days = f" data on {counted(record['days'], 'day')};" if record["days"] is not None else ""
-        known = f"The number of events is unknown;{days} requests are the fewest possible."
-        return [known, quota, "Without the number of events, sizes and times are unknown."]
-    known = "No day of the period has data."
+        note = f"The number of events is unknown;{days} requests are the fewest possible."
+        return [note, quota, "Without the number of events, sizes and times are unknown."]
+    note = "No day of the period has data."
     if record["events"]:
         events, days = counted(record["events"], "event"), counted(record["days"], "day")
-        known = f"{events} on {days}; the summary leaves out filtered events."
-    assumed = (
+        note = f"{events} on {days}; the summary leaves out filtered events."
+    assumptions = (
         f"Assumes {pace.answer:g} s per request, {in_bytes(int(pace.transfer))}/s, "
         f"{pace.event_bytes} B per event ({pace.row_bytes} B as CSV)."
     )
-    return [known, quota, assumed]
+    return [note, quota, assumptions]
 
 
 def quota_line(record: Record) -> str:
     """Tell the requests that an estimate cost and those left, from `spent_requests` and `quota`."""
-    spent, quota = record["spent_requests"], record["quota"]
-    requests = counted(spent, "request")
+    cost, quota = record["spent_requests"], record["quota"]
+    requests = counted(cost, "request")
     if quota["remaining"] is None:
         return f"This estimate cost {requests}; no quota is counted."
     return f"This estimate cost {requests}; {quota['remaining']:,} left this hour."

@@ -36,14 +36,14 @@ class Fact:
 
 
 def _fact(
-    subject: str, fact: str, value: str | None, *, published: str = "", assumed: str = ""
+    subject: str, fact: str, value: str | None, *, published: str = "", assumption: str = ""
 ) -> Fact:
     """Choose the source of a property: what was seen, else what is published, else assumed."""
     if value is not None:
         return Fact(subject, fact, value, "seen")
     if published:
         return Fact(subject, fact, published, "published")
-    return Fact(subject, fact, assumed or "-", "assumed" if assumed else "unknown")
+    return Fact(subject, fact, assumption or "-", "assumed" if assumption else "unknown")
 
 
 def facts(profile: ServiceProfile) -> list[Fact]:
@@ -59,34 +59,34 @@ def facts(profile: ServiceProfile) -> list[Fact]:
 
 def _page_facts(profile: ServiceProfile) -> Iterator[Fact]:
     pages, subject = profile.pages or PageProfile(), "events"
-    seen = bool(profile.columns)
+    has_rows = bool(profile.columns)
 
     def place(name: str, text: str) -> Fact:
-        value = text or ("nowhere" if seen else None)
+        value = text or ("nowhere" if has_rows else None)
         return _fact(subject, name, value, published=f"meta.{name}")
 
     yield _fact(subject, "list", profile.rows_key, published="data")
     yield place("total", pages.total)
     yield place("page", pages.page)
     yield place("per_page", pages.per_page)
-    further = ", ".join(filter(None, (pages.pages, pages.more, pages.next)))
-    yield _fact(subject, "further pages", further or ("nowhere" if seen else None))
-    yield _fact(subject, "first page", str(pages.first) if seen else None, published="1")
+    places = ", ".join(filter(None, (pages.pages, pages.more, pages.next)))
+    yield _fact(subject, "further pages", places or ("nowhere" if has_rows else None))
+    yield _fact(subject, "first page", str(pages.first) if has_rows else None, published="1")
     for name in ("page", "per_page", "hour"):
-        heeds = pages.heeds.get(name)
-        text = None if heeds is None else "heeded" if heeds else "ignored"
+        is_heeded = pages.heeds.get(name)
+        text = None if is_heeded is None else "heeded" if is_heeded else "ignored"
         yield _fact(subject, f"parameter {name}", text, published="heeded")
-    most = None if pages.most is None else f"at most {pages.most:,} per page"
-    yield _fact(subject, "page size", most, published="at most 10,000 per page")
-    yield _fact(subject, "days", _DAYS.get(pages.days or ""), assumed="both dates are included")
-    yield _fact(subject, "same page twice", _yes_or_no(pages.stable), assumed="the same")
+    limit = None if pages.most is None else f"at most {pages.most:,} per page"
+    yield _fact(subject, "page size", limit, published="at most 10,000 per page")
+    yield _fact(subject, "days", _DAYS.get(pages.days or ""), assumption="both dates are included")
+    yield _fact(subject, "same page twice", _yes_or_no(pages.stable), assumption="the same")
     order = pages.order if pages.order is None else f"by {pages.order}" if pages.order else "none"
     yield _fact(subject, "order", order)
-    yield _fact(subject, "empty hour", pages.empty, assumed="an empty list")
-    yield _fact(subject, "after the end", pages.past_end, assumed="an empty list")
+    yield _fact(subject, "empty hour", pages.empty, assumption="an empty list")
+    yield _fact(subject, "after the end", pages.past_end, assumption="an empty list")
     if pages.shortfall:
         yield _fact(subject, "states", pages.shortfall)
-    yield _fact(subject, "zone", pages.zone, assumed=profile.zone)
+    yield _fact(subject, "zone", pages.zone, assumption=profile.zone)
 
 
 def _yes_or_no(flag: bool | None) -> str | None:
@@ -105,11 +105,11 @@ def _field_facts(profile: ServiceProfile) -> Iterator[Fact]:
 
 
 def _described(column: ColumnProfile) -> str:
-    what = column.type if column.role in {None, "flag"} else f"{column.role} as {column.type}"
-    what = "flag as 0 or 1" if column.role == "flag" and column.type == "integer" else what
+    kind = column.type if column.role in {None, "flag"} else f"{column.role} as {column.type}"
+    kind = "flag as 0 or 1" if column.role == "flag" and column.type == "integer" else kind
     nulls = {"never": "", "some": ", some null", "always": ", always null"}[column.nulls]
     form = f", {column.form}" if column.form else f", up to {counted(column.longest, 'character')}"
-    return f"{what}{'' if column.type == 'flag' else form}{nulls}"
+    return f"{kind}{'' if column.type == 'flag' else form}{nulls}"
 
 
 def _summary_facts(profile: ServiceProfile) -> Iterator[Fact]:
@@ -124,8 +124,8 @@ def _summary_facts(profile: ServiceProfile) -> Iterator[Fact]:
 
 
 def _listed(names: tuple[str, ...]) -> str:
-    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    return ", ".join(names[:_MOST_NAMES]) + more
+    rest = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return ", ".join(names[:_MOST_NAMES]) + rest
 
 
 def _export_facts(profile: ServiceProfile) -> Iterator[Fact]:

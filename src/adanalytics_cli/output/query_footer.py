@@ -19,16 +19,20 @@ _MOST_GAPS = 3
 
 
 def write_footer(
-    coverage: Sequence[Coverage], notes: Sequence[str], invocation: Invocation, *, adds: bool = True
+    coverage: Sequence[Coverage],
+    notes: Sequence[str],
+    invocation: Invocation,
+    *,
+    has_warnings: bool = True,
 ) -> None:
     """Print on stderr what the datasets cover, warnings and `notes`; with `-f json` as an object.
 
-    `-q` silences it. Only where an answer `adds` up datasets, there are warnings.
+    `-q` silences it. Only an answer that adds up datasets `has_warnings`.
     """
-    warnings = warnings_of(coverage) if adds else []
+    warnings = warnings_of(coverage) if has_warnings else []
     if invocation.as_json:
         record = {
-            "datasets": [_record(each) for each in coverage],
+            "datasets": [_record(dataset) for dataset in coverage],
             "warnings": warnings,
             "notes": [*notes],
         }
@@ -42,9 +46,10 @@ def write_footer(
 def facts_of(coverage: Sequence[Coverage]) -> dict[str, object]:
     """Return the partners, the currencies and the days of datasets, for a workbook."""
     facts = facts_about(
-        (each.partner for each in coverage), (day for each in coverage for day in each.days)
+        (dataset.partner for dataset in coverage),
+        (day for dataset in coverage for day in dataset.days),
     )
-    currencies = sorted({name for each in coverage for name in each.currencies or ()})
+    currencies = sorted({name for dataset in coverage for name in dataset.currencies or ()})
     return {**facts, "currency": ", ".join(currencies)}
 
 
@@ -52,11 +57,11 @@ def find_notes(session: QuerySession, sql: str, rows: int) -> list[str]:
     """Return why an answer is empty, or one row that may be a bare 0, where it is for the days."""
     if rows > 1:
         return []
-    days = sorted({day for each in session.coverage for day in each.days})
+    days = sorted({day for dataset in session.coverage for day in dataset.days})
     spans = ", ".join(span(run[0], run[-1]) for run in runs_of(days)) or "no day"
-    whose = "the dataset has" if len(session.coverage) == 1 else "the datasets have"
+    subject = "the dataset has" if len(session.coverage) == 1 else "the datasets have"
     return [
-        f"No row of {view} has {condition}: {whose} {spans}."
+        f"No row of {view} has {condition}: {subject} {spans}."
         for view, condition in session.unmet_conditions(sql)
     ]
 
@@ -64,18 +69,18 @@ def find_notes(session: QuerySession, sql: str, rows: int) -> list[str]:
 def warnings_of(coverage: Sequence[Coverage]) -> list[str]:
     """Return what must not be added up: several currencies, and hours that count twice."""
     warnings = []
-    currencies = sorted({name for each in coverage for name in each.currencies or ()})
+    currencies = sorted({name for dataset in coverage for name in dataset.currencies or ()})
     if len(currencies) > 1:
-        several = f"{', '.join(currencies[:-1])} and {currencies[-1]}"
+        names = f"{', '.join(currencies[:-1])} and {currencies[-1]}"
         warnings.append(
-            f"Amounts are in {several}: a sum over both means nothing. Group by currency."
+            f"Amounts are in {names}: a sum over both means nothing. Group by currency."
         )
     for one, other, days in overlaps(coverage):
         runs = [*runs_of(days)]
         spans = ", ".join(span(run[0], run[-1]) for run in runs[:_MOST_GAPS])
-        more = f" and {len(runs) - _MOST_GAPS} more" if len(runs) > _MOST_GAPS else ""
+        rest = f" and {len(runs) - _MOST_GAPS} more" if len(runs) > _MOST_GAPS else ""
         warnings.append(
-            f"{one.place} and {other.place} both have events of {one.partner} on {spans}{more}: "
+            f"{one.place} and {other.place} both have events of {one.partner} on {spans}{rest}: "
             "they count twice. Leave out one, or choose by dataset."
         )
     return warnings
@@ -83,9 +88,9 @@ def warnings_of(coverage: Sequence[Coverage]) -> list[str]:
 
 def _describe(coverage: Coverage) -> str:
     currencies = ", ".join(coverage.currencies or ())
-    who = f"{coverage.partner}, {currencies or 'currency not known'}"
+    owner = f"{coverage.partner}, {currencies or 'currency not known'}"
     if not coverage.hours:
-        return f"{who}: no hour was pulled yet."
+        return f"{owner}: no hour was pulled yet."
     first, last, missing = min(coverage.hours), max(coverage.hours), coverage.missing
     is_whole = (first.hour, last.hour) == (0, 23)
     period = span(first.day, last.day) if is_whole else f"{first} to {last}"
@@ -95,10 +100,10 @@ def _describe(coverage: Coverage) -> str:
         texts = [
             f"{begin}" if begin == end else f"{begin} to {end}" for begin, end in runs[:_MOST_GAPS]
         ]
-        more = f" and {len(runs) - _MOST_GAPS} more gaps" if len(runs) > _MOST_GAPS else ""
-        gaps = f"{len(missing)} missing between: {', '.join(texts)}{more}"
+        rest = f" and {len(runs) - _MOST_GAPS} more gaps" if len(runs) > _MOST_GAPS else ""
+        gaps = f"{len(missing)} missing between: {', '.join(texts)}{rest}"
     hours = f"{counted(len(coverage.days), 'day')}, {counted(len(coverage.hours), 'hour')}, {gaps}"
-    return f"{who}: {period}, {hours}. {_share(coverage)}"
+    return f"{owner}: {period}, {hours}. {_share(coverage)}"
 
 
 def _share(coverage: Coverage) -> str:

@@ -52,15 +52,15 @@ def write_answer(
     `raw` is the hidden file that is to become `path`, if that is csv or parquet; a line shows how
     large it is. DuckDB writes csv itself where its values are the same.
     """
-    places = ", ".join(each.place for each in session.coverage)
-    about = {"query": sql, "datasets": places, **facts_of(session.coverage)}
+    places = ", ".join(dataset.place for dataset in session.coverage)
+    facts = {"query": sql, "datasets": places, **facts_of(session.coverage)}
     with show_size(path, raw, invocation) if path and raw else nullcontext():
         if path and raw and form == "csv" and not region:
             rows = session.write_csv(sql, str(raw.name), packed=is_packed(path))
             if rows is not None:
                 return rows
         result = session.select(sql)
-        return write_result(result, form, path, invocation, region=region, about=about, raw=raw)
+        return write_result(result, form, path, invocation, region=region, facts=facts, raw=raw)
 
 
 def write_result(
@@ -70,28 +70,28 @@ def write_result(
     invocation: Invocation,
     *,
     region: str | None,
-    about: Mapping[str, object],
+    facts: Mapping[str, object],
     raw: BinaryIO | None = None,
 ) -> int:
     """Write the rows to stdout or `path`, and return how many there were.
 
     Memory use does not depend on their number; a table ends after `MOST_LINES` rows. `region`,
-    `about` and `raw` are as for `write_rows`.
+    `facts` and `raw` are as for `write_rows`.
     """
     if form == "parquet":
         return _write_parquet(result, path, raw)
     rows: Iterable[Row] = _rows(result, as_text=form != "xlsx")
     if region:
-        decimals = [each.name for each in result.schema if pa.types.is_decimal(each.type)]
+        decimals = [field.name for field in result.schema if pa.types.is_decimal(field.type)]
         rows = _with_decimals(rows, decimals)
     note = ""
     if form == "table":
         rows, note = _first(rows)
     # Amounts stay longest on a narrow terminal.
-    ranks = [0 if pa.types.is_decimal(each.type) else 1 for each in result.schema]
+    ranks = [0 if pa.types.is_decimal(field.type) else 1 for field in result.schema]
     columns = [
-        Column(each.name, each.name, to_the_right=_is_number(each.type), rank=rank)
-        for each, rank in zip(result.schema, ranks, strict=True)
+        Column(field.name, field.name, to_the_right=_is_number(field.type), rank=rank)
+        for field, rank in zip(result.schema, ranks, strict=True)
     ]
     return write_rows(
         rows,
@@ -103,7 +103,7 @@ def write_result(
         note=note,
         region=region,
         title="query",
-        about=about,
+        facts=facts,
         raw=raw,
     )
 
@@ -120,10 +120,10 @@ def write_chart_of(result: QueryResult, path: Path | None, invocation: Invocatio
     """
     from adanalytics_cli.output.summary_chart import Bar, chart_lines
 
-    kinds = [each.type for each in result.schema]
+    kinds = [field.type for field in result.schema]
     if len(kinds) != 2 or not _is_number(kinds[1]):
-        seen = "no number second" if len(kinds) == 2 else counted(len(kinds), "column")
-        raise click.UsageError(f"--chart draws a label and a number; the answer has {seen}.")
+        problem = "no number second" if len(kinds) == 2 else counted(len(kinds), "column")
+        raise click.UsageError(f"--chart draws a label and a number; the answer has {problem}.")
     label, number = result.schema.names
     rows, note = _first(_rows(result, as_text=False))
     bars = []
@@ -132,20 +132,20 @@ def write_chart_of(result: QueryResult, path: Path | None, invocation: Invocatio
         size = None if value is None else Decimal(str(value))
         bars.append(Bar(visible(plain(_text(row[label]))), size, plain(value)))
     note = note or f"{counted(len(bars), 'row')}."
-    write_chart(lambda at: chart_lines([(number, bars)], note, at), path, invocation)
+    write_chart(lambda view: chart_lines([(number, bars)], note, view), path, invocation)
     return len(bars)
 
 
 def _first(rows: Iterable[Row]) -> tuple[list[Row], str]:
     """Return the first `MOST_LINES` rows, and a note if there are more."""
     first = [*islice(rows, MOST_LINES + 1)]
-    more = len(first) > MOST_LINES
-    note = f"The first {MOST_LINES:,} rows. Get all with -f csv or -o FILE." if more else ""
+    is_cut = len(first) > MOST_LINES
+    note = f"The first {MOST_LINES:,} rows. Get all with -f csv or -o FILE." if is_cut else ""
     return first[:MOST_LINES], note
 
 
 def _write_parquet(result: QueryResult, path: Path | None, raw: BinaryIO | None) -> int:
-    written = 0
+    count = 0
     with open_output(path, raw=raw) as stream:
         try:
             file = pq.ParquetWriter(stream, result.schema, compression="zstd")
@@ -155,8 +155,8 @@ def _write_parquet(result: QueryResult, path: Path | None, raw: BinaryIO | None)
         with file, _named_errors():
             for batch in result.batches:
                 file.write_batch(batch)
-                written += batch.num_rows
-    return written
+                count += batch.num_rows
+    return count
 
 
 def _is_number(kind: pa.DataType) -> bool:
@@ -168,8 +168,8 @@ def _is_number(kind: pa.DataType) -> bool:
 def _rows(result: QueryResult, *, as_text: bool = True) -> Iterator[Row]:
     """Yield rows of plain values; `as_text` writes times, days and amounts as the service does."""
     for batch in result.batches:
-        for at in range(0, batch.num_rows, _ROWS_AT_A_TIME):
-            columns = batch.slice(at, _ROWS_AT_A_TIME).columns
+        for start in range(0, batch.num_rows, _ROWS_AT_A_TIME):
+            columns = batch.slice(start, _ROWS_AT_A_TIME).columns
             with _named_errors():
                 values = [[*_values(column, as_text=as_text)] for column in columns]
             for row in zip(*values, strict=True):
@@ -189,8 +189,8 @@ def _named_errors() -> Iterator[None]:
 
 
 def _values(column: pa.Array, *, as_text: bool) -> Iterator[object]:
-    read = _reader(column.type, as_text=as_text)
-    return map(read, column.cast(_stored(column.type)).to_pylist())
+    reader = _reader(column.type, as_text=as_text)
+    return map(reader, column.cast(_stored(column.type)).to_pylist())
 
 
 def _stored(kind: pa.DataType) -> pa.DataType:
@@ -203,7 +203,7 @@ def _stored(kind: pa.DataType) -> pa.DataType:
     if types.is_map(kind):
         return pa.map_(_stored(kind.key_type), _stored(kind.item_type))
     if types.is_struct(kind):
-        return pa.struct([each.with_type(_stored(each.type)) for each in kind])
+        return pa.struct([field.with_type(_stored(field.type)) for field in kind])
     if types.is_fixed_size_list(kind):
         return pa.list_(_stored(kind.value_type), kind.list_size)
     return pa.list_(_stored(kind.value_type)) if types.is_list(kind) else kind
@@ -214,14 +214,14 @@ def _reader(kind: pa.DataType, *, as_text: bool) -> Callable[[Any], object]:
     types = pa.types
     if types.is_map(kind):
         key = _reader(kind.key_type, as_text=True)
-        read = _reader(kind.item_type, as_text=True)
-        return _unless_none(lambda pairs: {str(key(name)): read(value) for name, value in pairs})
+        reader = _reader(kind.item_type, as_text=True)
+        return _unless_none(lambda pairs: {str(key(name)): reader(value) for name, value in pairs})
     if types.is_struct(kind):
-        parts = {each.name: _reader(each.type, as_text=True) for each in kind}
+        parts = {field.name: _reader(field.type, as_text=True) for field in kind}
         return _unless_none(lambda row: {name: read(row[name]) for name, read in parts.items()})
     if types.is_list(kind) or types.is_fixed_size_list(kind):
-        read = _reader(kind.value_type, as_text=True)
-        return _unless_none(lambda values: [*map(read, values)])
+        reader = _reader(kind.value_type, as_text=True)
+        return _unless_none(lambda values: [*map(reader, values)])
     if types.is_decimal(kind) and kind.scale == 0:
         # The sum of whole numbers.
         return _unless_none(int)
@@ -252,11 +252,11 @@ def _day(days: int, *, as_text: bool) -> object:
 
 def _time(value: int, unit: str, fraction: int = 0) -> str:
     """Return the text of a time of day, which may be 24:00:00, with 0, 3, 6 or 9 more digits."""
-    whole, parts = divmod(value, _PER_SECOND[unit])
+    units, parts = divmod(value, _PER_SECOND[unit])
     digits = f"{parts * 10**9 // _PER_SECOND[unit]:09}"
     while digits.endswith("000") and len(digits) > fraction:
         digits = digits[:-3]
-    minutes, seconds = divmod(whole, 60)
+    minutes, seconds = divmod(units, 60)
     return f"{minutes // 60:02}:{minutes % 60:02}:{seconds:02}{'.' if digits else ''}{digits}"
 
 
@@ -267,13 +267,13 @@ def _moment(value: int, kind: pa.TimestampType, *, as_text: bool) -> object:
     days, rest = divmod(value, 86_400 * _PER_SECOND[kind.unit])
     day = _day(days, as_text=as_text)
     if isinstance(day, date):
-        passed = timedelta(microseconds=rest * 10**6 // _PER_SECOND[kind.unit])
-        return datetime.combine(day, time(), UTC if kind.tz else None) + passed
+        duration = timedelta(microseconds=rest * 10**6 // _PER_SECOND[kind.unit])
+        return datetime.combine(day, time(), UTC if kind.tz else None) + duration
     return f"{day}T{_time(rest, kind.unit, fraction=3)}{'Z' if kind.tz else ''}"
 
 
-def _unless_none(read: Callable[[Any], object]) -> Callable[[Any], object]:
-    return lambda value: None if value is None else read(value)
+def _unless_none(reader: Callable[[Any], object]) -> Callable[[Any], object]:
+    return lambda value: None if value is None else reader(value)
 
 
 def _text(value: object) -> object:

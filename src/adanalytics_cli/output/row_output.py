@@ -54,11 +54,11 @@ def encode_rows(
         for row in rows:
             yield csv_line([row.get(name) for name in names], region)
     elif form == "json":
-        before = b"[\n"
+        separator = b"[\n"
         for row in rows:
-            yield before + utf8(json_text(row))
-            before = b",\n"
-        yield b"\n]\n" if before == b",\n" else b"[]\n"
+            yield separator + utf8(json_text(row))
+            separator = b",\n"
+        yield b"\n]\n" if separator == b",\n" else b"[]\n"
     else:
         for row in rows:
             yield utf8(json_text(row)) + b"\n"
@@ -75,7 +75,7 @@ def write_rows(
     note: str = "",
     region: str | None = None,
     title: str = "rows",
-    about: Row | None = None,
+    facts: Row | None = None,
     totals: "Mapping[str, Total] | None" = None,
     raw: BinaryIO | None = None,
 ) -> int:
@@ -84,7 +84,7 @@ def write_rows(
     `columns` and the line `note` are for the table; the other formats have the fields `names`, by
     default every field that came, also unknown ones. With `names`, csv, json and workbooks are
     written row by row. csv is as spreadsheets of the `region` open it. `title` names the sheet of a
-    workbook with the row of `totals`; its second sheet tells the facts `about` the rows. `raw` is
+    workbook with the row of `totals`; its second sheet has the `facts` about the rows. `raw` is
     as for `open_output`.
     """
     if names is None:
@@ -94,14 +94,14 @@ def write_rows(
     if form == "xlsx":
         from adanalytics_cli.output.workbook import write_workbook
 
-        about = {**(about or {}), "time zone": "UTC", "made": invocation.clock()}
-        about = {name: fact for name, fact in about.items() if fact is not None}
+        facts = {**(facts or {}), "time zone": "UTC", "made": invocation.clock()}
+        facts = {name: fact for name, fact in facts.items() if fact is not None}
         return write_workbook(
             rows,
             path,
             names,
             title=title,
-            about=about,
+            facts=facts,
             notify=partial(remark, invocation=invocation),
             columns=columns,
             totals=totals,
@@ -124,9 +124,9 @@ def write_rows(
 
 def facts_about(partners: Iterable[str], days: Iterable[date]) -> dict[str, object]:
     """Return the partners and the period of rows for a workbook; without days it has none."""
-    ordered: Sequence[date | None] = sorted(days) or [None]
+    dates: Sequence[date | None] = sorted(days) or [None]
     partner = ", ".join(dict.fromkeys(partners))
-    return {"partner": partner, "first day": ordered[0], "last day": ordered[-1]}
+    return {"partner": partner, "first day": dates[0], "last day": dates[-1]}
 
 
 def write_summary_table(rows: Sequence[Row], path: Path | None, names: Sequence[str]) -> None:
@@ -143,8 +143,8 @@ def write_summary_table(rows: Sequence[Row], path: Path | None, names: Sequence[
     kinds = {"currency": pa.string(), "start_date": pa.date32(), "end_date": pa.date32()}
     for name, kind in kinds.items():
         values = pa.array([row.get(name) for row in rows], pa.string()).cast(kind)
-        known = [each for each in table.column_names if each != name]
-        table = table.select(known).append_column(name, values)
+        columns = [column for column in table.column_names if column != name]
+        table = table.select(columns).append_column(name, values)
     table = table.select(list(names)) if names else table
     with open_output(path) as stream:
         parquet.write_table(table, stream, compression="zstd")

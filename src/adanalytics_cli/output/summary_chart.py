@@ -59,13 +59,13 @@ def draw_bars(bars: Sequence[Bar], ink: Ink, *, width: int, color: bool = False)
     lines = []
     for bar in bars:
         value = bar.value or 0
-        drawn = _bar(-value, -lowest, negative, replace(ink, parts="")).rjust(negative)
+        drawing = _bar(-value, -lowest, negative, replace(ink, parts="")).rjust(negative)
         if value >= 0:
-            drawn = " " * negative + _bar(value, largest, length - negative, ink)
-        rest = in_cells(bar.shown, length - len(drawn) + 1 + values, ink.cut, to_the_right=True)
-        if color and drawn.strip():
-            drawn = click.style(drawn, fg="red" if value < 0 else "blue")
-        lines.append(f"{in_cells(bar.name, names, ink.cut)} {drawn}{rest}")
+            drawing = " " * negative + _bar(value, largest, length - negative, ink)
+        rest = in_cells(bar.shown, length - len(drawing) + 1 + values, ink.cut, to_the_right=True)
+        if color and drawing.strip():
+            drawing = click.style(drawing, fg="red" if value < 0 else "blue")
+        lines.append(f"{in_cells(bar.name, names, ink.cut)} {drawing}{rest}")
     return lines
 
 
@@ -73,8 +73,8 @@ def _bar(value: Decimal | int, largest: Decimal, length: int, ink: Ink) -> str:
     if value <= 0:
         return ""
     steps = len(ink.parts) + 1
-    whole, part = divmod(int(value * length * steps / largest), steps)
-    drawn = ink.whole * whole + (ink.parts[part - 1] if part else "")
+    count, part = divmod(int(value * length * steps / largest), steps)
+    drawn = ink.whole * count + (ink.parts[part - 1] if part else "")
     # A small value must not look like zero.
     return drawn or (ink.parts or ink.whole)[0]
 
@@ -111,15 +111,15 @@ def draw_summary(
     charts: list[tuple[str, list[Bar]]] = []
     metrics: Sequence[str] = [*_FUNNEL]
     if group_by is None:
-        columns = summary_output.summary_columns(None, metrics, rounded=view.rounded)
+        columns = summary_output.summary_columns(None, metrics, is_rounded=view.rounded)
         row = rows[0] if rows else {}
-        charts.append(("events", [_bar_of(row, each, _FUNNEL[each.key]) for each in columns]))
+        charts.append(("events", [_bar_of(row, metric, _FUNNEL[metric.key]) for metric in columns]))
     else:
         metrics = (summary_output.EVENTS, "impressions", "revenue")
         if any(isinstance(row.get(sorted_by), int | Decimal) for row in rows):
             metrics = (sorted_by,)
         name = summary_output.name_column(group_by)
-        for column in summary_output.summary_columns(group_by, metrics, rounded=view.rounded):
+        for column in summary_output.summary_columns(group_by, metrics, is_rounded=view.rounded):
             bars = [_bar_of(row, column, str(row.get(name))) for row in rows]
             money = f" in {answer.summary.currency}" if answer.summary.currency else ""
             charts.append(

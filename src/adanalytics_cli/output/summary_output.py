@@ -130,9 +130,9 @@ class Order:
         Equal ones stay in the order of the service.
         """
         values = [(row, value_of(row, self.name)) for row in rows]
-        known = [each for each in values if each[1] is not None]
-        known.sort(key=lambda each: _rank(each[1]), reverse=self.turned)
-        return [row for row, _ in [*known, *(each for each in values if each[1] is None)]]
+        present = [pair for pair in values if pair[1] is not None]
+        present.sort(key=lambda pair: _rank(pair[1]), reverse=self.turned)
+        return [row for row, _ in [*present, *(pair for pair in values if pair[1] is None)]]
 
 
 def _rank(value: object) -> tuple[int, Decimal, str]:
@@ -178,26 +178,28 @@ class Listing:
 
 def list_rows(answers: Sequence[Answer], view: View, form: Format) -> Listing:
     """Return the rows of each partner; those of a table end in the totals of the service."""
-    several, all_rows = len(answers) > 1, sum(len(each.summary.rows) for each in answers)
+    is_several, all_rows = len(answers) > 1, sum(len(part.summary.rows) for part in answers)
     answers = [in_order(answer, view, gaps=form in {"table", "csv", "xlsx"}) for answer in answers]
-    about = about_answers(answers)
+    document = about_answers(answers)
     if form == "table":
-        columns = summary_columns(view.group_by, view.names, rounded=view.rounded)
+        columns = summary_columns(view.group_by, view.names, is_rounded=view.rounded)
         rows = [row for answer in answers for row in table_rows(answer, view)]
         note = table_note(answers, view, all_rows)
-        return Listing(rows, [*(PARTNER if several else []), *columns], note, about)
-    first = [] if not several else [each.key for each in PARTNER] if view.names else ["partner"]
+        return Listing(rows, [*(PARTNER if is_several else []), *columns], note, document)
+    first = (
+        [] if not is_several else [column.key for column in PARTNER] if view.names else ["partner"]
+    )
     rows = []
     for answer in answers:
         facts = answer.facts()
         for row in _fields(answer.summary.rows, answer, view, form):
             key = [] if view.group_by in _KEYS else [str(view.group_by)]
-            shown = dict.fromkeys([*first, *(view.names or [*key, *row, *_FACTS])])
-            rows.append({name: (facts | row).get(name) for name in shown})
+            columns_of_row = dict.fromkeys([*first, *(view.names or [*key, *row, *_FACTS])])
+            rows.append({name: (facts | row).get(name) for name in columns_of_row})
     names = [*first, *(view.names or [*_documented(view.group_by), *_FACTS])]
     columns = summary_columns(view.group_by, list(dict.fromkeys(names)))
-    totals = {} if several else {name: _TOTALS[name] for name in names if name in _TOTALS}
-    return Listing(as_text(rows, form), columns, "", about, totals)
+    totals = {} if is_several else {name: _TOTALS[name] for name in names if name in _TOTALS}
+    return Listing(as_text(rows, form), columns, "", document, totals)
 
 
 def in_order(answer: Answer, view: View, *, gaps: bool) -> Answer:
@@ -213,15 +215,17 @@ def in_order(answer: Answer, view: View, *, gaps: bool) -> Answer:
 
 
 def summary_columns(
-    group_by: str | None, names: Sequence[str] = (), *, rounded: bool = False
+    group_by: str | None, names: Sequence[str] = (), *, is_rounded: bool = False
 ) -> list[Column]:
     """Return the columns `names` of a table; by default the keys of a row and the main metrics."""
     usual = [*key_columns(group_by), *_METRICS]
-    known = {column.key: column for column in usual}
-    columns = [known.get(name) or _column(name) for name in names] or usual
-    if not rounded:
+    columns_by_key = {column.key: column for column in usual}
+    columns = [columns_by_key.get(name) or _column(name) for name in names] or usual
+    if not is_rounded:
         return columns
-    return [replace(each, show=thousands) if each.key in MONEY else each for each in columns]
+    return [
+        replace(column, show=thousands) if column.key in MONEY else column for column in columns
+    ]
 
 
 def key_columns(group_by: str | None) -> list[Column]:
@@ -231,9 +235,9 @@ def key_columns(group_by: str | None) -> list[Column]:
 
 def usual_columns(answers: Sequence[Answer], group_by: str) -> list[str]:
     """Return the columns of a table, of the usual ones only those that the rows have."""
-    sent = {n for each in answers for row in each.summary.rows for n in row.model_fields_set}
+    names = {n for answer in answers for row in answer.summary.rows for n in row.model_fields_set}
     columns = [*key_columns(group_by), Column(EVENTS, EVENTS), *_METRICS]
-    return [column.key for column in columns if column.key in sent]
+    return [column.key for column in columns if column.key in names]
 
 
 def _column(name: str) -> Column:
@@ -242,33 +246,39 @@ def _column(name: str) -> Column:
 
 def _documented(group_by: str | None) -> list[str]:
     """Return the documented columns in the order of the service."""
-    others = {column.key for each in _KEYS.values() for column in each}
-    others -= {column.key for column in key_columns(group_by)}
-    return [name for name in SummaryRow.model_fields if name not in others]
+    key_names = {column.key for key_column in _KEYS.values() for column in key_column}
+    key_names -= {column.key for column in key_columns(group_by)}
+    return [name for name in SummaryRow.model_fields if name not in key_names]
 
 
 def find_names(
-    summary: "Summary", group_by: str | None, words: Iterable[str], others: Iterable[str] = ()
+    summary: "Summary", group_by: str | None, words: Iterable[str], more_names: Iterable[str] = ()
 ) -> list[str]:
     """Return the columns that `words` name, each by its name or its heading, in any case.
 
     Raises click.UsageError for a column that is neither documented, nor in any row, nor one of the
-    `others`.
+    `more_names`.
     """
-    sent = [name for row in summary.rows for name in row.model_fields_set]
+    row_names = [name for row in summary.rows for name in row.model_fields_set]
     keys = [column.key for column in key_columns(group_by)]
     documented = _documented(group_by)
-    known = list(dict.fromkeys([*keys, *documented, *_FACTS, "partner", *others, *sent]))
-    headings = {each.heading.casefold(): each.key for each in summary_columns(group_by)}
-    names = headings | {name.casefold(): name for name in known} | {name: name for name in known}
-    found = []
+    all_names = list(
+        dict.fromkeys([*keys, *documented, *_FACTS, "partner", *more_names, *row_names])
+    )
+    headings = {column.heading.casefold(): column.key for column in summary_columns(group_by)}
+    names = (
+        headings
+        | {name.casefold(): name for name in all_names}
+        | {name: name for name in all_names}
+    )
+    matches = []
     for word in words:
         name = names.get(word) or names.get(word.casefold())
         if name is None:
-            hint = near_or_known(word, known, "columns")
+            hint = near_or_known(word, all_names, "columns")
             raise click.UsageError(f"The summary has no column '{word}'. {hint}")
-        found.append(name)
-    return found
+        matches.append(name)
+    return matches
 
 
 def fill_gaps(summary: "Summary", first: date, last: date) -> "Summary":
@@ -279,13 +289,13 @@ def fill_gaps(summary: "Summary", first: date, last: date) -> "Summary":
     A row of an unknown day may belong to any of them, so then nothing is filled in.
     """
     # A service may send anything as the day, such as "(other)".
-    held = {row.date: row for row in summary.rows if isinstance(row.date, date)}
-    if not held or len(held) < len(summary.rows):
+    rows = {row.date: row for row in summary.rows if isinstance(row.date, date)}
+    if not rows or len(rows) < len(summary.rows):
         return summary
-    begin = max(min(held), first)
+    begin = max(min(rows), first)
     days = map(date.fromordinal, range(begin.toordinal(), last.toordinal() + 1))
-    filled = {day: SummaryRow(date=day) for day in days} | held
-    return summary.model_copy(update={"rows": [filled[day] for day in sorted(filled)]})
+    rows_by_day = {day: SummaryRow(date=day) for day in days} | rows
+    return summary.model_copy(update={"rows": [rows_by_day[day] for day in sorted(rows_by_day)]})
 
 
 def _fields(
@@ -353,12 +363,12 @@ def table_note(
         money = ""
     elif view.rounded:
         money = f"{money or ', money'} rounded (see --round)"
-    shown = sum(len(answer.summary.rows) for answer in answers)
+    row_count = sum(len(answer.summary.rows) for answer in answers)
     note = f"{span(answers[0].first, answers[0].last)} in UTC{money}."
-    return note + (f" {shown} of {all_rows} rows." if shown < all_rows else "")
+    return note + (f" {row_count} of {all_rows} rows." if row_count < all_rows else "")
 
 
 def about_answers(answers: Sequence[Answer]) -> Row:
     currencies = [str(answer.summary.currency or "") for answer in answers]
-    facts = facts_about((each.partner for each in answers), (answers[0].first, answers[0].last))
+    facts = facts_about((answer.partner for answer in answers), (answers[0].first, answers[0].last))
     return facts | {"currency": ", ".join(currencies)}

@@ -37,7 +37,7 @@ def write_sync_report(report: "SyncReport", location: str, progress: "Progress")
         "left": report.left,
         "pages_kept": report.pages,
         "damaged": report.damaged,
-        "failed": [each.as_json() for each in report.failed],
+        "failed": [failure.as_json() for failure in report.failed],
         "changed": [
             {"hour": str(hour), "before": before, "after": after}
             for hour, (before, after) in sorted(report.changed.items())
@@ -72,7 +72,8 @@ def write_verify_report(report: "VerifyReport", location: str, progress: "Progre
         "hours": report.hours,
         "events": report.events,
         "problems": [
-            {**asdict(each), "day": each.day and str(each.day)} for each in report.problems
+            {**asdict(problem), "day": problem.day and str(problem.day)}
+            for problem in report.problems
         ],
         "compared": [asdict(figure) for figure in report.compared],
         "not_compared": [asdict(figure) for figure in report.uncompared],
@@ -95,8 +96,8 @@ def describe_comparison(report: "VerifyReport") -> str:
     names = dict[str, list[str]]()
     for figure in report.uncompared:
         names.setdefault(figure.reason, []).append(figure.name)
-    others = [f"{', '.join(columns)}, {reason}" for reason, columns in names.items()]
-    texts += [f"not compared: {'; '.join(others)}"] if others else []
+    reasons = [f"{', '.join(columns)}, {reason}" for reason, columns in names.items()]
+    texts += [f"not compared: {'; '.join(reasons)}"] if reasons else []
     if report.without_id and report.without_id == report.events:
         texts.append("repeats could not be looked for, because no event has an id")
     elif report.without_id:
@@ -105,21 +106,23 @@ def describe_comparison(report: "VerifyReport") -> str:
 
 
 def show_dry_run(
-    plan: "SyncPlan", quota: QuotaState, spent: int, command: str, invocation: Invocation
+    plan: "SyncPlan", quota: QuotaState, requests: int, command: str, invocation: Invocation
 ) -> None:
     """Print a plan: a table, or one object.
 
-    `spent` is the number of requests that planning cost; `command` carries the plan out.
+    `requests` is the number of requests that planning cost; `command` carries the plan out.
     """
-    record = _record(plan, quota, spent, command)
+    record = _record(plan, quota, requests, command)
     if invocation.as_json:
         click.echo(json_text(record))
     else:
         _write_table(record, invocation)
 
 
-def _record(plan: "SyncPlan", quota: QuotaState, spent: int, command: str) -> Record:
-    runs = [(why, [*hours]) for why, hours in groupby(sorted(plan.hours), plan.hours.__getitem__)]
+def _record(plan: "SyncPlan", quota: QuotaState, requests: int, command: str) -> Record:
+    runs = [
+        (reason, [*hours]) for reason, hours in groupby(sorted(plan.hours), plan.hours.__getitem__)
+    ]
     return {
         "hours": len(plan.hours),
         "events": plan.events,
@@ -128,11 +131,11 @@ def _record(plan: "SyncPlan", quota: QuotaState, spent: int, command: str) -> Re
         "by_hour": plan.by_hour,
         "prices": plan.prices,
         "asked": [
-            {"start": str(run[0].day), "end": str(run[-1].day), "hours": len(run), "why": why}
-            for why, run in runs
+            {"start": str(run[0].day), "end": str(run[-1].day), "hours": len(run), "why": reason}
+            for reason, run in runs
         ],
         "damaged": [*plan.damaged],
-        "spent_requests": spent,
+        "spent_requests": requests,
         "quota": {"remaining": quota.remaining},
         "command": command,
     }
@@ -161,8 +164,8 @@ def _write_table(record: Record, invocation: Invocation) -> None:
         Column("why", "why"),
     ]
     write_rows(record["asked"], "table", None, columns=columns, invocation=invocation)
-    what = f"{counted(record['hours'], 'hour')}, about {counted(record['events'], 'event')}"
-    ordered = f", {counted(record['exports'], 'bulk export')}" if record["exports"] else ""
+    amount = f"{counted(record['hours'], 'hour')}, about {counted(record['events'], 'event')}"
+    exports = f", {counted(record['exports'], 'bulk export')}" if record["exports"] else ""
     by_hour = (
         "Each hour is a query: no field of the events is known to hold their time. Name it with "
         "--time-field.\n"
@@ -170,7 +173,7 @@ def _write_table(record: Record, invocation: Invocation) -> None:
         else ""
     )
     lines = (
-        f"\nWould pull {what}: at most {counted(record['requests'], 'request')}{ordered}.\n"
+        f"\nWould pull {amount}: at most {counted(record['requests'], 'request')}{exports}.\n"
         f"{_prices_line(record)}{by_hour}{quota_line(record)}\n"
         "Nothing was pulled or written. To pull:\n"
         f"  {visible(record['command'])}"

@@ -38,7 +38,7 @@ def write_workbook(
     names: Sequence[str],
     *,
     title: str,
-    about: Mapping[str, object],
+    facts: Mapping[str, object],
     notify: Callable[[str], None],
     columns: Sequence[Column] = (),
     totals: Mapping[str, Total] | None = None,
@@ -50,17 +50,20 @@ def write_workbook(
     in which columns, because a sum leaves text out. `columns` say which numbers are percentages and
     counts; a Cell says it for its own value, also how many digits of money to show. Below the rows,
     formulas have the `totals` of the rows that the filter of the heading shows, without those of
-    columns with such text. The second sheet has `about`. Memory use does not depend on the number
+    columns with such text. The second sheet has `facts`. Memory use does not depend on the number
     of rows; they wait on the disk, beside `path`.
 
     Raises CommandError for more rows than a sheet takes, and for a text that no cell holds; then
     nothing is written.
     """
-    beside = None if path is None or is_device(path) else path.resolve().parent
-    with open_output(path) as stream, TemporaryDirectory(dir=beside, prefix=".xlsx-") as folder:
+    target_folder = None if path is None or is_device(path) else path.resolve().parent
+    with (
+        open_output(path) as stream,
+        TemporaryDirectory(dir=target_folder, prefix=".xlsx-") as folder,
+    ):
         # Text must stay text, whatever it begins with.
-        off = ("strings_to_formulas", "strings_to_urls", "strings_to_numbers")
-        options = {"constant_memory": True, "tmpdir": folder, **dict.fromkeys(off, False)}
+        conversions = ("strings_to_formulas", "strings_to_urls", "strings_to_numbers")
+        options = {"constant_memory": True, "tmpdir": folder, **dict.fromkeys(conversions, False)}
         book = xlsxwriter.Workbook(stream, options)
         book.use_zip64()
         shows = {column.key: column.show for column in columns}
@@ -69,13 +72,13 @@ def write_workbook(
             data.fill([row.get(name) for name in names] for row in rows)
             data.finish(totals or {})
             notes = _Sheet(book, "about", ("about", "value"), (plain, plain))
-            notes.fill(about.items())
-            what = f"numbers of more than {_DIGITS} digits, in {', '.join(data.long)}"
+            notes.fill(facts.items())
+            subject = f"numbers of more than {_DIGITS} digits, in {', '.join(data.long)}"
             if data.long:
-                notes.fill([("text", what)])
+                notes.fill([("text", subject)])
             book.close()
             if data.long:
-                notify(f"Text, because a sheet would round them: {what}.")
+                notify(f"Text, because a sheet would round them: {subject}.")
         except FileCreateError as error:
             # The error of the system, which names the problem.
             raise error.__context__ or error from None
@@ -104,7 +107,7 @@ class _Sheet:
         )
         self._sums: defaultdict[str, int | Decimal] = defaultdict(int)
         # Each column keeps the last number format.
-        self._looks: defaultdict[str, str] = defaultdict(lambda: _AMOUNT)
+        self._formats: defaultdict[str, str] = defaultdict(lambda: _AMOUNT)
         if len(names) > _COLUMNS:
             raise CommandError(
                 f"There are {len(names):,} columns, and a sheet takes {_COLUMNS:,}.",
@@ -145,24 +148,28 @@ class _Sheet:
         for index, name in enumerate(self._names):
             if name not in totals:
                 continue
-            above, below, factor = totals[name]
+            numerator, below, factor = totals[name]
             # A sum leaves text out.
-            if self.long.keys() & {name, above, below}:
+            if self.long.keys() & {name, numerator, below}:
                 continue
             value: object = self._sums[name]
-            if not above:
+            if not numerator:
                 column = xl_col_to_name(index)
                 # 109: the sum of the rows that are not hidden.
                 formula = f"=SUBTOTAL(109,{column}2:{column}{self.rows + 1})"
-            elif {above, below} <= {*self._names}:
-                over, under = (xl_rowcol_to_cell(row, self._names.index(n)) for n in (above, below))
-                formula = f'=IF({under}=0,"",{over}*{factor}/{under})'
-                parts = self._sums[above] * factor, self._sums[below]
+            elif {numerator, below} <= {*self._names}:
+                numerator_cell, denominator_cell = (
+                    xl_rowcol_to_cell(row, self._names.index(n)) for n in (numerator, below)
+                )
+                formula = (
+                    f'=IF({denominator_cell}=0,"",{numerator_cell}*{factor}/{denominator_cell})'
+                )
+                parts = self._sums[numerator] * factor, self._sums[below]
                 value = parts[0] / parts[1] if parts[1] else ""
             else:
                 continue
             self._sheet.write_formula(
-                row, index, formula, self._format(self._looks[name], True), value
+                row, index, formula, self._format(self._formats[name], True), value
             )
 
     def _put(self, index: int, value: object, show: Show) -> None:
@@ -192,7 +199,7 @@ class _Sheet:
     def _number(self, index: int, value: int | Decimal, look: str) -> None:
         name = self._names[index]
         self._sums[name] += value
-        self._looks[name] = look
+        self._formats[name] = look
         self._sheet.write_number(self.rows, index, value, self._format(look, False))
 
     def _text(self, index: int, value: object) -> None:

@@ -56,7 +56,7 @@ _ACCIDENT = -2
 # Floating-point numbers of a spreadsheet are exact up to here.
 _DIGITS = 8
 
-Expected = Callable[[Key], Figures | None]
+Expectation = Callable[[Key], Figures | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,17 +126,17 @@ class CauseSearch:
         ]
         return ", ".join(amounts)
 
-    def _evidence(self, expected: Expected, keys: Iterable[Key]) -> float | None:
+    def _evidence(self, expectation: Expectation, keys: Iterable[Key]) -> float | None:
         """Return how unlikely an accident is, as a power of ten; None if a figure disagrees.
 
         Theirs may be rounded to the nearest or towards zero, and then all are. A key for which
         nothing is expected is left out. Figures of one key depend on each other, so all but the
         best count half.
         """
-        nearest = towards_zero = True
+        is_nearest = towards_zero = True
         evidence = 0.0
         for key in keys:
-            figures = expected(key)
+            figures = expectation(key)
             if figures is None:
                 continue
             theirs = self.theirs.get(key, self.own.zeros)
@@ -144,41 +144,45 @@ class CauseSearch:
             changes = []
             for at, (here, there) in enumerate(zip(figures, theirs, strict=True)):
                 slack, rest = self._slack(key, at), here - there
-                nearest = nearest and abs(rest) <= slack / 2
-                cut = rest if here >= 0 else -rest
-                towards_zero = towards_zero and (0 <= cut < slack or rest == 0)
+                is_nearest = is_nearest and abs(rest) <= slack / 2
+                overshoot = rest if here >= 0 else -rest
+                towards_zero = towards_zero and (0 <= overshoot < slack or rest == 0)
                 change = abs(here - ours[at]) / (self.units[at] or 1)
                 changes.append(log10(1 + 2 * float(change)))
-            if not nearest and not towards_zero:
+            if not is_nearest and not towards_zero:
                 return None
             changes.sort(reverse=True)
             evidence += changes[0] + sum(changes[1:]) / 2
         return evidence
 
-    def _explains(self, expected: Expected, keys: Iterable[Key], tries: int) -> bool:
-        evidence = self._evidence(expected, keys)
+    def _explains(self, expectation: Expectation, keys: Iterable[Key], tries: int) -> bool:
+        evidence = self._evidence(expectation, keys)
         return evidence is not None and log10(tries) - evidence < _ACCIDENT
 
     def _units(self) -> Iterator[Cause]:
         """Another unit of one figure, or of all amounts."""
         # A figure that is 0 everywhere is in any unit.
-        used = [
-            at for at in range(len(self.names)) if any(self.ours[key][at] for key in self.closed)
+        places = [
+            place
+            for place in range(len(self.names))
+            if any(self.ours[key][place] for key in self.closed)
         ]
-        choices = [[at] for at in used]
-        money = [at for at in used if self.names[at] in MONEY]
+        choices = [[place] for place in places]
+        money = [place for place in places if self.names[place] in MONEY]
         choices += [money] if len(money) > 1 else []
-        for chosen in choices:
+        for choice in choices:
             for factor, unit in _UNITS.items():
 
                 def scaled(
-                    key: Key, chosen: Sequence[int] = chosen, factor: Decimal = factor
+                    key: Key, choice: Sequence[int] = choice, factor: Decimal = factor
                 ) -> Figures:
                     figures = enumerate(self.ours[key])
-                    return tuple(one * factor if at in chosen else one for at, one in figures)
+                    return tuple(
+                        figure * factor if place in choice else figure for place, figure in figures
+                    )
 
                 if self._explains(scaled, self.closed, len(choices) * len(_UNITS)):
-                    names = " and ".join(self.names[at] for at in chosen)
+                    names = " and ".join(self.names[place] for place in choice)
                     text = f"{names}: theirs is {factor:f} times ours, {unit}"
                     yield Cause("unit", text)
 
@@ -202,8 +206,8 @@ class CauseSearch:
         for bounds, name in zones.items():
 
             def moved(key: Key, bounds: Sequence[datetime] = bounds) -> Figures | None:
-                at = (key[0] - self.own.statement.first).days if key[0] else 0
-                begin, end = bounds[at], bounds[at + 1 if key[0] else -1]
+                offset = (key[0] - self.own.statement.first).days if key[0] else 0
+                begin, end = bounds[offset], bounds[offset + 1 if key[0] else -1]
                 return self.own.between(key, begin, end) if self._has(begin, end) else None
 
             fitting[name] = self._evidence(moved, self.closed) or 0
@@ -274,35 +278,35 @@ class CauseSearch:
         for begin, end in runs:
 
             def without(key: Key, begin: datetime = begin, end: datetime = end) -> Figures:
-                lost = self.own.between(key, begin, end)
-                return tuple(map(Decimal.__sub__, self.ours[key], lost))
+                loss = self.own.between(key, begin, end)
+                return tuple(map(Decimal.__sub__, self.ours[key], loss))
 
             if evidence := self._evidence(without, keys):
-                inside = [moment for moment in moments if begin <= moment < end]
-                removals[_hour(inside[0]), _hour(inside[-1])] = evidence
+                inner = [moment for moment in moments if begin <= moment < end]
+                removals[_hour(inner[0]), _hour(inner[-1])] = evidence
         is_likely = max(removals.values(), default=0) - log10(len(runs)) > -_ACCIDENT
         return sorted(removals) if is_likely else []
 
     def _days_of_ours(self) -> Iterator[Cause]:
         """Days that we have in part or not at all, while all others agree."""
         hours = self.own.hours
-        ours = {moment.date() for one in self.own.valid.values() for moment in one.moments}
+        ours = {moment.date() for series in self.own.valid.values() for moment in series.moments}
         short = {
             day: "" if hours is None or day not in ours else f" ({hours.get(day, 0)} of 24 hours)"
             for day in self.own.days()
             if day not in ours or (hours is not None and 0 < hours.get(day, 0) < 24)
         }
-        others = [key for key in self.closed if key[0] not in short]
-        lacking = [key for key in self.closed if key[0] in short]
+        rest = [key for key in self.closed if key[0] not in short]
+        missing_keys = [key for key in self.closed if key[0] in short]
         is_less = all(
             here <= there
-            for key in lacking
+            for key in missing_keys
             for here, there in zip(
                 self.ours[key], self.theirs.get(key, self.own.zeros), strict=True
             )
         )
-        if lacking and is_less and self._evidence(self.ours.get, others) is not None:
-            days = sorted({key[0] for key in lacking if key[0]})
+        if missing_keys and is_less and self._evidence(self.ours.get, rest) is not None:
+            days = sorted({key[0] for key in missing_keys if key[0]})
             kind: Kind = "missing hours" if any(short[day] for day in days) else "missing days"
             yield Cause(kind, f"our data lack {', '.join(f'{day}{short[day]}' for day in days)}")
 
@@ -316,14 +320,17 @@ class CauseSearch:
         pairs, evidence = dict[Group, Group](), 0.0
         theirs, ours = self.strangers
         for name in sorted(theirs):
-            matches = {other: self._likeness(name, other) for other in ours}
-            likely = [other for other, likeness in matches.items() if likeness]
+            matches = {our_name: self._likeness(name, our_name) for our_name in ours}
+            likely = [our_name for our_name, likeness in matches.items() if likeness]
             if len(likely) != 1 or likely[0] in pairs.values():
                 return
             pairs[name] = likely[0]
             evidence += matches[likely[0]] - log10(len(ours))
         if evidence > -_ACCIDENT:
-            names = [f"'{self._label(one)}' is our '{self._label(pairs[one])}'" for one in pairs]
+            names = [
+                f"'{self._label(their_name)}' is our '{self._label(pairs[their_name])}'"
+                for their_name in pairs
+            ]
             text = f"{counted(len(names), 'name')} differ: {', '.join(names)}"
             yield Cause("renaming", text)
 

@@ -115,10 +115,10 @@ def _sheets(path: Path, content: bytes) -> list[Layout]:
 
     with _naming_damage(path):
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            unpacked = sum(entry.file_size for entry in archive.infolist())
-        if unpacked > _MOST_UNPACKED:
-            what = f"{path} unpacks to {in_bytes(unpacked)}, over {in_bytes(_MOST_UNPACKED)}."
-            raise CommandError(what, remedy=_SMALLER)
+            size = sum(entry.file_size for entry in archive.infolist())
+        if size > _MOST_UNPACKED:
+            message = f"{path} unpacks to {in_bytes(size)}, over {in_bytes(_MOST_UNPACKED)}."
+            raise CommandError(message, remedy=_SMALLER)
         with warnings.catch_warnings():
             # Of styles and extensions that no figure depends on.
             warnings.simplefilter("ignore")

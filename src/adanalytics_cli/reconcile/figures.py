@@ -30,11 +30,11 @@ class Series:
     """The figures of one group by the moment at which their hour, or part of it, begins."""
 
     def __init__(self, records: Iterable[tuple[datetime, Figures]], width: int) -> None:
-        ordered = sorted((one for one in records if any(one[1])), key=itemgetter(0))
-        self.moments = [moment for moment, _ in ordered]
+        pairs = sorted((record for record in records if any(record[1])), key=itemgetter(0))
+        self.moments = [moment for moment, _ in pairs]
         zeros = (Decimal(0),) * width
         # Sums up to each moment, whose differences are the sums between two of them.
-        self._sums = [*accumulate((figures for _, figures in ordered), add, initial=zeros)]
+        self._sums = [*accumulate((figures for _, figures in pairs), add, initial=zeros)]
 
     def between(self, begin: datetime, end: datetime) -> Figures:
         """Return the sums from `begin` until before `end`."""
@@ -133,16 +133,16 @@ def _own(
     """
     statement, places = _comparable(statement, records)
     columns = range(len(statement.fields))
-    pairs = [{record[1][at] for record in records} for at in columns]
-    words = [{_folded(group[at]) for _, group in statement.rows} for at in columns]
+    pairs = [{record[1][place] for record in records} for place in columns]
+    words = [{_folded(group[place]) for _, group in statement.rows} for place in columns]
     by_id = []
-    for known, written_ones in zip(pairs, words, strict=True):
-        ids, names = ({_folded(pair[side]) for pair in known} - {""} for side in (0, 1))
-        by_id.append(not names or len(written_ones & ids) > len(written_ones & names))
+    for texts, statement_words in zip(pairs, words, strict=True):
+        ids, names = ({_folded(pair[side]) for pair in texts} - {""} for side in (0, 1))
+        by_id.append(not names or len(statement_words & ids) > len(statement_words & names))
     sides: tuple[dict[Group, list[tuple[datetime, Figures]]], ...] = ({}, {})
     labels: dict[Group, Group] = {}
     for moment, groups, is_filtered, values in records:
-        figures = tuple(_amount(values[at]) for at in places)
+        figures = tuple(_amount(values[place]) for place in places)
         group = tuple(
             _folded(pair[0] if use_id else pair[1] or pair[0])
             for pair, use_id in zip(groups, by_id, strict=True)
@@ -153,21 +153,21 @@ def _own(
     valid, filtered = (
         {group: Series(entries, width) for group, entries in side.items()} for side in sides
     )
-    own = OwnFigures(statement, valid, filtered, labels, is_hourly, hours, zone, currency)
-    for (day, written), figures in statement.rows.items():
-        group = tuple(map(_folded, written))
-        labels.setdefault(group, tuple(word or "(none)" for word in written))
+    own_figures = OwnFigures(statement, valid, filtered, labels, is_hourly, hours, zone, currency)
+    for (day, cells), figures in statement.rows.items():
+        group = tuple(map(_folded, cells))
+        labels.setdefault(group, tuple(word or "(none)" for word in cells))
         key = (day, group)
-        own.theirs[key] = add(own.theirs.get(key, own.zeros), figures)
-        own.parts[key] = own.parts.get(key, 0) + statement.parts[day, written]
+        own_figures.theirs[key] = add(own_figures.theirs.get(key, own_figures.zeros), figures)
+        own_figures.parts[key] = own_figures.parts.get(key, 0) + statement.parts[day, cells]
     # Without an id they are in no report by campaign.
     for group in [
-        group for group in valid if "" in group and group not in {k[1] for k in own.theirs}
+        group for group in valid if "" in group and group not in {k[1] for k in own_figures.theirs}
     ]:
-        whole = valid.pop(group).between(*own.window((None, group)))
-        own.unassigned = add(own.unassigned or own.zeros, whole)
+        total = valid.pop(group).between(*own_figures.window((None, group)))
+        own_figures.unassigned = add(own_figures.unassigned or own_figures.zeros, total)
         filtered.pop(group, None)
-    return own
+    return own_figures
 
 
 def _comparable(
@@ -178,19 +178,19 @@ def _comparable(
     Raises:
         CommandError: if none is left.
     """
-    everything = range(len(statement.names))
-    places = [at for at in everything if any(record[3][at] is not None for record in records)]
+    indexes = range(len(statement.names))
+    places = [index for index in indexes if any(record[3][index] is not None for record in records)]
     if not records or len(places) == len(statement.names):
-        return statement, everything
-    names, unknown = (
-        [statement.names[at] for at in everything if (at in places) is here]
-        for here in (True, False)
+        return statement, indexes
+    names, missing_names = (
+        [statement.names[index] for index in indexes if (index in places) is is_present]
+        for is_present in (True, False)
     )
-    remark = f"Not compared, because ours are not known: {', '.join(unknown)}."
+    remark = f"Not compared, because ours are not known: {', '.join(missing_names)}."
     if not names:
         raise CommandError(remark, remedy="Compare figures that adanalytics summary shows.")
-    rows = {key: tuple(row[at] for at in places) for key, row in statement.rows.items()}
-    decimals = [statement.decimals[at] for at in places]
+    rows = {key: tuple(row[index] for index in places) for key, row in statement.rows.items()}
+    decimals = [statement.decimals[index] for index in places]
     remarks = [*statement.remarks, remark]
     return replace(statement, names=names, decimals=decimals, rows=rows, remarks=remarks), places
 
@@ -227,7 +227,7 @@ def ask_service(statement: Statement, client: "Client", zone: tzinfo) -> OwnFigu
 
 
 def read_dataset(
-    statement: Statement, place: str, held: "Holdings", labels: Mapping[str, Mapping[str, str]]
+    statement: Statement, place: str, holdings: "Holdings", labels: Mapping[str, Mapping[str, str]]
 ) -> OwnFigures:
     """Add up the events of a dataset by quarter of an hour; a day around the period, too.
 
@@ -263,17 +263,17 @@ def read_dataset(
     quarter = f"coalesce(CAST({minute} AS INTEGER) // {_MINUTES}, 0)" if has_time else "0"
     keys = [key for key in statement.by if key != "day"]
     groups = [sent(f"{key}_id") or "NULL" for key in keys]
-    chosen = [
+    selection = [
         "date",
         "hour",
         f"{quarter} AS quarter",
         f"coalesce(CAST({sent('is_filtered') or 'false'} AS BOOLEAN), false) AS filtered",
-        *(f"{column} AS group_{at}" for at, column in enumerate(groups)),
+        *(f"{column} AS group_{index}" for index, column in enumerate(groups)),
         *(f"{sums[name]} AS {name}" for name in statement.names),
         f"max({sent('currency') or 'NULL'}) AS unit",
     ]
     sql = (
-        f"SELECT {', '.join(chosen)} FROM events "  # noqa: S608  # names, quoted above
+        f"SELECT {', '.join(selection)} FROM events "  # noqa: S608  # names, quoted above
         f"WHERE date BETWEEN DATE '{first}' AND DATE '{last}' "
         f"GROUP BY {', '.join(str(number + 1) for number in range(4 + len(groups)))}"
     )
@@ -282,11 +282,13 @@ def read_dataset(
     for row in Dataset(place).query(sql).to_pylist():
         begin = start_of(row["date"])
         begin += timedelta(hours=row["hour"], minutes=row["quarter"] * _MINUTES)
-        ids = [row[f"group_{at}"] for at in range(len(groups))]
-        known = zip(ids, keys, strict=True)
-        pairs = [(id_, labels.get(key, {}).get(str(id_))) for id_, key in known]
+        ids = [row[f"group_{index}"] for index in range(len(groups))]
+        group_pairs = zip(ids, keys, strict=True)
+        pairs = [(id_, labels.get(key, {}).get(str(id_))) for id_, key in group_pairs]
         figures = [row[name] for name in statement.names]
         records.append((begin, pairs, row["filtered"], figures))
         units.add(row["unit"])
     currency = units.pop() if len(units) == 1 else None
-    return _own(statement, records, is_hourly=True, hours=held.hours, zone=zone, currency=currency)
+    return _own(
+        statement, records, is_hourly=True, hours=holdings.hours, zone=zone, currency=currency
+    )

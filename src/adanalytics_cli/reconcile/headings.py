@@ -67,12 +67,14 @@ _NEUTRAL = frozenset(("total", "sum", "of", "ad", "server", "gesamt", "summe"))
 def fields_of(cell: Cell, names: Mapping[str, str]) -> list[str]:
     """Return the fields that a heading may stand for; a name that was given decides."""
     text = str(cell or "")
-    if chosen := [name for name, heading in names.items() if heading.casefold() == text.casefold()]:
-        return chosen if text else []
+    if matches := [
+        name for name, heading in names.items() if heading.casefold() == text.casefold()
+    ]:
+        return matches if text else []
     words = re.findall(r"[^\W_]+", re.sub(r"\(.*?\)|\[.*?\]", " ", text))
     words = [word for word in words if word not in _CURRENCIES]
-    folded = "".join(word for word in map(str.casefold, words) if word not in _NEUTRAL)
-    fields = ["day", "demand_tag"] if folded == "tag" else [_FIELD_OF.get(folded, "")]
+    word_text = "".join(word for word in map(str.casefold, words) if word not in _NEUTRAL)
+    fields = ["day", "demand_tag"] if word_text == "tag" else [_FIELD_OF.get(word_text, "")]
     return [name for name in fields if name and name not in names]
 
 

@@ -67,10 +67,12 @@ class Reconciliation:
         self.causes = self.search.find()
         names, sides = self.search.names, (self.search.theirs, self.search.ours)
         self.totals = []
-        for at, name in enumerate(names):
-            theirs, ours = (sum((row[at] for row in side.values()), Decimal(0)) for side in sides)
-            above = self._is_above(theirs, ours)
-            self.totals.append(Gap(name, theirs, ours, is_above=above))
+        for index, name in enumerate(names):
+            theirs, ours = (
+                sum((row[index] for row in side.values()), Decimal(0)) for side in sides
+            )
+            is_above = self._is_above(theirs, ours)
+            self.totals.append(Gap(name, theirs, ours, is_above=is_above))
         self.gaps = [gap for key in sorted(self.search.ours) for gap in self._gaps_of(key)]
         # A large difference of a small figure matters less than a small one of a large figure.
         scales = {gap.figure: max(abs(gap.ours), abs(gap.theirs)) or 1 for gap in self.totals}
@@ -80,10 +82,10 @@ class Reconciliation:
         ours, zeros = self.search.ours[key], self.search.own.zeros
         theirs = self.search.theirs.get(key)
         side = "ours" if theirs is None else "both" if any(ours) else "theirs"
-        for at, name in enumerate(self.search.names):
-            pair = ((theirs or zeros)[at], ours[at])
-            above = self._is_above(*pair) and not self.search.within_rounding(key, at)
-            yield Gap(name, *pair, key, side, above)
+        for index, name in enumerate(self.search.names):
+            pair = ((theirs or zeros)[index], ours[index])
+            is_above = self._is_above(*pair) and not self.search.within_rounding(key, index)
+            yield Gap(name, *pair, key, side, is_above)
 
     def _is_above(self, theirs: Decimal, ours: Decimal) -> bool:
         return abs(theirs - ours) * 100 > self.tolerance * abs(ours)
@@ -109,10 +111,10 @@ class Reconciliation:
             remark(line, invocation)
         columns = self._columns(for_table=form == "table")
         if form == "table":
-            shown = [gap for gap in self.gaps if gap.difference]
-            more = len(shown) - _ROWS_OF_TABLE
-            notes += [f"{more:,} more rows differ: write csv, json or xlsx."] if more > 0 else []
-            rows = [self._table_row(gap) for gap in (*shown[:_ROWS_OF_TABLE], *self.totals)]
+            gaps = [gap for gap in self.gaps if gap.difference]
+            rest = len(gaps) - _ROWS_OF_TABLE
+            notes += [f"{rest:,} more rows differ: write csv, json or xlsx."] if rest > 0 else []
+            rows = [self._table_row(gap) for gap in (*gaps[:_ROWS_OF_TABLE], *self.totals)]
             names = None
         else:
             for note in notes:
@@ -129,7 +131,7 @@ class Reconciliation:
             note=" ".join(notes),
             region=region,
             title="reconcile",
-            about=self._about(notes),
+            facts=self._about(notes),
         )
 
     def _columns(self, *, for_table: bool) -> list[Column]:
@@ -179,30 +181,33 @@ class Reconciliation:
 
     def _notes(self) -> Iterator[str]:
         """Yield what was compared, what only one side has, and the cause."""
-        own, statement = self.search.own, self.search.own.statement
+        figures, statement = self.search.own, self.search.own.statement
         yield from self._cause()
-        money = f", money in {own.currency}" if own.currency else ""
-        above = sum(gap.is_above for gap in self.gaps)
+        money = f", money in {figures.currency}" if figures.currency else ""
+        excess = sum(gap.is_above for gap in self.gaps)
         yield (
-            f"{span(statement.first, statement.last)} in {own.zone}{money}: "
+            f"{span(statement.first, statement.last)} in {figures.zone}{money}: "
             f"{counted(len(self.gaps), 'figure')} of {counted(len(self.search.ours), 'key')} "
-            f"compared, {above:,} above {self.tolerance:f} %."
+            f"compared, {excess:,} above {self.tolerance:f} %."
         )
         for side, groups in zip(("theirs", "ours"), self.search.strangers, strict=True):
             if groups:
-                yield f"Only {side}: {_few(', '.join(own.labels[group]) for group in groups)}."
-        if any(own.unassigned):
-            shown = (
-                f"{n:f} {name}" for name, n in zip(self.search.names, own.unassigned, strict=True)
+                yield f"Only {side}: {_few(', '.join(figures.labels[group]) for group in groups)}."
+        if any(figures.unassigned):
+            gaps = (
+                f"{n:f} {name}"
+                for name, n in zip(self.search.names, figures.unassigned, strict=True)
             )
-            yield f"Left out, of ours without one: {', '.join(shown)}."
-        if statement.currency and own.currency and statement.currency != own.currency:
-            yield f"Their amounts are in {statement.currency}, ours in {own.currency}."
+            yield f"Left out, of ours without one: {', '.join(gaps)}."
+        if statement.currency and figures.currency and statement.currency != figures.currency:
+            yield f"Their amounts are in {statement.currency}, ours in {figures.currency}."
         if self.search.open_days:
             yield f"Not over yet: {_few(map(str, self.search.open_days))}."
-        lacking = [day for day in own.days() if own.hours is not None and day not in own.hours]
-        if lacking:
-            yield f"The dataset lacks {_few(map(str, lacking))}."
+        days_without = [
+            day for day in figures.days() if figures.hours is not None and day not in figures.hours
+        ]
+        if days_without:
+            yield f"The dataset lacks {_few(map(str, days_without))}."
 
     def _cause(self) -> Iterator[str]:
         texts = [cause.text for cause in self.causes]
@@ -226,21 +231,21 @@ class Reconciliation:
 
     def as_json(self) -> Row:
         """Return everything as one object."""
-        own, statement = self.search.own, self.search.own.statement
+        figures, statement = self.search.own, self.search.own.statement
         theirs, ours = self.search.strangers
         return {
             "source": self.source,
             "partner": self.partner,
             "start_date": str(statement.first),
             "end_date": str(statement.last),
-            "currency": own.currency,
+            "currency": figures.currency,
             "by": [*statement.by],
             "tolerance_percent": self.tolerance,
             "above": len(self.above()),
             "causes": [{"kind": cause.kind, "text": cause.text} for cause in self._named()],
             "notes": [*statement.remarks, *self._notes()],
-            "only_theirs": [", ".join(own.labels[group]) for group in sorted(theirs)],
-            "only_ours": [", ".join(own.labels[group]) for group in sorted(ours)],
+            "only_theirs": [", ".join(figures.labels[group]) for group in sorted(theirs)],
+            "only_ours": [", ".join(figures.labels[group]) for group in sorted(ours)],
             "totals": [self._row(gap, "json") for gap in self.totals],
             "rows": [self._row(gap, "json") for gap in self.gaps],
         }
@@ -265,6 +270,6 @@ class Reconciliation:
 
 
 def _few(names: Iterable[str]) -> str:
-    ordered = sorted(names)
-    more = len(ordered) - _NAMES_SHOWN
-    return ", ".join(ordered[:_NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")
+    rows = sorted(names)
+    rest = len(rows) - _NAMES_SHOWN
+    return ", ".join(rows[:_NAMES_SHOWN]) + (f" and {rest} more" if rest > 0 else "")

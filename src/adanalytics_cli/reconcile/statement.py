@@ -60,7 +60,9 @@ class Statement:
     @property
     def names_of(self) -> list[Literal["campaign", "demand_tag"]]:
         """Return the groups that have names in place of ids, such as `campaign`."""
-        sides = {name: [group[at] for _, group in self.rows] for at, name in enumerate(self.fields)}
+        sides = {
+            name: [group[index] for _, group in self.rows] for index, name in enumerate(self.fields)
+        }
         return [name for name in _GROUPS if not all(map(str.isdecimal, sides.get(name, ())))]
 
 
@@ -100,11 +102,11 @@ def read_statement(
     order = ""
     if day_column is not None:
         known_days, order = table.days(day_column, period)
-        whole = (min(known_days), max(known_days))
-        first, last = period or whole
+        full_period = (min(known_days), max(known_days))
+        first, last = period or full_period
         if not any(first <= day <= last for day in known_days):
             raise CommandError(
-                f"{path} has no row of {span(first, last)}; it has {span(*whole)}.",
+                f"{path} has no row of {span(first, last)}; it has {span(*full_period)}.",
                 remedy="Give another PERIOD, or leave it out.",
             )
         days = known_days
@@ -116,8 +118,8 @@ def read_statement(
             remedy="Give the PERIOD that it covers, such as 2026-01.",
         )
     scales = [
-        max(0, *(-int(row[at].as_tuple().exponent) for row in numbers))
-        for at in range(len(figures))
+        max(0, *(-int(row[index].as_tuple().exponent) for row in numbers))
+        for index in range(len(figures))
     ]
     statement = Statement(keys, fields, figures, scales, first, last, table.currency())
     zeros = (Decimal(0),) * len(figures)
@@ -130,18 +132,20 @@ def read_statement(
             day if "day" in keys else None,
             tuple(str(cell_at(line, table.columns[name]) or "") for name in fields),
         )
-        former = signatures.setdefault((key, table.signature(line)), line[0])
-        if former != line[0]:
+        line_before = signatures.setdefault((key, table.signature(line)), line[0])
+        if line_before != line[0]:
             raise CommandError(
-                f"{path}, rows {former} and {line[0]}: nothing tells these rows of "
+                f"{path}, rows {line_before} and {line[0]}: nothing tells these rows of "
                 f"{' '.join(map(str, filter(None, (day, *key[1]))))} apart.",
                 remedy="Delete one, or add them up.",
             )
         sums = map(Decimal.__add__, statement.rows.get(key, zeros), values)
         statement.rows[key] = tuple(sums)
         statement.parts[key] = statement.parts.get(key, 0) + 1
-    how = ", ".join(filter(None, (table.layout.name, mark and f"decimal {mark}", order)))
-    statement.remarks = table.remarks({"day", *keys, *fields, *figures}, how, len(statement.rows))
+    reading = ", ".join(filter(None, (table.layout.name, mark and f"decimal {mark}", order)))
+    statement.remarks = table.remarks(
+        {"day", *keys, *fields, *figures}, reading, len(statement.rows)
+    )
     return statement
 
 
@@ -151,7 +155,7 @@ class _Table:
 
     path: Path
     layout: Layout
-    above: int
+    rows_above: int
     heading: list[Cell]
     columns: dict[str, int]
     lines: list[Line] = field(default_factory=list)
@@ -162,15 +166,17 @@ class _Table:
         """Find the layout and the line with the most known headings."""
         layouts = layouts_of(path)
         if sheet is not None:
-            known = [layout.name.removeprefix("sheet ") for layout in layouts if layout.is_sheet]
-            if sheet not in known:
-                hint = near_or_known(sheet, known, "sheets")
+            sheet_names = [
+                layout.name.removeprefix("sheet ") for layout in layouts if layout.is_sheet
+            ]
+            if sheet not in sheet_names:
+                hint = near_or_known(sheet, sheet_names, "sheets")
                 raise SettingsError(f"{path} has no sheet '{sheet}'.", remedy=hint)
             layouts = [layout for layout in layouts if layout.name == f"sheet {sheet}"]
         best: list[tuple[int, _Table]] = []
         first: Line | None = None
         for layout in layouts:
-            for above, (number, cells) in enumerate(islice(layout.lines(), _HEADING_WITHIN)):
+            for rows_above, (number, cells) in enumerate(islice(layout.lines(), _HEADING_WITHIN)):
                 known_cells = sum(bool(fields_of(cell, names)) for cell in cells)
                 first = first or (number, cells)
                 if known_cells and known_cells >= (best[0][0] if best else 1):
@@ -178,7 +184,7 @@ class _Table:
                         best.clear()
                     # The first such line of a layout; later ones repeat it.
                     if all(table.layout is not layout for _, table in best):
-                        best.append((known_cells, cls(path, layout, above, cells, {})))
+                        best.append((known_cells, cls(path, layout, rows_above, cells, {})))
         if not best:
             begin = ", ".join(str(cell) for cell in (first[1] if first else ()) if cell)
             raise SettingsError(
@@ -212,7 +218,8 @@ class _Table:
             if len(fields) > 1:
                 # German for day, and the short name of a demand tag.
                 cells = (
-                    cell_at(line, place) for line in islice(self.layout.lines(), self.above + 1, 99)
+                    cell_at(line, place)
+                    for line in islice(self.layout.lines(), self.rows_above + 1, 99)
                 )
                 is_day = next((bool(days_of(cell)) for cell in cells if cell), False)
                 fields = ["day" if is_day else "demand_tag"]
@@ -224,27 +231,27 @@ class _Table:
                 raise self.unmapped(f"one column for {name}: {choices}", name, ambiguous=True)
             self.columns[name] = several[0]
 
-    def unmapped(self, what: str, example: str, *, ambiguous: bool = False) -> SettingsError:
+    def unmapped(self, noun: str, example: str, *, ambiguous: bool = False) -> SettingsError:
         headings = ", ".join(str(cell) for cell in self.heading if cell)
         return SettingsError(
-            f"{self.path} has {'more than' if ambiguous else 'no column that is known as'} {what}.",
+            f"{self.path} has {'more than' if ambiguous else 'no column that is known as'} {noun}.",
             remedy=f"Name it with --map {example}=NAME. Columns: {headings}.",
         )
 
     def keys(self, by: Sequence[str], *, both_groups: bool) -> list[str]:
         """Return the keys to compare by: `by`, or those that the file has."""
-        known = [key for key in KEYS if key in self.columns or f"{key}_id" in self.columns]
+        keys = [key for key in KEYS if key in self.columns or f"{key}_id" in self.columns]
         for key in by:
-            if key not in known:
+            if key not in keys:
                 raise self.unmapped(f"the {key}", key)
-        if not known:
+        if not keys:
             raise self.unmapped("a day, a campaign or a demand tag", "day")
-        if not by and not both_groups and "campaign" in known:
-            known = [key for key in known if key != "demand_tag"]
-        return [key for key in KEYS if key in (by or known)]
+        if not by and not both_groups and "campaign" in keys:
+            keys = [key for key in keys if key != "demand_tag"]
+        return [key for key in KEYS if key in (by or keys)]
 
-    def leave_out(self, what: str) -> None:
-        self.omissions[what] = self.omissions.get(what, 0) + 1
+    def leave_out(self, noun: str) -> None:
+        self.omissions[noun] = self.omissions.get(noun, 0) + 1
 
     def read(self, figures: Sequence[str]) -> list[str]:
         """Read the lines with figures, without those of totals; return the figures not blank.
@@ -252,13 +259,13 @@ class _Table:
         Raises:
             CommandError: if there is none.
         """
-        others = [place for name, place in self.columns.items() if name not in figures]
-        for line in islice(self.layout.lines(), self.above + 1, None):
+        text_places = [place for name, place in self.columns.items() if name not in figures]
+        for line in islice(self.layout.lines(), self.rows_above + 1, None):
             first = next((cell for cell in line[1] if cell), None)
             if all(cell_at(line, self.columns[name]) is None for name in figures):
                 if first:
                     self.leave_out("without a figure")
-            elif is_total(first) or any(is_total(cell_at(line, place)) for place in others):
+            elif is_total(first) or any(is_total(cell_at(line, place)) for place in text_places):
                 self.leave_out("of totals")
             else:
                 self.lines.append(line)
@@ -293,29 +300,29 @@ class _Table:
                 if None not in row
             }
             if not fitting:
-                at = next(row.index(None) for row in rows.values())
-                raise self._no_number(line[0], cells[at], places[at])
+                place = next(row.index(None) for row in rows.values())
+                raise self._no_number(line[0], cells[place], places[place])
             readings = {mark: readings[mark] for mark in fitting}
             for mark, row in fitting.items():
                 readings[mark].append(row)
         marks = [*readings]
         if len(marks) > 1 and readings["."] != readings[","]:
-            counts = [at for at, name in enumerate(figures) if name not in MONEY]
+            counts = [indexes for indexes, name in enumerate(figures) if name not in MONEY]
             marks = [
                 mark
                 for mark in marks
                 if all(
-                    row[at] == row[at].to_integral_value()
+                    row[index] == row[index].to_integral_value()
                     for row in readings[mark]
-                    for at in counts
+                    for index in counts
                 )
             ]
             if len(marks) != 1:
                 sample = next(
                     cell_at(line, place)
-                    for at, line in enumerate(self.lines)
+                    for index, line in enumerate(self.lines)
                     for n, place in enumerate(places)
-                    if readings["."][at][n] != readings[","][at][n]
+                    if readings["."][index][n] != readings[","][index][n]
                 )
                 raise CommandError(
                     f"{self.path}: '{sample}' may be {number_of(sample, '.'):f} or "
@@ -327,12 +334,12 @@ class _Table:
         return readings[mark], ("point" if mark == "." else "comma") if differ else ""
 
     def _no_number(self, number: int, cell: Cell, place: int) -> CommandError:
-        what = f"{self.path}, row {number}, {self.heading[place]}: '{cell}'"
+        place_text = f"{self.path}, row {number}, {self.heading[place]}: '{cell}'"
         if str(cell).startswith("="):
             remedy = "Open the file in a spreadsheet, save it, and run this again."
-            return CommandError(f"{what} is a formula without a value.", remedy=remedy)
+            return CommandError(f"{place_text} is a formula without a value.", remedy=remedy)
         return CommandError(
-            f"{what} is not a number like those above it.",
+            f"{place_text} is not a number like those above it.",
             remedy="Correct it, or leave the column out: --map FIELD=",
         )
 
@@ -356,23 +363,23 @@ class _Table:
                         f"'{cell_at(line, place) or ''}' is not a day like those above it.",
                         remedy="Write days as 2026-01-31, in every row.",
                     )
-        (order, days), *others = readings.items()
-        if not others:
+        (order, days), *alternatives = readings.items()
+        if not alternatives:
             return days, f"days as {order}"
-        if days == others[0][1]:
+        if days == alternatives[0][1]:
             return days, ""
-        inside = [
+        days_inside = [
             (order, days)
             for order, days in readings.items()
             if period and all(period[0] <= day <= period[1] for day in days)
         ]
-        if len(inside) != 1:
+        if len(days_inside) != 1:
             raise CommandError(
                 f"{self.path}: '{cell_at(self.lines[0], place)}' may be {days[0]} or "
-                f"{others[0][1][0]}, and no other row tells day from month.",
+                f"{alternatives[0][1][0]}, and no other row tells day from month.",
                 remedy="Give the PERIOD that all rows lie in, or write days as 2026-01-31.",
             )
-        return inside[0][1], f"days as {inside[0][0]}"
+        return days_inside[0][1], f"days as {days_inside[0][0]}"
 
     def signature(self, line: Line) -> tuple[Cell, ...]:
         """Return what tells a row from others of its key: every cell but figures and rates."""
@@ -388,26 +395,26 @@ class _Table:
         places = [self.columns[name] for name in MONEY if name in self.columns]
         return currency_of([str(self.heading[place]) for place in places])
 
-    def remarks(self, used: Iterable[str], how: str, keys: int) -> list[str]:
+    def remarks(self, field_names: Iterable[str], reading: str, keys: int) -> list[str]:
         """Say which columns stand for what, how the file was read, and what was left out."""
-        fields = {self.columns[name]: name for name in used if name in self.columns}
+        fields = {self.columns[name]: name for name in field_names if name in self.columns}
         headings = [(place, cell) for place, cell in enumerate(self.heading) if cell]
-        shown = [f"{cell} = {fields[place]}" for place, cell in headings if place in fields]
-        unused = [str(cell) for place, cell in headings if place not in fields]
+        mappings = [f"{cell} = {fields[place]}" for place, cell in headings if place in fields]
+        ignored_cells = [str(cell) for place, cell in headings if place not in fields]
         lines = [
-            f"{self.path}: {counted(len(self.lines), 'row')}, {counted(keys, 'key')} ({how}).",
-            f"Columns: {', '.join(shown)}.",
+            f"{self.path}: {counted(len(self.lines), 'row')}, {counted(keys, 'key')} ({reading}).",
+            f"Columns: {', '.join(mappings)}.",
         ]
-        lines += [f"Columns not used: {', '.join(unused)}."] if unused else []
-        if self.above:
-            self.omissions["above the heading"] = self.above
-        left_out = ", ".join(f"{count:,} {what}" for what, count in self.omissions.items())
-        return [*lines, f"Rows left out: {left_out}."] if left_out else lines
+        lines += [f"Columns not used: {', '.join(ignored_cells)}."] if ignored_cells else []
+        if self.rows_above:
+            self.omissions["above the heading"] = self.rows_above
+        omission = ", ".join(f"{count:,} {noun}" for noun, count in self.omissions.items())
+        return [*lines, f"Rows left out: {omission}."] if omission else lines
 
 
 def _is_sum(rows: Sequence[Figures]) -> bool:
     """Return whether the last row is the sum of the others, up to their rounding."""
-    *others, last = rows
-    sums = [sum(column, Decimal(0)) for column in zip(*others, strict=True)]
+    *rest, last = rows
+    sums = [sum(column, Decimal(0)) for column in zip(*rest, strict=True)]
     slack = Decimal(len(rows)) / 100
-    return bool(others) and all(abs(a - b) <= slack for a, b in zip(sums, last, strict=True))
+    return bool(rest) and all(abs(a - b) <= slack for a, b in zip(sums, last, strict=True))

@@ -9,7 +9,7 @@ from functools import lru_cache
 from adanalytics_cli.reconcile.cells import Cell, Line
 
 # Cells of a column repeat, and reading one takes longer than looking it up.
-_remembered = lru_cache(maxsize=65_536)
+_cache = lru_cache(maxsize=65_536)
 _TOTALS = (
     "total totals grandtotal sum summe gesamt gesamtsumme gesamtergebnis overall somme totale "
     "totalgeneral totalgénéral totaal"
@@ -20,7 +20,7 @@ _MONTHS = (
     "jan feb mar apr may jun jul aug sep oct nov dec",
     "jan feb mär apr mai jun jul aug sep okt nov dez",
 )
-_MONTH_OF = {name: at for names in _MONTHS for at, name in enumerate(names.split(), 1)}
+_MONTH_OF = {name: number for names in _MONTHS for number, name in enumerate(names.split(), 1)}
 _TIME = re.compile(r"[T ](?=\d{1,2}:\d\d)")
 _WHOLE = re.compile(r"\d+", re.ASCII)
 # The minus sign, and the apostrophes and spaces between thousands.
@@ -47,12 +47,12 @@ def _letters(cell: Cell) -> str:
     return "".join(filter(str.isalpha, cell.casefold())) if isinstance(cell, str) else ""
 
 
-@_remembered
+@_cache
 def is_total(cell: Cell) -> bool:
     return _letters(cell) in _TOTALS.split()
 
 
-@_remembered
+@_cache
 def number_of(cell: Cell, mark: str) -> Decimal | None:
     """Return a number as written with this decimal mark, 0 for a blank cell; None for others."""
     if cell is None:
@@ -74,7 +74,7 @@ def _bounded(number: Decimal) -> Decimal | None:
     return None if number and not -_PLACES <= number.adjusted() < _PLACES else number
 
 
-@_remembered
+@_cache
 def is_fraction(cell: Cell) -> bool:
     """Return whether a cell is a number that is not whole, such as a rate or a price."""
     if isinstance(cell, Decimal):
@@ -84,7 +84,7 @@ def is_fraction(cell: Cell) -> bool:
     return bool(text) and is_number and not _WHOLE.fullmatch(str(cell))
 
 
-@_remembered
+@_cache
 def days_of(cell: Cell) -> dict[str, date]:
     """Return the days that a cell can be, by the order of day and month."""
     if isinstance(cell, date):

@@ -15,7 +15,7 @@ from adanalytics_cli.output.row_output import write_rows
 from adanalytics_cli.server.data_folder import data_option, server_command
 
 
-def _list_command(what: str, columns: Mapping[str, str]) -> ExampleCommand:
+def _list_command(noun: str, columns: Mapping[str, str]) -> ExampleCommand:
     """Make the command that lists all of these; `columns` are the attributes by their headings."""
 
     @server_command(
@@ -24,7 +24,7 @@ def _list_command(what: str, columns: Mapping[str, str]) -> ExampleCommand:
             format_option(FORMATS, "Output format; a pipe gets CSV by default."),
             data_option(),
         ],
-        examples=[f"adanalytics server {what} list"],
+        examples=[f"adanalytics server {noun} list"],
     )
     def listing(invocation: Invocation, chosen_format: str | None, data: Path) -> None:
         from adanalytics_cli.console.table_view import Column
@@ -32,8 +32,8 @@ def _list_command(what: str, columns: Mapping[str, str]) -> ExampleCommand:
 
         form = pick_format(chosen_format, None, piped="csv")
         rows = [
-            {heading: _plain(name, getattr(each, name)) for heading, name in columns.items()}
-            for each in getattr(admin, f"list_{what}s")(data)
+            {heading: _plain(name, getattr(record, name)) for heading, name in columns.items()}
+            for record in getattr(admin, f"list_{noun}s")(data)
         ]
         headings = [Column(heading, heading.replace("_", " ")) for heading in columns]
         write_rows(rows, form, None, columns=headings, invocation=invocation)
@@ -53,7 +53,7 @@ def _plain(name: str, value: object) -> object:
         click.Argument(["partner_id"], metavar="ID"),
         option("--name", str, "N", "Display name (default: the ID)."),
         option("--currency", str, "CODE", "ISO 4217 code of the partner's currency.", "USD"),
-        data_option(made=True),
+        data_option(is_created=True),
     ],
     examples=["adanalytics server partner add acme --name 'Acme Media' --currency EUR"],
 )
@@ -62,8 +62,8 @@ def partner_add(
 ) -> None:
     from adanalytics_server.admin import add_partner
 
-    added = add_partner(data, partner_id, name=name or partner_id, currency=currency)
-    remark(f"Added partner {added.id} ({added.name}, {added.currency}) in {data}.", invocation)
+    record = add_partner(data, partner_id, name=name or partner_id, currency=currency)
+    remark(f"Added partner {record.id} ({record.name}, {record.currency}) in {data}.", invocation)
 
 
 partner_list = _list_command("partner", {"id": "id", "name": "name", "currency": "currency"})
@@ -94,7 +94,7 @@ partner = CommandGroup(
             help="Partner that an analyst or viewer may read; repeatable.",
         ),
         flag("--password-stdin", "Read the password from stdin."),
-        data_option(made=True),
+        data_option(is_created=True),
     ],
     examples=[
         "adanalytics server user add ada@example.org --role admin",
@@ -114,8 +114,8 @@ def user_add(
 
     password = _read_password(email, from_stdin=password_stdin)
     invocation.secrets.add(password)
-    added = add_user(data, email, password=password, role=role, partners=partners)
-    remark(f"Added user {added.email} with role {added.role} in {data}.", invocation)
+    record = add_user(data, email, password=password, role=role, partners=partners)
+    remark(f"Added user {record.email} with role {record.role} in {data}.", invocation)
 
 
 user_list = _list_command("user", {"email": "email", "role": "role"})

@@ -38,14 +38,14 @@ class ServerCommand(ExampleCommand):
 server_command = partial(command, kind=ServerCommand)
 
 
-def data_option(*, default: Path | None = DEFAULT_DATA, made: bool = False) -> click.Option:
-    """`--data DIR`: the folder of a server; it must exist unless `made`."""
+def data_option(*, default: Path | None = DEFAULT_DATA, is_created: bool = False) -> click.Option:
+    """`--data DIR`: the folder of a server; it must exist unless it `is_created`."""
     return click.Option(
         ["--data"],
-        type=click.Path(path_type=Path, file_okay=False, exists=not made),
+        type=click.Path(path_type=Path, file_okay=False, exists=not is_created),
         metavar="DIR",
         default=default,
-        help=f"Data folder of the server{'; created when missing' if made else ''}.",
+        help=f"Data folder of the server{'; created when missing' if is_created else ''}.",
     )
 
 

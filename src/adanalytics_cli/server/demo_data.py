@@ -52,10 +52,10 @@ def prepare_demo_data(
     from adanalytics_server import admin
     from adanalytics_server.seed.generate import Sample
 
-    if PARTNER not in {each.id for each in admin.list_partners(data)}:
+    if PARTNER not in {partner.id for partner in admin.list_partners(data)}:
         admin.add_partner(data, PARTNER, name="Acme Media", currency="USD")
     password = None
-    if EMAIL not in {each.email for each in admin.list_users(data)}:
+    if EMAIL not in {user.email for user in admin.list_users(data)}:
         password = secrets.token_urlsafe(12)
         admin.add_user(data, EMAIL, password=password, role="admin")
     sample = Sample(start=FIRST_DAY, days=DAYS, events_per_day=events, seed=SEED)

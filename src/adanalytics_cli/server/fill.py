@@ -94,9 +94,11 @@ def _describe(report: "LoadReport") -> str:
         parts.append(f"{days} ({first})" if first == last else f"{days} ({first} to {last})")
     lines = [", ".join(parts)]
     if report.changed:
-        differ = f"{counted(report.changed, 'row')} {'differ' if report.changed > 1 else 'differs'}"
+        difference = (
+            f"{counted(report.changed, 'row')} {'differ' if report.changed > 1 else 'differs'}"
+        )
         advice = "" if report.replaced_hours else "; --replace-hours replaces them"
-        lines.append(f"{differ} from those stored{advice}")
+        lines.append(f"{difference} from those stored{advice}")
     if report.replaced_hours:
         lines.append(f"hours replaced: {report.replaced_hours:,}")
     if report.ignored_columns:

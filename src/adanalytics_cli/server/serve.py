@@ -28,7 +28,7 @@ from adanalytics_cli.server.demo_data import EVENTS_PER_DAY, PARTNER, DemoAccess
         flag("--demo", "Serve generated data, in a temporary folder unless --data is given."),
         option("--demo-key", str, "KEY", "API key of the demo; it begins with aak_."),
         option("--demo-events", WholeNumber(1), "N", "Events on each of its days.", EVENTS_PER_DAY),
-        data_option(default=None, made=True),
+        data_option(default=None, is_created=True),
         option("--port", WholeNumber(0, 65535), "N", "Port to bind; 0 picks a free one.", 8000),
         option("--host", str, "ADDRESS", "Address to bind.", "127.0.0.1"),
         flag("--allow-remote", "Allow a --host that other machines can reach."),
@@ -152,11 +152,11 @@ def serve(
         access = None
         if demo:
             access = prepare_demo_data(folder, invocation, events=demo_events, key=demo_key)
-        announced = False
+        is_announced = False
 
         def announce() -> None:
-            nonlocal announced
-            announced = True
+            nonlocal is_announced
+            is_announced = True
             url = url_of(listener)
             bound = listener.getsockname()[0]
             _announce(bound, url, folder, access, invocation, as_record=log_format == "json")
@@ -175,7 +175,7 @@ def serve(
             serve(create_app(settings), listener, ready=announce)
         except SystemExit as leaving:
             # uvicorn leaves the process by itself when the application cannot start.
-            if announced:
+            if is_announced:
                 raise
             raise CommandError("The server could not start. Read its log above.") from leaving
 
@@ -191,8 +191,8 @@ def _announce(
 ) -> None:
     """Print the address, and how to sign in."""
     is_everywhere = ipaddress.ip_address(bound).is_unspecified
-    others = " and every other address of this machine" if is_everywhere else ""
-    place = f"Serving {url}{others} from {data}."
+    reach = " and every other address of this machine" if is_everywhere else ""
+    place = f"Serving {url}{reach} from {data}."
     if not access:
         create = f"adanalytics server key create --user EMAIL --name NAME --data {data}"
         place += f" Get a key: {create}"
@@ -217,12 +217,12 @@ def _check_reach(host: str, *, demo: bool, test_controls: bool, allow_remote: bo
             "Give --allow-remote to allow it, or leave --host out."
         )
     # On a loopback address too: --allow-remote answers proxies, and pages of other sites.
-    why = "--demo works on this machine only, because its API key is printed." if demo else ""
+    reason = "--demo works on this machine only, because its API key is printed." if demo else ""
     if test_controls and not demo:
-        why = "--test-controls needs no credential, so it works on this machine only."
-    if why:
+        reason = "--test-controls needs no credential, so it works on this machine only."
+    if reason:
         remedy = "Leave --host and --allow-remote out, or say --for-tests."
-        raise click.UsageError(f"{why} {remedy}")
+        raise click.UsageError(f"{reason} {remedy}")
 
 
 def _is_loopback(host: str) -> bool:
