@@ -67,7 +67,7 @@ def connect(
         store=open_store(quota_log, config.quota_name, os.environ),
         observer=observer or Observer(),
         clock=clock or SystemClock(),
-        others=Proxies.of_environment().secrets(),
+        secrets=Proxies.of_environment().secrets(),
     )
     redact = session.credentials.redact
     return Connection(session, driver(http, config.base, clock=session.clock, redact=redact))

@@ -75,7 +75,7 @@ class ExportedFile:
         """
         sink = FileRange(into, wanted, known)
         self.connection.driver.run(self._delivery().fetch_range(sink))
-        return sink.known
+        return sink.file_version
 
     def _delivery(self) -> Delivery:
         session, saved = self.connection.session, self.saved

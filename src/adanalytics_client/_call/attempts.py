@@ -72,8 +72,8 @@ class Rules:
         repeatable: whether the request may be sent again even if it may have arrived.
         carry: whether the credential follows a redirect within the base origin.
         patient: whether the service may be down for as long as `RetryPolicy.patience` says.
-        whole: whether the response must be all of the data; then a 202 (RFC 9110, section 15.3.3)
-            is requested again, and a 206 or another success for a part is refused.
+        is_whole: whether the response must be all of the data; a 202 (RFC 9110, section 15.3.3)
+            is then requested again, and a 206 or another success for a part is refused.
         appears_by: for a file: until then an answer may mean that it does not exist yet.
     """
 
@@ -81,7 +81,7 @@ class Rules:
     repeatable: bool = True
     carry: bool = True
     patient: bool = False
-    whole: bool = False
+    is_whole: bool = False
     appears_by: Deadline | None = None
 
 
@@ -104,11 +104,11 @@ def attempts(
     """
     state = _Attempts(session, rules, sink, deadline or session.deadline())
     while True:
-        exchanged = yield from state.send(request())
-        verdict = yield from judge(exchanged)
+        round_trip = yield from state.send(request())
+        verdict = yield from judge(round_trip)
         if not isinstance(verdict, Setback):
             return verdict
-        yield from state.pause_after(verdict, exchanged)
+        yield from state.pause_after(verdict, round_trip)
 
 
 @dataclass(slots=True)
@@ -119,12 +119,12 @@ class _Attempts:
     rules: Rules
     sink: effects.Sink | None
     deadline: Deadline
-    sent: int = 0
+    requests: int = 0
     failures: int = 0
     progress: int = 0
     farthest: int = 0
     polls: int = 0
-    announced: bool = False
+    is_announced: bool = False
     down_since: float | None = None
     seconds: float = 0.0
     # Waited since the first 429 in a row that states no time.
@@ -132,80 +132,82 @@ class _Attempts:
     login_renewed: bool = False
     url: str = ""
     authorized: bool = False
-    signed: bool = False
+    has_signature: bool = False
 
     def send(self, request: effects.Request) -> effects.Operation[Exchange]:
         """Send a request, again if it needs or refuses the credential or needs a new one."""
         if request.url != self.url:
             access = self.rules.access
-            self.url, self.signed = request.url, False
+            self.url, self.has_signature = request.url, False
             self.authorized = access in {Access.WITH_CREDENTIAL, Access.WITH_FIRST}
         session, base, rules = self.session, self.session.config.base, self.rules
         log_in = log_in_of(session, self.deadline)
         # The time in which the bytes of a file arrive does not count.
-        counted = self.deadline if rules.appears_by is None else None
+        deadline_of_one_request = self.deadline if rules.appears_by is None else None
         while True:
-            started = session.clock.monotonic()
-            prepared, issued_in = request, None
+            start = session.clock.monotonic()
+            signed_request, issued_in = request, None
             try:
                 if self.authorized and base.owns(request.url):
                     secret, issued_in = yield from session.credentials.current(log_in)
                     # httpx would replace the credential by a user in the address.
                     url = without_user(request.url)
-                    prepared = replace(request, url=url, credential=secret)
-                exchanged = yield from exchange(
+                    signed_request = replace(request, url=url, credential=secret)
+                round_trip = yield from exchange(
                     session,
-                    prepared,
+                    signed_request,
                     sink=self.sink,
                     carry=rules.carry,
-                    deadline=counted,
+                    deadline=deadline_of_one_request,
                     max_wait=session.config.max_wait - self.seconds_refused,
-                    resends=self.sent,
+                    resends=self.requests,
                 )
             except (QuotaExceeded, RequestTimeout, ProtocolError) as error:
                 # A request held back for quota or lack of time was not sent this time.
                 now = isinstance(error, ProtocolError)
-                error.amended(attempts=error.attempts + self.sent + now)
+                error.amended(attempts=error.attempts + self.requests + now)
                 session.credentials.scrub(error)
                 raise
-            self.sent += 1
-            self.seconds = session.clock.monotonic() - started
-            if counted is None:
-                self.deadline.extend(exchanged.waited)
-            if self._changes_access(request.url, exchanged):
+            self.requests += 1
+            self.seconds = session.clock.monotonic() - start
+            if deadline_of_one_request is None:
+                self.deadline.extend(round_trip.pause)
+            if self._changes_access(request.url, round_trip):
                 continue
-            refused = exchanged.status == 401 and base.owns(exchanged.url)
+            is_refused = round_trip.status == 401 and base.owns(round_trip.url)
             renewable = session.credentials.renewable and not self.login_renewed
-            if issued_in is not None and refused and renewable:
+            if issued_in is not None and is_refused and renewable:
                 yield from session.credentials.renew(issued_in, log_in)
                 self.login_renewed = True
                 continue
-            return replace(exchanged, signed=self.signed)
+            return replace(round_trip, has_signature=self.has_signature)
 
-    def _changes_access(self, url: str, exchanged: Exchange) -> bool:
+    def _changes_access(self, url: str, round_trip: Exchange) -> bool:
         """Add or drop the credential after a response; return whether to send again."""
         access, session, base = self.rules.access, self.session, self.session.config.base
         if access in {Access.WITH_CREDENTIAL, Access.NEVER} or not base.owns(url):
             return False
-        if not (self.authorized or self.signed) and _may_need_credential(session, url, exchanged):
+        if not (self.authorized or self.has_signature) and _may_need_credential(
+            session, url, round_trip
+        ):
             self.authorized = True
             return True
-        if exchanged.status == 400 and self.authorized:
-            self.authorized, self.signed = False, True
+        if round_trip.status == 400 and self.authorized:
+            self.authorized, self.has_signature = False, True
             return True
         return False
 
-    def pause_after(self, setback: Setback, exchanged: Exchange) -> effects.Operation[None]:
+    def pause_after(self, setback: Setback, round_trip: Exchange) -> effects.Operation[None]:
         """Wait before the next attempt, or raise the error of the problem."""
         session, policy = self.session, self.session.config.retry
-        reply = exchanged.outcome if isinstance(exchanged.outcome, effects.Reply) else None
-        error = setback.error.amended(attempts=self.sent)
-        session.credentials.complete(error, exchanged.url, reply)
-        if exchanged.hold is not None:
+        reply = round_trip.outcome if isinstance(round_trip.outcome, effects.Reply) else None
+        error = setback.error.amended(attempts=self.requests)
+        session.credentials.complete(error, round_trip.url, reply)
+        if round_trip.hold is not None:
             if self.seconds_refused:
-                self.seconds_refused += exchanged.waited
-            yield from self._wait_out(exchanged.hold, error, exchanged.url)
-            self.seconds_refused += exchanged.hold.seconds
+                self.seconds_refused += round_trip.pause
+            yield from self._wait_out(round_trip.hold, error, round_trip.url)
+            self.seconds_refused += round_trip.hold.seconds
             return
         self.seconds_refused = 0.0
         if setback.at_once:
@@ -221,22 +223,22 @@ class _Attempts:
             self.deadline = session.deadline()
         else:
             self.failures += 1
-        seconds = policy.wait(max(0, self.failures - 1), setback.asked)
-        hold = (yield from _obey(session, exchanged.url, seconds)) if setback.limited else None
-        if not setback.again:
+        seconds = policy.wait(max(0, self.failures - 1), setback.retry_after)
+        hold = (yield from _obey(session, round_trip.url, seconds)) if setback.limited else None
+        if not setback.can_retry:
             raise error
         if self.failures >= policy.attempts:
             if not self._sits_out(setback):
                 raise error
-            seconds = max(setback.asked or 0.0, policy.longest_wait)
+            seconds = max(setback.retry_after or 0.0, policy.longest_wait)
         if hold is not None:
-            yield from self._wait_out(hold, error, exchanged.url)
+            yield from self._wait_out(hold, error, round_trip.url)
             return
         if not self.deadline.allows(seconds):
             raise _out_of_time(session, setback, self.deadline)
-        planned = RetryPlanned(session.shown(exchanged.url), self.sent, seconds, error.message)
-        _LOG.info("%s", planned)
-        notify(session.observer.retry, planned)
+        plan = RetryPlanned(session.shown(round_trip.url), self.requests, seconds, error.message)
+        _LOG.info("%s", plan)
+        notify(session.observer.retry, plan)
         yield effects.Sleep(session.clock.monotonic() + seconds)
 
     def _wait_out(self, hold: Wait, error: AdAnalyticsError, url: str) -> effects.Operation[None]:
@@ -254,8 +256,8 @@ class _Attempts:
                     resumes_at=hold.resumes_at,
                 )
             raise error
-        shown = self.session.shown(url)
-        _LOG.info("%s", RetryPlanned(shown, self.sent, hold.seconds, error.message))
+        address = self.session.shown(url)
+        _LOG.info("%s", RetryPlanned(address, self.requests, hold.seconds, error.message))
         announce(self.session, hold)
         yield effects.Sleep(hold.until)
         self.deadline.extend(hold.seconds)
@@ -277,31 +279,31 @@ class _Attempts:
 
     def _until_it_appears(self, setback: Setback) -> effects.Operation[bool]:
         """Wait for a file that does not exist yet; False if there was never time for it."""
-        appears_by, asked = self.rules.appears_by, setback.asked or 0.0
-        if appears_by is None or appears_by.left <= 0 or asked > appears_by.left:
+        appears_by, pause = self.rules.appears_by, setback.retry_after or 0.0
+        if appears_by is None or appears_by.left <= 0 or pause > appears_by.left:
             if self.polls:
                 raise setback.error
             return False
-        seconds = min(max(asked, pause_before(self.polls)), appears_by.left)
-        is_new = seconds > SILENT_WAIT and not self.announced
+        seconds = min(max(pause, pause_before(self.polls)), appears_by.left)
+        is_new = seconds > SILENT_WAIT and not self.is_announced
         yield from wait(self.session, "the file is not ready yet", seconds, is_new=is_new)
-        self.polls, self.announced = self.polls + 1, self.announced or is_new
+        self.polls, self.is_announced = self.polls + 1, self.is_announced or is_new
         self.deadline.extend(seconds)
         return True
 
 
-def _may_need_credential(session: Session, url: str, exchanged: Exchange) -> bool:
+def _may_need_credential(session: Session, url: str, round_trip: Exchange) -> bool:
     """Return whether an address refused a request without the credential.
 
     Some services hide a file from strangers (404), or redirect them to the page of a login.
     """
-    outcome = exchanged.outcome
+    outcome = round_trip.outcome
     if not isinstance(outcome, effects.Reply):
         return False
     if session.config.credential is None:
         # Which the next attempt then misses; any other refusal is that of a signature.
         return outcome.status == 401
-    is_page = exchanged.url != url and outcome.head.media_type == "text/html"
+    is_page = round_trip.url != url and outcome.head.media_type == "text/html"
     limited = outcome.head.get("retry-after") is not None
     return is_page or (outcome.status in {302, 401, 403, 404} and not limited)
 
@@ -317,11 +319,12 @@ def wait(
 
 def _out_of_time(session: Session, setback: Setback, deadline: Deadline) -> AdAnalyticsError:
     error, name = setback.error, deadline.name
-    why = f"{name} leaves no time for another try."
-    if setback.asked:
-        until = f"{moment_in(session, setback.asked):%Y-%m-%d %H:%M:%S} UTC"
-        why = f"The service asks to wait {setback.asked:.0f} s, until {until}; {name} leaves less."
-    return error if name in error.message else error.amended(message=f"{error.message} {why}")
+    reason = f"{name} leaves no time for another try."
+    if setback.retry_after:
+        until = f"{moment_in(session, setback.retry_after):%Y-%m-%d %H:%M:%S} UTC"
+        seconds = f"{setback.retry_after:.0f} s"
+        reason = f"The service asks to wait {seconds}, until {until}; {name} leaves less."
+    return error if name in error.message else error.amended(message=f"{error.message} {reason}")
 
 
 def _obey(session: Session, url: str, seconds: float) -> effects.Operation[Wait]:
@@ -341,10 +344,10 @@ class Answer(Generic[T]):
     reply: effects.Reply
     url: str
 
-    def checked(self, credentials: Credentials, read: Callable[[], R]) -> R:
-        """Return the result of `read`; a ProtocolError gets the address and request id."""
+    def checked(self, credentials: Credentials, reader: Callable[[], R]) -> R:
+        """Return the result of `reader`; a ProtocolError gets the address and request id."""
         try:
-            return read()
+            return reader()
         except RecursionError:
             # The members beside a page's events may be nested to any depth.
             text = "The answer is nested too deeply."
@@ -363,37 +366,37 @@ def read_json(reply: effects.Reply) -> Json:
 def call(
     session: Session,
     request: effects.Request,
-    read: Callable[[effects.Reply], T],
+    reader: Callable[[effects.Reply], T],
     rules: Rules = Rules(),
     *,
     sink: effects.Sink | None = None,
     deadline: Deadline | None = None,
 ) -> effects.Operation[Answer[T]]:
-    """Send until it succeeds; a body that `read` refuses as NotJson is requested again."""
+    """Send until it succeeds; a body that `reader` refuses as NotJson is requested again."""
 
-    def judge(exchanged: Exchange) -> "effects.Operation[Answer[T] | Setback]":
-        outcome = exchanged.outcome
+    def judge(round_trip: Exchange) -> "effects.Operation[Answer[T] | Setback]":
+        outcome = round_trip.outcome
         if isinstance(outcome, effects.Failure):
-            within = session.limit_of(deadline)
+            limit = session.limit_of(deadline)
             return failure_setback(
-                outcome, exchanged.url, repeatable=rules.repeatable, within=within
+                outcome, round_trip.url, repeatable=rules.repeatable, limit_name=limit
             )
         if not 200 <= outcome.status < 300:
-            return status_setback(session, outcome, exchanged.url, repeatable=rules.repeatable)
-        if rules.whole and outcome.status not in _WHOLE:
-            return incomplete_setback(session, outcome, again=outcome.status == _ACCEPTED)
+            return status_setback(session, outcome, round_trip.url, repeatable=rules.repeatable)
+        if rules.is_whole and outcome.status not in _WHOLE:
+            return incomplete_setback(session, outcome, can_retry=outcome.status == _ACCEPTED)
         try:
             # The size of the body that a sink has kept is not known here.
             if sink is None and len(outcome.body) < _QUICK_BODY:
-                value = read(outcome)
+                value = reader(outcome)
             else:
-                value = yield effects.Offload(lambda: read(outcome))
+                value = yield effects.Offload(lambda: reader(outcome))
         except NotJson as error:
             return unreadable_setback(outcome, error, repeatable=rules.repeatable)
         except ProtocolError as error:
             # Without the frames that hold everything that the response echoes.
-            return Setback(error.with_traceback(None), again=False)
-        return Answer(value, outcome, exchanged.url)
+            return Setback(error.with_traceback(None), can_retry=False)
+        return Answer(value, outcome, round_trip.url)
 
     deadline = deadline or session.deadline()
     return (
@@ -411,4 +414,4 @@ def log_in_of(session: Session, deadline: Deadline) -> LogIn:
         )
         return answer.checked(session.credentials, lambda: token_of(answer.value))
 
-    return LogIn(log_in, session.latest)
+    return LogIn(log_in, session.limit)

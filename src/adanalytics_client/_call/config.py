@@ -90,8 +90,8 @@ class GivenCredential:
         for name, secret in secrets.items():
             if secret is not None:
                 secret.check(name)
-        given = (self.api_key, self.token, self.email or self.password)
-        count = sum(map(bool, given))
+        credentials = (self.api_key, self.token, self.email or self.password)
+        count = sum(map(bool, credentials))
         if count == 0:
             raise ConfigurationError(
                 "There is no credential.",
@@ -152,11 +152,11 @@ class Config:
                 "Pass a whole number of requests per hour, at least 1, or None for no limit.",
             )
         if not is_whole(self.reserve, 0, None if limit is None else limit - 1):
-            most = "" if limit is None else f", less than limit={limit}"
+            limit_text = "" if limit is None else f", less than limit={limit}"
             raise invalid(
                 "reserve",
                 self.reserve,
-                f"Pass a whole number of requests per hour, at least 0{most}.",
+                f"Pass a whole number of requests per hour, at least 0{limit_text}.",
             )
         if not isinstance(self.service, ServiceProfile):
             raise invalid(

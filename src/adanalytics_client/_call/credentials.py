@@ -30,13 +30,13 @@ def login_request(base: BaseUrl, login: Login) -> effects.Request:
 def token_of(content: Json) -> Secret:
     """Return the token of a login response, if a header can carry it."""
     token = content.get("token") if isinstance(content, dict) else None
-    issued = Secret(token) if isinstance(token, str) else None
+    secret = Secret(token) if isinstance(token, str) else None
     # Error reports show the local variables of every frame in the traceback.
     del content, token
-    if issued is None:
+    if secret is None:
         raise errors.ProtocolError("The login answer has no token.", remedy="Check base_url.")
     try:
-        return issued.for_header("token")
+        return secret.for_header("token")
     except errors.ConfigurationError:
         raise errors.ProtocolError(
             "The login answer has a token with characters that a header cannot contain.",
@@ -60,7 +60,7 @@ class LogIn:
     """How to log in, and until when to wait for the login of another request, if not for ever."""
 
     operation: Callable[[Login], effects.Operation[Secret]]
-    latest: Deadline | None
+    deadline: Deadline | None
 
 
 class Credentials:
@@ -71,11 +71,11 @@ class Credentials:
     request, which would lock the account.
     """
 
-    def __init__(self, source: Credential | None, others: Iterable[Secret] = ()) -> None:
-        """`others` are further secrets that a server may echo, such as a proxy's password."""
+    def __init__(self, source: Credential | None, secrets: Iterable[Secret] = ()) -> None:
+        """`secrets` are further secrets that a server may echo, such as a proxy's password."""
         self._source = source
-        self._others = tuple(others)
-        self._replaced: deque[Secret] = deque(maxlen=_MOST_REPLACED)
+        self._more_secrets = tuple(secrets)
+        self._old_secrets: deque[Secret] = deque(maxlen=_MOST_REPLACED)
         self._secret = source.secret if isinstance(source, Bearer) else None
         self._round = 0
         self._failure: errors.AdAnalyticsError | None = None
@@ -113,9 +113,9 @@ class Credentials:
         The last four replaced tokens are removed, too.
         """
         source = self._source
-        known = source.password if isinstance(source, Login) else source and source.secret
+        main_secret = source.password if isinstance(source, Login) else source and source.secret
         # Another thread may replace the token at the same time.
-        for secret in (known, self._secret, *self._replaced.copy(), *self._others):
+        for secret in (main_secret, self._secret, *self._old_secrets.copy(), *self._more_secrets):
             text = secret.redact(text) if secret else text
         return text
 
@@ -146,10 +146,10 @@ class Credentials:
         if reply is not None:
             head = reply.head.headers.items()
             # The answer to a login may hold a token under another name, which nothing knows yet.
-            granted = url.endswith(_LOGIN) and reply.status < 300
+            is_login = url.endswith(_LOGIN) and reply.status < 300
             error.amended(
                 request_id=self.request_id(reply.head),
-                body=self._body(reply.body) if not granted else "",
+                body=self._body(reply.body) if not is_login else "",
                 headers={
                     name: self.shown(text) for name, text in head if name not in _SECRET_HEADERS
                 },
@@ -164,37 +164,40 @@ class Credentials:
             text = text[:-_LONGEST_SECRET]
         return utf8(text)[:_LARGEST_BODY].decode(errors="ignore")
 
-    def renew(self, seen: int, log_in: LogIn) -> effects.Operation[None]:
+    def renew(self, generation: int, log_in: LogIn) -> effects.Operation[None]:
         """Replace the credential of a round, unless another request already has."""
-        latest = log_in.latest
-        moment = None if latest is None else latest.moment
-        outcome = yield effects.Exclusive(lambda: self._log_in(seen, log_in), moment)
-        if latest is not None and isinstance(outcome, effects.Failure):
+        deadline = log_in.deadline
+        moment = None if deadline is None else deadline.moment
+        outcome = yield effects.Exclusive(lambda: self._log_in(generation, log_in), moment)
+        if deadline is not None and isinstance(outcome, effects.Failure):
             raise errors.RequestTimeout(
-                f"A login that another call started did not finish within {latest.name}.",
+                f"A login that another call started did not finish within {deadline.name}.",
                 remedy="Try later, or allow more time.",
             )
 
-    def _log_in(self, seen: int, log_in: LogIn) -> effects.Operation[None]:
-        if self._round != seen or not isinstance(self._source, Login):
+    def _log_in(self, generation: int, log_in: LogIn) -> effects.Operation[None]:
+        if self._round != generation or not isinstance(self._source, Login):
             if self._failure is not None:
                 raise copy(self._failure)
             return
         try:
-            issued = yield from log_in.operation(self._source)
+            token = yield from log_in.operation(self._source)
         except errors.AdAnalyticsError as error:
             if not _lacked_time(error, log_in):
                 self._failure = error
                 self._round += 1
             raise
         if self._secret is not None:
-            self._replaced.append(self._secret)
-        self._secret = issued
+            self._old_secrets.append(self._secret)
+        self._secret = token
         self._failure = None
         self._round += 1
 
 
 def _lacked_time(error: errors.AdAnalyticsError, log_in: LogIn) -> bool:
     """Return whether a login with more time might succeed, so that its failure is not shared."""
-    hurried, temporary = log_in.latest is not None, (errors.ServerError, errors.TransportError)
-    return isinstance(error, temporary if hurried else errors.RequestTimeout)
+    has_deadline, temporary = (
+        log_in.deadline is not None,
+        (errors.ServerError, errors.TransportError),
+    )
+    return isinstance(error, temporary if has_deadline else errors.RequestTimeout)

@@ -29,16 +29,16 @@ class Exchange:
     Attributes:
         outcome: the response, or why there is none.
         url: the address that responded, after redirects.
-        waited: the seconds waited for quota.
+        pause: the seconds waited for quota.
         hold: the wait for the next probe, after a 429 that states no time.
-        signed: whether the address has refused the credential, so it is a signed one.
+        has_signature: whether the address has refused the credential, so it is a signed one.
     """
 
     outcome: effects.Reply | effects.Failure
     url: str
-    waited: float
+    pause: float
     hold: Wait | None = None
-    signed: bool = False
+    has_signature: bool = False
 
     @property
     def status(self) -> int | None:
@@ -60,7 +60,7 @@ def exchange(
     Waits for quota, at most `max_wait` seconds for each hop, postpone the `deadline`; `resends`
     requests of the same call preceded this one.
     """
-    waited, hold = 0.0, None
+    pause, hold = 0.0, None
     request = replace(request, timeout=session.config.timeout)
     for number in range(resends, resends + _MOST_REDIRECTS + 1):
         if deadline is not None and deadline.over:
@@ -71,13 +71,13 @@ def exchange(
                 url=urls.redact_url(request.url),
                 attempts=int(number > resends),
             )
-        shown = session.shown(request.url)
-        notify(session.observer.due, RequestDue(request.method, shown))
-        permit, held = yield from _pace(session, request.url, max_wait)
-        waited += held
+        address = session.shown(request.url)
+        notify(session.observer.due, RequestDue(request.method, address))
+        permit, pause_of_hop = yield from _pace(session, request.url, max_wait)
+        pause += pause_of_hop
         if deadline is not None:
-            deadline.extend(held)
-        started = session.clock.monotonic()
+            deadline.extend(pause_of_hop)
+        start = session.clock.monotonic()
         until = None if deadline is None else deadline.for_one_request
         outcome: effects.Reply | effects.Failure
         try:
@@ -91,10 +91,10 @@ def exchange(
             session.clock_check.compare(head.sent_at)
         if permit is not None:
             hold = yield effects.Atomic(partial(session.quota.settle, permit, head))
-        seconds = session.clock.monotonic() - started
+        seconds = session.clock.monotonic() - start
         report = RequestSent(
             method=request.method,
-            url=shown,
+            url=address,
             status=head.status if head else None,
             seconds=seconds,
             request_id=session.credentials.request_id(head) if head else None,
@@ -105,7 +105,7 @@ def exchange(
         _LOG.debug("%s %s: %s after %.3f s", report.method, report.url, result, report.seconds)
         notify(session.observer.request, report)
         if head is None or head.status not in _REDIRECTS or head.get("location") is None:
-            return Exchange(outcome, request.url, waited, hold)
+            return Exchange(outcome, request.url, pause, hold)
         request = _redirected(session.config.base, request, head, carry=carry)
     raise ProtocolError(
         "The service redirects in a loop.",
@@ -121,29 +121,29 @@ def _pace(
 
     A request outside the Partner API needs no permit.
     """
-    waited = 0.0
+    pause = 0.0
     if not session.config.base.counts(url):
-        return None, waited
-    least = _SHORTEST_PAUSE
+        return None, pause
+    shortest = _SHORTEST_PAUSE
     while True:
         permit: Permit | Wait = yield effects.Atomic(session.quota.take)
         if isinstance(permit, Permit):
-            return permit, waited
-        seconds = max(permit.seconds, least)
+            return permit, pause
+        seconds = max(permit.seconds, shortest)
         longest = 0.0 if session.config.on_limit == "raise" else max_wait
         if permit.reason is Reason.PROBING:
             # A request in flight is about to show whether the limit has ended.
             longest = max(longest, SILENT_WAIT)
-        if permit.is_hopeless or waited + seconds > longest:
+        if permit.is_hopeless or pause + seconds > longest:
             raise QuotaExceeded(
                 f"{_described(permit)}.", remedy=advice_for(permit), resumes_at=permit.resumes_at
             )
         if permit.reason is not Reason.PROBING:
             announce(session, permit)
-        yield effects.Sleep(max(permit.until, session.clock.monotonic() + least))
-        waited += seconds
+        yield effects.Sleep(max(permit.until, session.clock.monotonic() + shortest))
+        pause += seconds
         # A caller's clock may count in milliseconds or seconds, and not move for less.
-        least = min(2 * least, 1.0)
+        shortest = min(2 * shortest, 1.0)
 
 
 def advice_for(hold: Wait) -> str:

@@ -108,8 +108,8 @@ class Setback:
 
     Attributes:
         error: the error to raise when there are no more tries.
-        again: whether the same request may be sent again.
-        asked: seconds the service asked to wait, if it did.
+        can_retry: whether the same request may be sent again.
+        retry_after: seconds the service asked to wait, if it did.
         limited: True for a response that says "slow down".
         absent: True for a response that says "not there yet".
         outage: True when the service is down or failing, as during a deployment.
@@ -118,8 +118,8 @@ class Setback:
     """
 
     error: AdAnalyticsError
-    again: bool
-    asked: float | None = None
+    can_retry: bool
+    retry_after: float | None = None
     limited: bool = False
     absent: bool = False
     outage: bool = False
@@ -127,10 +127,12 @@ class Setback:
     at_once: bool = False
 
 
-def failure_setback(failure: Failure, url: str, *, repeatable: bool, within: str | None) -> Setback:
+def failure_setback(
+    failure: Failure, url: str, *, repeatable: bool, limit_name: str | None
+) -> Setback:
     """Describe the problem of a request to `url` without a complete response.
 
-    `within` is the setting that limits the time, as in code, if it is known.
+    `limit_name` is the setting that limits the time, as in code, if it is known.
     """
     kind, detail = failure.kind, failure.detail.rstrip(".")
     host = host_of(url)
@@ -140,51 +142,51 @@ def failure_setback(failure: Failure, url: str, *, repeatable: bool, within: str
     facts = {
         "host": host,
         "because": f": {detail}" if detail else "",
-        "time": f"within {within}" if within else "in time",
-        "more": "allow more time" if within else "raise timeout=",
+        "time": f"within {limit_name}" if limit_name else "in time",
+        "more": "allow more time" if limit_name else "raise timeout=",
     }
     error = row.error(row.message.format(**facts), remedy=row.remedy.format(**facts))
-    again = kind not in _LASTING and (repeatable or not failure.arrived)
-    return Setback(error, again, outage=kind is FailureKind.UNREACHABLE)
+    can_retry = kind not in _LASTING and (repeatable or not failure.arrived)
+    return Setback(error, can_retry, outage=kind is FailureKind.UNREACHABLE)
 
 
 def status_setback(session: Session, reply: Reply, url: str, *, repeatable: bool) -> Setback:
     status, now, credentials = reply.status, session.clock.time(), session.credentials
-    asked = retry_after(reply.head, now)
+    pause = retry_after(reply.head, now)
     reason, errors = stated_reason(reply, credentials)
     empty = {f"status {status}", "not found"}
-    more = "" if reason.lower() in empty else f": {reason.rstrip('.')}"
+    detail = "" if reason.lower() in empty else f": {reason.rstrip('.')}"
     if status == 429 or (status == 403 and reply.head.get("retry-after") is not None):
-        resumes_at = datetime.fromtimestamp(now + asked, tz=UTC) if asked else None
+        resumes_at = datetime.fromtimestamp(now + pause, tz=UTC) if pause else None
         until = f", until {resumes_at:%Y-%m-%d %H:%M:%S} UTC" if resumes_at else ""
         limited = RateLimited(
-            f"The service limits the rate of requests ({status}{more}){until}.",
-            remedy=f"Try again in {asked:.0f} s." if asked else "Try again later.",
+            f"The service limits the rate of requests ({status}{detail}){until}.",
+            remedy=f"Try again in {pause:.0f} s." if pause else "Try again later.",
             status=status,
             reason=reason,
             errors=errors,
-            retry_after=asked,
+            retry_after=pause,
             resumes_at=resumes_at,
         )
-        return Setback(limited, again=True, asked=asked, limited=True)
+        return Setback(limited, can_retry=True, retry_after=pause, limited=True)
     transient = status in _UNPROCESSED or status >= 500
-    again = transient and (repeatable or status in _UNPROCESSED)
+    can_retry = transient and (repeatable or status in _UNPROCESSED)
     home = session.config.base.owns(url)
-    kind, what, remedy = _meaning(status, credentials.advice if home else None)
+    kind, text, remedy = _meaning(status, credentials.advice if home else None)
     error = kind(
-        f"{what} ({status}{more}).", remedy=remedy, status=status, reason=reason, errors=errors
+        f"{text} ({status}{detail}).", remedy=remedy, status=status, reason=reason, errors=errors
     )
     if isinstance(error, ServerError):
-        error.retry_after = asked
-    return Setback(error, again, asked, outage=status >= 500)
+        error.retry_after = pause
+    return Setback(error, can_retry, pause, outage=status >= 500)
 
 
 def _meaning(status: int, advice: str | None) -> tuple[type[StatusError], str, str]:
     """Return the class, message and remedy of a status; no `advice` away from the base origin."""
     match status:
         case 401:
-            refused = "The credential was refused" if advice else "A credential is required"
-            return AuthenticationError, refused, advice or _AWAY
+            text = "The credential was refused" if advice else "A credential is required"
+            return AuthenticationError, text, advice or _AWAY
         case 403:
             remedy = "Ask an admin for access to this partner." if advice else _AWAY
             return PermissionDenied, "Access was refused", remedy
@@ -202,26 +204,26 @@ def _meaning(status: int, advice: str | None) -> tuple[type[StatusError], str, s
     return InvalidRequest, "The service refused the request", "Ask the service what it means."
 
 
-def incomplete_setback(session: Session, reply: Reply, *, again: bool) -> Setback:
+def incomplete_setback(session: Session, reply: Reply, *, can_retry: bool) -> Setback:
     """Describe the problem of a success whose status says that the data are not all here."""
     problem = ProtocolError(
         f"Status {reply.status}: the service says that its response is not the whole.",
         remedy="Try later, or report it to the service.",
     )
-    return Setback(problem, again, retry_after(reply.head, session.clock.time()))
+    return Setback(problem, can_retry, retry_after(reply.head, session.clock.time()))
 
 
 def unreadable_setback(reply: Reply, error: NotJson, *, repeatable: bool) -> Setback:
     """Describe the problem of a success without JSON, as proxies send while a service restarts."""
     kind = (reply.head.get("content-type") or "no content type").partition(";")[0]
     if "html" in kind.lower():
-        came = "the body is an HTML page instead of JSON"
+        description = "the body is an HTML page instead of JSON"
     elif not (reply.body.strip() or error.size):
-        came = "the body is empty instead of JSON"
+        description = "the body is empty instead of JSON"
     else:
-        came = f"its {error.size or len(reply.body)} bytes of {kind} are not JSON: {error}"
+        description = f"its {error.size or len(reply.body)} bytes of {kind} are not JSON: {error}"
     problem = ProtocolError(
-        f"Status {reply.status}, but {came}.", remedy="Check base_url, or try later."
+        f"Status {reply.status}, but {description}.", remedy="Check base_url, or try later."
     )
     problem.unreadable = True
     return Setback(problem, repeatable)
@@ -239,9 +241,9 @@ def stated_reason(reply: Reply, credentials: Credentials) -> tuple[str, tuple[Fi
     if not isinstance(content, dict):
         return f"status {reply.status}", ()
     lists = (content.get(name) for name in ("details", "errors"))
-    items = next((each for each in lists if isinstance(each, list)), [])
-    errors = tuple(FieldError(*map(credentials.shown, _field_error(each))) for each in items)
-    parts = [_message(content), *(" ".join(filter(None, each)) for each in errors)]
+    items = next((value for value in lists if isinstance(value, list)), [])
+    errors = tuple(FieldError(*map(credentials.shown, _field_error(entry))) for entry in items)
+    parts = [_message(content), *(" ".join(filter(None, error)) for error in errors)]
     text = credentials.shown("; ".join(filter(None, parts)))
     return text[:_LONGEST_REASON] or f"status {reply.status}", errors
 
@@ -256,7 +258,7 @@ def _message(content: dict[str, Json]) -> str:
     return ""
 
 
-def _field_error(item: Json) -> tuple[str, str]:
-    if not isinstance(item, dict):
-        return "", str(item)
-    return str(item.get("field", "")), str(item.get("message", ""))
+def _field_error(entry: Json) -> tuple[str, str]:
+    if not isinstance(entry, dict):
+        return "", str(entry)
+    return str(entry.get("field", "")), str(entry.get("message", ""))

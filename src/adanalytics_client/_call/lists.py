@@ -63,7 +63,7 @@ class _Page:
     """A page of a list: the response, and the records in it with the objects around them."""
 
     answer: Answer[Json]
-    found: Found
+    finding: Found
 
 
 def _read_pages(
@@ -92,48 +92,50 @@ def _read_pages(
         query = parameters if number == 1 else {**parameters, "page": str(number)}
         url = with_query(session.address(resource), query)
         try:
-            answer = yield from call(session, get_json(url), read_json, Rules(whole=True))
+            answer = yield from call(session, get_json(url), read_json, Rules(is_whole=True))
         except StatusError as error:
             is_end = error.status in _BEHIND_THE_END or (is_probed and error.status in _REFUSED)
             if number == 1 or not is_end:
                 raise
             break
-        found = answer.checked(session.credentials, partial(find, answer))
+        finding = answer.checked(session.credentials, partial(find, answer))
         headers = answer.reply.head.headers
-        for text in stated_warnings(found.around, headers):
+        for text in stated_warnings(finding.around, headers):
             report_warning(session, text, set())
         check_whole(
-            session, answer, found.error or stated_shortfall(found.around, headers, answer.url)
+            session, answer, finding.error or stated_shortfall(finding.around, headers, answer.url)
         )
-        says = signals(found, headers)
-        sign = says.sign_after(number)
-        if pages and len(found) and found.rows == pages[-1].found.rows:
+        page_signals = signals(finding, headers)
+        sign = page_signals.sign_after(number)
+        if pages and len(finding) and finding.rows == pages[-1].finding.rows:
             if is_probed:
                 if fills_page and total is None:
                     text = "%s has %s records, as many as its page holds: others may be missing."
-                    _LOG.warning(text, resource, f"{len(found):,}")
+                    _LOG.warning(text, resource, f"{len(finding):,}")
                 break
             raise _unreadable(session, answer, f"pages {number - 1} and {number} are the same")
-        if says.end and sign:
-            raise _unreadable(session, answer, f"page {number} states {says.end} and {sign}")
-        records += len(found)
-        total = total if says.total is None else max(total or 0, says.total)
-        if number == 1 or len(found):
-            pages.append(_Page(answer, found))
+        if page_signals.end and sign:
+            raise _unreadable(
+                session, answer, f"page {number} states {page_signals.end} and {sign}"
+            )
+        records += len(finding)
+        total = total if page_signals.total is None else max(total or 0, page_signals.total)
+        if number == 1 or len(finding):
+            pages.append(_Page(answer, finding))
         elif sign and total is None:
             raise _unreadable(session, answer, f"page {number} states no records and {sign}")
-        if total is not None and (records > total or (records < total and not len(found))):
+        if total is not None and (records > total or (records < total and not len(finding))):
             counts = f"the service counts {total:,} records, but {records:,} arrived"
             raise _unreadable(session, answer, counts)
         if number == 1:
             # The published form states `per_page`; a total without it may be that of the page.
-            size = says.per_page or len(found)
-            is_full = len(found) >= size or len(found) % ROUND == 0
-            is_end = total is None or (total == len(found) and is_full)
-            fills_page = 1 < len(found) == says.per_page
-            is_probed = not sign and is_end and (fills_page or may_be_cut(found))
-        is_long = is_probed and len(found) >= len(pages[0].found)
-        if not len(found) or not (sign or is_long or (total is not None and records < total)):
+            size = page_signals.per_page or len(finding)
+            is_full = len(finding) >= size or len(finding) % ROUND == 0
+            is_end = total is None or (total == len(finding) and is_full)
+            fills_page = 1 < len(finding) == page_signals.per_page
+            is_probed = not sign and is_end and (fills_page or may_be_cut(finding))
+        is_long = is_probed and len(finding) >= len(pages[0].finding)
+        if not len(finding) or not (sign or is_long or (total is not None and records < total)):
             break
     else:
         raise _unreadable(session, pages[-1].answer, f"it has more than {number:,} pages")
@@ -155,30 +157,32 @@ def dates(session: Session) -> Operation[list[date]]:
         "dates",
         {},
         _find_dates,
-        may_be_cut=lambda found: len(found) > 0 and len(found) % ROUND == 0,
+        may_be_cut=lambda finding: len(finding) > 0 and len(finding) % ROUND == 0,
     )
     # Pages that overlap repeat days.
-    return [*dict.fromkeys(day for page in pages for day in page.found.records)]
+    return [*dict.fromkeys(day for page in pages for day in page.finding.records)]
 
 
 def _find_dates(answer: Answer[Json]) -> Found:
     """Return the days, and an error that the response states beside them."""
     content = _content(answer)
-    listed = content.get("dates") if isinstance(content, dict) else None
+    texts = content.get("dates") if isinstance(content, dict) else None
     error = stated_error([content]) if isinstance(content, dict) else ""
-    if error and not listed:
+    if error and not texts:
         raise ProtocolError(
             f"The answer contains an error instead of dates: {error}", remedy="Try later."
         )
-    if not isinstance(listed, list):
-        seen = isinstance(content, dict) and "dates" in content
-        came = f"dates is {kind_of(listed)}" if seen else f"The answer is {describe(content)}"
+    if not isinstance(texts, list):
+        has_dates = isinstance(content, dict) and "dates" in content
+        description = (
+            f"dates is {kind_of(texts)}" if has_dates else f"The answer is {describe(content)}"
+        )
         raise ProtocolError(
-            f'{came}, not {{"dates": ["YYYY-MM-DD", ...]}}.',
+            f'{description}, not {{"dates": ["YYYY-MM-DD", ...]}}.',
             remedy="Pass the days as start and end.",
         )
     try:
-        return Found([to_day(day, "dates") for day in listed], (content,), error)
+        return Found([to_day(day, "dates") for day in texts], (content,), error)
     except ConfigurationError as problem:
         raise ProtocolError(
             f"The list of dates has an invalid entry: {problem.message}",
@@ -203,87 +207,87 @@ def summary(
                 "group_by", group_by, f"Choose {', '.join(get_args(GroupBy))}, or leave it out."
             )
         parameters["group_by"] = group_by
-    own = ("start_date", "end_date", "group_by", "page")
-    query = {**parameters, **dict(further_params(params, own))}
-    most = (last - first).days + 1 if group_by == "day" else None
+    names = ("start_date", "end_date", "group_by", "page")
+    query = {**parameters, **dict(further_params(params, names))}
+    limit = (last - first).days + 1 if group_by == "day" else None
 
-    def find(sent: Mapping[str, str], answer: Answer[Json]) -> Found:
+    def find(page_query: Mapping[str, str], answer: Answer[Json]) -> Found:
         service, content = session.config.service, _content(answer)
-        own = service.summary.rows_key if service.summary else None
-        key = own or service.rows_key
+        rows_key = service.summary.rows_key if service.summary else None
+        key = rows_key or service.rows_key
         find = partial(find_rows, content, rows_key=key, also="summary", single=True)
-        found = find_at(service, own, content, find)
-        _refuse_other(first, last, sent.get("group_by"), found)
-        return found
+        finding = find_at(service, rows_key, content, find)
+        _refuse_other(first, last, page_query.get("group_by"), finding)
+        return finding
 
-    def may_be_cut(found: Found) -> bool:
-        return group_by is not None and len(found) > 1 and len(found) != most
+    def may_be_cut(finding: Found) -> bool:
+        return group_by is not None and len(finding) > 1 and len(finding) != limit
 
     pages = yield from _read_pages(
         session, "summary", query, partial(find, query), may_be_cut=may_be_cut
     )
-    answer, found = pages[0].answer, pages[0].found
-    rows = [row for page in pages for row in page.found.records]
+    answer, finding = pages[0].answer, pages[0].finding
+    rows = [row for page in pages for row in page.finding.records]
     is_doubtful = bool(rows) and (len(rows) == 1 or group_by == "day")
     if group_by is not None and is_doubtful and not _names_group(rows[0], group_by):
         del query["group_by"]
-        alone = yield from _read_pages(session, "summary", query, partial(find, query))
-        if alone[0].found.records == rows:
+        single_page = yield from _read_pages(session, "summary", query, partial(find, query))
+        if single_page[0].finding.records == rows:
             error = _other_summary("the rows without groups", f"group_by={group_by}")
             raise session.credentials.complete(error, answer.url, answer.reply)
-    made = answer.checked(session.credentials, partial(_make_summary, found, rows))
+    result = answer.checked(session.credentials, partial(_make_summary, finding, rows))
     if group_by is not None:
-        if twice := _group_twice(rows, group_by):
-            error = _other_summary(f"two rows of {twice}", f"group_by={group_by}")
+        if group := _group_twice(rows, group_by):
+            error = _other_summary(f"two rows of {group}", f"group_by={group_by}")
             raise session.credentials.complete(error, answer.url, answer.reply)
-        _compare_with_totals(made)
+        _compare_with_totals(result)
     # No field, so it is neither data nor compared.
-    vars(made)["_request_id"] = exchange_of(session, answer)[1]
-    return made
+    vars(result)["_request_id"] = exchange_of(session, answer)[1]
+    return result
 
 
-def _compare_with_totals(made: "Summary") -> None:
+def _compare_with_totals(result: "Summary") -> None:
     """Log whether rows are missing by the totals that the service sends beside them.
 
     That is no error: the service may leave what has no group out of the rows.
     """
-    totals = dict(made.totals) if made.totals is not None else {}
+    totals = dict(result.totals) if result.totals is not None else {}
     for column in COLUMN_OF_TYPE.values():
-        counts = [dict(row).get(column) for row in made.rows]
-        total, whole = totals.get(column), [count for count in counts if isinstance(count, int)]
-        if isinstance(total, int) and len(whole) == len(counts) and sum(whole) < total:
+        counts = [dict(row).get(column) for row in result.rows]
+        total, numbers = totals.get(column), [count for count in counts if isinstance(count, int)]
+        if isinstance(total, int) and len(numbers) == len(counts) and sum(numbers) < total:
             _LOG.warning(
                 "The rows of the summary have %s %s, but its totals have %s: rows may be missing.",
-                f"{sum(whole):,}",
+                f"{sum(numbers):,}",
                 column,
                 f"{total:,}",
             )
             return
 
 
-def _make_summary(found: Found, rows: list[dict[str, Json]]) -> "Summary":
+def _make_summary(finding: Found, rows: list[dict[str, Json]]) -> "Summary":
     """Make the model of all rows, and of the fields beside those of the first page."""
     # Late, because the models take a tenth of a second to import.
     from adanalytics_client.models import Summary
 
-    fields = {key: value for content in found.around for key, value in content.items()}
+    fields = {key: value for content in finding.around for key, value in content.items()}
     if isinstance(meta := fields.get("meta"), dict):
         # Its page numbers say nothing about the summary.
         del fields["meta"]
         facts = {key: value for key, value in meta.items() if fold(key) not in _PAGE_NUMBERS}
         fields = facts | fields
-    inner = (found.rows, *found.records, *found.around)
-    beside = {
+    containers = (finding.rows, *finding.records, *finding.around)
+    extras = {
         f"{key}_" if key == "rows" else key: value
         for key, value in fields.items()
-        if not any(value is each for each in inner)
+        if not any(value is container for container in containers)
     }
-    totals = _taken_totals(beside)
-    known = {
+    totals = _taken_totals(extras)
+    main_fields = {
         "rows": [_with_requests(row) for row in rows],
         "totals": _with_requests(totals) if isinstance(totals, dict) else totals,
     }
-    return Summary.model_validate({**beside, **known})
+    return Summary.model_validate({**extras, **main_fields})
 
 
 def _with_requests(row: dict[str, Json]) -> dict[str, Json]:
@@ -293,16 +297,16 @@ def _with_requests(row: dict[str, Json]) -> dict[str, Json]:
     return {"requests" if name == "ad_requests" else name: value for name, value in row.items()}
 
 
-def _taken_totals(beside: dict[str, Json]) -> Json:
+def _taken_totals(extras: dict[str, Json]) -> Json:
     """Remove the totals from the fields beside the rows; a number may be the count in `total`."""
     for name in ("totals", "total"):
-        for key, value in beside.items():
+        for key, value in extras.items():
             if fold(key) == name and (isinstance(value, dict) or (value and name == "totals")):
-                return beside.pop(key)
+                return extras.pop(key)
     return None
 
 
-def _refuse_other(first: date, last: date, grouping: str | None, found: Found) -> None:
+def _refuse_other(first: date, last: date, grouping: str | None, finding: Found) -> None:
     """Refuse a summary of other days, or with another grouping.
 
     Raises:
@@ -310,7 +314,7 @@ def _refuse_other(first: date, last: date, grouping: str | None, found: Found) -
     """
     # A range may be stated without its end.
     ends = {str(last), str(last + timedelta(1))}
-    for content in found.around:
+    for content in finding.around:
         for key, value in (*content.items(), *_meta(content)):
             name, is_day = fold(key), isinstance(value, str) and _ISO_DAY.match(value)
             if is_day and (
@@ -320,7 +324,7 @@ def _refuse_other(first: date, last: date, grouping: str | None, found: Found) -
                 raise _other_summary(f"{key}: {value[:100]}", f"{first} to {last}")
             if name == "groupby" and isinstance(value, str) and fold(value) != fold(grouping or ""):
                 raise _other_summary(f"{key}: {value[:100]}", f"group_by={grouping}")
-    for row in found.records:
+    for row in finding.records:
         days = sorted(_days_in(row, grouping))
         if days and not any(first <= day <= last for day in days):
             raise _other_summary(f"a row of {days[0]}", "its days")
@@ -334,7 +338,7 @@ def _refuse_other(first: date, last: date, grouping: str | None, found: Found) -
 
 def _group_twice(rows: Iterable[Mapping[str, Json]], grouping: str) -> str:
     """Name a group with two rows that no other text or id tells apart; empty for none."""
-    seen = set()
+    keys = set()
     for row in rows:
         days = {*_days_in(row, grouping)} if grouping == "day" else set()
         labels = [
@@ -349,9 +353,9 @@ def _group_twice(rows: Iterable[Mapping[str, Json]], grouping: str) -> str:
         ]
         group = next(iter([*map(str, sorted(days)), *ids]), "")
         key = frozenset(days), frozenset(labels)
-        if group and key in seen:
+        if group and key in keys:
             return group
-        seen.add(key)
+        keys.add(key)
     return ""
 
 
@@ -380,14 +384,18 @@ def _days_in(row: Mapping[str, Json], grouping: str | None) -> Iterator[date]:
         if epoch := _EPOCH.fullmatch(text):
             yield datetime.fromtimestamp(int(epoch[1]), UTC).date()
         elif parts := _DAY.fullmatch(text):
-            year, _, month, day, one, two, last = parts.groups()
-            for numbers in [(year, month, day)] if year else [(last, one, two), (last, two, one)]:
+            year, _, month, day, first, second, last = parts.groups()
+            for numbers in (
+                [(year, month, day)] if year else [(last, first, second), (last, second, first)]
+            ):
                 with suppress(ValueError):
                     yield date(*map(int, numbers))
 
 
 def _meta(content: dict[str, Json]) -> Iterator[tuple[str, Json]]:
-    return ((k, v) for each in content.values() if isinstance(each, dict) for k, v in each.items())
+    return (
+        (k, v) for member in content.values() if isinstance(member, dict) for k, v in member.items()
+    )
 
 
 def _grouping_of(column: str) -> str | None:

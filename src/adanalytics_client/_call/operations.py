@@ -76,11 +76,11 @@ def check_whole(
     raise session.credentials.complete(problem, answer.url, answer.reply)
 
 
-def report_warning(session: Session, text: str, reported: set[str]) -> None:
-    """Log a warning that the service states beside its data, unless it is in `reported`."""
+def report_warning(session: Session, text: str, texts: set[str]) -> None:
+    """Log a warning that the service states beside its data, unless it is in `texts`."""
     words = session.credentials.shown(text)[:_LONGEST_REASON]
-    if words not in reported and len(reported) < _MOST_WARNINGS:
-        reported.add(words)
+    if words not in texts and len(texts) < _MOST_WARNINGS:
+        texts.add(words)
         _LOG.warning("The service warns: %s", words)
 
 
@@ -105,13 +105,13 @@ def request(
             f"{path!r} is not a path of the service.",
             remedy="Begin it with /, without a host, and pass what follows ? as params=.",
         )
-    where = session.config.base.at(quote(path, safe="/%:@!$&'()*+,;=~-._"))
-    url = with_query(where, dict(further_params(params, ())))
+    address = session.config.base.at(quote(path, safe="/%:@!$&'()*+,;=~-._"))
+    url = with_query(address, dict(further_params(params, ())))
     headers = (_ACCEPT_JSON, *([JSON_BODY] if json is not None else []))
     body = None if json is None else json_text(json).encode()
     rules = Rules(repeatable=verb in _REPEATABLE)
-    asked = Request(verb, url, headers, body)
-    answer = yield from call(session, asked, _read_any, rules)
+    http_request = Request(verb, url, headers, body)
+    answer = yield from call(session, http_request, _read_any, rules)
     _, request_id = exchange_of(session, answer)
     return Response(answer.reply.status, answer.reply.head.headers, answer.value, request_id)
 

@@ -21,7 +21,7 @@ D = TypeVar("D")
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """The settings, the shared state and the source of time; no deadline is later than `latest`."""
+    """The settings, the shared state and the source of time; no deadline is after `limit`."""
 
     config: Config
     credentials: Credentials
@@ -29,7 +29,7 @@ class Session:
     observer: Observer
     clock: Clock
     clock_check: ClockCheck
-    latest: Deadline | None = None
+    limit: Deadline | None = None
 
     @classmethod
     def open(
@@ -39,11 +39,11 @@ class Session:
         store: QuotaStore,
         observer: Observer,
         clock: Clock,
-        others: Iterable[Secret] = (),
+        secrets: Iterable[Secret] = (),
     ) -> "Session":
         """Return a new session, in which nothing was sent yet.
 
-        `store` keeps the log of sends; `others` are secrets that do not belong to the service.
+        `store` keeps the log of sends; `secrets` are secrets that do not belong to the service.
         """
         quota = Quota(
             config.limit,
@@ -52,7 +52,7 @@ class Session:
             now=lambda: Moment(clock.time(), clock.monotonic()),
             longest_wait=config.retry.longest_wait,
         )
-        credentials = Credentials(config.credential, others)
+        credentials = Credentials(config.credential, secrets)
         hide_secrets(credentials)
         return cls(config, credentials, quota, observer, clock, ClockCheck(clock))
 
@@ -67,8 +67,8 @@ class Session:
         """Return the deadline of a request that begins now."""
         budget = self.config.retry.budget
         moment = self.clock.monotonic() + budget
-        if self.latest is not None and self.latest.moment < moment:
-            return replace(self.latest)
+        if self.limit is not None and self.limit.moment < moment:
+            return replace(self.limit)
         return Deadline(self.clock, moment, f"RetryPolicy(budget={budget:g})")
 
     def limit_of(self, deadline: Deadline | None) -> str | None:

@@ -43,29 +43,29 @@ def lay_out(
         >>> [each.cut for each in lay_out(days, {days[2]: 900_000}, size=10_000, hour=None)]
         ['whole', 'hour']
     """
-    laid: list[DateRange] = []
+    ranges: list[DateRange] = []
     for group in _groups(days, counts, MOST_FULL_PAGES * size):
         if counts.get(group[0], 0) <= MOST_FULL_PAGES * size:
-            laid.append(DateRange(group[0], group[-1], "whole"))
+            ranges.append(DateRange(group[0], group[-1], "whole"))
         elif hour is None and by_hour:
-            laid += [DateRange(run[0], run[-1], "hour") for run in runs_of(group)]
+            ranges += [DateRange(run[0], run[-1], "hour") for run in runs_of(group)]
         else:
-            laid += [DateRange(day, day, "whole") for day in group]
-    return laid
+            ranges += [DateRange(day, day, "whole") for day in group]
+    return ranges
 
 
-def _groups(days: Iterable[date], counts: DayCounts, most: int) -> Iterator[list[date]]:
-    """Group neighbouring days above `most`, and runs whose events stay within `most`."""
+def _groups(days: Iterable[date], counts: DayCounts, limit: int) -> Iterator[list[date]]:
+    """Group neighbouring days above `limit`, and runs whose events stay within `limit`."""
     group: list[date] = []
-    filled = 0
+    total = 0
     for day in days:
         count = counts.get(day, 0)
-        large, all_large = count > most, filled > most
-        if group and (large != all_large or (not large and filled + count > most)):
+        large, all_large = count > limit, total > limit
+        if group and (large != all_large or (not large and total + count > limit)):
             yield group
-            group, filled = [], 0
+            group, total = [], 0
         group.append(day)
-        filled = filled + count
+        total = total + count
     if group:
         yield group
 
@@ -83,16 +83,16 @@ def requests_of(
     days = sorted(counts)
     total = 0
     for part in ranges:
-        within = days[bisect_left(days, part.start) : bisect_right(days, part.end)]
-        inside = [counts[day] for day in within]
-        empty = (part.end - part.start).days + 1 - len(inside)
+        range_days = days[bisect_left(days, part.start) : bisect_right(days, part.end)]
+        day_counts = [counts[day] for day in range_days]
+        empty = (part.end - part.start).days + 1 - len(day_counts)
         if part.cut == "whole":
-            total += _pages(sum(inside), size)
+            total += _pages(sum(day_counts), size)
         elif part.cut == "hour" and hour is None:
             total += part.hours * empty
-            total += sum(_pages_by_hour(count, size, part.hours) for count in inside)
+            total += sum(_pages_by_hour(count, size, part.hours) for count in day_counts)
         else:
-            total += empty + sum(_pages(count, size) for count in inside)
+            total += empty + sum(_pages(count, size) for count in day_counts)
     return total
 
 
@@ -121,10 +121,10 @@ class Planner:
         page = yield from self.reader.read(session, cursor)
         # None of the slices that replace the whole range is itself the whole range.
         if cursor.number == 1 and not cursor.attempt and cursor.slice == self.plan.slices[0]:
-            decided = yield from self._decide(session, cursor, page)
-            if isinstance(decided, Position):
-                return decided
-            page = replace(decided, planned=self._rest_of(cursor, decided))
+            decision = yield from self._decide(session, cursor, page)
+            if isinstance(decision, Position):
+                return decision
+            page = replace(decision, plan=self._rest_of(cursor, decision))
         self.reader.report(session, cursor, page)
         return page
 
@@ -132,35 +132,37 @@ class Planner:
         self, session: Session, cursor: Cursor, page: FetchedPage
     ) -> Operation[FetchedPage | Position]:
         """Choose between more pages of the whole range and smaller slices."""
-        ahead, size = page.ahead, len(page)
+        next_cursor, size = page.next_cursor, len(page)
         if contradiction(cursor, page.signals):
             return page
-        if ahead is None or (self.plan.hour is not None and cursor.slice.start == cursor.slice.end):
+        if next_cursor is None or (
+            self.plan.hour is not None and cursor.slice.start == cursor.slice.end
+        ):
             return page
         if page.signals.total is None and page.signals.pages is None and size < self.plan.per_page:
             # This is the only page, or one that the service cut silently: the next page shows
             # which. If that is the same page again, the error is raised after this page.
-            next_page = yield from self.reader.read(session, ahead)
+            next_page = yield from self.reader.read(session, next_cursor)
             if not len(next_page) and not page.signals.further:
-                return replace(page, ahead=None)
-        bounds = [each for each in (_total(page), self.plan.max_events) if each is not None]
+                return replace(page, next_cursor=None)
+        bounds = [bound for bound in (_total(page), self.plan.max_events) if bound is not None]
         if bounds and min(bounds) <= MOST_FULL_PAGES * size:
             return page
-        known = yield from self._known(session, page)
-        counts = self._estimated(known, page)
+        day_counts = yield from self._known(session, page)
+        counts = self._estimated(day_counts, page)
         ranges = self._lay_out(counts, size) if counts else []
-        if [each.cut for each in ranges] in ([], ["whole"]):
+        if [part.cut for part in ranges] in ([], ["whole"]):
             return page
         # Events that the summary leaves out may be on a day that neither it nor `dates` lists.
-        if page.signals.total in {None, sum(known.values())}:
+        if page.signals.total in {None, sum(day_counts.values())}:
             ranges = yield from _without_empty(session, ranges, counts)
         if self.plan.before is not None:
             ranges = [*begun(ranges, self.plan.before, self.plan.hour)]
         check_slices(ranges, self.plan.hour)
         slices = slices_of(ranges, self.plan.hour)
         requests = requests_of(ranges, counts, size=size, hour=self.plan.hour)
-        planned = self._bounded(len(slices), requests, sum(counts.values()), size)
-        return Position(slices, tuple(ranges), planned=planned)
+        plan = self._bounded(len(slices), requests, sum(counts.values()), size)
+        return Position(slices, tuple(ranges), plan=plan)
 
     def _lay_out(self, counts: DayCounts, size: int) -> list[DateRange]:
         plan = self.plan
@@ -168,27 +170,29 @@ class Planner:
 
     def _rest_of(self, cursor: Cursor, page: FetchedPage) -> PullPlanned | None:
         """Count the pages after the first, if any follow and their number is known."""
-        pages = page_count(cursor, page.ahead, page.signals)
+        pages = page_count(cursor, page.next_cursor, page.signals)
         if pages is None or pages == 1:
             return None
         size = len(page)
         total = page.signals.total
-        left = (pages - 1) * size if total is None else total - size
-        return self._bounded(1, pages - 1, left, size, taken=size)
+        rest = (pages - 1) * size if total is None else total - size
+        return self._bounded(1, pages - 1, rest, size, start=size)
 
     def _bounded(
-        self, queries: int, requests: int, events: int, size: int, *, taken: int = 0
+        self, queries: int, requests: int, events: int, size: int, *, start: int = 0
     ) -> PullPlanned:
         """Describe what is still to come, of which the pull takes no more than `max_events`."""
         if self.plan.max_events is not None:
-            events = min(events, max(0, self.plan.max_events - taken))
+            events = min(events, max(0, self.plan.max_events - start))
             requests = min(requests, -(-events // size))
         return PullPlanned(queries, requests, events)
 
     def _days(self) -> list[date]:
-        whole = self.plan.slices[0]
-        kept = self.plan.days
-        return [day for day in days_between(whole.start, whole.end) if kept is None or day in kept]
+        slice_ = self.plan.slices[0]
+        days = self.plan.days
+        return [
+            day for day in days_between(slice_.start, slice_.end) if days is None or day in days
+        ]
 
     def _known(self, session: Session, page: FetchedPage) -> Operation[DayCounts]:
         days = self._days()
@@ -197,23 +201,23 @@ class Planner:
         counts = (yield from request_counts(session, days[0], days[-1])) or {}
         return {day: counts.get(day, 0) for day in days}
 
-    def _estimated(self, known: DayCounts, page: FetchedPage) -> DayCounts:
+    def _estimated(self, counts: DayCounts, page: FetchedPage) -> DayCounts:
         """Estimate the events of each day; empty without a summary and a total."""
         # The summary leaves filtered events out, so the total of the pages corrects it.
-        days, total, counted = self._days(), _total(page), sum(known.values())
-        if counted and total is not None:
-            return {day: -(-known[day] * total // counted) for day in days}
-        if counted:
+        days, total, event_count = self._days(), _total(page), sum(counts.values())
+        if event_count and total is not None:
+            return {day: -(-counts[day] * total // event_count) for day in days}
+        if event_count:
             share = 1 if self.plan.hour is None else 24
-            return {day: -(-known[day] // share) for day in days}
+            return {day: -(-counts[day] // share) for day in days}
         return {} if total is None else dict.fromkeys(days, -(-total // len(days)))
 
 
 def _total(page: FetchedPage) -> int | None:
-    says = page.signals
-    if says.total is not None:
-        return says.total
-    return None if says.pages is None else says.pages * len(page)
+    page_signals = page.signals
+    if page_signals.total is not None:
+        return page_signals.total
+    return None if page_signals.pages is None else page_signals.pages * len(page)
 
 
 def _without_empty(
@@ -221,14 +225,14 @@ def _without_empty(
 ) -> Operation[list[DateRange]]:
     """Leave out queries for days without data, if `dates` costs fewer requests than they do."""
     empty = [
-        each
-        for each in ranges
-        if not any(counts.get(day) for day in days_between(each.start, each.end))
+        part
+        for part in ranges
+        if not any(counts.get(day) for day in days_between(part.start, part.end))
     ]
     if len(empty) < 2:
         return ranges
-    known = yield from optional(dates(session))
-    if known is None:
+    data_days = yield from optional(dates(session))
+    if data_days is None:
         return ranges
-    gone = [each for each in empty if {*known}.isdisjoint(days_between(each.start, each.end))]
-    return [each for each in ranges if each not in gone]
+    absent = [part for part in empty if {*data_days}.isdisjoint(days_between(part.start, part.end))]
+    return [part for part in ranges if part not in absent]

@@ -102,7 +102,7 @@ class Comparison:
         may_ignore_hour: whether an hour that is ignored would not have been noticed.
         is_typed: whether the summary counts as many events, because each has one type.
         first: the id of the first event, or its text without one.
-        distinguish: whether equal ids, or equal texts, are of the same event.
+        has_distinct_ids: whether equal ids, or equal texts, are of the same event.
         final: whether slices have been read on already.
     """
 
@@ -119,7 +119,7 @@ class Comparison:
     may_ignore_hour: bool = False
     is_typed: bool = False
     first: EventId | bytes = b""
-    distinguish: bool = False
+    has_distinct_ids: bool = False
     final: bool = False
 
     def __str__(self) -> str:
@@ -176,10 +176,10 @@ class PullCheck:
             ProtocolError: when it has the same events as another slice.
         """
         self._arrived += end.rows
-        earlier = self._ends.get(place)
-        if earlier is not None:
-            days = tuple({*earlier.days, *end.days})
-            self._ends[place] = replace(end, rows=earlier.rows + end.rows, days=days)
+        end_before = self._ends.get(place)
+        if end_before is not None:
+            days = tuple({*end_before.days, *end.days})
+            self._ends[place] = replace(end, rows=end_before.rows + end.rows, days=days)
             return
         self._ends[place] = end
         self._totals[end.total] += 1
@@ -195,12 +195,12 @@ class PullCheck:
             self._look_for_same_rows(end)
 
     def _look_for_same_rows(self, end: SliceEnd) -> None:
-        other = self._by_rows.setdefault((end.first, end.last, end.rows), end.slice)
-        if other == end.slice:
+        slice_before = self._by_rows.setdefault((end.first, end.last, end.rows), end.slice)
+        if slice_before == end.slice:
             return
-        same = f"{other} and {end.slice} have the same events"
+        same = f"{slice_before} and {end.slice} have the same events"
         self.doubt = self.doubt or same
-        if end.distinguish and self._strict:
+        if end.has_distinct_ids and self._strict:
             raise _same_events(same)
 
     @property
@@ -236,7 +236,7 @@ class PullCheck:
             may_ignore_hour=any(end.doubt for end in ends),
             is_typed=all(end.is_typed for end in ends if end.rows),
             first=next((end.first for end in ends if end.rows), b""),
-            distinguish=all(end.distinguish for end in ends if end.rows),
+            has_distinct_ids=all(end.has_distinct_ids for end in ends if end.rows),
             final=not (first and self._strict),
         )
         looks_for_days = (
@@ -307,18 +307,18 @@ def compare(session: Session, pull: Comparison) -> Operation[tuple[Span, ...]]:
         ProtocolError: when the events differ from the count, or when none arrived of a day that the
             service lists.
     """
-    differing: tuple[Span, ...] = ()
+    different_spans: tuple[Span, ...] = ()
     if pull.is_counted:
         try:
             if pull.hour is None:
-                differing = yield from _compare_range(session, pull)
+                different_spans = yield from _compare_range(session, pull)
             else:
                 yield from _compare_hour(session, pull, pull.hour)
         except NotCounted as error:
             if pull.refusal is not None:
                 raise pull.refusal from None
             _LOG.warning("The events of %s were not compared with a count: %s", pull, error)
-    if not differing and pull.hour is None:
+    if not different_spans and pull.hour is None:
         day = yield from _missing_day(session, pull)
         if day is not None:
             raise ProtocolError(
@@ -327,7 +327,7 @@ def compare(session: Session, pull: Comparison) -> Operation[tuple[Span, ...]]:
                 "whether pages begin with 1; or pull by days. If it lists days whose events it has "
                 'since removed, pass check="none".',
             )
-    return differing
+    return different_spans
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,42 +335,42 @@ class CountedDays:
     """The result of comparing days with the service's own count.
 
     Attributes:
-        differing: how each day that differs does so, in words.
-        uncounted: why the count of a day is not known, in words.
+        different_days: how each day that differs does so, in words.
+        unknown_days: why the count of a day is not known, in words.
     """
 
-    differing: Mapping[date, str] = field(default_factory=dict)
-    uncounted: Mapping[date, str] = field(default_factory=dict)
+    different_days: Mapping[date, str] = field(default_factory=dict)
+    unknown_days: Mapping[date, str] = field(default_factory=dict)
 
 
 def compare_days(
-    session: Session, days: Mapping[date, int], listed: Collection[date]
+    session: Session, days: Mapping[date, int], data_days: Collection[date]
 ) -> Operation[CountedDays]:
     """Compare the events of some days, between which no other day has any, with their count.
 
-    Of a day that is `listed` as one with data, and that is over, some must have arrived.
+    Of a day of `data_days` that is over, some events must have arrived.
     """
     spans = tuple(Span(day, day, events, ()) for day, events in sorted(days.items()))
     first, last = spans[0], spans[-1]
     events = sum(span.events for span in spans)
-    filled = tuple(span.end for span in spans if span.events)
-    pull = Comparison(first.start, last.end, events, spans, True, days=filled)
+    days_with_rows = tuple(span.end for span in spans if span.events)
+    pull = Comparison(first.start, last.end, events, spans, True, days=days_with_rows)
     try:
-        differing = yield from _compare_range(session, pull)
+        different_spans = yield from _compare_range(session, pull)
     except NotCounted as error:
         _LOG.warning("The events of %s were not compared with a count: %s", pull, error)
-        return CountedDays(uncounted=dict.fromkeys(days, str(error).rstrip(".")))
+        return CountedDays(unknown_days=dict.fromkeys(days, str(error).rstrip(".")))
     except ProtocolError as error:
         return CountedDays(dict.fromkeys(days, error.message.rstrip(".")))
     first_open = first_open_day(session)
     empty = [span.start for span in spans if not span.events and span.start < first_open]
-    if not differing and (left_out := next((day for day in empty if day in listed), None)):
+    if not different_spans and (omission := next((day for day in empty if day in data_days), None)):
         words = "the service lists it as a day with data, but it has no events"
-        return CountedDays({left_out: words})
+        return CountedDays({omission: words})
     return CountedDays(
         {
             span.start: f"the service counts more than its {counted(span.events, 'event')}"
-            for span in differing
+            for span in different_spans
         }
     )
 
@@ -381,9 +381,9 @@ def _compare_range(session: Session, pull: Comparison) -> Operation[tuple[Span, 
     total = None
     if pull.is_blind and not is_open:
         # This page usually states the total, too.
-        behind = yield from request_place(session, days, pull.events + 1)
-        total = behind.signals.total
-        if len(behind) and total in {None, pull.events}:
+        place = yield from request_place(session, days, pull.events + 1)
+        total = place.signals.total
+        if len(place) and total in {None, pull.events}:
             raise _different(pull, f"more than {counted(pull.events, 'event')}")
     if total is None:
         total = yield from request_total(session, pull.start, pull.end)
@@ -421,8 +421,8 @@ def _compare_range(session: Session, pull: Comparison) -> Operation[tuple[Span, 
     total = yield from request_total(session, pull.start, pull.end)
     if total is None or total == pull.events:
         return ()
-    differing = yield from _differing(session, pull.spans, total)
-    if pull.spans and not differing:
+    different_spans = yield from _differing(session, pull.spans, total)
+    if pull.spans and not different_spans:
         # The totals of the days may be those of the slices, so they confirm no end.
         if pull.refusal is not None:
             raise pull.refusal
@@ -432,15 +432,15 @@ def _compare_range(session: Session, pull: Comparison) -> Operation[tuple[Span, 
         _LOG.warning(text, counted(total, "event"), pull, f"{pull.events:,}")
         return ()
     if total > pull.events and pull.spans and not pull.final:
-        for span, count in differing:
+        for span, count in different_spans:
             _LOG.warning(
                 "Requesting %s again: the service counts %s, but %s arrived.",
                 span,
                 counted(count, "event"),
                 f"{span.events:,}",
             )
-        return tuple(span for span, _ in differing)
-    raise _different(pull, counted(total, "event"), differing)
+        return tuple(span for span, _ in different_spans)
+    raise _different(pull, counted(total, "event"), different_spans)
 
 
 def _missing_day(session: Session, pull: Comparison) -> Operation[date | None]:
@@ -450,25 +450,25 @@ def _missing_day(session: Session, pull: Comparison) -> Operation[date | None]:
     if is_all and not any(day < first_open for day in empty):
         return None
     try:
-        listed = yield from dates(session)
+        data_days = yield from dates(session)
     except AdAnalyticsError as error:
         _LOG.info("Whether %s has other days with data is not known: %s", pull, error.message)
-        listed = []
+        data_days = []
     missing = [
         day
-        for day in sorted({*(listed or days_between(pull.start, pull.end))})
+        for day in sorted({*(data_days or days_between(pull.start, pull.end))})
         if pull.start <= day <= pull.end
         and day < first_open
         and (day in empty or not days or not days[0] <= day <= days[-1])
     ]
-    sure = [day for day in missing if day in empty or not pull.events] if listed else []
-    left_out = next(iter(sure), None)
-    if left_out is not None and pull.events and (yield from _has_all(session, pull, left_out)):
-        left_out = None
+    sure = [day for day in missing if day in empty or not pull.events] if data_days else []
+    omission = next(iter(sure), None)
+    if omission is not None and pull.events and (yield from _has_all(session, pull, omission)):
+        omission = None
     if missing and pull.events and not sure:
         with suppress(NotCounted):
-            left_out = yield from _left_out(session, pull, missing, is_listed=bool(listed))
-    return left_out
+            omission = yield from _left_out(session, pull, missing, is_listed=bool(data_days))
+    return omission
 
 
 def _has_all(session: Session, pull: Comparison, day: date) -> Operation[bool]:
@@ -476,8 +476,8 @@ def _has_all(session: Session, pull: Comparison, day: date) -> Operation[bool]:
 
     Then its events are among them: only some events of a page show the days of all.
     """
-    one, days, events = timedelta(1), Slice(day, day), 0
-    for part in (days, Slice(pull.start, day - one), Slice(day + one, pull.end)):
+    day_step, days, events = timedelta(1), Slice(day, day), 0
+    for part in (days, Slice(pull.start, day - day_step), Slice(day + day_step, pull.end)):
         if part.start <= part.end:
             total = yield from request_total(session, part.start, part.end)
             if total is None or (part is days and not total):
@@ -494,18 +494,18 @@ def _left_out(
     The range is divided at that day: both parts together must have the events of the pull. Without
     totals, the part with the day must have an event, and the other one fewer than the pull.
     """
-    one, first_open = timedelta(1), first_open_day(session)
-    before = Slice(pull.start, days[-1] - one), Slice(days[-1], pull.end)
-    behind = Slice(days[0] + one, pull.end), Slice(pull.start, days[0])
-    for day, (others, own) in ((days[-1], before), (days[0], behind)):
-        if others.start > others.end or (pull.days and pull.days[0] <= day <= pull.days[-1]):
+    day_step, first_open = timedelta(1), first_open_day(session)
+    before_slices = Slice(pull.start, days[-1] - day_step), Slice(days[-1], pull.end)
+    after_slices = Slice(days[0] + day_step, pull.end), Slice(pull.start, days[0])
+    for day, (rest_days, own_days) in ((days[-1], before_slices), (days[0], after_slices)):
+        if rest_days.start > rest_days.end or (pull.days and pull.days[0] <= day <= pull.days[-1]):
             continue
-        page = yield from request_place(session, own, 1)
+        page = yield from request_place(session, own_days, 1)
         total = page.signals.total if pull.end < first_open else None
-        rest = yield from request_place(session, others, 1 if total is not None else pull.events)
+        rest = yield from request_place(session, rest_days, 1 if total is not None else pull.events)
         if total is not None and rest.signals.total is not None:
             return None if total + rest.signals.total == pull.events else day
-        has_all = total is None and len(rest) > 0 and others.end < first_open
+        has_all = total is None and len(rest) > 0 and rest_days.end < first_open
         if (is_listed and not len(page)) or (len(page) and has_all):
             return day
     return None
@@ -515,14 +515,14 @@ def _differing(
     session: Session, spans: Sequence[Span], total: int
 ) -> Operation[list[tuple[Span, int]]]:
     """Halve a range of days until its parts agree with their counts or are single spans."""
-    parts, differing, counts = [(spans, total)] if spans else [], [], 0
+    parts, different_spans, counts = [(spans, total)] if spans else [], [], 0
     while parts:
         spans, total = parts.pop()
         events = sum(span.events for span in spans)
         if len(spans) == 1 or counts >= MOST_COUNTS:
             places = tuple(place for span in spans for place in span.places)
             if events != total:
-                differing.append((Span(spans[0].start, spans[-1].end, events, places), total))
+                different_spans.append((Span(spans[0].start, spans[-1].end, events, places), total))
             continue
         middle = len(spans) // 2
         for half in (spans[middle:], spans[:middle]):
@@ -531,14 +531,16 @@ def _differing(
             counts += 1
             if len(half) > 1 or count != half[0].events:
                 parts.append((half, count or 0))
-    return differing
+    return different_spans
 
 
 def _different(
-    pull: Comparison, count: str, differing: Sequence[tuple[Span, int]] = ()
+    pull: Comparison, count: str, different_spans: Sequence[tuple[Span, int]] = ()
 ) -> ProtocolError:
-    days = [f"{total:,} on {span}, but {span.events:,} arrived" for span, total in differing[:3]]
-    if not days or len(differing) > 3:
+    days = [
+        f"{total:,} on {span}, but {span.events:,} arrived" for span, total in different_spans[:3]
+    ]
+    if not days or len(different_spans) > 3:
         days = [f"{count} in {pull}, but {pull.events:,} arrived"]
     hint = f" ({pull.hint})" if pull.hint else ""
     return ProtocolError(
@@ -552,36 +554,36 @@ def _compare_hour(session: Session, pull: Comparison, hour: int) -> Operation[No
     """Check that the service neither cuts the pages of an hour, nor ignores the hour."""
     days = Slice(pull.start, pull.end, hour)
     if pull.is_blind and pull.end < first_open_day(session):
-        behind = yield from request_place(session, days, pull.events + 1)
-        if len(behind):
+        place = yield from request_place(session, days, pull.events + 1)
+        if len(place):
             raise _different(pull, f"more than {counted(pull.events, 'event')}")
     if not pull.may_ignore_hour:
         return
     days = Slice(pull.start, pull.end)
-    others = [replace(days, hour=(hour + more) % 24) for more in range(1, 24)]
-    page = yield from request_place(session, others[0], 1)
-    stated = page.signals.total
+    hours = [replace(days, hour=(hour + offset) % 24) for offset in range(1, 24)]
+    page = yield from request_place(session, hours[0], 1)
+    total = page.signals.total
     is_same = len(page) > 0 and pull.first in {bytes(page.rows.texts[0]), *ids_of(page.rows)}
-    if stated != pull.events and not (stated is None and is_same):
+    if total != pull.events and not (total is None and is_same):
         return
-    whole = yield from request_total(session, pull.start, pull.end)
-    if whole == pull.events:
+    range_total = yield from request_total(session, pull.start, pull.end)
+    if range_total == pull.events:
         raise ProtocolError(
-            f"The service counts {counted(whole, 'event')} in {days}, as many as in hour {hour} "
-            f"and in hour {others[0].hour}: it ignores the hour.",
+            f"The service counts {counted(range_total, 'event')} in {days}, as many as in hour "
+            f"{hour} and in hour {hours[0].hour}: it ignores the hour.",
             remedy="Pull whole days instead.",
         )
-    if is_same and (pull.distinguish or (yield from _has_same_hours(session, pull, others))):
-        raise _same_events(f"{pull} and {others[0]} have the same events")
+    if is_same and (pull.has_distinct_ids or (yield from _has_same_hours(session, pull, hours))):
+        raise _same_events(f"{pull} and {hours[0]} have the same events")
 
 
-def _has_same_hours(session: Session, pull: Comparison, others: Sequence[Slice]) -> Operation[bool]:
+def _has_same_hours(session: Session, pull: Comparison, slices: Sequence[Slice]) -> Operation[bool]:
     """Return whether all hours have as many events, but the days not as many as all hours."""
-    for other in others:
-        if (yield from request_places(session, other, pull.events)) != (True, False):
+    for slice_ in slices:
+        if (yield from request_places(session, slice_, pull.events)) != (True, False):
             return False
     days = Slice(pull.start, pull.end)
-    places = yield from request_places(session, days, (len(others) + 1) * pull.events)
+    places = yield from request_places(session, days, (len(slices) + 1) * pull.events)
     return places != (True, False)
 
 

@@ -44,8 +44,8 @@ def day_counts(summary: "Summary") -> DayCounts | None:
 
 def request_counts(session: Session, start: date, end: date) -> Operation[DayCounts | None]:
     """Request the events of each day; None when the service cannot state them."""
-    found = yield from optional(summary(session, start, end, group_by="day"))
-    return None if found is None else day_counts(found)
+    answer = yield from optional(summary(session, start, end, group_by="day"))
+    return None if answer is None else day_counts(answer)
 
 
 def optional(operation: Operation[T]) -> Operation[T | None]:

@@ -89,13 +89,13 @@ class SeenEvents:
         """
         if isinstance(event_ids, str) or not isinstance(event_ids, Iterable):
             raise invalid("event_ids", event_ids, "Pass a list of ids.")
-        for each in event_ids:
-            if not is_id(each):
+        for event_id in event_ids:
+            if not is_id(event_id):
                 raise ConfigurationError(
-                    f"event_ids: an id is a str or an int, not {each!r}.",
+                    f"event_ids: an id is a str or an int, not {event_id!r}.",
                     remedy="Leave out events without one.",
                 )
-            self._digests[_digest(each)] = None
+            self._digests[_digest(event_id)] = None
             self._forget()
 
     def take(self, other: "SeenEvents") -> None:
@@ -111,8 +111,8 @@ class SeenEvents:
         self.forgotten += other.forgotten
         digests, other._digests = other._digests, OrderedDict()  # noqa: SLF001  # one of its own kind
         other.repeated = other.forgotten = 0
-        for each in digests:
-            self._digests[each] = None
+        for digest in digests:
+            self._digests[digest] = None
             self._forget()
 
     def _forget(self) -> None:
@@ -124,9 +124,9 @@ class SeenEvents:
 class Deduplicator:
     """Leaves out events that were seen, and collects the ids of the others until it is settled."""
 
-    def __init__(self, seen: SeenEvents | None) -> None:
-        self._seen = seen
-        self._fresh = SeenEvents(most=seen.most) if seen is not None else None
+    def __init__(self, events: SeenEvents | None) -> None:
+        self._events = events
+        self._additions = SeenEvents(most=events.most) if events is not None else None
         self._warned = False
 
     def filter(self, page: FetchedPage, remaining: int | None) -> FetchedPage:
@@ -134,31 +134,31 @@ class Deduplicator:
 
         The ids of events behind the `remaining` ones that may be yielded are not collected.
         """
-        if self._seen is None or self._fresh is None:
+        if self._events is None or self._additions is None:
             return page
         repeats: list[bool] = []
-        passed = 0
+        count = 0
         ids = page.keys.ids if page.keys else ids_of(page.rows)
         self._warn(page, ids)
         for event_id in ids:
             # Not those of this pull: events that share an id may differ.
-            gone = event_id is not None and event_id in self._seen
-            repeats.append(gone)
-            if gone:
-                self._fresh.repeated += 1
-            elif remaining is None or passed < remaining:
-                passed += 1
-                self._fresh.add([event_id] if event_id is not None else [])
+            is_repeat = event_id is not None and event_id in self._events
+            repeats.append(is_repeat)
+            if is_repeat:
+                self._additions.repeated += 1
+            elif remaining is None or count < remaining:
+                count += 1
+                self._additions.add([event_id] if event_id is not None else [])
         return page.without(repeats)
 
     def settle(self) -> None:
         """Add the ids collected since the last call to `seen`."""
-        if self._seen is not None and self._fresh is not None:
-            self._seen.take(self._fresh)
+        if self._events is not None and self._additions is not None:
+            self._events.take(self._additions)
 
     def _warn(self, page: FetchedPage, ids: Sequence[EventId | None]) -> None:
         """Warn once about a page whose events have no id."""
-        if self._warned or not ids or any(each is not None for each in ids):
+        if self._warned or not ids or any(event_id is not None for event_id in ids):
             return
         self._warned = True
         _LOG.warning(
@@ -170,11 +170,11 @@ class Deduplicator:
         )
 
 
-def check_seen(seen: object) -> None:
+def check_seen(events: object) -> None:
     """Refuse anything but a SeenEvents, such as a set, which would grow without limit."""
-    if seen is not None and not isinstance(seen, SeenEvents):
+    if events is not None and not isinstance(events, SeenEvents):
         raise ConfigurationError(
-            f"seen={type(seen).__name__} is not valid.",
+            f"seen={type(events).__name__} is not valid.",
             remedy="Pass a SeenEvents, such as SeenEvents(ids).",
         )
 

@@ -59,7 +59,7 @@ class _OpenSlice:
         pages: receives its pages, and decides which are ready.
         place: its place in the plan; None for one that an earlier run opened.
         in_flight: whether the cursor is being fetched.
-        waiting: pages that wait to be yielded.
+        ready: pages that wait to be yielded.
         error: the error that ended it, to be raised after its waiting pages.
     """
 
@@ -68,12 +68,12 @@ class _OpenSlice:
     pages: Generator[ReadyPage | None, FetchedPage, SliceEnd]
     place: int | None = None
     in_flight: bool = False
-    waiting: deque[ReadyPage] = field(default_factory=deque)
+    ready: deque[ReadyPage] = field(default_factory=deque)
     error: BaseException | None = None
 
     @property
     def done(self) -> bool:
-        return not (self.cursor or self.in_flight or self.waiting or self.error)
+        return not (self.cursor or self.in_flight or self.ready or self.error)
 
 
 class PageFanout:
@@ -120,7 +120,7 @@ class PageFanout:
         self._max_events = max_events
         self._rules = rules
         self._in_flight = 0
-        self._received = self._passed = self._position.passed
+        self._arrivals = self._yields = self._position.passed
         self._arrived = self._position.arrived
         self._failed = False
         self._report = report
@@ -132,7 +132,7 @@ class PageFanout:
 
     @property
     def finished(self) -> bool:
-        idle = not self._in_flight and not any(s.waiting or s.error for s in self._open)
+        idle = not self._in_flight and not any(s.ready or s.error for s in self._open)
         return idle and (self._full or not (self._open or self._may_open() or self._check.due))
 
     def start(self) -> Job | None:
@@ -142,15 +142,15 @@ class PageFanout:
         """
         if self._in_flight >= self._concurrency or self._full:
             return None
-        held = self._in_flight + sum(len(opened.waiting) for opened in self._open)
-        if held >= self._most_held:
+        page_count = self._in_flight + sum(len(slice_.ready) for slice_ in self._open)
+        if page_count >= self._most_held:
             return None
         # From the front: only pages of the front slice are yielded.
-        for opened in self._open:
-            if opened.error is not None:
+        for slice_ in self._open:
+            if slice_.error is not None:
                 return None
-            if opened.cursor is not None and not opened.in_flight:
-                return self._launch(opened)
+            if slice_.cursor is not None and not slice_.in_flight:
+                return self._launch(slice_)
         if self._may_open():
             self._opened += 1
             self._append(Cursor(self._position.slices[self._opened - 1]), self._opened - 1)
@@ -167,77 +167,79 @@ class PageFanout:
             for place, tail in self._check.take(result):
                 self._append(tail.again, place, tail)
             return
-        opened = next(each for each in self._open if each.in_flight and each.cursor is job)
-        opened.in_flight = False
+        slice_ = next(
+            candidate for candidate in self._open if candidate.in_flight and candidate.cursor is job
+        )
+        slice_.in_flight = False
         if isinstance(outcome, BaseException):
-            self._fail(opened, outcome)
+            self._fail(slice_, outcome)
         elif isinstance(outcome, Position):
             # Only the single slice of an auto plan is replaced, and only once.
-            self._open.remove(opened)
+            self._open.remove(slice_)
             self._position, self._opened = outcome, 0
         else:
-            self._receive(opened, cast("FetchedPage", outcome))
-        if isinstance(outcome, Position | FetchedPage) and outcome.planned:
+            self._receive(slice_, cast("FetchedPage", outcome))
+        if isinstance(outcome, Position | FetchedPage) and outcome.plan:
             # Before the next request is chosen, in case the observer ends the pull.
-            self._announce(replace(outcome.planned, rounds=self._rounds(outcome.planned)))
+            self._announce(replace(outcome.plan, rounds=self._rounds(outcome.plan)))
 
-    def _rounds(self, planned: PullPlanned) -> float:
+    def _rounds(self, plan: PullPlanned) -> float:
         """Estimate how many pages are fetched one after the other.
 
         The pages of a query are. Half of those that may wait are of the next query; if it has more,
         the others are fetched once it is at the front.
         """
-        pages = planned.requests / planned.queries
-        at_once = min(self._concurrency, planned.queries)
-        waiting = self._concurrency * _PAGES_A_REQUEST - 1
-        alone = pages - waiting / 2 if planned.queries > 1 else 0.0
-        return planned.queries * max(pages / at_once, alone)
+        pages = plan.requests / plan.queries
+        at_once = min(self._concurrency, plan.queries)
+        buffer = self._concurrency * _PAGES_A_REQUEST - 1
+        single_pages = pages - buffer / 2 if plan.queries > 1 else 0.0
+        return plan.queries * max(pages / at_once, single_pages)
 
     def ready(self) -> YieldedPage | None:
         """Return the next page, or None when it has not arrived; raise an error in its place."""
         if not self._open:
             return None
-        opened = self._open[0]
-        if opened.waiting:
-            return self._hand_out(opened, opened.waiting.popleft())
-        if opened.error is not None:
-            raise opened.error
+        slice_ = self._open[0]
+        if slice_.ready:
+            return self._hand_out(slice_, slice_.ready.popleft())
+        if slice_.error is not None:
+            raise slice_.error
         return None
 
-    def _receive(self, opened: _OpenSlice, page: FetchedPage) -> None:
+    def _receive(self, slice_: _OpenSlice, page: FetchedPage) -> None:
         try:
-            ready = cast("ReadyPage", opened.pages.send(page))
-            opened.cursor = ready.ahead
-            opened.waiting.append(ready)
-            self._received += len(ready.page)
+            ready = cast("ReadyPage", slice_.pages.send(page))
+            slice_.cursor = ready.next_cursor
+            slice_.ready.append(ready)
+            self._arrivals += len(ready.page)
             if ready.last and not self._full:
-                self._end(opened)
+                self._end(slice_)
         except AdAnalyticsError as error:
-            self._fail(opened, error)
+            self._fail(slice_, error)
 
-    def _end(self, opened: _OpenSlice) -> None:
+    def _end(self, slice_: _OpenSlice) -> None:
         """End a slice behind its last page; that fails if events are missing."""
         try:
-            next(opened.pages)
+            next(slice_.pages)
         except StopIteration as stop:
-            self._check.add(opened.place, stop.value)
+            self._check.add(slice_.place, stop.value)
 
-    def _hand_out(self, opened: _OpenSlice, ready: ReadyPage) -> YieldedPage:
+    def _hand_out(self, slice_: _OpenSlice, ready: ReadyPage) -> YieldedPage:
         self._most_held = min(2 * self._most_held, self._concurrency * _PAGES_A_REQUEST)
         if ready.drift:
             self._report(ready.drift)
-        remaining = None if self._max_events is None else self._max_events - self._passed
+        remaining = None if self._max_events is None else self._max_events - self._yields
         page = self._leave_out(ready.page, remaining)
-        self._received -= len(ready.page) - len(page)
+        self._arrivals -= len(ready.page) - len(page)
         if remaining is not None and remaining < len(page):
             # A later run yields the page again from its start, so that it loses no event.
-            opened.resume = ready.cursor
-            page = page.without([at >= remaining for at in range(len(page))])
+            slice_.resume = ready.cursor
+            page = page.without([index >= remaining for index in range(len(page))])
             return self._yielded(ready, page)
-        opened.resume = ready.resume
-        if opened.done:
+        slice_.resume = ready.resume
+        if slice_.done:
             self._open.popleft()
-        self._passed += len(page)
+        self._yields += len(page)
         self._arrived += len(ready.page)
         return self._yielded(ready, page)
 
@@ -249,26 +251,26 @@ class PageFanout:
         next(pages)
         self._open.append(_OpenSlice(cursor, cursor, pages, place))
 
-    def _launch(self, opened: _OpenSlice) -> Cursor | None:
-        opened.in_flight = True
+    def _launch(self, slice_: _OpenSlice) -> Cursor | None:
+        slice_.in_flight = True
         self._in_flight += 1
-        return opened.cursor
+        return slice_.cursor
 
-    def _fail(self, opened: _OpenSlice, error: BaseException) -> None:
-        opened.cursor, opened.error, self._failed = None, error, True
+    def _fail(self, slice_: _OpenSlice, error: BaseException) -> None:
+        slice_.cursor, slice_.error, self._failed = None, error, True
 
     def _left(self) -> Position:
         """Return the position behind the yielded pages; pages fetched ahead do not count."""
-        opened = self._opened
-        rest = [(each.place, each.resume) for each in self._open if each.resume is not None]
-        while rest and rest[-1][0] == opened - 1 and rest[-1][1].is_first_page:
+        count = self._opened
+        rest = [(slice_.place, slice_.resume) for slice_ in self._open if slice_.resume is not None]
+        while rest and rest[-1][0] == count - 1 and rest[-1][1].is_first_page:
             rest.pop()
-            opened -= 1
+            count -= 1
         return replace(
             self._position,
-            opened=opened,
+            opened=count,
             open=tuple(cursor for _, cursor in rest),
-            passed=self._passed,
+            passed=self._yields,
             arrived=self._arrived,
             doubt=self._check.doubt,
         )
@@ -278,4 +280,4 @@ class PageFanout:
 
     @property
     def _full(self) -> bool:
-        return self._max_events is not None and self._received >= self._max_events
+        return self._max_events is not None and self._arrivals >= self._max_events

@@ -66,14 +66,14 @@ class PageKeys:
         ids: the id of each event; None for an event without one.
         texts: the hash of each event's text, in this process; empty if no event has an id.
         mark: a digest of the ids, and of the texts of events without one.
-        distinguish: whether two pages of such events can be told to be the same, because each
+        has_distinct_ids: whether two pages of such events can be told to be the same, because each
             event has an id or a time.
     """
 
     ids: Sequence[EventId | None]
     texts: Sequence[int]
     mark: str
-    distinguish: bool
+    has_distinct_ids: bool
 
     @classmethod
     def of(cls, rows: RawRows) -> "PageKeys":
@@ -98,24 +98,24 @@ class FetchedPage:
     Attributes:
         rows: its events.
         signals: the page metadata of the response.
-        ahead: the cursor of the page that follows it in its slice; None for the last page.
+        next_cursor: the cursor of the page that follows it in its slice; None for the last page.
         keys: the keys of its events, if the page must be compared with others of its slice.
         days: the days of its events, in a slice of several days; None if they are not known.
         doubt: why it may hide events although it has none, in words; empty for no doubt.
         partial: the statement of the response that it is not whole, if that was accepted.
         refusal: the error that the service sent instead of a page behind the last good one.
-        planned: what the first page of an auto pull shows of the others.
+        plan: what the first page of an auto pull shows of the others.
     """
 
     rows: RawRows
     signals: Signals
-    ahead: Cursor | None = None
+    next_cursor: Cursor | None = None
     keys: PageKeys | None = field(default=None, repr=False)
     days: frozenset[date] | None = None
     doubt: str = ""
     partial: PartialAnswer | None = None
     refusal: StatusError | None = None
-    planned: PullPlanned | None = None
+    plan: PullPlanned | None = None
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -123,9 +123,9 @@ class FetchedPage:
     def with_keys(self) -> "FetchedPage":
         return self if self.keys is not None else replace(self, keys=PageKeys.of(self.rows))
 
-    def without(self, gone: Sequence[bool]) -> "FetchedPage":
+    def without(self, mask: Sequence[bool]) -> "FetchedPage":
         """Return the page without the marked events; it has no keys."""
-        return replace(self, rows=self.rows.without(gone), keys=None) if any(gone) else self
+        return replace(self, rows=self.rows.without(mask), keys=None) if any(mask) else self
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,5 +197,5 @@ class TextPage:
         return self.events
 
 
-for _each in (Page, TextPage):
-    _each.__module__ = "adanalytics_client"
+for _class in (Page, TextPage):
+    _class.__module__ = "adanalytics_client"

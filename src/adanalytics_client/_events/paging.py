@@ -61,34 +61,34 @@ class Cursor:
         return {**self.slice.parameters(), "page": str(page), "per_page": str(per_page)}
 
 
-def following(cursor: Cursor, size: int, says: Signals, per_page: int) -> Cursor | None:
+def following(cursor: Cursor, size: int, page_signals: Signals, per_page: int) -> Cursor | None:
     """Return the cursor behind a page of `size` events; None when that was the last page."""
     if size == 0:
         return None
-    seen = cursor.seen + size
+    total_seen = cursor.seen + size
     first_size = size if cursor.is_first_page else cursor.first_size
-    totals = [total for total in (cursor.total, says.total) if total is not None]
-    is_full = size >= min(per_page, says.per_page or per_page)
-    more = (
+    totals = [total for total in (cursor.total, page_signals.total) if total is not None]
+    is_full = size >= min(per_page, page_signals.per_page or per_page)
+    has_more = (
         cursor.to_the_end
-        or bool(says.sign_after(cursor.number))
-        or (is_full or seen < max(totals) if totals else size >= first_size)
+        or bool(page_signals.sign_after(cursor.number))
+        or (is_full or total_seen < max(totals) if totals else size >= first_size)
     )
-    if not more:
+    if not has_more:
         return None
-    return replace(cursor, number=cursor.number + 1, seen=seen, first_size=first_size)
+    return replace(cursor, number=cursor.number + 1, seen=total_seen, first_size=first_size)
 
 
-def contradiction(cursor: Cursor, says: Signals) -> str:
+def contradiction(cursor: Cursor, page_signals: Signals) -> str:
     """Name the end and the further page that one response states; empty when it states only one."""
-    further = says.sign_after(cursor.number)
-    return f"{says.end} and {further}" if says.end and further else ""
+    sign = page_signals.sign_after(cursor.number)
+    return f"{page_signals.end} and {sign}" if page_signals.end and sign else ""
 
 
-def page_count(cursor: Cursor, ahead: Cursor | None, says: Signals) -> int | None:
-    """Count the pages of a slice, of which `ahead` is the next; None while that is unknown."""
-    if ahead is None:
+def page_count(cursor: Cursor, next_cursor: Cursor | None, page_signals: Signals) -> int | None:
+    """Count the pages of a slice, whose next is `next_cursor`; None while that is unknown."""
+    if next_cursor is None:
         return cursor.number
-    total = says.total or cursor.total
-    pages = says.pages or (total and ceil(total / ahead.first_size))
-    return max(pages, ahead.number) if pages else None
+    total = page_signals.total or cursor.total
+    pages = page_signals.pages or (total and ceil(total / next_cursor.first_size))
+    return max(pages, next_cursor.number) if pages else None

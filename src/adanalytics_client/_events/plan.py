@@ -31,8 +31,8 @@ class Slice:
 
     def parameters(self) -> dict[str, str]:
         """Return the query parameters of this slice."""
-        named = {"start_date": str(self.start), "end_date": str(self.end)}
-        return named if self.hour is None else {**named, "hour": str(self.hour)}
+        dates = {"start_date": str(self.start), "end_date": str(self.end)}
+        return dates if self.hour is None else {**dates, "hour": str(self.hour)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,17 +83,17 @@ class DateRange:
             return
         hours = range(self.hours) if self.cut == "hour" and hour is None else (hour,)
         for day in days_between(self.start, self.end):
-            yield from (Slice(day, day, each) for each in hours)
+            yield from (Slice(day, day, day_hour) for day_hour in hours)
 
 
 def slices_of(ranges: Iterable[DateRange], hour: int | None) -> tuple[Slice, ...]:
     """List the queries of several ranges in order."""
-    return tuple(each for part in ranges for each in part.slices(hour))
+    return tuple(slice_ for part in ranges for slice_ in part.slices(hour))
 
 
 def check_slices(ranges: Sequence[DateRange], hour: int | None) -> None:
     """Refuse ranges of more than `MOST_SLICES` queries."""
-    queries = sum(each.count(hour) for each in ranges)
+    queries = sum(part.count(hour) for part in ranges)
     if queries > MOST_SLICES:
         raise ConfigurationError(
             f"{ranges[0].start} to {ranges[-1].end} would take {queries} requests, more than "
@@ -196,12 +196,12 @@ class Plan:
             raise invalid(
                 "days", days, "Pass several days, such as ['2026-01-15'] or client.dates()."
             )
-        kept = frozenset(to_day(each, "days") for each in days)
-        kept = frozenset(each for each in kept if self.start <= each <= self.end)
+        kept_days = frozenset(to_day(day, "days") for day in days)
+        kept_days = frozenset(day for day in kept_days if self.start <= day <= self.end)
         if self.days is not None:
-            kept &= self.days
-        ranges = tuple(_among(self.ranges, kept))
-        return replace(self, days=kept, ranges=ranges, slices=slices_of(ranges, self.hour))
+            kept_days &= self.days
+        ranges = tuple(_among(self.ranges, kept_days))
+        return replace(self, days=kept_days, ranges=ranges, slices=slices_of(ranges, self.hour))
 
     def only_before(self, moment: datetime, zone: tzinfo = UTC) -> Self:
         """Return the plan without queries for hours and days that begin after `moment`.
@@ -228,9 +228,9 @@ class Plan:
         return replace(self, before=local, ranges=ranges, slices=slices)
 
     def __str__(self) -> str:
-        whole = Slice(self.start, self.end)
+        slice_ = Slice(self.start, self.end)
         return (
-            f"{whole}, {self.split}: at least {counted(self.least_requests, 'request')} "
+            f"{slice_}, {self.split}: at least {counted(self.least_requests, 'request')} "
             f"of up to {self.per_page} events"
             f"{in_words(self.params)}"
         )
@@ -263,13 +263,13 @@ def make_plan(
     per_page: int | None = None,
     max_events: int | None = None,
     params: tuple[tuple[str, str], ...] = (),
-    most: int = LARGEST_PAGE,
+    largest_page: int = LARGEST_PAGE,
     by_hour: bool = True,
 ) -> Plan:
     """Divide a range into slices.
 
     Args:
-        most: the most events that the service puts on a page.
+        largest_page: the most events that the service puts on a page.
         by_hour: whether the service heeds an hour; without it, `hourly` becomes `daily`.
     """
     if split not in get_args(Split):
@@ -285,7 +285,7 @@ def make_plan(
     size = min(LARGEST_PAGE, max_events or LARGEST_PAGE) if per_page is None else per_page
     if not is_whole(size, 1, LARGEST_PAGE):
         raise invalid("per_page", per_page, f"Pass a whole number from 1 to {LARGEST_PAGE}.")
-    size = min(size, most)
+    size = min(size, largest_page)
     ranges = (DateRange(start, end, _CUTS[split]),)
     # Auto counts the events of each day, and checks its slices again after dividing the range.
     check_slices([DateRange(start, end, "day")] if split == "auto" else ranges, hour)
@@ -308,9 +308,9 @@ def begun(ranges: Iterable[DateRange], moment: datetime, hour: int | None) -> It
     """Cut off days and hours that begin after `moment`, which is in the service's time zone."""
     today = moment.date()
     yesterday = today - timedelta(days=1)
-    latest = today if hour is None or hour <= moment.hour else yesterday
+    last_day = today if hour is None or hour <= moment.hour else yesterday
     for part in ranges:
-        last = min(part.end, latest)
+        last = min(part.end, last_day)
         if part.cut != "hour" or last < today:
             yield from [replace(part, end=last)] if part.start <= last else []
             continue
@@ -323,13 +323,13 @@ def begun(ranges: Iterable[DateRange], moment: datetime, hour: int | None) -> It
 def _among(ranges: Iterable[DateRange], days: frozenset[date]) -> Iterator[DateRange]:
     """Reduce ranges to runs of these days; a gap inside a whole query costs no request."""
     for part in ranges:
-        kept = [day for day in days_between(part.start, part.end) if day in days]
+        range_days = [day for day in days_between(part.start, part.end) if day in days]
         if part.cut == "whole":
-            yield from [DateRange(kept[0], kept[-1], "whole")] if kept else []
+            yield from [DateRange(range_days[0], range_days[-1], "whole")] if range_days else []
             continue
-        for run in runs_of(kept):
+        for run in runs_of(range_days):
             yield replace(part, start=run[0], end=run[-1])
 
 
-for _each in (DateRange, Plan, Slice):
-    _each.__module__ = "adanalytics_client"
+for _class in (DateRange, Plan, Slice):
+    _class.__module__ = "adanalytics_client"

@@ -78,18 +78,18 @@ class Pull(Generic[M]):
     Attributes:
         plan: the queries; in a resumed pull, the remaining ones.
         position: the position of a resumed pull, else None.
-        typed: makes the caller's models; None for `Event`.
+        row_type: makes the caller's models; None for `Event`.
     """
 
     request: EventRequest[M]
     partner: str | None
     plan: Plan
     position: Position | None
-    typed: Typed[M] | None
+    row_type: Typed[M] | None
 
     def models(self) -> Callable[[RawRows], Iterator[M]]:
         """Return a function that makes models of a page's events."""
-        return (self.typed or Typed.of(None)).read
+        return (self.row_type or Typed.of(None)).read
 
     def page(self, ready: YieldedPage) -> Page:
         """Make a page of dicts; a number that Python cannot hold is a ProtocolError."""
@@ -150,7 +150,7 @@ class PullRun:
         reader = PageReader(
             plan.per_page,
             plan.params,
-            whole=Slice(plan.start, plan.end),
+            range_slice=Slice(plan.start, plan.end),
             accept_partial=request.on_drift == "warn",
             begun=pull.position is not None,
         )
@@ -286,13 +286,13 @@ def plan_pull(request: EventRequest[M], config: Config) -> Pull[M]:
         # With seen=, the number of pages is unknown, because some of their events are left out.
         max_events=request.max_events if request.seen is None else None,
         params=further_params(request.params, _OWN_PARAMS),
-        most=pages.most if pages and pages.most else LARGEST_PAGE,
+        largest_page=pages.most if pages and pages.most else LARGEST_PAGE,
         by_hour=pages is None or pages.heeds.get("hour", True),
     )
     position = None if token is None else token.position_in(plan, partner)
     if position:
-        left = None if plan.max_events is None else max(0, plan.max_events - position.passed)
-        plan = replace(plan, slices=position.left(), ranges=position.ranges, max_events=left)
+        remaining = None if plan.max_events is None else max(0, plan.max_events - position.passed)
+        plan = replace(plan, slices=position.left(), ranges=position.ranges, max_events=remaining)
     # The caller's model is checked now; `Event` costs an import and is prepared when needed.
-    typed = None if request.model is None else Typed.of(request.model)
-    return Pull(request, partner, plan, position, typed)
+    row_type = None if request.model is None else Typed.of(request.model)
+    return Pull(request, partner, plan, position, row_type)

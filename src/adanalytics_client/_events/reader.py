@@ -49,18 +49,18 @@ class _Read:
     """The content of a response.
 
     Attributes:
-        around: the objects around the events.
+        containers: the objects around the events.
         error: what the service states to be wrong.
         doubt: why the page may hide events although it has none.
-        other: describes a page that belongs to another request; empty for the requested page.
+        problem: describes a page that belongs to another request; empty for the requested page.
     """
 
     rows: RawRows
     signals: Signals
-    around: tuple[dict[str, Json], ...] = ()
+    containers: tuple[dict[str, Json], ...] = ()
     error: str = ""
     doubt: str = ""
-    other: str = ""
+    problem: str = ""
 
 
 @dataclass(slots=True)
@@ -68,7 +68,7 @@ class PageReader:
     """Fetches and reads the pages of one pull.
 
     Attributes:
-        whole: all days of the pull.
+        range_slice: all days of the pull.
         accept_partial: whether to take the events of a response that states that it is not whole.
         begun: whether a page has arrived.
         warnings: the warnings of the service that were logged.
@@ -76,7 +76,7 @@ class PageReader:
 
     per_page: int
     params: tuple[tuple[str, str], ...] = ()
-    whole: Slice | None = None
+    range_slice: Slice | None = None
     accept_partial: bool = False
     begun: bool = False
     warnings: set[str] = field(default_factory=set)
@@ -100,23 +100,23 @@ class PageReader:
                 "start_export.",
             )
         try:
-            answer, read = yield from self._try(session, cursor)
+            answer, reading = yield from self._try(session, cursor)
             for _ in range(_REPEATS):
-                if read.other:
-                    answer, read = yield from self._try(session, cursor, _CLOSE)
+                if reading.problem:
+                    answer, reading = yield from self._try(session, cursor, _CLOSE)
         except StatusError as error:
             return (yield from self._absent(session, cursor, error))
-        if read.other:
-            answer.checked(session.credentials, partial(_refuse, session, cursor, read.other))
-        for text in stated_warnings(read.around, answer.reply.head.headers):
+        if reading.problem:
+            answer.checked(session.credentials, partial(_refuse, session, cursor, reading.problem))
+        for text in stated_warnings(reading.containers, answer.reply.head.headers):
             report_warning(session, text, self.warnings)
-        partial_answer = check_whole(session, answer, read.error, accept=self.accept_partial)
+        partial_answer = check_whole(session, answer, reading.error, accept=self.accept_partial)
         source = PageSource(str(cursor), *exchange_of(session, answer))
         page = FetchedPage(
-            replace(read.rows, source=source),
-            read.signals,
-            following(cursor, len(read.rows), read.signals, self.per_page),
-            doubt=read.doubt,
+            replace(reading.rows, source=source),
+            reading.signals,
+            following(cursor, len(reading.rows), reading.signals, self.per_page),
+            doubt=reading.doubt,
             partial=partial_answer,
         )
         if cursor.slice.start < cursor.slice.end and len(page):
@@ -128,9 +128,9 @@ class PageReader:
         return page
 
     def report(self, session: Session, cursor: Cursor, page: FetchedPage) -> None:
-        pages = page_count(cursor, page.ahead, page.signals)
-        received = PageReceived(str(cursor.slice), cursor.number, len(page), pages)
-        notify(session.observer.page, received)
+        pages = page_count(cursor, page.next_cursor, page.signals)
+        event = PageReceived(str(cursor.slice), cursor.number, len(page), pages)
+        notify(session.observer.page, event)
 
     def _absent(
         self, session: Session, cursor: Cursor, error: StatusError
@@ -152,10 +152,10 @@ class PageReader:
             if is_usual:
                 # Only a partner that exists has dates.
                 yield from dates(session)
-            elif self.whole is None or self.whole == cursor.slice:
+            elif self.range_slice is None or self.range_slice == cursor.slice:
                 raise error
             else:
-                yield from PageReader(1, self.params).read(session, Cursor(self.whole))
+                yield from PageReader(1, self.params).read(session, Cursor(self.range_slice))
             self.begun = True
         return FetchedPage(RawRows(), Signals(), doubt=doubt)
 
@@ -169,7 +169,7 @@ class PageReader:
         url = with_query(session.address("events"), parameters)
         request = get_json(url)
         request = replace(request, headers=(*request.headers, *headers))
-        rules, parse = Rules(patient=self.begun, whole=True), partial(_parse, session)
+        rules, parse = Rules(patient=self.begun, is_whole=True), partial(_parse, session)
         answer = yield from call(session, request, parse, rules)
         usual = _usual_without_events(session, cursor)
         if is_empty(answer.reply) and usual != str(answer.reply.status):
@@ -199,31 +199,31 @@ def _read(session: Session, answer: Answer[Json], cursor: Cursor) -> _Read:
     service, pages = session.config.service, _page_profile(session)
     usual = _usual_without_events(session, cursor)
     if is_empty(answer.reply):
-        says = signals(Found([], ()), headers, pages)
+        page_signals = signals(Found([], ()), headers, pages)
         if usual == str(status):
-            return _Read(RawRows(), says)
-        if says.total or cursor.total or not cursor.is_first_page:
+            return _Read(RawRows(), page_signals)
+        if page_signals.total or cursor.total or not cursor.is_first_page:
             raise ProtocolError(
                 f"The answer to {cursor} was empty twice.",
                 remedy="Pull it again, and report it to the service.",
             )
         return _Read(RawRows(), Signals(), doubt="the answer had no body")
     key = service.rows_key
-    found = find_at(service, key, answer.value, partial(find_rows, answer.value, rows_key=key))
-    says = signals(found, headers, pages)
-    error = found.error or stated_shortfall(found.around, headers, answer.url)
-    shape = f"{status} {found.placeholder}" if found.placeholder else ""
+    finding = find_at(service, key, answer.value, partial(find_rows, answer.value, rows_key=key))
+    page_signals = signals(finding, headers, pages)
+    error = finding.error or stated_shortfall(finding.around, headers, answer.url)
+    shape = f"{status} {finding.placeholder}" if finding.placeholder else ""
     if not error:
-        check_page(service, found, headers, shape=shape, usual=usual)
-    rows = found.rows if isinstance(found.rows, RawRows) else RawRows()
+        check_page(service, finding, headers, shape=shape, usual=usual)
+    rows = finding.rows if isinstance(finding.rows, RawRows) else RawRows()
     rows = replace(rows, names=FieldNames(service.fields, service.time_field))
     return _Read(
         rows,
-        says,
-        found.around,
+        page_signals,
+        finding.around,
         error,
         doubt="the answer had no list" if shape and shape != usual else "",
-        other=_other_content(cursor, rows, says, service),
+        problem=_other_content(cursor, rows, page_signals, service),
     )
 
 
@@ -231,14 +231,16 @@ def _is_compared(cursor: Cursor, page: FetchedPage) -> bool:
     """Return whether a page must be compared with others of its slice."""
     if cursor.number > 1 or cursor.attempt or (page.signals.total or 0) > len(page):
         return True
-    return page.ahead is not None
+    return page.next_cursor is not None
 
 
-def _other_content(cursor: Cursor, rows: RawRows, says: Signals, service: ServiceProfile) -> str:
+def _other_content(
+    cursor: Cursor, rows: RawRows, page_signals: Signals, service: ServiceProfile
+) -> str:
     """Describe a page that responds to another request; empty for the requested page."""
     first = service.pages.first if service.pages else 1
-    if says.page not in {None, cursor.number - 1 + first}:
-        return f"page {says.page}"
+    if page_signals.page not in {None, cursor.number - 1 + first}:
+        return f"page {page_signals.page}"
     slice_, zone = cursor.slice, service.tzinfo()
     for event in (rows, replace(rows, texts=rows.texts[-1:])):
         places = [*places_of(event.sample(), rows.names, zone)]
@@ -255,9 +257,9 @@ def _is_of(slice_: Slice, day: str | None, hour: int | None) -> bool:
     return slice_.hour in {None, hour} or hour is None
 
 
-def _refuse(session: Session, cursor: Cursor, other: str) -> Never:
+def _refuse(session: Session, cursor: Cursor, problem: str) -> Never:
     raise ProtocolError(
-        f"The answers to {cursor} hold {other}: they belong to another request.",
+        f"The answers to {cursor} hold {problem}: they belong to another request.",
         remedy="Pull it again. If it happens again, look for a caching proxy. If the service's "
         f"hours are not in {session.config.service.zone}, name their time zone, such as "
         "Client(service=ServiceProfile(zone='+05:30')).",

@@ -29,7 +29,7 @@ class Position:
         passed: the number of yielded events.
         arrived: the events of the yielded pages; `seen=` may have left some out.
         doubt: why the pull may be incomplete so far, in words; empty for no doubt.
-        planned: the requests and events of the slices, if auto has just chosen them.
+        plan: the requests and events of the slices, if auto has just chosen them.
     """
 
     slices: tuple[Slice, ...] = field(default=(), repr=False)
@@ -39,10 +39,10 @@ class Position:
     passed: int = 0
     arrived: int = 0
     doubt: str = ""
-    planned: PullPlanned | None = field(default=None, repr=False)
+    plan: PullPlanned | None = field(default=None, repr=False)
 
     def left(self) -> tuple[Slice, ...]:
-        return (*(each.slice for each in self.open), *self.slices[self.opened :])
+        return (*(cursor.slice for cursor in self.open), *self.slices[self.opened :])
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +76,10 @@ class Token:
 
     def position_in(self, plan: Plan, partner: str | None) -> Position:
         """Return the position in a plan; refuse a token of another query."""
-        ours = _Query.of(plan, partner)
-        if self.query != ours:
+        query = _Query.of(plan, partner)
+        if self.query != query:
             raise ConfigurationError(
-                f"resume: this token belongs to {self.query}; this query is {ours}.",
+                f"resume: this token belongs to {self.query}; this query is {query}.",
                 remedy="Ask for the same days with the same split, page size and params.",
             )
         return replace(self.position, slices=slices_of(self.position.ranges, plan.hour))
@@ -89,18 +89,18 @@ def token_of(position: Position, plan: Plan, partner: str | None) -> str:
     """Encode a position, and the query that it belongs to, as one word of ASCII."""
     # The ranges have all days, so a token stays valid if a later version divides the range
     # differently. A later run does not know earlier attempts.
-    cursors = tuple(replace(each, attempt=0) for each in position.open)
-    kept = replace(position, slices=(), open=cursors, planned=None)
-    text = zlib.compress(msgspec.json.encode(Token(_Query.of(plan, partner), kept)))
+    cursors = tuple(replace(cursor, attempt=0) for cursor in position.open)
+    rest = replace(position, slices=(), open=cursors, plan=None)
+    text = zlib.compress(msgspec.json.encode(Token(_Query.of(plan, partner), rest)))
     return _PREFIX + base64.urlsafe_b64encode(_checksum(text) + text).rstrip(b"=").decode()
 
 
 def read_token(token: object) -> Token:
     """Decode a token and verify its checksum; refuse any other text."""
     if isinstance(token, str) and token.startswith(_PREFIX):
-        packed = token.removeprefix(_PREFIX)
+        text = token.removeprefix(_PREFIX)
         try:
-            raw = base64.b64decode(packed + "=" * (-len(packed) % 4), b"-_", validate=True)
+            raw = base64.b64decode(text + "=" * (-len(text) % 4), b"-_", validate=True)
         except (binascii.Error, ValueError):
             raw = b""
         if raw and _checksum(raw[6:]) == raw[:6]:

@@ -57,21 +57,21 @@ class ReadyPage:
     Attributes:
         cursor: the requested page.
         page: its events to yield, without those that arrived before.
-        ahead: the next page of its slice to request; None after the last.
+        next_cursor: the next page of its slice to request; None after the last.
         drift: repeats, or a difference from the stated number.
         resume: the cursor of a later run of the slice; None when nothing of the slice is left.
     """
 
     cursor: Cursor
     page: FetchedPage
-    ahead: Cursor | None
+    next_cursor: Cursor | None
     drift: PageDrift | None
     resume: Cursor | None
 
     @property
     def last(self) -> bool:
         """Whether its slice ends with this page."""
-        return self.ahead is None
+        return self.next_cursor is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class Tail:
                     remedy="Pull it again.",
                 )
             )
-        return page.without([at < self.size for at in range(len(page))])
+        return page.without([index < self.size for index in range(len(page))])
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ class SliceEnd:
         total: the number that its pages state.
         doubt: why it may be incomplete, in words; empty for no doubt.
         first: the id of the first event, or its text without one; the same of the `last` one.
-        distinguish: whether these events have an id or a time.
+        has_distinct_ids: whether these events have an id or a time.
         is_typed: whether each of them has one type, so that a summary counts as many.
         days: the days of which events arrived; empty if that is not known.
         full: why it may have been cut, in words; empty for no doubt.
@@ -136,7 +136,7 @@ class SliceEnd:
     doubt: str
     first: EventId | bytes
     last: EventId | bytes
-    distinguish: bool
+    has_distinct_ids: bool
     is_typed: bool
     days: tuple[date, ...]
     full: str
@@ -164,7 +164,7 @@ def read_slice(
 ) -> Generator[ReadyPage | None, FetchedPage, SliceEnd]:
     """Receive the pages of a slice, and yield each as it is to be handed out.
 
-    The first value is None. After a page with `ahead=None`, `next` ends the slice.
+    The first value is None. After a page with `next_cursor=None`, `next` ends the slice.
 
     Raises:
         ProtocolError: when pages contradict themselves, or when events are missing or too many.
@@ -180,34 +180,34 @@ def read_slice(
             history.skip(tail.size)
             page, tail = tail.cut(page), None
         _refuse(cursor, page, history)
-        kept, drift = history.compare(cursor, page)
+        new_page, drift = history.compare(cursor, page)
         if page.refusal is not None and history.missing and rules.on_drift == "warn":
             # By the total of the slice the page exists, so a later run can go on with it.
             raise page.refusal
-        ahead = page.ahead
-        if ahead is not None:
-            ahead = replace(
-                ahead,
+        next_cursor = page.next_cursor
+        if next_cursor is not None:
+            next_cursor = replace(
+                next_cursor,
                 mark=history.mark,
                 last=history.last,
                 repeated=history.repeated,
                 total=history.total,
             )
-            if history.total is None and ahead.number > rules.most_pages:
-                raise page.rows.source.sign(_endless(ahead))
-        resume = ahead
-        if ahead is None and history.missing and rules.on_drift == "raise":
+            if history.total is None and next_cursor.number > rules.most_pages:
+                raise page.rows.source.sign(_endless(next_cursor))
+        resume = next_cursor
+        if next_cursor is None and history.missing and rules.on_drift == "raise":
             problem = page.refusal or page.rows.source.sign(_different(cursor, history))
             if not cursor.attempt:
                 retry_from = Cursor(cursor.slice, cursor.number + 1, total=history.total)
             if history.repeatable and cursor.attempt + 1 < MOST_ATTEMPTS:
                 # The drift advises pulling the slice again, which happens now.
-                ahead, drift, problem = _first_page_again(cursor, history), None, None
-        if retry_from and (problem or ahead):
+                next_cursor, drift, problem = _first_page_again(cursor, history), None, None
+        if retry_from and (problem or next_cursor):
             # A later run does not know which events were yielded, but from a cursor behind the last
             # page it can tell that some are missing.
             resume = replace(retry_from, seen=history.distinct)
-        ready, cursor = ReadyPage(cursor, kept, ahead, drift, resume), ahead
+        ready, cursor = ReadyPage(cursor, new_page, next_cursor, drift, resume), next_cursor
     yield ready
     if problem is not None:
         raise problem
@@ -237,8 +237,8 @@ class SliceHistory:
         self._yielded = cursor.last
         self._all_have_ids = True
         self._most_ids = MOST_IDS[rules.on_drift]
-        self._handed = _Remembered(self._most_ids)
-        self._attempt = self._handed
+        self._yielded_ids = _Remembered(self._most_ids)
+        self._attempt = self._yielded_ids
         self._marks = deque([cursor.mark] if cursor.mark else (), maxlen=_REMEMBERED_MARKS)
         self._stale = 0
         self._first = self._last = RawRows()
@@ -249,7 +249,7 @@ class SliceHistory:
     @property
     def repeatable(self) -> bool:
         """Return whether the slice can be pulled again without yielding an event twice."""
-        return self._all_have_ids and not self._resumed and not self._handed.forgotten
+        return self._all_have_ids and not self._resumed and not self._yielded_ids.forgotten
 
     @property
     def missing(self) -> int:
@@ -281,12 +281,12 @@ class SliceHistory:
             moved, self._yielded = _moved(page, page.keys, self._yielded), ""
             repeats[:moved] = [True] * moved
             self.last = digest_of(bytes(page.rows.texts[-1]))
-        repeated = sum(repeats)
-        self.repeated += repeated
-        self.distinct += len(page) - repeated
-        if (stated := page.signals.total) is not None:
-            earlier = 0 if self._total_is_old else self.total or 0
-            self.total, self._total_is_old = max(earlier, stated), False
+        repeat_count = sum(repeats)
+        self.repeated += repeat_count
+        self.distinct += len(page) - repeat_count
+        if (total := page.signals.total) is not None:
+            last_total = 0 if self._total_is_old else self.total or 0
+            self.total, self._total_is_old = max(last_total, total), False
         if self._strict and self.missing < 0:
             raise page.rows.source.sign(_different(cursor, self))
         self._end = page
@@ -298,17 +298,17 @@ class SliceHistory:
                 self._days = None
             else:
                 self._days |= page.days
-        total_differs = page.ahead is None and self.missing != 0
+        total_differs = page.next_cursor is None and self.missing != 0
         drift = None
         # A slice that is pulled again repeats itself.
-        if cursor.attempt == 0 and (repeated or total_differs):
+        if cursor.attempt == 0 and (repeat_count or total_differs):
             drift = PageDrift(
                 slice=str(cursor.slice),
                 number=cursor.number,
-                repeated=repeated,
+                repeated=repeat_count,
                 distinct=self.distinct,
                 total=self.total,
-                last=page.ahead is None,
+                last=page.next_cursor is None,
             )
         return page.without(repeats), drift
 
@@ -349,23 +349,23 @@ class SliceHistory:
             doubt,
             first=marks[0],
             last=marks[-1],
-            distinguish=is_timed or are_ids,
+            has_distinct_ids=is_timed or are_ids,
             is_typed=bool(self._first.names.sent("event_type", self._first.sample())),
             days=tuple(days) if has_events else (),
             full=f"its last page has {size:,} events" if is_full else "",
             is_blind=not (self._all_have_ids and are_ids) and cursor.number > 1,
             tail=self._tail,
             refusal=self._end.refusal,
-            has_shared_ids=self._handed.has_shared_ids,
+            has_shared_ids=self._yielded_ids.has_shared_ids,
         )
 
     def _repeats(self, cursor: Cursor, page: FetchedPage, keys: PageKeys) -> list[bool]:
         """Return for each event whether it arrived before, and remember the others."""
-        if keys.distinguish and self.mark in self._marks:
-            before = cursor.number - 1 - [*reversed(self._marks)].index(self.mark)
+        if keys.has_distinct_ids and self.mark in self._marks:
+            pages_back = cursor.number - 1 - [*reversed(self._marks)].index(self.mark)
             raise page.rows.source.sign(
                 ProtocolError(
-                    f"Pages {before} and {cursor.number} of {cursor.slice} are the same: the "
+                    f"Pages {pages_back} and {cursor.number} of {cursor.slice} are the same: the "
                     "service ignores the page number, or a full page of new events arrived in "
                     "between.",
                     remedy="Pull it again.",
@@ -373,8 +373,8 @@ class SliceHistory:
             )
         self._marks.append(self.mark)
         self._all_have_ids &= None not in keys.ids
-        repeats = self._handed.add(keys)
-        stale = repeats if self._attempt is self._handed else self._attempt.add(keys)
+        repeats = self._yielded_ids.add(keys)
+        stale = repeats if self._attempt is self._yielded_ids else self._attempt.add(keys)
         self._stale = self._stale + 1 if all(stale) else 0
         if self._stale == MOST_STALE:
             first = cursor.number - MOST_STALE + 1
@@ -398,8 +398,8 @@ class _Remembered:
     under which events with different texts arrive identifies none of them.
     """
 
-    def __init__(self, most: int) -> None:
-        self._texts, self._ids = _Hashes(most), _Hashes(most)
+    def __init__(self, limit: int) -> None:
+        self._texts, self._ids = _Hashes(limit), _Hashes(limit)
         self._shared: set[int] = set()
 
     @property
@@ -421,12 +421,12 @@ class _Remembered:
             self._texts.update(keys.texts)
             self._ids.update(ids)
             return repeats
-        for at, (text, key, value) in enumerate(zip(keys.texts, ids, keys.ids, strict=True)):
+        for index, (text, key, value) in enumerate(zip(keys.texts, ids, keys.ids, strict=True)):
             if value is not None:
                 is_known = text in self._texts
                 if key in self._ids and not is_known:
                     self._shared.add(key)
-                repeats[at] = is_known and key not in self._shared
+                repeats[index] = is_known and key not in self._shared
                 self._texts.update((text,))
                 self._ids.update((key,))
         return repeats
@@ -435,8 +435,8 @@ class _Remembered:
 class _Hashes:
     """A set of hashes; beyond `most` the older half is forgotten."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
         self.forgotten = False
         self._older: set[int] = set()
         self._newer: set[int] = set()
@@ -446,13 +446,13 @@ class _Hashes:
 
     def are_new(self, keys: Sequence[int]) -> bool:
         """Return whether all keys are different from each other and from those of the set."""
-        fresh = {*keys}
-        is_disjoint = self._newer.isdisjoint(fresh) and self._older.isdisjoint(fresh)
-        return is_disjoint and len(fresh) == len(keys)
+        new_keys = {*keys}
+        is_disjoint = self._newer.isdisjoint(new_keys) and self._older.isdisjoint(new_keys)
+        return is_disjoint and len(new_keys) == len(keys)
 
     def update(self, keys: Sequence[int]) -> None:
         self._newer.update(keys)
-        if len(self._newer) > self._most // 2:
+        if len(self._newer) > self._limit // 2:
             self.forgotten |= bool(self._older)
             self._older, self._newer = self._newer, set()
 
@@ -463,15 +463,15 @@ def _refuse(cursor: Cursor, page: FetchedPage, history: SliceHistory) -> None:
     Raises:
         ProtocolError: naming both statements.
     """
-    says = page.signals
-    both, further = contradiction(cursor, says), says.sign_after(cursor.number)
-    if not len(page) and further and not (says.total or history.total):
-        both = f"no events and {further}"
-    if both:
+    page_signals = page.signals
+    problem, sign = contradiction(cursor, page_signals), page_signals.sign_after(cursor.number)
+    if not len(page) and sign and not (page_signals.total or history.total):
+        problem = f"no events and {sign}"
+    if problem:
         raise page.rows.source.sign(
             ProtocolError(
-                f"Page {cursor.number} of {cursor.slice} states {both}, so it is not known whether "
-                "another page follows.",
+                f"Page {cursor.number} of {cursor.slice} states {problem}, so it is not known "
+                "whether another page follows.",
                 remedy="Report it to the service.",
             )
         )

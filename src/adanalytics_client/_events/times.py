@@ -61,8 +61,8 @@ def days_of(rows: RawRows, zone: tzinfo) -> frozenset[date] | None:
     are read.
     """
     sample = rows.sample()
-    sent = (rows.names.sent(part, sample) for part in ("event_date", "event_time"))
-    names = [name for name in sent if name is not None]
+    candidates = (rows.names.sent(part, sample) for part in ("event_date", "event_time"))
+    names = [name for name in candidates if name is not None]
     texts = [*rows.texts[:: max(len(rows) // _SAMPLES, 1)], *rows.texts[-1:]]
     if not (names and _are_in_order(_fields(names[-1], texts), zone)):
         texts = [*rows.texts]
@@ -70,16 +70,16 @@ def days_of(rows: RawRows, zone: tzinfo) -> frozenset[date] | None:
     days: set[date] = set()
     for name in names[:1] if zone is UTC else names:
         # Up to the day, few of the texts differ.
-        stated = [
+        day_sets = [
             _days(text, zone)
             for text in {
                 text[:_DAY_END] if zone is UTC and text.endswith(b'Z"') else text
                 for text in _fields(name, texts)
             }
         ]
-        if not all(stated):
+        if not all(day_sets):
             return None
-        days = days.union(*stated)
+        days = days.union(*day_sets)
     return frozenset(days) if names else None
 
 
@@ -89,10 +89,10 @@ def _are_in_order(texts: Iterable[bytes], zone: tzinfo) -> bool:
     Times that are all the same show no order.
     """
     moments = [next(_moments(text, zone), None) for text in texts]
-    known = [moment for moment in moments if moment is not None]
-    if len(known) < len(moments):
+    times = [moment for moment in moments if moment is not None]
+    if len(times) < len(moments):
         return False
-    steps = {after - before for before, after in pairwise(known)} - {timedelta()}
+    steps = {after - before for before, after in pairwise(times)} - {timedelta()}
     return bool(steps) and (
         all(timedelta() < step < 2 * _ONE for step in steps)
         or all(-2 * _ONE < step < timedelta() for step in steps)

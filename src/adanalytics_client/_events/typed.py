@@ -125,20 +125,20 @@ class Typed(Generic[M]):
 def _unfit(error: "ValidationError", events: RawRows) -> ProtocolError:
     index, *_ = error.errors()[0]["loc"]
     event = events.offset + int(index) + 1
-    shown = ascii(error.errors()[0]["input"])
+    text = ascii(error.errors()[0]["input"])
     return ProtocolError(
-        f"Event {event} of {events.source.page} has {shown}, which no model can hold.",
+        f"Event {event} of {events.source.page} has {text}, which no model can hold.",
         remedy="Use rows().",
     )
 
 
-def _refusal(model: object, why: str) -> ConfigurationError:
-    shown = getattr(model, "__name__", None) or repr(model)
-    if len(shown) > _LONGEST_NAME:
-        shown = f"{type(model).__name__}(...)"
-    if why == "typed-dict-version":
-        why = "before Python 3.12, pydantic needs the TypedDict of typing_extensions"
+def _refusal(model: object, reason: str) -> ConfigurationError:
+    name = getattr(model, "__name__", None) or repr(model)
+    if len(name) > _LONGEST_NAME:
+        name = f"{type(model).__name__}(...)"
+    if reason == "typed-dict-version":
+        reason = "before Python 3.12, pydantic needs the TypedDict of typing_extensions"
     return ConfigurationError(
-        f"model={shown} is not valid.",
-        remedy=f"Pass a pydantic model, a dataclass or a TypedDict ({why}).",
+        f"model={name} is not valid.",
+        remedy=f"Pass a pydantic model, a dataclass or a TypedDict ({reason}).",
     )

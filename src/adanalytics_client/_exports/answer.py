@@ -99,8 +99,8 @@ class StatusSink:
     def write(self, piece: bytes) -> bool:
         """Collect a body that begins like JSON or an HTML page; any other is the file."""
         self._body += piece
-        beginning = self._body.lstrip()
-        self._file = bool(beginning) and not beginning.startswith(_MARKS)
+        start = self._body.lstrip()
+        self._file = bool(start) and not start.startswith(_MARKS)
         self._file |= len(self._body) > _LARGEST_UNTYPED
         return not self._file
 
@@ -133,40 +133,40 @@ def status_from(session: Session, order: ExportOrder, answer: Answer[Json]) -> E
         ProtocolError: also when the response states other days than the order.
     """
     head = answer.reply.head
-    asked = retry_after(head, session.clock.time()) if head.get("retry-after") else None
-    found = answer.checked(
+    pause = retry_after(head, session.clock.time()) if head.get("retry-after") else None
+    fields = answer.checked(
         session.credentials,
         lambda: _read_status(
-            answer.value, head, order, session.config.service, url=answer.url, retry_after=asked
+            answer.value, head, order, session.config.service, url=answer.url, retry_after=pause
         ),
     )
-    if found.done:
+    if fields.done:
         # An error beside the file is only reported.
         levels = [
             {name: value for name, value in level.items() if name != "error"}
-            for level in _levels(found.answer)
+            for level in _levels(fields.answer)
         ]
         check_whole(session, answer, stated_shortfall(levels, head.headers))
-    report_partial(session, answer, (found.done and found.reason) or "")
-    redact, shown = session.credentials.redact, session.credentials.shown
+    report_partial(session, answer, (fields.done and fields.reason) or "")
+    redact, show = session.credentials.redact, session.credentials.shown
     return replace(
-        found,
-        status_text=shown(found.status_text) if found.status_text else None,
-        export_id=shown(found.export_id) if found.export_id else None,
-        files=tuple(replace(file, name=redact(file.name or "") or None) for file in found.files),
-        reason=shown(found.reason) if found.reason else None,
+        fields,
+        status_text=show(fields.status_text) if fields.status_text else None,
+        export_id=show(fields.export_id) if fields.export_id else None,
+        files=tuple(replace(file, name=redact(file.name or "") or None) for file in fields.files),
+        reason=show(fields.reason) if fields.reason else None,
         answered_at=moment_in(session, 0.0),
         request_id=session.credentials.request_id(head),
-        keys=tuple(map(shown, found.keys)),
-        answer=_redacted(found.answer, redact),
+        keys=tuple(map(show, fields.keys)),
+        answer=_redacted(fields.answer, redact),
     )
 
 
 def _redacted(value: Json, redact: Callable[[str], str]) -> Json:
     if isinstance(value, dict):
-        return {redact(key): _redacted(each, redact) for key, each in value.items()}
+        return {redact(key): _redacted(member, redact) for key, member in value.items()}
     if isinstance(value, list):
-        return [_redacted(each, redact) for each in value]
+        return [_redacted(member, redact) for member in value]
     return redact(value) if isinstance(value, str) else value
 
 
@@ -196,23 +196,25 @@ def _read_status(
     levels_of_status = levels if words is None else [{"status": next(iter(words), None)}]
     status_text = next(filter(None, map(_status_text, reversed(levels_of_status))), None)
     specific, generic = _named(fields, _SPECIFIC, url), _named(fields, _GENERIC, url)
-    listed = _entries(fields.get("files"), url)
+    listing = _entries(fields.get("files"), url)
     header = _address(url, head.get("location"))
     if (addresses := known("file")) is not None:
         generic, header = {}, None
-        listed = _entries(next(iter(addresses), None), url)
-        specific = {profile.names["file"]: listed} if len(listed) == 1 else {}
+        listing = _entries(next(iter(addresses), None), url)
+        specific = {profile.names["file"]: listing} if len(listing) == 1 else {}
     states = known("state")
     polls = _poll_addresses(fields) if states is None else states
-    poll = next(filter(None, (_address(url, each) for each in polls)), None)
-    named = bool(specific or generic or listed)
+    poll = next(filter(None, (_address(url, place) for place in polls)), None)
+    has_address = bool(specific or generic or listing)
     phase = _phase_by_profile(status_text, service)
-    phase = phase or _phase(status_text, fields, head, named=named, polled=bool(poll or header))
+    phase = phase or _phase(
+        status_text, fields, head, has_address=has_address, is_poll=bool(poll or header)
+    )
     files: tuple[ExportFile, ...] = ()
     if phase is ExportPhase.DONE:
         candidates = specific or generic
-        if any(listed) or not candidates:
-            candidates["files"] = listed
+        if any(listing) or not candidates:
+            candidates["files"] = listing
         files = _agreed(candidates, header)
     elif file := _single(specific):
         files = (file,)
@@ -243,34 +245,36 @@ def _read_status(
 
 def _check_days(fields: Fields, order: ExportOrder) -> None:
     days = {"startdate": order.start, "enddate": order.end}
-    stated = {name: fields.get(name) for name in days}
-    for name, text in stated.items():
+    answer_days = {name: fields.get(name) for name in days}
+    for name, text in answer_days.items():
         if isinstance(text, str) and _DAY.fullmatch(text) and text != str(days[name]):
             raise ProtocolError(
                 f"The order was {order.start} to {order.end}, but the service exports "
-                f"{' to '.join(str(each) for each in stated.values())}.",
+                f"{' to '.join(str(day) for day in answer_days.values())}.",
                 remedy="Ask for days that it takes as they are, or report it to the service.",
             )
 
 
 def _levels(content: dict[str, Json]) -> list[Fields]:
     """Return an object and its envelopes, from the outermost one to the innermost."""
-    folded = {fold(name): value for name, value in content.items()}
-    inner = [each for name, each in folded.items() if name in _ENVELOPES and isinstance(each, dict)]
-    return [folded, *(level for each in inner for level in _levels(each))]
+    fields = {fold(name): value for name, value in content.items()}
+    envelopes = [
+        member for name, member in fields.items() if name in _ENVELOPES and isinstance(member, dict)
+    ]
+    return [fields, *(level for envelope in envelopes for level in _levels(envelope))]
 
 
 def _status_text(level: Fields) -> str | None:
     """Return the service's own word for the state; an address in its place does not count."""
     names = ["status", "state", *(name for name in level if name.endswith("status"))]
     words = (level[name] for name in names if isinstance(level.get(name), str))
-    return next((each for each in words if each and not _is_address(each)), None)
+    return next((word for word in words if word and not _is_address(word)), None)
 
 
 def _poll_addresses(fields: Fields) -> list[Json]:
     status = fields.get("status")
-    linked = isinstance(status, str) and _is_address(status)
-    return [*(fields.get(name) for name in _POLL), *([status] if linked else [])]
+    is_link = isinstance(status, str) and _is_address(status)
+    return [*(fields.get(name) for name in _POLL), *([status] if is_link else [])]
 
 
 def _phase_by_profile(status_text: str | None, service: ServiceProfile) -> ExportPhase | None:
@@ -280,35 +284,35 @@ def _phase_by_profile(status_text: str | None, service: ServiceProfile) -> Expor
         ProtocolError: for a word that nobody uses, from a service that was probed.
     """
     words = service.export.words if service.export else {}
-    folded = fold(status_text or "")
+    state_word = fold(status_text or "")
     for state, word in words.items():
-        if status_text and fold(word) == folded:
+        if status_text and fold(word) == state_word:
             return ExportPhase.DONE if state == "completed" else ExportPhase.WORKING
     usual = _DONE | _FAILED | _WORKING | {"expired", ""}
-    if words and service.probe_date is not None and folded not in usual:
+    if words and service.probe_date is not None and state_word not in usual:
         raise changed(service, f"the state of an export is {status_text!r:.100}")
     return None
 
 
 def _phase(
-    status_text: str | None, fields: Fields, head: ResponseHead, *, named: bool, polled: bool
+    status_text: str | None, fields: Fields, head: ResponseHead, *, has_address: bool, is_poll: bool
 ) -> ExportPhase:
     """Return the phase; a response without a word that names a file is of a finished export."""
-    folded = fold(status_text or "")
-    if folded in _DONE:
+    word = fold(status_text or "")
+    if word in _DONE:
         return ExportPhase.DONE
-    if folded == "expired":
+    if word == "expired":
         return ExportPhase.EXPIRED
-    no_export = status_text is None and not (named or polled)
-    if folded in _FAILED or (no_export and _reason(fields, ("error",))):
+    no_export = status_text is None and not (has_address or is_poll)
+    if word in _FAILED or (no_export and _reason(fields, ("error",))):
         return ExportPhase.FAILED
-    working = status_text or head.status == 202 or (polled and not named)
-    return ExportPhase.WORKING if working else ExportPhase.DONE
+    is_working = status_text or head.status == 202 or (is_poll and not has_address)
+    return ExportPhase.WORKING if is_working else ExportPhase.DONE
 
 
 def _agreed(candidates: dict[str, Files], header: str | None) -> tuple[ExportFile, ...]:
     """Return the files of a finished export; names that disagree are a ProtocolError."""
-    addresses = {tuple(each and each.url for each in files) for files in candidates.values()}
+    addresses = {tuple(file and file.url for file in files) for files in candidates.values()}
     if len(addresses) > 1:
         raise ProtocolError(
             f"The export is done, but {', '.join(candidates)} name different files. Nothing "
@@ -316,33 +320,33 @@ def _agreed(candidates: dict[str, Files], header: str | None) -> tuple[ExportFil
             remedy="Ask the service which of them is the export.",
         )
     # An entry of a list describes its file; any other name only gives the address.
-    found = [*candidates.values()][-1]
-    files = tuple(each for each in found if each)
-    if len(files) < len(found):
+    entries = [*candidates.values()][-1]
+    files = tuple(entry for entry in entries if entry)
+    if len(files) < len(entries):
         raise ProtocolError(
-            f"The export is done and has {len(found)} files, but {len(found) - len(files)} of them "
-            "without an address. Nothing was downloaded, because it would be incomplete.",
+            f"The export is done and has {len(entries)} files, but {len(entries) - len(files)} of "
+            "them without an address. Nothing was downloaded, because it would be incomplete.",
             remedy="Start the export again, or ask for less.",
         )
     return files or ((ExportFile(header),) if header else ())
 
 
-def _single(found: dict[str, Files]) -> ExportFile | None:
+def _single(candidates: dict[str, Files]) -> ExportFile | None:
     """Return the file under the first name that has exactly one."""
-    return next((each[0] for each in found.values() if len(each) == 1), None)
+    return next((files[0] for files in candidates.values() if len(files) == 1), None)
 
 
 def _named(fields: Fields, names: tuple[str, ...], base: str) -> dict[str, Files]:
     """Return the files under each of `names`, or under its plural, if it has any."""
-    found = {
-        name: _entries(fields.get(name), base) for each in names for name in (each, f"{each}s")
+    candidates = {
+        name: _entries(fields.get(name), base) for key in names for name in (key, f"{key}s")
     }
-    return {name: files for name, files in found.items() if any(files)}
+    return {name: files for name, files in candidates.items() if any(files)}
 
 
 def _entries(value: Json, base: str) -> Files:
     if isinstance(value, list):
-        return tuple(_entry(each, base) for each in value)
+        return tuple(_entry(entry, base) for entry in value)
     file = _entry(value, base)
     return (file,) if file else ()
 
@@ -352,7 +356,7 @@ def _entry(value: Json, base: str) -> ExportFile | None:
     if not isinstance(value, dict):
         address = _address(base, value)
         return ExportFile(address) if address else None
-    fields = {fold(name): each for name, each in value.items()}
+    fields = {fold(name): field for name, field in value.items()}
     addresses = (_address(base, fields.get(name)) for name in (*_SPECIFIC, *_GENERIC))
     address = next(filter(None, addresses), None)
     if address is None:
@@ -366,8 +370,8 @@ def _measured(files: tuple[ExportFile, ...], fields: Fields) -> tuple[ExportFile
         return files
     (file,) = files
     size = _count(fields.get("sizebytes")) if file.size_bytes is None else file.size_bytes
-    found = _SHA256.fullmatch((_text(fields, "sha256") or "").strip().lower())
-    return (replace(file, size_bytes=size, sha256=file.sha256 or (found and found[1])),)
+    match = _SHA256.fullmatch((_text(fields, "sha256") or "").strip().lower())
+    return (replace(file, size_bytes=size, sha256=file.sha256 or (match and match[1])),)
 
 
 def _reason(fields: Fields, names: Iterable[str]) -> str | None:
@@ -375,7 +379,7 @@ def _reason(fields: Fields, names: Iterable[str]) -> str | None:
         if isinstance(value, str) and value:
             return value
         if isinstance(value, dict):
-            return _reason({fold(name): each for name, each in value.items()}, _REASONS)
+            return _reason({fold(name): member for name, member in value.items()}, _REASONS)
     return None
 
 
@@ -399,7 +403,7 @@ def _text(fields: Fields, *names: str) -> str | None:
 
 
 def _first_text(values: Iterable[Json]) -> str | None:
-    return next((str(each) for each in values if isinstance(each, str | int) and each != ""), None)
+    return next((str(text) for text in values if isinstance(text, str | int) and text != ""), None)
 
 
 def _count(value: Json) -> int | None:

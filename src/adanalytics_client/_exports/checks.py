@@ -35,7 +35,7 @@ class Decoding:
         self._sha256 = hashlib.sha256()
         # None until the first bytes show whether the body contains a compressed file.
         self._keep_compressed: bool | None = None if to_packed else False
-        self._packed = self._plain = b""
+        self._input = self._plain = b""
 
     @property
     def sha256(self) -> str:
@@ -45,7 +45,7 @@ class Decoding:
     def feed(self, piece: bytes) -> Iterator[bytes]:
         """Yield the bytes of the file that `piece` yields, some 256 KiB at a time."""
         if self._keep_compressed is None:
-            self._packed += piece
+            self._input += piece
         elif self._keep_compressed:
             yield piece
         for plain in self._gunzip.pieces(piece, UNPACKED_AT_ONCE):
@@ -55,11 +55,11 @@ class Decoding:
                 self._plain += plain
                 if len(self._plain) >= len(GZIP_MAGIC):
                     self._keep_compressed = not self._plain.startswith(GZIP_MAGIC)
-                    yield self._packed if self._keep_compressed else self._plain
+                    yield self._input if self._keep_compressed else self._plain
             elif not self._keep_compressed:
                 yield plain
 
     def finish(self) -> bytes:
         """Return the last bytes of the file."""
         self._gunzip.finish()
-        return self._packed if self._keep_compressed is None else b""
+        return self._input if self._keep_compressed is None else b""

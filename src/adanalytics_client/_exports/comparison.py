@@ -37,13 +37,13 @@ def compare(
     rows = [content.rows for content in contents if content.rows is not None]
     if len(rows) < len(contents):
         return status.with_rows(None, None)
-    total, announced = sum(rows), status.row_count
-    if announced is not None and announced != total:
-        raise _differing(total, f"{announced:,} were announced")
+    total, row_count = sum(rows), status.row_count
+    if row_count is not None and row_count != total:
+        raise _differing(total, f"{row_count:,} were announced")
     count = None if check == "none" else (yield from _count(session, order, total))
     doubt = next((content.doubt for content in contents if content.doubt), "")
-    confirmed = announced is not None or (count is not None and count <= total)
-    if doubt and not confirmed and (check != "none" or not total):
+    is_confirmed = row_count is not None or (count is not None and count <= total)
+    if doubt and not is_confirmed and (check != "none" or not total):
         raise DownloadError(
             f"The file may be incomplete: {doubt}, and the service states no number of events.",
             remedy='Download it again, or pass check="none" to take it as it is.',
@@ -77,12 +77,12 @@ def _count(session: Session, order: ExportOrder, total: int) -> Operation[int | 
     try:
         # The service may load events between the export and the first count.
         for _ in range(2):
-            stated = yield from request_total(session, order.start, order.end)
-            if stated == total:
-                return stated
-            if stated is None:
+            service_count = yield from request_total(session, order.start, order.end)
+            if service_count == total:
+                return service_count
+            if service_count is None:
                 return (yield from _place(session, order, total))
-            count = stated
+            count = service_count
             if order.end >= first_open_day(session):
                 text = "The export has %d events, and the service counts %d by now."
                 _LOG.info(text, total, count)
@@ -115,8 +115,8 @@ def _place(session: Session, order: ExportOrder, total: int) -> Operation[int | 
     raise _differing(total, f"the service lists {'more' if has_last else 'fewer'}")
 
 
-def _differing(total: int, other: str) -> DownloadError:
+def _differing(total: int, count: str) -> DownloadError:
     return DownloadError(
-        f"The file has {counted(total, 'event')}, but {other}.",
+        f"The file has {counted(total, 'event')}, but {count}.",
         remedy="Start the export again; if it stays so, report it to the service.",
     )

@@ -79,21 +79,21 @@ class Ordered:
         return fold(self.format) in {"", "csv", *_JSON_LINES}
 
 
-def read_content(file: BinaryIO, ordered: Ordered, *, framed: bool, announced: bool) -> Content:
+def read_content(file: BinaryIO, order: Ordered, *, has_frame: bool, has_digest: bool) -> Content:
     """Check a file; see the module.
 
     Args:
         file: the finished file; its position afterwards is its end.
-        ordered: the content that it must have.
-        framed: whether a length, a checksum or HTTP itself showed the end of the body.
-        announced: whether the file has the length or the checksum that its order stated.
+        order: the content that it must have.
+        has_frame: whether a length, a checksum or HTTP itself showed the end of the body.
+        has_digest: whether the file has the length or the checksum that its order stated.
 
     Raises:
         DownloadError: for a file that is not the export that was ordered, or not all of it.
     """
-    reader = _reader(file, ordered)
+    reader = _reader(file, order)
     try:
-        content = reader(file, ordered)
+        content = reader(file, order)
     except DamagedBody as error:
         problem = _incomplete(f"{error}")
     except DownloadError as error:
@@ -102,9 +102,9 @@ def read_content(file: BinaryIO, ordered: Ordered, *, framed: bool, announced: b
         is_text = reader in {_read_csv, _read_lines}
         return replace(
             content,
-            doubt=content.doubt or ("" if framed or not is_text else _NO_LENGTH),
-            is_closed=content.is_closed or announced,
-            is_framed=framed,
+            doubt=content.doubt or ("" if has_frame or not is_text else _NO_LENGTH),
+            is_closed=content.is_closed or has_digest,
+            is_framed=has_frame,
         )
     finally:
         file.seek(0, os.SEEK_END)
@@ -112,8 +112,8 @@ def read_content(file: BinaryIO, ordered: Ordered, *, framed: bool, announced: b
     raise problem.with_traceback(None)
 
 
-def _reader(file: BinaryIO, ordered: Ordered) -> Callable[[BinaryIO, Ordered], Content]:
-    form = fold(ordered.format)
+def _reader(file: BinaryIO, order: Ordered) -> Callable[[BinaryIO, Ordered], Content]:
+    form = fold(order.format)
     file.seek(0)
     if file.read(len(_ZIP[0])) in _ZIP:
         return _refuse_zip
@@ -138,20 +138,20 @@ def _other(form: str, problem: str) -> DownloadError:
     )
 
 
-def _text(file: BinaryIO, ordered: Ordered) -> Iterator[bytes]:
+def _text(file: BinaryIO, order: Ordered) -> Iterator[bytes]:
     """Yield a text by pieces, without a byte order mark."""
-    for number, piece in enumerate(_pieces(file, ordered)):
+    for number, piece in enumerate(_pieces(file, order)):
         yield piece if number else piece.removeprefix(BOM_UTF8)
 
 
-def _pieces(file: BinaryIO, ordered: Ordered) -> Iterator[bytes]:
+def _pieces(file: BinaryIO, order: Ordered) -> Iterator[bytes]:
     """Yield the bytes of a file, decompressed if it is gzip."""
     file.seek(0)
     magic = file.read(len(GZIP_MAGIC))
     is_gzip = magic == GZIP_MAGIC
-    if magic and ordered.is_text and is_gzip != ordered.packed:
+    if magic and order.is_text and is_gzip != order.packed:
         problem = "it is gzip inside gzip" if is_gzip else "it is not compressed"
-        raise _other(f"{ordered.format}.gz" if ordered.packed else ordered.format, problem)
+        raise _other(f"{order.format}.gz" if order.packed else order.format, problem)
     file.seek(0)
     pieces = iter(lambda: file.read(_AT_ONCE), b"")
     if not is_gzip:
@@ -163,10 +163,10 @@ def _pieces(file: BinaryIO, ordered: Ordered) -> Iterator[bytes]:
     gunzip.finish()
 
 
-def _read_csv(file: BinaryIO, ordered: Ordered) -> Content:
+def _read_csv(file: BinaryIO, order: Ordered) -> Content:
     """Count the records after the header; each must have as many fields as the header."""
-    table = _CsvTable(ordered)
-    for piece in _text(file, ordered):
+    table = _CsvTable(order)
+    for piece in _text(file, order):
         table.add(piece)
     return table.content()
 
@@ -174,16 +174,16 @@ def _read_csv(file: BinaryIO, ordered: Ordered) -> Content:
 class _CsvTable:
     """Reads CSV (RFC 4180) by pieces: text in quotes is dropped, so every line is a record."""
 
-    def __init__(self, ordered: Ordered) -> None:
-        self._ordered = ordered
-        self._quoted = False
+    def __init__(self, order: Ordered) -> None:
+        self._order = order
+        self._in_quotes = False
         self._rest = b""
         self._header = b""
         self._names: list[str] = []
         self._separator = b","
         self._day_at = -1
         self._edge = b""
-        self._again = re.compile(b"")
+        self._second_header = re.compile(b"")
         self._rows = 0
 
     def add(self, piece: bytes) -> None:
@@ -206,7 +206,7 @@ class _CsvTable:
             return Content(0, "it is empty")
         if not self._names:
             self._begin(self._header)
-        if self._quoted:
+        if self._in_quotes:
             raise _incomplete(f"record {self._rows + 1} ends inside quotes")
         is_closed = not self._rest.strip(b"\r")
         self._refuse_header(b"\n")
@@ -230,8 +230,8 @@ class _CsvTable:
             raise _other("csv", "its first line is not a header row")
         self._day_at = self._names.index(_DAY_COLUMN) if _DAY_COLUMN in self._names else -1
         # A service that joins several files may forget to leave out their headers.
-        again = rb"\n(?:\xef\xbb\xbf)?" + re.escape(header) + rb"\r?\n"
-        self._again, self._edge = re.compile(again), b"\n"
+        second_header = rb"\n(?:\xef\xbb\xbf)?" + re.escape(header) + rb"\r?\n"
+        self._second_header, self._edge = re.compile(second_header), b"\n"
 
     def _read(self, piece: bytes) -> None:
         self._refuse_header(piece)
@@ -239,8 +239,8 @@ class _CsvTable:
         if _HOLE in piece:
             raise _incomplete("it has a run of zero bytes")
         parts = piece.split(b'"')
-        self._rest += b"".join(parts[self._quoted :: 2])
-        self._quoted ^= len(parts) % 2 == 0
+        self._rest += b"".join(parts[self._in_quotes :: 2])
+        self._in_quotes ^= len(parts) % 2 == 0
         *lines, self._rest = self._rest.split(b"\n")
         if len(self._rest) > _LONGEST_RECORD:
             raise _incomplete("it has no line ends")
@@ -248,7 +248,7 @@ class _CsvTable:
 
     def _refuse_header(self, piece: bytes) -> None:
         text = self._edge + piece
-        if self._again.search(text):
+        if self._second_header.search(text):
             raise DownloadError(
                 "The file has its header row twice.", remedy="Report it to the service."
             )
@@ -270,12 +270,12 @@ class _CsvTable:
             for number, line in enumerate(lines, self._rows + 1):
                 fields = line.count(self._separator) + 1
                 if fields != len(self._names):
-                    expected = f"the header has {len(self._names)}"
-                    raise _incomplete(f"record {number} has {fields} fields, but {expected}")
+                    problem = f"the header has {len(self._names)}"
+                    raise _incomplete(f"record {number} has {fields} fields, but {problem}")
         self._rows += len(lines)
         if self._day_at >= 0:
             for line in (*lines[:1], *lines[-1:]):
-                _check_day(line.split(self._separator)[self._day_at], self._ordered)
+                _check_day(line.split(self._separator)[self._day_at], self._order)
 
 
 def _end_of_record(text: bytes) -> int:
@@ -295,11 +295,11 @@ def _is_header(names: list[str]) -> bool:
     return 1 < len(names) == len(set(names)) and is_name
 
 
-def _check_day(text: bytes, ordered: Ordered) -> None:
+def _check_day(text: bytes, order: Ordered) -> None:
     day = _DAY.fullmatch(text.strip())
-    if day and not str(ordered.start) <= day[1].decode() <= str(ordered.end):
+    if day and not str(order.start) <= day[1].decode() <= str(order.end):
         raise DownloadError(
-            f"The file has events of {day[1].decode()}, but {ordered.start} to {ordered.end} was "
+            f"The file has events of {day[1].decode()}, but {order.start} to {order.end} was "
             "ordered.",
             remedy="Order it again, or report it to the service.",
         )
@@ -314,16 +314,16 @@ _VALID = msgspec.json.Decoder(msgspec.Raw)
 _DATED = msgspec.json.Decoder(_Dated)
 
 
-def _read_lines(file: BinaryIO, ordered: Ordered) -> Content:
+def _read_lines(file: BinaryIO, order: Ordered) -> Content:
     """Count JSON lines; each must be one object."""
     rows, rest, first, last = 0, b"", b"", b""
-    for piece in _text(file, ordered):
+    for piece in _text(file, order):
         *lines, rest = (rest + piece).split(b"\n")
         if len(rest) > _LONGEST_RECORD:
             raise _incomplete("it has no line ends")
-        lines = _objects(lines, rows, ordered)
+        lines = _objects(lines, rows, order)
         rows, first, last = rows + len(lines), first or b"".join(lines[:1]), (lines or [last])[-1]
-    lines = _objects([rest], rows, ordered)
+    lines = _objects([rest], rows, order)
     rows, first, last = rows + len(lines), first or b"".join(lines), (lines or [last])[-1]
     if not rows:
         return Content(0, "it is empty")
@@ -339,7 +339,7 @@ def _is_error(name: str) -> bool:
     return fold(name) in {"error", "errors"}
 
 
-def _objects(lines: list[bytes], rows: int, ordered: Ordered) -> list[bytes]:
+def _objects(lines: list[bytes], rows: int, order: Ordered) -> list[bytes]:
     """Return the lines that are not empty, each of which must be a JSON object."""
     lines = [line for line in lines if line.strip()]
     for number, line in enumerate(lines, rows + 1):
@@ -351,19 +351,19 @@ def _objects(lines: list[bytes], rows: int, ordered: Ordered) -> list[bytes]:
             is_object = False
         if not is_object:
             if number == 1:
-                raise _other(ordered.format, "its first line is not a JSON object")
+                raise _other(order.format, "its first line is not a JSON object")
             raise _incomplete(f"line {number} is not a JSON object")
     for line in (*lines[:1], *lines[-1:]):
-        _check_day(bytes(_DATED.decode(line).event_date), ordered)
+        _check_day(bytes(_DATED.decode(line).event_date), order)
     return lines
 
 
-def _read_parquet(file: BinaryIO, ordered: Ordered) -> Content:
+def _read_parquet(file: BinaryIO, order: Ordered) -> Content:
     """Check the footer, which comes last and says where everything else is."""
     size = file.seek(0, os.SEEK_END)
     file.seek(0)
-    begins = file.read(len(_PARQUET)) == _PARQUET
-    if not begins:
+    has_magic = file.read(len(_PARQUET)) == _PARQUET
+    if not has_magic:
         raise _other("parquet", "its first bytes are not PAR1")
     file.seek(max(size - _FOOTER_END, 0))
     end = file.read()
@@ -389,24 +389,24 @@ def _read_parquet(file: BinaryIO, ordered: Ordered) -> Content:
                 raise _incomplete("it is shorter than its footer says")
             if column.path_in_schema == _DAY_COLUMN and column.is_stats_set:
                 for value in (column.statistics.min, column.statistics.max):
-                    _check_day(str(value).encode(), ordered)
+                    _check_day(str(value).encode(), order)
     return Content(metadata.num_rows)
 
 
-def _refuse_zip(_: BinaryIO, ordered: Ordered) -> Content:
+def _refuse_zip(_: BinaryIO, order: Ordered) -> Content:
     raise DownloadError(
-        f"The file is a zip archive, and no {ordered.format or 'csv'} file.",
+        f"The file is a zip archive, and no {order.format or 'csv'} file.",
         remedy="Order another format, or download its address and unpack it yourself.",
     )
 
 
-def _read_other(file: BinaryIO, ordered: Ordered) -> Content:
+def _read_other(file: BinaryIO, order: Ordered) -> Content:
     """Check what every format has: some bytes, the end of gzip, and of JSON both ends."""
     begin = end = b""
-    for piece in _pieces(file, ordered):
+    for piece in _pieces(file, order):
         begin, end = begin or piece.lstrip()[:1], (end + piece).rstrip()[-1:]
     if not begin:
-        raise _other(ordered.format, "it is empty")
-    if fold(ordered.format) == "json" and (begin, end) not in {(b"[", b"]"), (b"{", b"}")}:
+        raise _other(order.format, "it is empty")
+    if fold(order.format) == "json" and (begin, end) not in {(b"[", b"]"), (b"{", b"}")}:
         raise _other("json", "it is not one JSON document")
     return Content(None)

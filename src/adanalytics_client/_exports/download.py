@@ -116,10 +116,10 @@ class Delivery:
             error.amended(part=_kept(transfer, transfers))
             raise
         except (StatusError, TransportError) as error:
-            kept = _kept(transfer, transfers)
-            if kept is None or self._caller_acts_first(error):
+            part_path = _kept(transfer, transfers)
+            if part_path is None or self._caller_acts_first(error):
                 raise
-            raise _broken_off(error, kept, sum(each.received for each in transfers)) from error
+            raise _broken_off(error, part_path, sum(part.received for part in transfers)) from error
         finally:
             for transfer in transfers:
                 transfer.close()
@@ -158,12 +158,12 @@ class Delivery:
             return [path]
         if not path.is_dir():
             raise ConfigurationError(f"The export has {len(files)} files.", remedy="Name a folder.")
-        most = _open_files_limit()
+        limit = _open_files_limit()
         # The other half is for connections and the rest of the program.
-        if most is not None and len(files) > most // 2:
+        if limit is not None and len(files) > limit // 2:
             raise ConfigurationError(
                 f"The export has {len(files)} files, which stay open until all have arrived, but "
-                f"this process may open only {most}.",
+                f"this process may open only {limit}.",
                 remedy=f"Run `ulimit -n {2 * len(files)}` first, or ask for fewer days at once.",
             )
         return paths_in(path, files)
@@ -171,13 +171,13 @@ class Delivery:
     def _opening(self, target: Path, number: int) -> Callable[[], Transfer]:
         place, order = self._session.address("bulk-export"), self._order
         form = "" if self._any_format else order.format
-        packed = order.compression == "gzip" or target.suffix.lower() == ".gz"
-        expected = Expected(
+        is_gzip = order.compression == "gzip" or target.suffix.lower() == ".gz"
+        expectation = Expected(
             self.status.files[number],
             source_of(place, order, self.status, number),
-            Ordered(form, order.start, order.end, packed),
+            Ordered(form, order.start, order.end, is_gzip),
         )
-        return lambda: Transfer(target, expected, self._session.observer)
+        return lambda: Transfer(target, expectation, self._session.observer)
 
     def _fetch(
         self, number: int, transfer: _Receiving, ready_by: Deadline, timeout: float
@@ -198,13 +198,13 @@ class Delivery:
         setback = yield from self._problem_of(exchange, transfer, timeout)
         if setback is None:
             return None
-        refused = isinstance(setback.error, ExportExpired | AuthenticationError)
+        is_refused = isinstance(setback.error, ExportExpired | AuthenticationError)
         # Once, unless bytes arrive in between.
-        if refused and transfer.received > self._renewed_at:
+        if is_refused and transfer.received > self._renewed_at:
             self._renewed_at = transfer.received
-            fresh = yield from _renewed(self._session, self._order, self.status)
-            if fresh is not None:
-                self.status = fresh
+            status = yield from _renewed(self._session, self._order, self.status)
+            if status is not None:
+                self.status = status
                 return replace(setback, at_once=True)
         return replace(setback, progress=transfer.received)
 
@@ -216,10 +216,12 @@ class Delivery:
             return _broken(session, outcome, exchange.url, transfer)
         if not transfer.accepted:
             absent = self._may_appear(outcome, exchange.url, transfer, timeout)
-            signed = exchange.signed
-            return self._refusal(outcome, exchange.url, transfer, signed=signed, absent=absent)
+            has_signature = exchange.has_signature
+            return self._refusal(
+                outcome, exchange.url, transfer, has_signature=has_signature, absent=absent
+            )
         if transfer.total is not None and transfer.received < transfer.total:
-            return Setback(_short(transfer), again=True)
+            return Setback(_short(transfer), can_retry=True)
         had_earlier_bytes = transfer.has_earlier_bytes
         try:
             yield effects.Offload(transfer.verify)
@@ -228,7 +230,7 @@ class Delivery:
             # Bytes of an earlier run may have changed on the disk; new ones would be the same
             # again.
             return Setback(
-                error, again=had_earlier_bytes or not isinstance(error, ChecksumMismatch)
+                error, can_retry=had_earlier_bytes or not isinstance(error, ChecksumMismatch)
             )
         return None
 
@@ -250,29 +252,35 @@ class Delivery:
         return missing and now - answered_at < timeout
 
     def _refusal(
-        self, reply: effects.Reply, url: str, transfer: _Receiving, *, signed: bool, absent: bool
+        self,
+        reply: effects.Reply,
+        url: str,
+        transfer: _Receiving,
+        *,
+        has_signature: bool,
+        absent: bool,
     ) -> Setback:
         """Describe the problem of a response that is not the file."""
         session, form = self._session, self._order.format
-        asked = retry_after(reply.head, session.clock.time())
+        pause = retry_after(reply.head, session.clock.time())
         if reply.status == 416:
             transfer.restart()
             error = incomplete("The service does not have the rest of the file.")
-            return Setback(error, again=True)
+            return Setback(error, can_retry=True)
         if reply.status == 202:
             error = DownloadError("The file is not ready yet.", remedy="Wait for the export first.")
-            return Setback(error, again=True, asked=asked, absent=True)
+            return Setback(error, can_retry=True, retry_after=pause, absent=True)
         if 200 <= reply.status < 400:
             reason, _ = stated_reason(reply, session.credentials)
             kind = reply.head.media_type or "an answer without a media type"
             text = f"The service sent {kind} ({reason}), not the {form} file."
-            return Setback(DownloadError(text, remedy="Try the download later."), again=True)
+            return Setback(DownloadError(text, remedy="Try the download later."), can_retry=True)
         limited = reply.status == 403 and reply.head.get("retry-after") is not None
-        gone = {403, 404, 410} | ({401} if signed else set())
-        if reply.status in gone and not limited:
+        missing_statuses = {403, 404, 410} | ({401} if has_signature else set())
+        if reply.status in missing_statuses and not limited:
             text = f"The file is no longer offered ({reply.status})."
-            expired = ExportExpired(text, remedy="Start the export again.")
-            return Setback(described(expired, self.status), again=False, absent=absent)
+            expiry = ExportExpired(text, remedy="Start the export again.")
+            return Setback(described(expiry, self.status), can_retry=False, absent=absent)
         return status_setback(session, reply, url, repeatable=True)
 
 
@@ -282,19 +290,19 @@ def _open_files_limit() -> int | None:
         return None
     import resource
 
-    most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return None if most == resource.RLIM_INFINITY else most
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return None if limit == resource.RLIM_INFINITY else limit
 
 
 def _broken(session: Session, failure: effects.Failure, url: str, transfer: _Receiving) -> Setback:
     """Describe the problem of a body that did not end properly, or of a missing response."""
     if failure.kind is effects.FailureKind.UNREADABLE:
         transfer.restart()
-        return Setback(incomplete(f"The file arrived damaged ({failure.detail})."), again=True)
-    broke_off = transfer.received and failure.kind is effects.FailureKind.BROKEN
-    if broke_off or failure.kind is effects.FailureKind.TRUNCATED:
-        return Setback(_short(transfer), again=True)
-    return failure_setback(failure, url, repeatable=True, within=session.limit_of(None))
+        return Setback(incomplete(f"The file arrived damaged ({failure.detail})."), can_retry=True)
+    has_part = transfer.received and failure.kind is effects.FailureKind.BROKEN
+    if has_part or failure.kind is effects.FailureKind.TRUNCATED:
+        return Setback(_short(transfer), can_retry=True)
+    return failure_setback(failure, url, repeatable=True, limit_name=session.limit_of(None))
 
 
 def _short(transfer: _Receiving) -> DownloadError:
@@ -304,15 +312,15 @@ def _short(transfer: _Receiving) -> DownloadError:
 
 def _kept(present: Transfer | None, transfers: list[Transfer]) -> str | None:
     """Return the part that is kept of the current file, else of an earlier one."""
-    found = (each.kept for each in (present, *reversed(transfers)) if each)
-    return next((str(kept) for kept in found if kept is not None), None)
+    paths = (part.kept for part in (present, *reversed(transfers)) if part)
+    return next((str(path) for path in paths if path is not None), None)
 
 
-def _broken_off(error: StatusError | TransportError, kept: str, received: int) -> DownloadError:
+def _broken_off(error: StatusError | TransportError, part_path: str, size: int) -> DownloadError:
     return DownloadError(
-        f"The download broke off after {received} bytes: {error.message}",
-        remedy=f"What arrived is kept in {kept}, and the same call resumes from there.",
-        part=kept,
+        f"The download broke off after {size} bytes: {error.message}",
+        remedy=f"What arrived is kept in {part_path}, and the same call resumes from there.",
+        part=part_path,
         request_id=error.request_id,
         attempts=error.attempts,
         url=error.url,
@@ -320,29 +328,38 @@ def _broken_off(error: StatusError | TransportError, kept: str, received: int) -
 
 
 def _renewed(
-    session: Session, order: ExportOrder, known: ExportStatus
+    session: Session, order: ExportOrder, last_status: ExportStatus
 ) -> effects.Operation[ExportStatus | None]:
     """Return the status with fresh addresses of the same files, or None without a way to them.
 
     The ETag and the checksum prove later that a file is unchanged.
     """
-    if known.poll_url is None:
+    if last_status.poll_url is None:
         return None
     try:
-        answer = yield from ask_address(session, order, known.poll_url)
-        fresh = status_from(session, order, answer)
+        answer = yield from ask_address(session, order, last_status.poll_url)
+        status = status_from(session, order, answer)
     except StatusError:
         return None
-    if None not in (known.export_id, fresh.export_id) and known.export_id != fresh.export_id:
-        raise _gone(f"the service answered with another export ({fresh.export_id})", known)
-    if not fresh.files:
+    if (
+        None not in (last_status.export_id, status.export_id)
+        and last_status.export_id != status.export_id
+    ):
+        raise _gone(f"the service answered with another export ({status.export_id})", last_status)
+    if not status.files:
         return None
-    pairs = [*zip(known.files, fresh.files, strict=False)]
+    pairs = [*zip(last_status.files, status.files, strict=False)]
     alike = (_may_be_same(*pair, single=len(pairs) == 1) for pair in pairs)
-    if len(known.files) != len(fresh.files) or not all(alike):
-        raise _gone(f"the service now lists {_listed(fresh)}, not {_listed(known)}", known)
+    if len(last_status.files) != len(status.files) or not all(alike):
+        raise _gone(
+            f"the service now lists {_listed(status)}, not {_listed(last_status)}", last_status
+        )
     files = tuple(replace(old, url=new.url) for old, new in pairs)
-    return None if files == known.files else replace(known, files=files, answer=fresh.answer)
+    return (
+        None
+        if files == last_status.files
+        else replace(last_status, files=files, answer=status.answer)
+    )
 
 
 def _may_be_same(old: ExportFile, new: ExportFile, *, single: bool) -> bool:
@@ -353,11 +370,11 @@ def _may_be_same(old: ExportFile, new: ExportFile, *, single: bool) -> bool:
 
 
 def _listed(status: ExportStatus) -> str:
-    names = [name_of(each) or "a file without a name" for each in status.files]
-    more = len(names) - _SHOWN_NAMES
-    return ", ".join(names[:_SHOWN_NAMES]) + (f" and {more} more" if more > 0 else "")
+    names = [name_of(file) or "a file without a name" for file in status.files]
+    rest = len(names) - _SHOWN_NAMES
+    return ", ".join(names[:_SHOWN_NAMES]) + (f" and {rest} more" if rest > 0 else "")
 
 
-def _gone(change: str, known: ExportStatus) -> ExportError:
+def _gone(change: str, status: ExportStatus) -> ExportError:
     text = f"The addresses of the files have expired, and {change}."
-    return described(ExportExpired(text, remedy="Order it again."), known)
+    return described(ExportExpired(text, remedy="Order it again."), status)

@@ -25,26 +25,30 @@ def named_format(
     """
     check_text("format", file_format)
     check_text("compression", compression)
-    suffix, packed = ("", False) if path.is_dir() else suffix_of(path)
-    named = SUFFIXES.get(suffix)
-    if packed and named in _COMPRESSED_INSIDE:
+    suffix, has_gz = ("", False) if path.is_dir() else suffix_of(path)
+    suffix_format = SUFFIXES.get(suffix)
+    if has_gz and suffix_format in _COMPRESSED_INSIDE:
         raise ConfigurationError(
-            f"{named} files are compressed internally.", remedy="Leave .gz out of the name."
+            f"{suffix_format} files are compressed internally.", remedy="Leave .gz out of the name."
         )
-    if named and file_format is not None and SUFFIXES.get(f".{file_format.lower()}") != named:
+    if (
+        suffix_format
+        and file_format is not None
+        and SUFFIXES.get(f".{file_format.lower()}") != suffix_format
+    ):
         raise _contradiction(path, suffix, f"format={file_format!r}")
     is_gzip = None if compression is None else compression.lower() == "gzip"
-    plain = named and not packed and named not in _COMPRESSED_INSIDE
-    if (packed and is_gzip is False) or (plain and is_gzip):
-        ending = ".gz" if packed else suffix
+    plain = suffix_format and not has_gz and suffix_format not in _COMPRESSED_INSIDE
+    if (has_gz and is_gzip is False) or (plain and is_gzip):
+        ending = ".gz" if has_gz else suffix
         raise _contradiction(path, ending, f"compression={compression!r}")
-    chosen = "gzip" if packed and compression is None else compression
-    return named or "csv" if file_format is None else file_format, chosen
+    packing = "gzip" if has_gz and compression is None else compression
+    return suffix_format or "csv" if file_format is None else file_format, packing
 
 
-def _contradiction(path: Path, ending: str, given: str) -> ConfigurationError:
+def _contradiction(path: Path, ending: str, option: str) -> ConfigurationError:
     return ConfigurationError(
-        f"{path.name} ends in {ending}, and {given} says otherwise.",
+        f"{path.name} ends in {ending}, and {option} says otherwise.",
         remedy="Leave out one of them.",
     )
 
@@ -55,12 +59,12 @@ def paths_in(folder: Path, files: Sequence[ExportFile]) -> list[Path]:
     `A.csv` and `a.csv` count as one name, because some file systems treat them so.
     """
     paths: list[Path] = []
-    taken: set[str] = set()
+    names: set[str] = set()
     for number, file in enumerate(files, start=1):
         name = _usable_name(file, number)
-        while taken & (claimed := _claimed(folder / name)):
+        while names & (claims := _claimed(folder / name)):
             name = _shortened(f"{number}-{name}")
-        taken |= claimed
+        names |= claims
         paths.append(folder / name)
     return paths
 
@@ -79,14 +83,14 @@ def _usable_name(file: ExportFile, number: int) -> str:
 
 def _shortened(name: str) -> str:
     """Return the beginning of a name that fits a file system, with its suffixes."""
-    encoded = name.encode()
-    if len(encoded) <= _LONGEST_NAME:
+    content = name.encode()
+    if len(content) <= _LONGEST_NAME:
         return name
     suffix = "".join(PurePosixPath(name).suffixes[-2:]).encode()
     suffix = suffix if len(suffix) <= _LONGEST_SUFFIX else b""
-    begin = encoded[: _LONGEST_NAME - len(suffix)]
+    begin = content[: _LONGEST_NAME - len(suffix)]
     return begin.decode(errors="ignore") + suffix.decode()
 
 
 def _claimed(path: Path) -> set[str]:
-    return {each.name.casefold() for each in (path, *names_beside(path))}
+    return {candidate.name.casefold() for candidate in (path, *names_beside(path))}

@@ -42,23 +42,27 @@ def order_export(session: Session, order: ExportOrder) -> Operation[ExportStatus
 
 
 def repeat_order(
-    session: Session, order: ExportOrder, known: ExportStatus
+    session: Session, order: ExportOrder, last_status: ExportStatus
 ) -> Operation[ExportStatus]:
     """Send the order a second time, which may return the status of the export or start another.
 
     If that fails, the order may have arrived nevertheless, so it counts as sent.
     """
-    known = replace(known, order_repeated=True, retry_after=None)
+    last_status = replace(last_status, order_repeated=True, retry_after=None)
     try:
-        fresh = yield from order_export(session, order)
+        status = yield from order_export(session, order)
     except (ServerError, TransportError):
-        return known
-    named = None not in (fresh.export_id, known.export_id)
-    if named and fresh.export_id != known.export_id and fresh.phase is ExportPhase.WORKING:
+        return last_status
+    have_ids = None not in (status.export_id, last_status.export_id)
+    if (
+        have_ids
+        and status.export_id != last_status.export_id
+        and status.phase is ExportPhase.WORKING
+    ):
         raise ProtocolError(
-            f"The repeated order started another export ({fresh.export_id} beside "
-            f"{known.export_id}), and no answer gives the address of the first one.",
+            f"The repeated order started another export ({status.export_id} beside "
+            f"{last_status.export_id}), and no answer gives the address of the first one.",
             remedy="Ask the service for its address, or ask for fewer days at once.",
             url=redact_url(session.address("bulk-export")),
         )
-    return fresh.after(known)
+    return status.after(last_status)

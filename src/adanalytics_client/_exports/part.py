@@ -48,9 +48,9 @@ def check_arrival(path: Path) -> None:
     """
     files.check_place(path)
     if path.is_dir():
-        beside, probe = files.open_beside(path / "part")
+        probe_path, probe = files.open_beside(path / "part")
         probe.close()
-        return beside.unlink()
+        return probe_path.unlink()
     part = Part(files.real_path(path))
     if part.file.seek(0, os.SEEK_END) == 0:
         part.discard()
@@ -106,7 +106,7 @@ class Part:
     def __init__(self, target: Path) -> None:
         self._target = target
         self.path, self._note = names_beside(target)
-        self.file = _open_locked(self.path, within=files.permissions_of(target))
+        self.file = _open_locked(self.path, limit=files.permissions_of(target))
         self._opened_by = os.getpid()
 
     @property
@@ -132,15 +132,15 @@ class Part:
         if note is None:
             self._note.unlink(missing_ok=True)
             return
-        beside = self._note.with_name(f".{self._note.name}.tmp")
-        beside.unlink(missing_ok=True)
+        temporary = self._note.with_name(f".{self._note.name}.tmp")
+        temporary.unlink(missing_ok=True)
         try:
             # Only as a new file: a link here would overwrite its target.
-            with beside.open("xb") as file:
+            with temporary.open("xb") as file:
                 file.write(msgspec.json.encode(note))
-                files.put_in_place(file, beside, self._note)
+                files.put_in_place(file, temporary, self._note)
         except BaseException:
-            beside.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
             raise
 
     def finish(self, note: Note | None) -> None:
@@ -190,19 +190,19 @@ class Part:
         return not self.file.closed and self._opened_by == os.getpid()
 
 
-def _open_locked(path: Path, *, within: int | None) -> BufferedRandom:
-    """Open and lock a part, created if missing, with no permission beyond `within`."""
-    mode = _ANYBODY if within is None else within & _ANYBODY | _OWNER
+def _open_locked(path: Path, *, limit: int | None) -> BufferedRandom:
+    """Open and lock a part, created if missing, with no permission beyond `limit`."""
+    mode = _ANYBODY if limit is None else limit & _ANYBODY | _OWNER
     while True:
         file = os.fdopen(_open_regular(path, mode), "r+b")
         try:
             lock(file, path.parent, wait=False)
             # Between open and lock another process may have renamed it to its target.
             if _is_at(path, file):
-                found = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
-                if POSIX and found & ~mode:
+                permissions = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+                if POSIX and permissions & ~mode:
                     # An earlier run allowed more.
-                    os.fchmod(file.fileno(), found & mode)
+                    os.fchmod(file.fileno(), permissions & mode)
                 return file
         except BlockingIOError:
             file.close()
@@ -222,11 +222,11 @@ def _open_regular(path: Path, mode: int) -> int:
             f"{path} is a link, and a download would overwrite its target.",
             remedy="Remove the link.",
         )
-    opened = _open_itself(str(path), os.O_RDWR | os.O_CREAT, mode)
-    if not stat.S_ISREG(os.fstat(opened).st_mode):
-        os.close(opened)
+    descriptor = _open_itself(str(path), os.O_RDWR | os.O_CREAT, mode)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
         raise ConfigurationError(f"{path} is a device or a pipe.", remedy="Remove it.")
-    return opened
+    return descriptor
 
 
 def _open_itself(path: str, flags: int, mode: int = _OWNER) -> int:
@@ -236,7 +236,7 @@ def _open_itself(path: str, flags: int, mode: int = _OWNER) -> int:
 def _is_at(path: Path, file: BinaryIO) -> bool:
     """Return whether `path` names this open file, and not a link or another file."""
     try:
-        found = path.lstat()
+        entry = path.lstat()
     except (FileNotFoundError, NotADirectoryError):
         return False
-    return os.path.samestat(found, os.fstat(file.fileno()))
+    return os.path.samestat(entry, os.fstat(file.fileno()))

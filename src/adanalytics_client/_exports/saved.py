@@ -58,16 +58,16 @@ def read_saved(text: str) -> SavedExport:
             )
         order = content["order"]
         order |= {"start": order["start_date"], "end": order["end_date"]}
-        saved = msgspec.convert(content, SavedExport)
+        record = msgspec.convert(content, SavedExport)
     except (KeyError, TypeError, ValueError, msgspec.ValidationError):
         raise ConfigurationError(
             "This is not a saved export.",
             remedy="Pass the text that to_json() of an export job returned.",
         ) from None
-    status = saved.status
-    files = tuple(replace(each, url=Address(each.url)) for each in status.files)
+    status = record.status
+    files = tuple(replace(file, url=Address(file.url)) for file in status.files)
     poll_url = status.poll_url and Address(status.poll_url)
-    return replace(saved, status=replace(status, files=files, poll_url=poll_url))
+    return replace(record, status=replace(status, files=files, poll_url=poll_url))
 
 
 class SavedJob(Generic[D]):
@@ -76,8 +76,8 @@ class SavedJob(Generic[D]):
     A pickled job omits the connection, and with it the credential.
     """
 
-    def __init__(self, saved: SavedExport, bound: Connection[D] | None) -> None:
-        self._saved = saved
+    def __init__(self, record: SavedExport, bound: Connection[D] | None) -> None:
+        self._record = record
         self._bound = bound
 
     def __repr__(self) -> str:
@@ -87,7 +87,7 @@ class SavedJob(Generic[D]):
         return _unpickled, (type(self), self.to_json())
 
     def __copy__(self) -> Self:
-        return type(self)(self._saved, self._bound)
+        return type(self)(self._record, self._bound)
 
     def __deepcopy__(self, _memory: dict[int, Any]) -> Self:
         return self.__copy__()
@@ -102,12 +102,12 @@ class SavedJob(Generic[D]):
             >>> with open("job.json", "w") as file:
             ...     written = file.write(job.to_json())
         """
-        return self._saved.to_json()
+        return self._record.to_json()
 
     @property
     def order(self) -> ExportOrder:
         """Return the order: what the export contains."""
-        return self._saved.order
+        return self._record.order
 
     @property
     def export_id(self) -> str | None:
@@ -117,10 +117,10 @@ class SavedJob(Generic[D]):
     @property
     def last_status(self) -> ExportStatus:
         """Return the last known status, without sending a request."""
-        return self._saved.status
+        return self._record.status
 
     def _keep(self, status: ExportStatus) -> ExportStatus:
-        self._saved = replace(self._saved, status=status)
+        self._record = replace(self._record, status=status)
         return status
 
     def _connection(self) -> Connection[D]:

@@ -91,8 +91,8 @@ class ExportStatus:
             "row_count": self.row_count,
             "reason": self.reason,
         }
-        known = [f"{name}={fact!r}" for name, fact in facts.items() if fact is not None]
-        return f"ExportStatus({', '.join([self.phase.value, *known])})"
+        texts = [f"{name}={fact!r}" for name, fact in facts.items() if fact is not None]
+        return f"ExportStatus({', '.join([self.phase.value, *texts])})"
 
     @property
     def done(self) -> bool:
@@ -180,5 +180,5 @@ class ExportOrder:
         return json.dumps(keys).encode("utf-8")
 
 
-for _each in (ExportFile, ExportOrder, ExportPhase, ExportStatus):
-    _each.__module__ = "adanalytics_client"
+for _class in (ExportFile, ExportOrder, ExportPhase, ExportStatus):
+    _class.__module__ = "adanalytics_client"

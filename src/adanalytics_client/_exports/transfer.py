@@ -26,7 +26,7 @@ class Expected:
 
     file: ExportFile
     source: str
-    ordered: Ordered
+    order: Ordered
 
 
 class Transfer:
@@ -46,9 +46,9 @@ class Transfer:
 
     content = Content(None)
 
-    def __init__(self, target: Path, expected: Expected, observer: Observer) -> None:
+    def __init__(self, target: Path, expectation: Expected, observer: Observer) -> None:
         check_target(target)
-        self._expected = expected
+        self._expectation = expectation
         self._observer = observer
         self._part = Part(real_path(target))
         self._file = self._part.file
@@ -73,7 +73,7 @@ class Transfer:
         if head.status == 206:
             self.accepted = self._accept_rest(head)
             return self.accepted or None
-        if head.status != 200 or is_answer(head, self._expected.ordered.format):
+        if head.status != 200 or is_answer(head, self._expectation.order.format):
             return False
         self._begin(head)
         self.accepted = True
@@ -91,33 +91,33 @@ class Transfer:
         if not self.has_earlier_bytes:
             self._sha256.update(piece)
         # The announced size may be that of the decompressed bytes.
-        announced = None if self._decoding else self._expected.file.size_bytes
-        expected = announced if self.total is None else self.total
-        notify(self._observer.bytes, BytesReceived(self.received, expected))
+        size = None if self._decoding else self._expectation.file.size_bytes
+        total = size if self.total is None else self.total
+        notify(self._observer.bytes, BytesReceived(self.received, total))
         return True
 
     def verify(self) -> None:
         """Check that everything arrived unchanged."""
-        size, sha256 = self._expected.file.size_bytes, self._expected.file.sha256
+        size, sha256 = self._expectation.file.size_bytes, self._expectation.file.sha256
         try:
             if self._decoding is not None:
                 self._file.write(self._decoding.finish())
         except DamagedBody as error:
             raise incomplete(f"The file is incomplete ({error}).") from None
         if size is not None and size not in self._sizes():
-            found = self._sizes()[-1]
-            raise incomplete(f"The file has {found} bytes, but {size} were announced.")
-        unpacked = self._decoding.sha256 if self._decoding else None
-        if sha256 not in (None, unpacked, self._digest()):
+            actual_size = self._sizes()[-1]
+            raise incomplete(f"The file has {actual_size} bytes, but {size} were announced.")
+        digest = self._decoding.sha256 if self._decoding else None
+        if sha256 not in (None, digest, self._digest()):
             raise ChecksumMismatch(
                 "The file's sha256 differs from the announced one.", remedy="Download it again."
             )
-        announced = self._decoding is not None or size is not None or sha256 is not None
+        is_checked = self._decoding is not None or size is not None or sha256 is not None
         self.content = read_content(
             self._file,
-            self._expected.ordered,
-            framed=announced or self._framed,
-            announced=announced,
+            self._expectation.order,
+            has_frame=is_checked or self._framed,
+            has_digest=is_checked,
         )
 
     def restart(self) -> None:
@@ -152,8 +152,10 @@ class Transfer:
         is still current.
         """
         note, size = self._part.read_note(), self._file.seek(0, 2)
-        fits = note is not None and note.is_about(self._expected.source, self._expected.file)
-        if note is None or not fits or (note.total is not None and size > note.total):
+        is_same = note is not None and note.is_about(
+            self._expectation.source, self._expectation.file
+        )
+        if note is None or not is_same or (note.total is not None and size > note.total):
             self._file.truncate(self._file.seek(0))
             return
         size = size if note.total is None else min(size, note.total - 1)
@@ -169,7 +171,7 @@ class Transfer:
         # Without either, the end of the connection is the end of the body, wherever it comes
         # (RFC 9112, section 6.3).
         self._framed = bool(length) or head.get("transfer-encoding") is not None
-        self._max_bytes = self._expected.file.size_bytes
+        self._max_bytes = self._expectation.file.size_bytes
         if encoding := head.encoding:
             if encoding not in {"gzip", "x-gzip"}:
                 raise DownloadError(
@@ -180,33 +182,33 @@ class Transfer:
             self._decode()
             return
         if (validator := validator_of(head)) is not None:
-            source = self._expected.source
-            self._note = Note(source, validator, self.total, self._expected.file.sha256)
+            source = self._expectation.source
+            self._note = Note(source, validator, self.total, self._expectation.file.sha256)
             self._part.keep_note(self._note)
 
     def _is_packed_unasked(self, piece: bytes) -> bool:
         """Return whether a body begins as gzip, in place of the text that was ordered."""
-        ordered = self._expected.ordered
-        unasked = ordered.is_text and not ordered.packed
-        return unasked and bool(piece) and GZIP_MAGIC.startswith(piece[: len(GZIP_MAGIC)])
+        order = self._expectation.order
+        is_plain = order.is_text and not order.packed
+        return is_plain and bool(piece) and GZIP_MAGIC.startswith(piece[: len(GZIP_MAGIC)])
 
     def _decode(self) -> None:
         """Decode the body from here on.
 
         Ranges count encoded bytes, but the file may hold decoded ones: nothing can be resumed.
         """
-        self._decoding = Decoding(to_packed=self._expected.ordered.packed)
+        self._decoding = Decoding(to_packed=self._expectation.order.packed)
         if self._note is not None:
             self._note = None
             self._part.keep_note(None)
 
     def _accept_rest(self, head: ResponseHead) -> bool:
         """Return whether a 206 is the rest; if not, the file starts again."""
-        found = _RANGE.fullmatch((head.get("content-range") or "").strip())
-        first, last, total = map(int, found.groups()) if found else (-1, 0, 0)
-        fits = self._note is not None and _is_version(head, self._note.validator)
+        match = _RANGE.fullmatch((head.get("content-range") or "").strip())
+        first, last, total = map(int, match.groups()) if match else (-1, 0, 0)
+        is_same = self._note is not None and _is_version(head, self._note.validator)
         same_length = self.total in {None, total} and first <= last < total
-        if not (fits and same_length and first == self.received and not head.encoding):
+        if not (is_same and same_length and first == self.received and not head.encoding):
             self.restart()
             return False
         self.total, self._max_bytes, self._framed = total, last + 1, True
@@ -235,7 +237,7 @@ class StoredFile:
 class FileRange:
     """A `Sink` that puts a range of the bytes of a file into their place in another file.
 
-    Every response must be of one version: the `known` one, or else that of the first response.
+    Every response must be of `file_version`, or else of the version of the first response.
 
     Attributes:
         received: bytes of the range that arrived.
@@ -245,17 +247,19 @@ class FileRange:
 
     has_earlier_bytes = False
 
-    def __init__(self, file: BinaryIO, wanted: range, known: StoredFile | None = None) -> None:
+    def __init__(
+        self, file: BinaryIO, bounds: range, file_version: StoredFile | None = None
+    ) -> None:
         self._file = file
-        self._wanted = wanted
-        self.known = known
-        self.total = len(wanted)
+        self._bounds = bounds
+        self.file_version = file_version
+        self.total = len(bounds)
         self.restart()
 
     def ranges(self) -> tuple[tuple[str, str], ...]:
-        asked = f"bytes={self._wanted.start + self.received}-{self._wanted.stop - 1}"
-        version = (("if-range", self.known.validator),) if self.known else ()
-        return (("range", asked), *version)
+        header = f"bytes={self._bounds.start + self.received}-{self._bounds.stop - 1}"
+        version = (("if-range", self.file_version.validator),) if self.file_version else ()
+        return (("range", header), *version)
 
     def accept(self, head: ResponseHead) -> bool:
         """Return True for the range, False for an error of the service.
@@ -266,13 +270,17 @@ class FileRange:
         self.accepted = False
         if head.status not in {200, 206}:
             return False
-        found = _RANGE.fullmatch((head.get("content-range") or "").strip())
-        first, last, size = map(int, found.groups()) if found else (-1, -1, 0)
+        match = _RANGE.fullmatch((head.get("content-range") or "").strip())
+        first, last, size = map(int, match.groups()) if match else (-1, -1, 0)
         validator = validator_of(head)
-        if self.known is None and validator is not None:
-            self.known = StoredFile(size, validator)
-        rest = (self._wanted.start + self.received, self._wanted.stop - 1)
-        version = self.known and size == self.known.size and _is_version(head, self.known.validator)
+        if self.file_version is None and validator is not None:
+            self.file_version = StoredFile(size, validator)
+        rest = (self._bounds.start + self.received, self._bounds.stop - 1)
+        version = (
+            self.file_version
+            and size == self.file_version.size
+            and _is_version(head, self.file_version.validator)
+        )
         if (first, last) != rest or not version or head.encoding:
             raise DownloadError(
                 "The service sent another file than planned, or not the requested part of it.",
@@ -293,7 +301,7 @@ class FileRange:
 
     def restart(self) -> None:
         self.received, self.accepted = 0, False
-        self._file.seek(self._wanted.start)
+        self._file.seek(self._bounds.start)
 
 
 def incomplete(text: str) -> DownloadError:

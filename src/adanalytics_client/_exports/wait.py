@@ -32,7 +32,7 @@ _GONE = frozenset({404, 410})
 
 
 def ask_status(
-    session: Session, order: ExportOrder, known: ExportStatus
+    session: Session, order: ExportOrder, last_status: ExportStatus
 ) -> Operation[ExportStatus]:
     """Request the status once.
 
@@ -43,43 +43,49 @@ def ask_status(
     Raises:
         ProtocolError: when the order was repeated, and there is still no address to ask.
     """
-    if known.phase is not ExportPhase.WORKING:
-        return known
+    if last_status.phase is not ExportPhase.WORKING:
+        return last_status
     # A list of several files may still grow, so none of them shows that the export is done.
-    of_file = known.poll_url is None and len(known.files) == 1
-    url = known.files[0].url if of_file else known.poll_url or _address_by_id(session, known)
+    of_file = last_status.poll_url is None and len(last_status.files) == 1
+    url = (
+        last_status.files[0].url
+        if of_file
+        else last_status.poll_url or _address_by_id(session, last_status)
+    )
     if url is None:
-        if known.order_repeated:
-            raise described(_without_address(session), known)
-        return (yield from repeat_order(session, order, known))
-    is_guess = not of_file and known.poll_url is None
+        if last_status.order_repeated:
+            raise described(_without_address(session), last_status)
+        return (yield from repeat_order(session, order, last_status))
+    is_guess = not of_file and last_status.poll_url is None
     try:
         answer = yield from ask_address(session, order, url, of_file=of_file)
     except errors.StatusError as error:
         if is_guess and not isinstance(error, errors.ServerError | errors.RateLimited):
-            if not known.order_repeated:
-                return (yield from repeat_order(session, order, known))
+            if not last_status.order_repeated:
+                return (yield from repeat_order(session, order, last_status))
             if error.status not in _GONE:
-                raise described(_without_address(session), known) from error
+                raise described(_without_address(session), last_status) from error
         if not isinstance(error, errors.NotFound | errors.PermissionDenied):
             raise
-        return _absent(session, error, known, url, of_file=of_file)
+        return _absent(session, error, last_status, url, of_file=of_file)
     if answer.value is None:
-        files = known.files or (ExportFile(url),)
-        return ExportStatus(ExportPhase.DONE, known.status_text, files=files).after(known)
-    fresh = status_from(session, order, answer)
-    if fresh.status_text is None and not fresh.files:
+        files = last_status.files or (ExportFile(url),)
+        return ExportStatus(ExportPhase.DONE, last_status.status_text, files=files).after(
+            last_status
+        )
+    status = status_from(session, order, answer)
+    if status.status_text is None and not status.files:
         # A response without a word or an address says nothing new.
-        fresh = replace(fresh, phase=ExportPhase.WORKING, status_text=known.status_text)
-    if is_guess and fresh.poll_url is None:
-        fresh = replace(fresh, poll_url=Address(url))
-    return replace(fresh, address_exists=fresh.poll_url in {None, url}).after(known)
+        status = replace(status, phase=ExportPhase.WORKING, status_text=last_status.status_text)
+    if is_guess and status.poll_url is None:
+        status = replace(status, poll_url=Address(url))
+    return replace(status, address_exists=status.poll_url in {None, url}).after(last_status)
 
 
-def _address_by_id(session: Session, known: ExportStatus) -> str | None:
-    if known.export_id is None:
+def _address_by_id(session: Session, status: ExportStatus) -> str | None:
+    if status.export_id is None:
         return None
-    return f"{session.address('bulk-export')}/{quote(known.export_id, safe='')}"
+    return f"{session.address('bulk-export')}/{quote(status.export_id, safe='')}"
 
 
 def _without_address(session: Session) -> errors.ProtocolError:
@@ -106,7 +112,7 @@ def ask_address(
 def _absent(
     session: Session,
     error: errors.NotFound | errors.PermissionDenied,
-    known: ExportStatus,
+    last_status: ExportStatus,
     url: str,
     *,
     of_file: bool,
@@ -116,22 +122,22 @@ def _absent(
     Presigned addresses respond with 404, or 403, until the object exists. After any other response
     of the address, after a 410, and an hour after the order, the export has expired.
     """
-    signed = is_signed(session, url)
-    ordered_at = known.answered_at.timestamp() if known.answered_at else 0.0
-    may_appear = not known.address_exists and session.clock.time() < ordered_at + ONE_HOUR
-    if may_appear and (error.status == 404 or (error.status == 403 and signed)):
+    has_signature = is_signed(session, url)
+    ordered_at = last_status.answered_at.timestamp() if last_status.answered_at else 0.0
+    may_appear = not last_status.address_exists and session.clock.time() < ordered_at + ONE_HOUR
+    if may_appear and (error.status == 404 or (error.status == 403 and has_signature)):
         reason = f"its address answers {error.status} ({error.reason.rstrip('.')})"
-        return replace(known, retry_after=None, reason=reason)
+        return replace(last_status, retry_after=None, reason=reason)
     if error.status in _GONE or (of_file and error.status == 403):
-        named = f" {known.export_id}" if known.export_id else ""
-        expired = errors.ExportExpired(
-            f"The service has no export{named} at the address that it gave ({error.status}).",
+        export_name = f" {last_status.export_id}" if last_status.export_id else ""
+        expiry = errors.ExportExpired(
+            f"The service has no export{export_name} at the address that it gave ({error.status}).",
             remedy="Start it again.",
             request_id=error.request_id,
             attempts=error.attempts,
             url=error.url,
         )
-        raise described(expired, known) from None
+        raise described(expiry, last_status) from None
     raise error
 
 
@@ -140,17 +146,17 @@ def is_signed(session: Session, url: str) -> bool:
     return "?" in url or not session.config.base.owns(url)
 
 
-def described(error: E, known: ExportStatus) -> E:
+def described(error: E, status: ExportStatus) -> E:
     """Add the request id to an error, and the id and the last word of an export to its own."""
     if isinstance(error, errors.ExportError):
-        error.amended(export_id=known.export_id, status=known.status_text)
-    return error.amended(request_id=error.request_id or known.request_id)
+        error.amended(export_id=status.export_id, status=status.status_text)
+    return error.amended(request_id=error.request_id or status.request_id)
 
 
 def wait_for(
     session: Session,
     order: ExportOrder,
-    known: ExportStatus,
+    status: ExportStatus,
     *,
     timeout: float,
     keep: Callable[[ExportStatus], object],
@@ -164,39 +170,39 @@ def wait_for(
     check_seconds("timeout", timeout, zero=True)
     deadline = session.clock.monotonic() + timeout
     polls, last, outage = 0, False, 0.0
-    if known.done and not known.files and _has_address(known):
+    if status.done and not status.files and _has_address(status):
         # Some services report the end a moment before they name the file, or elsewhere.
-        known = replace(known, phase=ExportPhase.WORKING)
-    while known.phase is ExportPhase.WORKING:
-        left = deadline - session.clock.monotonic()
-        asked, outage = max(_pause_left(session, known), outage), 0.0
-        if last or left <= 0 or asked > left:
-            raise described(_too_late(timeout, asked, known), known)
+        status = replace(status, phase=ExportPhase.WORKING)
+    while status.phase is ExportPhase.WORKING:
+        remaining = deadline - session.clock.monotonic()
+        shortest_pause, outage = max(_pause_left(session, status), outage), 0.0
+        if last or remaining <= 0 or shortest_pause > remaining:
+            raise described(_too_late(timeout, shortest_pause, status), status)
         # The service's pause is the shortest: one second each would use up the hour's requests.
         # Before the only repeat of the order, the export gets the time to be done.
-        pause = pause_before(polls) if _has_address(known) else LONGEST_PAUSE
-        seconds = min(max(asked, pause), left)
+        pause = pause_before(polls) if _has_address(status) else LONGEST_PAUSE
+        seconds = min(max(shortest_pause, pause), remaining)
         # The clock may move by less than the pause.
-        last = seconds == left
-        yield from wait(session, f"export {known.status_text or 'working'}", seconds)
+        last = seconds == remaining
+        yield from wait(session, f"export {status.status_text or 'working'}", seconds)
         polls += 1
-        left = deadline - session.clock.monotonic()
-        bounded = _within(session, left, f"wait(timeout={timeout:g})")
+        remaining = deadline - session.clock.monotonic()
+        bounded = _within(session, remaining, f"wait(timeout={timeout:g})")
         try:
-            known = yield from ask_status(bounded, order, known)
+            status = yield from ask_status(bounded, order, status)
         except (errors.ServerError, errors.TransportError, errors.ProtocolError) as error:
-            passing = not isinstance(error, errors.ProtocolError) or error.unreadable
-            if not passing or last or session.clock.monotonic() >= deadline:
+            is_temporary = not isinstance(error, errors.ProtocolError) or error.unreadable
+            if not is_temporary or last or session.clock.monotonic() >= deadline:
                 raise
-            known = replace(known, retry_after=None)
+            status = replace(status, retry_after=None)
             outage = (error.retry_after if isinstance(error, errors.ServerError) else None) or 0.0
-        keep(known)
-    return _finished(session, known)
+        keep(status)
+    return _finished(session, status)
 
 
-def _has_address(known: ExportStatus) -> bool:
-    named = known.poll_url is not None or known.export_id is not None
-    return named or len(known.files) == 1
+def _has_address(status: ExportStatus) -> bool:
+    has_address = status.poll_url is not None or status.export_id is not None
+    return has_address or len(status.files) == 1
 
 
 def polls_within(seconds: float) -> int:
@@ -207,32 +213,32 @@ def polls_within(seconds: float) -> int:
     return polls + int(max(0.0, seconds) // LONGEST_PAUSE)
 
 
-def _pause_left(session: Session, known: ExportStatus) -> float:
+def _pause_left(session: Session, status: ExportStatus) -> float:
     """Return the remaining seconds of the pause that the service asked for, maybe some time ago."""
-    if known.retry_after is None or known.answered_at is None:
-        return known.retry_after or 0.0
-    passed = session.clock.time() - known.answered_at.timestamp()
-    return max(0.0, known.retry_after - max(0.0, passed))
+    if status.retry_after is None or status.answered_at is None:
+        return status.retry_after or 0.0
+    elapsed = session.clock.time() - status.answered_at.timestamp()
+    return max(0.0, status.retry_after - max(0.0, elapsed))
 
 
-def _within(session: Session, left: float, name: str) -> Session:
-    """Return a session for one request that waits and retries no longer than `left` seconds."""
+def _within(session: Session, seconds: float, name: str) -> Session:
+    """Return a session for one request that waits and retries no longer than `seconds` seconds."""
     clock, config = session.clock, session.config
-    latest = Deadline(clock, clock.monotonic() + max(left, FIRST_PAUSE), name)
-    max_wait = min(config.max_wait, max(left, 0.0))
-    return replace(session, config=replace(config, max_wait=max_wait), latest=latest)
+    deadline = Deadline(clock, clock.monotonic() + max(seconds, FIRST_PAUSE), name)
+    max_wait = min(config.max_wait, max(seconds, 0.0))
+    return replace(session, config=replace(config, max_wait=max_wait), limit=deadline)
 
 
-def _too_late(timeout: float, asked: float, known: ExportStatus) -> errors.ExportError:
-    if known.reason:
+def _too_late(timeout: float, pause: float, status: ExportStatus) -> errors.ExportError:
+    if status.reason:
         return errors.ExportExpired(
-            f"The export did not appear within {timeout:g} s: {known.reason}.",
+            f"The export did not appear within {timeout:g} s: {status.reason}.",
             remedy="Start it again.",
         )
-    advice = f"; the service says to ask again in {asked:.0f} s" if asked else ""
+    advice = f"; the service says to ask again in {pause:.0f} s" if pause else ""
     return errors.ExportTimeout(
         f"The export is not done within {timeout:g} s; its last status is "
-        f"{known.status_text or 'unknown'!r}{advice}.",
+        f"{status.status_text or 'unknown'!r}{advice}.",
         remedy="Wait longer, or wait again later.",
     )
 
@@ -243,22 +249,22 @@ def _file_place(session: Session) -> str | None:
     return export.names.get("file") if export else None
 
 
-def _finished(session: Session, known: ExportStatus) -> ExportStatus:
+def _finished(session: Session, status: ExportStatus) -> ExportStatus:
     """Return a status with files, or raise the error that ended the export."""
     service = session.config.service
-    reason = (known.reason or "").rstrip(".")
-    if known.phase is ExportPhase.FAILED:
-        reason = reason or f"its status is {known.status_text!r}, without a reason"
+    reason = (status.reason or "").rstrip(".")
+    if status.phase is ExportPhase.FAILED:
+        reason = reason or f"its status is {status.status_text!r}, without a reason"
         failed = errors.ExportFailed(
             f"The export failed: {reason}.", remedy="Start it again, or ask for less."
         )
-        raise described(failed, known)
-    if known.phase is ExportPhase.EXPIRED:
-        why = f": {reason}" if reason else ""
-        expired = errors.ExportExpired(f"The export has expired{why}.", remedy="Start it again.")
-        raise described(expired, known)
-    if not known.files:
-        keys = f"Keys seen: {', '.join(known.keys)[:_LONGEST_KEYS] or 'none'}"
+        raise described(failed, status)
+    if status.phase is ExportPhase.EXPIRED:
+        detail = f": {reason}" if reason else ""
+        expiry = errors.ExportExpired(f"The export has expired{detail}.", remedy="Start it again.")
+        raise described(expiry, status)
+    if not status.files:
+        keys = f"Keys seen: {', '.join(status.keys)[:_LONGEST_KEYS] or 'none'}"
         if (place := _file_place(session)) and service.probe_date is not None:
             raise changed(service, f"a finished export has no {place}. {keys}")
         raise errors.ProtocolError(
@@ -266,4 +272,4 @@ def _finished(session: Session, known: ExportStatus) -> ExportStatus:
             remedy="The whole answer is last_status.answer of the job that start_export returns: "
             "fetch the file from an address in it, or ask the service for the address.",
         )
-    return known
+    return status

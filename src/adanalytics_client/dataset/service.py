@@ -140,8 +140,8 @@ def count_days(client: View, service: ServiceDays, events: Mapping[date, int]) -
     differing, uncounted = dict[date, str](), dict[date, str]()
     for run in runs_to_count(service, events):
         counts = client.compare_days({day: events[day] for day in run}, service.days)
-        differing |= counts.differing
-        uncounted |= counts.uncounted
+        differing |= counts.different_days
+        uncounted |= counts.unknown_days
     return CountedDays(differing, uncounted)
 
 

@@ -142,7 +142,7 @@ class Update:
                 and not held(day).rows
                 and Hour(day, 23).is_over(self.now())
             }
-        staging.take_counts(count_days(self.client, service, days).differing)
+        staging.take_counts(count_days(self.client, service, days).different_days)
 
     def take_losses(self, staging: Staging) -> None:
         """Compare hours of days that are not over with the service's totals, if they lost events.

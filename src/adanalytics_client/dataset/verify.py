@@ -236,13 +236,13 @@ class Verification:
             if day not in broken
         }
         counted_days = count_days(client, service, days)
-        for day, what in counted_days.differing.items():
+        for day, what in counted_days.different_days.items():
             # A sync compares a day that seems unchanged only with the summary.
             yield Problem(day, what, remedy="repull")
-        if len(counted_days.uncounted) < len(days):
+        if len(counted_days.unknown_days) < len(days):
             self._compared.append(ComparedFigure(TOTAL))
-        if counted_days.uncounted:
-            self._uncompared.append(uncompared(TOTAL, counted_days.uncounted, len(days)))
+        if counted_days.unknown_days:
+            self._uncompared.append(uncompared(TOTAL, counted_days.unknown_days, len(days)))
 
     def _is_expected(self, record: DayRecord, begun: bool) -> bool:
         if self.until:
