@@ -438,7 +438,7 @@ def test_on_drift_is_checked(variant: Variant, stand_in: StandIn) -> None:
 
 def fetched(cursor: Cursor, ids: list[str], *, more: bool, total: int | None = None) -> FetchedPage:
     found = raw_rows(b'{"event_id":"%b"}' % each.encode() for each in ids)
-    says = Signals(total=total, further="has_more: true" if more else "")
+    says = Signals(total=total, next_sign="has_more: true" if more else "")
     return FetchedPage(found, says, following(cursor, len(ids), says, 10_000)).with_keys()
 
 

@@ -134,7 +134,7 @@ def pages_of_hours(
     planned = PullPlanned(24, requests, sum(sizes))
     first, clock.now = fanout.start(), clock.now + 1.5
     assert first
-    fanout.settle(first, Position(hourly.slices, hourly.ranges, planned=planned))
+    fanout.settle(first, Position(hourly.slices, hourly.ranges, plan=planned))
     now, flying = clock.now, list[tuple[float, int, Cursor, float]]()
     while not fanout.finished:
         while isinstance(cursor := fanout.start(), Cursor):

@@ -73,14 +73,14 @@ class ClockCheck:
         """Compare with the `Date` of an answer that has just come."""
         if self._warned or sent_at is None:
             return
-        ahead = self._clock.time() - sent_at
-        if abs(ahead) > _TOLERATED_SECONDS:
+        offset = self._clock.time() - sent_at
+        if abs(offset) > _TOLERATED_SECONDS:
             self._warned = True
             _LOG.warning(
                 "The clock of this machine is %s %s the service's, which says %s UTC. Set it: "
                 "'today', waits and the expiry of a token depend on it.",
-                timedelta(seconds=round(abs(ahead))),
-                "ahead of" if ahead > 0 else "behind",
+                timedelta(seconds=round(abs(offset))),
+                "ahead of" if offset > 0 else "behind",
                 f"{datetime.fromtimestamp(sent_at, tz=UTC):%Y-%m-%d %H:%M}",
             )
 

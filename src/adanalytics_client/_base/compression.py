@@ -24,24 +24,24 @@ class Gunzip:
 
     def __init__(self) -> None:
         self._member = zlib.decompressobj(_GZIP_WINDOW)
-        self._fresh = True
+        self._is_new = True
 
-    def pieces(self, packed: bytes, most: int) -> Iterator[bytes]:
-        """Yield the decompressed bytes, in pieces of at most `most` bytes unless it is 0."""
-        while packed:
+    def pieces(self, data: bytes, limit: int) -> Iterator[bytes]:
+        """Yield the decompressed bytes, in pieces of at most `limit` bytes unless it is 0."""
+        while data:
             if self._member.eof:
-                if not (packed := packed.lstrip(b"\0")):
+                if not (data := data.lstrip(b"\0")):
                     break
-                self._member, self._fresh = zlib.decompressobj(_GZIP_WINDOW), True
+                self._member, self._is_new = zlib.decompressobj(_GZIP_WINDOW), True
             try:
-                plain = self._member.decompress(packed, most)
+                plain = self._member.decompress(data, limit)
             except zlib.error as error:
                 raise DamagedBody(f"gzip: {error}") from None
-            self._fresh = False
+            self._is_new = False
             yield plain
-            packed = self._member.unconsumed_tail or self._member.unused_data
+            data = self._member.unconsumed_tail or self._member.unused_data
 
     def finish(self) -> None:
         """Check that the last member is complete."""
-        if self._fresh or not self._member.eof:
+        if self._is_new or not self._member.eof:
             raise DamagedBody("gzip: the end is missing")

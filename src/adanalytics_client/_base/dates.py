@@ -96,8 +96,8 @@ class Period:
         if days_ago and not days_ago[2]:
             raise ConfigurationError(f"'{text}' is not a date.", remedy=f"Did you mean {text}d?")
         try:
-            if found := _plain_day(value):
-                return cls(found, found)
+            if single_day := _plain_day(value):
+                return cls(single_day, single_day)
             if days_ago:
                 day = today - timedelta(days=int(days_ago[1]))
                 return cls(day, day, since=min(day + timedelta(days=1), today), until=today)
@@ -121,8 +121,8 @@ class Period:
             raise ConfigurationError(
                 f"'{value}' is not in the calendar.", remedy=f"Write {cls.FORMS}."
             ) from None
-        shown = f"'{text}'" if isinstance(value, str) else repr(value)
-        raise ConfigurationError(f"{shown} is not a date.", remedy=f"Write {cls.FORMS}.")
+        quotation = f"'{text}'" if isinstance(value, str) else repr(value)
+        raise ConfigurationError(f"{quotation} is not a date.", remedy=f"Write {cls.FORMS}.")
 
     @classmethod
     def _range(cls, begin: "Period", end: "Period") -> "Period":
@@ -235,9 +235,9 @@ def to_range(start: Day, end: Day | None, *, today: date | None = None) -> tuple
     Raises:
         ConfigurationError: for a wrong day, or an end before the start.
     """
-    begins = _period(start, "start", today)
+    period = _period(start, "start", today)
     ends = None if end is None else _period(end, "end", today)
-    first, last = begins.through(ends)
+    first, last = period.through(ends)
     if last < first:
         raise ConfigurationError(f"end {last} is before start {first}.", remedy="Swap them.")
     return first, last

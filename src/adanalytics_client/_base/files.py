@@ -30,9 +30,9 @@ def user_folder(environment: Mapping[str, str], variable: str, default: str) -> 
     Raises:
         RuntimeError: when no home folder is known.
     """
-    named = Path(environment.get(variable, ""))
-    if named.is_absolute():
-        return named / "adanalytics"
+    folder = Path(environment.get(variable, ""))
+    if folder.is_absolute():
+        return folder / "adanalytics"
     if not POSIX:
         from platformdirs import user_data_path
 
@@ -72,9 +72,9 @@ def check_name(path: Path) -> None:
         path.stat()
     except OSError as error:
         if error.errno == errno.ENAMETOOLONG:
-            shown = f"{path.name[:_REPEATED]}..., {len(os.fsencode(path.name))} bytes,"
+            name = f"{path.name[:_REPEATED]}..., {len(os.fsencode(path.name))} bytes,"
             raise ConfigurationError(
-                f"{shown} is too long for the file system.", remedy="Choose a shorter name."
+                f"{name} is too long for the file system.", remedy="Choose a shorter name."
             ) from None
         if error.errno == errno.ELOOP:
             raise ConfigurationError(
@@ -121,24 +121,24 @@ def make_folder(path: Path, *, mode: int = 0o777) -> None:
 
     The parents get the usual permissions.
     """
-    missing = [each for each in (path, *path.parents) if not each.is_dir()]
+    missing = [parent for parent in (path, *path.parents) if not parent.is_dir()]
     path.mkdir(mode, parents=True, exist_ok=True)
-    for each in missing:
-        sync_folder(each.parent)
+    for parent in missing:
+        sync_folder(parent.parent)
 
 
 def sync_folder(folder: Path) -> None:
     """Sync the names in a folder to the disk, if its file system can do that."""
     if not POSIX:
         return
-    opened = os.open(folder, os.O_RDONLY)
+    descriptor = os.open(folder, os.O_RDONLY)
     try:
-        os.fsync(opened)
+        os.fsync(descriptor)
     except OSError as error:
         if error.errno != errno.EINVAL:
             raise
     finally:
-        os.close(opened)
+        os.close(descriptor)
 
 
 def open_beside(path: Path, *, private: bool = False) -> tuple[Path, BinaryIO]:
@@ -152,29 +152,29 @@ def open_beside(path: Path, *, private: bool = False) -> tuple[Path, BinaryIO]:
         OSError: when the folder cannot be written.
     """
     begin = f".{path.name[:_REPEATED]}."
-    for left in path.parent.glob(f"{glob.escape(begin)}{'[0-9a-f]' * 12}.tmp"):
+    for old_file in path.parent.glob(f"{glob.escape(begin)}{'[0-9a-f]' * 12}.tmp"):
         with suppress(OSError):
-            with left.open("r+b") as abandoned:
-                take_lock(abandoned, wait=False)
+            with old_file.open("r+b") as stream:
+                take_lock(stream, wait=False)
                 if POSIX:
-                    left.unlink()
-            left.unlink(missing_ok=True)
-    beside = path.with_name(f"{begin}{secrets.token_hex(6)}.tmp")
+                    old_file.unlink()
+            old_file.unlink(missing_ok=True)
+    temporary = path.with_name(f"{begin}{secrets.token_hex(6)}.tmp")
     # Not opened with tempfile, which makes files that only the owner may read.
     flags, mode = os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666
     # Its name, by which another library may write it, is then that of the file, not its number. The
     # caller closes it, or `replacing`.
-    file = open(beside, "r+b", opener=lambda path, _: os.open(path, flags, mode))  # noqa: SIM115
+    file = open(temporary, "r+b", opener=lambda path, _: os.open(path, flags, mode))  # noqa: SIM115
     # If the file system has no locks, no file is ever treated as abandoned.
     with suppress(OSError):
         take_lock(file, wait=True)
-    if not beside.exists():
+    if not temporary.exists():
         # Another run treated it as abandoned before it was locked.
         file.close()
         return open_beside(path, private=private)
     if not private:
         keep_permissions(file, path)
-    return beside, file
+    return temporary, file
 
 
 @contextmanager
@@ -183,10 +183,10 @@ def replacing(path: Path, *, private: bool = False) -> Iterator[BinaryIO]:
 
     A file that is replaced keeps its permissions; a `private` one is for its owner only.
     """
-    beside, stream = open_beside(path, private=private)
+    temporary, stream = open_beside(path, private=private)
     try:
         with stream:
             yield stream
-            put_in_place(stream, beside, path)
+            put_in_place(stream, temporary, path)
     finally:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)

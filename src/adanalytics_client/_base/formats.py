@@ -14,5 +14,5 @@ SUFFIXES = {
 
 def suffix_of(path: Path) -> tuple[str, bool]:
     """Return the suffix that names a format, and whether `.gz` after it requests gzip."""
-    packed = path.suffix.lower() == ".gz"
-    return (path.with_suffix("") if packed else path).suffix.lower(), packed
+    is_gzip = path.suffix.lower() == ".gz"
+    return (path.with_suffix("") if is_gzip else path).suffix.lower(), is_gzip

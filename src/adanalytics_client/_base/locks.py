@@ -90,9 +90,9 @@ def locked_folder(folder: Path) -> Iterator[None]:
     """Keep other processes from locking a folder meanwhile; wait for those that have."""
     # A folder cannot be opened on Windows.
     flags = os.O_RDONLY if POSIX else os.O_RDWR | os.O_CREAT
-    opened = os.open(folder if POSIX else folder / ".lock", flags, 0o600)
+    descriptor = os.open(folder if POSIX else folder / ".lock", flags, 0o600)
     try:
-        lock(opened, folder, wait=True)
+        lock(descriptor, folder, wait=True)
         yield
     finally:
-        os.close(opened)
+        os.close(descriptor)

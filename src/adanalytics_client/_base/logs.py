@@ -28,20 +28,20 @@ class _Redaction(logging.Filter):
     def __init__(self) -> None:
         super().__init__()
         self._redactors: WeakSet[Redactor] = WeakSet()
-        self._changing = threading.Lock()
+        self._lock = threading.Lock()
 
     def add(self, redactor: Redactor) -> None:
-        with self._changing:
+        with self._lock:
             self._redactors.add(redactor)
 
     def filter(self, record: logging.LogRecord) -> bool:
-        with self._changing:
+        with self._lock:
             redactors = [*self._redactors]
-        text = shown = record.getMessage()
+        text = public_text = record.getMessage()
         for redactor in redactors:
-            shown = redactor.redact(shown)
-        if shown != text:
-            record.msg, record.args = shown, ()
+            public_text = redactor.redact(public_text)
+        if public_text != text:
+            record.msg, record.args = public_text, ()
         return True
 
 
@@ -102,7 +102,7 @@ def log_to_stderr(environment: Mapping[str, str]) -> None:
     Raises:
         ConfigurationError: for an unknown level or format.
     """
-    written = formatter(environment)
+    log_formatter = formatter(environment)
     level = environment.get("ADANALYTICS_LOG", "").lower()
     if not level:
         return
@@ -113,8 +113,8 @@ def log_to_stderr(environment: Mapping[str, str]) -> None:
     log = logging.getLogger("adanalytics_client")
     log.setLevel(level.upper())
     if not log.hasHandlers() and sys.stderr is not None:
-        shown = logging.StreamHandler()
-        shown.setFormatter(
-            written or logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s")
+        handler = logging.StreamHandler()
+        handler.setFormatter(
+            log_formatter or logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s")
         )
-        log.addHandler(shown)
+        log.addHandler(handler)

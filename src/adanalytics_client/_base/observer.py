@@ -74,12 +74,12 @@ class WaitStarted:
     asks_again: bool = False
 
     def __str__(self) -> str:
-        left = f"{ceil(self.seconds)} s"
+        duration = f"{ceil(self.seconds)} s"
         if self.seconds >= _TWO_MINUTES:
-            left = f"{ceil(self.seconds / 60)} min"
+            duration = f"{ceil(self.seconds / 60)} min"
         reason = f"{self.reason[:1].upper()}{self.reason[1:]}"
         action = "asking again" if self.asks_again else "resuming"
-        return f"{reason}; {action} at {self.resumes_at:%H:%M:%S} UTC (in {left})"
+        return f"{reason}; {action} at {self.resumes_at:%H:%M:%S} UTC (in {duration})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +146,8 @@ class PageDrift:
             text += f" repeats {events}, which were left out;"
         if self.last and self.total is not None and self.total != self.distinct:
             total = counted(self.total, "event")
-            compared = f"the service counts {total}, but {self.distinct:,} arrived"
-            text += f" is the last; {compared};" if not self.repeated else f" {compared};"
+            counts = f"the service counts {total}, but {self.distinct:,} arrived"
+            text += f" is the last; {counts};" if not self.repeated else f" {counts};"
         return f"{text} the data changed meanwhile. Pull {self.slice} again to be sure."
 
 
@@ -288,8 +288,8 @@ def notify(hear: Callable[[Info], None], info: Info) -> None:
         ) from error
 
 
-for _each in (
+for _class in (
     *(BytesReceived, BytesWritten, HoursVerified, HourWritten, Observer, PageDrift, PageReceived),
     *(PartialAnswer, PullPlanned, RequestDue, RequestSent, RetryPlanned, WaitStarted),
 ):
-    _each.__module__ = "adanalytics_client"
+    _class.__module__ = "adanalytics_client"

@@ -3,13 +3,13 @@
 _UNITS = ("B", "kB", "MB", "GB", "TB")
 
 
-def counted(number: int, thing: str) -> str:
+def counted(number: int, noun: str) -> str:
     """Write a number with its noun; the plural adds an s.
 
     >>> counted(1, "request"), counted(1200, "event")
     ('1 request', '1,200 events')
     """
-    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def in_bytes(size: int) -> str:

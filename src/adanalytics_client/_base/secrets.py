@@ -18,11 +18,11 @@ _UNRESERVED = frozenset(string.ascii_letters + string.digits + "-._~")
 class Secret:
     """A credential in memory: it has no readable repr and refuses to be pickled."""
 
-    __slots__ = ("_known", "_value")
+    __slots__ = ("_pattern", "_value")
 
     def __init__(self, value: str) -> None:
         self._value = value
-        self._known: re.Pattern[str] | None = None
+        self._pattern: re.Pattern[str] | None = None
 
     def reveal(self) -> str:
         """Return the secret itself; call this only where it is sent."""
@@ -49,22 +49,22 @@ class Secret:
 
         The error for any other does not repeat the text, as an HTTP library's own would.
         """
-        trimmed = Secret(self._value.strip())
-        if not _IN_HEADER.fullmatch(trimmed.reveal()):
+        secret = Secret(self._value.strip())
+        if not _IN_HEADER.fullmatch(secret.reveal()):
             raise ConfigurationError(
                 f"{name} contains a space, line break or other illegal character.",
                 remedy="Copy it again.",
             )
-        return trimmed
+        return secret
 
     def redact(self, text: str) -> str:
         """`text` without the secret, even where JSON or an address encodes it."""
         if len(self._value) < _SHORTEST:
             return text
         # Compiled once: several texts of each request are searched.
-        if self._known is None:
-            self._known = re.compile("".join(map(_spellings, self._value)))
-        return self._known.sub("***", text)
+        if self._pattern is None:
+            self._pattern = re.compile("".join(map(_spellings, self._value)))
+        return self._pattern.sub("***", text)
 
 
 def _spellings(character: str) -> str:

@@ -50,11 +50,11 @@ def redact_url(url: str) -> str:
     try:
         parts = urlsplit(url)
         host = parts.netloc.rpartition("@")[2]
-        shown = [pair for pair in parse_qsl(parts.query) if _is_shown(*pair)]
+        pairs = [pair for pair in parse_qsl(parts.query) if _is_shown(*pair)]
     except ValueError:
         return "***"
-    query = urlencode(shown)
-    if parts.query and len(shown) < len(parts.query.split("&")):
+    query = urlencode(pairs)
+    if parts.query and len(pairs) < len(parts.query.split("&")):
         query = f"{query}&***" if query else "***"
     return urlunsplit((parts.scheme, host, parts.path, query, ""))
 
@@ -68,10 +68,10 @@ def redact_queries(text: str) -> str:
     return _QUERY.sub(_redacted_query, text)
 
 
-def _redacted_query(found: re.Match[str]) -> str:
-    query = found[0].rstrip(".,;:!)]}")
-    shown = redact_url(query) if query.startswith("?") else "%3F***"
-    return shown + found[0][len(query) :]
+def _redacted_query(match: re.Match[str]) -> str:
+    query = match[0].rstrip(".,;:!)]}")
+    public_query = redact_url(query) if query.startswith("?") else "%3F***"
+    return public_query + match[0][len(query) :]
 
 
 class Address(str):
@@ -173,14 +173,14 @@ class BaseUrl:
 
     def counts(self, url: str) -> bool:
         """Whether `url` belongs to the Partner API, whose requests the hourly limit counts."""
-        counted = self.at("/api/partners/")
-        return url.startswith(counted) or (
-            self.owns(url) and urlsplit(url).path.startswith(urlsplit(counted).path)
+        prefix = self.at("/api/partners/")
+        return url.startswith(prefix) or (
+            self.owns(url) and urlsplit(url).path.startswith(urlsplit(prefix).path)
         )
 
 
 def further_params(
-    params: Mapping[str, object] | None, own: Collection[str]
+    params: Mapping[str, object] | None, names: Collection[str]
 ) -> tuple[tuple[str, str], ...]:
     """Return the caller's query parameters as text; refuse those that the client sends itself."""
     if not isinstance(params, Mapping | None):
@@ -188,11 +188,11 @@ def further_params(
             f"params={params!r} is not valid.", remedy="Pass a dict, such as {'campaign_id': 7}."
         )
     for name, value in (params or {}).items():
-        if not name or name in own:
-            reserved = f"; the client itself sends {', '.join(own)}" if own else ""
+        if not name or name in names:
+            advice = f"; the client itself sends {', '.join(names)}" if names else ""
             raise ConfigurationError(
                 f"params: the name {name!r} is not valid.",
-                remedy=f"Pass the service's own names{reserved}.",
+                remedy=f"Pass the service's own names{advice}.",
             )
         if not isinstance(value, str | int | date) or isinstance(value, bool):
             raise ConfigurationError(

@@ -50,9 +50,9 @@ def check_text(name: str, value: object) -> None:
 def check_observer(observer: object) -> None:
     """Refuse anything that is not an observer, such as the class instead of an instance."""
     if observer is not None and not isinstance(observer, Observer):
-        shown = getattr(observer, "__name__", type(observer).__name__)
+        name = getattr(observer, "__name__", type(observer).__name__)
         raise ConfigurationError(
-            f"observer={shown} is not valid.", remedy="Pass an instance of a subclass of Observer."
+            f"observer={name} is not valid.", remedy="Pass an instance of a subclass of Observer."
         )
 
 

@@ -100,10 +100,10 @@ def _read_pages(
             break
         finding = answer.checked(session.credentials, partial(find, answer))
         headers = answer.reply.head.headers
-        for text in stated_warnings(finding.around, headers):
+        for text in stated_warnings(finding.containers, headers):
             report_warning(session, text, set())
         check_whole(
-            session, answer, finding.error or stated_shortfall(finding.around, headers, answer.url)
+            session, answer, finding.error or stated_shortfall(finding.containers, headers, answer.url)
         )
         page_signals = signals(finding, headers)
         sign = page_signals.sign_after(number)
@@ -215,7 +215,7 @@ def summary(
         service, content = session.config.service, _content(answer)
         rows_key = service.summary.rows_key if service.summary else None
         key = rows_key or service.rows_key
-        find = partial(find_rows, content, rows_key=key, also="summary", single=True)
+        find = partial(find_rows, content, rows_key=key, extra_name="summary", single=True)
         finding = find_at(service, rows_key, content, find)
         _refuse_other(first, last, page_query.get("group_by"), finding)
         return finding
@@ -270,13 +270,13 @@ def _make_summary(finding: Found, rows: list[dict[str, Json]]) -> "Summary":
     # Late, because the models take a tenth of a second to import.
     from adanalytics_client.models import Summary
 
-    fields = {key: value for content in finding.around for key, value in content.items()}
+    fields = {key: value for content in finding.containers for key, value in content.items()}
     if isinstance(meta := fields.get("meta"), dict):
         # Its page numbers say nothing about the summary.
         del fields["meta"]
         facts = {key: value for key, value in meta.items() if fold(key) not in _PAGE_NUMBERS}
         fields = facts | fields
-    containers = (finding.rows, *finding.records, *finding.around)
+    containers = (finding.rows, *finding.records, *finding.containers)
     extras = {
         f"{key}_" if key == "rows" else key: value
         for key, value in fields.items()
@@ -314,7 +314,7 @@ def _refuse_other(first: date, last: date, grouping: str | None, finding: Found)
     """
     # A range may be stated without its end.
     ends = {str(last), str(last + timedelta(1))}
-    for content in finding.around:
+    for content in finding.containers:
         for key, value in (*content.items(), *_meta(content)):
             name, is_day = fold(key), isinstance(value, str) and _ISO_DAY.match(value)
             if is_day and (

@@ -143,7 +143,7 @@ class Planner:
             # This is the only page, or one that the service cut silently: the next page shows
             # which. If that is the same page again, the error is raised after this page.
             next_page = yield from self.reader.read(session, next_cursor)
-            if not len(next_page) and not page.signals.further:
+            if not len(next_page) and not page.signals.next_sign:
                 return replace(page, next_cursor=None)
         bounds = [bound for bound in (_total(page), self.plan.max_events) if bound is not None]
         if bounds and min(bounds) <= MOST_FULL_PAGES * size:

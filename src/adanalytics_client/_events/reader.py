@@ -211,7 +211,7 @@ def _read(session: Session, answer: Answer[Json], cursor: Cursor) -> _Read:
     key = service.rows_key
     finding = find_at(service, key, answer.value, partial(find_rows, answer.value, rows_key=key))
     page_signals = signals(finding, headers, pages)
-    error = finding.error or stated_shortfall(finding.around, headers, answer.url)
+    error = finding.error or stated_shortfall(finding.containers, headers, answer.url)
     shape = f"{status} {finding.placeholder}" if finding.placeholder else ""
     if not error:
         check_page(service, finding, headers, shape=shape, usual=usual)
@@ -220,7 +220,7 @@ def _read(session: Session, answer: Answer[Json], cursor: Cursor) -> _Read:
     return _Read(
         rows,
         page_signals,
-        finding.around,
+        finding.containers,
         error,
         doubt="the answer had no list" if shape and shape != usual else "",
         problem=_other_content(cursor, rows, page_signals, service),

@@ -99,8 +99,8 @@ class AsyncDriver(BaseDriver[httpx.AsyncClient]):
             if self._tasks:
                 await _cancel(self._tasks)
         # A forked child would end its parent's connections.
-        ours = self._home is not None and self._home[1] == os.getpid()
-        if ours and self._callers is None and self._http is not None:
+        is_own = self._home is not None and self._home[1] == os.getpid()
+        if is_own and self._callers is None and self._http is not None:
             try:
                 await self._http.aclose()
             except RuntimeError:
@@ -137,7 +137,7 @@ class AsyncDriver(BaseDriver[httpx.AsyncClient]):
         def launch(cursor: Job) -> None:
             task = asyncio.create_task(self._run(fetch(cursor)))
             # Also called for a task that was cancelled before its first step.
-            task.add_done_callback(lambda ended: done.put_nowait((cursor, _outcome(ended))))
+            task.add_done_callback(lambda done_task: done.put_nowait((cursor, _outcome(done_task))))
             for group in (tasks, self._tasks):
                 group.add(task)
                 task.add_done_callback(group.discard)
@@ -179,14 +179,14 @@ class AsyncDriver(BaseDriver[httpx.AsyncClient]):
         if self._closed:
             raise ConfigurationError("The client is closed.", remedy="Make a new one.")
         self._check_open()
-        here = _here()
-        if self._home not in {None, here}:
+        home = _here()
+        if self._home not in {None, home}:
             raise ConfigurationError(
                 "The client was used in another event loop or process, which holds its "
                 "connections.",
                 remedy="Make a client for each, such as inside each asyncio.run.",
             )
-        self._home = here
+        self._home = home
 
     async def _perform(self, effect: Effect) -> object:
         if isinstance(effect, Send):
@@ -220,20 +220,20 @@ class AsyncDriver(BaseDriver[httpx.AsyncClient]):
 
     async def _send(self, send: Send) -> Reply | Failure:
         """Send one request and receive its response; a cancellation ends it."""
-        limit, answered = asyncio.timeout(None), False
+        limit, has_head = asyncio.timeout(None), False
         try:
             with quiet_logs(self._redact):
                 async with limit:
                     response = await self._answer(send, limit)
                     if isinstance(response, Failure):
                         return response
-                    answered = True
+                    has_head = True
                     async with aclosing(response):
                         return await self._receive(send, response)
         except TimeoutError:
             if not limit.expired():
                 raise
-            detail, proxy = SLOW_BODY if answered else "", self._proxies.of(send.request.url)
+            detail, proxy = SLOW_BODY if has_head else "", self._proxies.of(send.request.url)
             return Failure(FailureKind.TIMEOUT, arrived=True, detail=detail, proxy=proxy)
         except (asyncio.CancelledError, KeyboardInterrupt) as interrupt:
             # Frames of the HTTP libraries hold the credential.
@@ -241,19 +241,19 @@ class AsyncDriver(BaseDriver[httpx.AsyncClient]):
 
     async def _answer(self, send: Send, limit: asyncio.Timeout) -> httpx.Response | Failure:
         """Return the response, its body unread; move `limit` to the end of the complete one."""
-        left = self._left(send.deadline)
-        to_head = self._seconds_to_head(send.request, left)
+        remaining = self._left(send.deadline)
+        to_head = self._seconds_to_head(send.request, remaining)
         now = asyncio.get_running_loop().time()
         limit.reschedule(None if to_head is None else now + to_head)
         try:
-            request = self._build(send.request, left)
+            request = self._build(send.request, remaining)
             # httpx handles neither authentication nor redirects: the core checks each hop.
             response = await self._open().send(
                 request, stream=True, auth=None, follow_redirects=False
             )
         except self._errors as error:
-            return self._failure_of(error, send.request, answered=False)
-        if left is None:
+            return self._failure_of(error, send.request, has_head=False)
+        if remaining is None:
             limit.reschedule(None)
         return response
 
@@ -264,7 +264,7 @@ class AsyncDriver(BaseDriver[httpx.AsyncClient]):
             try:
                 piece = await anext(pieces, None)
             except self._errors as error:
-                return self._failure_of(error, send.request, answered=True)
+                return self._failure_of(error, send.request, has_head=True)
             # A sink's write to the page cache costs less than a hop to a thread.
             if piece is None or not receiver.write(piece):
                 break
@@ -285,14 +285,14 @@ def _here() -> tuple[asyncio.AbstractEventLoop, int]:
     return asyncio.get_running_loop(), os.getpid()
 
 
-def _outcome(ended: asyncio.Task[T]) -> T | BaseException:
-    if ended.cancelled():
+def _outcome(task: asyncio.Task[T]) -> T | BaseException:
+    if task.cancelled():
         return given_up()
-    return ended.exception() or ended.result()
+    return task.exception() or task.result()
 
 
 async def _cancel(tasks: "set[asyncio.Task[T]]") -> None:
-    pending = list(tasks)
-    for task in pending:
+    open_tasks = list(tasks)
+    for task in open_tasks:
         task.cancel()
-    await asyncio.gather(*pending, return_exceptions=True)
+    await asyncio.gather(*open_tasks, return_exceptions=True)

@@ -34,10 +34,10 @@ class Receiver:
         self._empty = True
         self._gunzip: Gunzip | None = None
         self._failure: Failure | None = None
-        accepted = False if sink is None else sink.accept(head)
-        self._sink = sink if accepted else None
-        self.unread = accepted is None
-        if accepted is not False:
+        is_accepted = False if sink is None else sink.accept(head)
+        self._sink = sink if is_accepted else None
+        self.unread = is_accepted is None
+        if is_accepted is not False:
             return
         if not head.encoding:
             self._content = bytearray(_stated_size(head))

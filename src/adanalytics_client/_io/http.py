@@ -133,19 +133,19 @@ class BaseDriver(Generic[C]):
         """Return seconds until a deadline; None is no deadline."""
         return None if deadline is None else deadline - self._clock.monotonic()
 
-    def _seconds_to_head(self, request: Request, left: float | None) -> float | None:
-        """Return the seconds until the head of a response must have arrived, with `left` in all.
+    def _seconds_to_head(self, request: Request, remaining: float | None) -> float | None:
+        """Return the seconds until a response's head must have arrived, with `remaining` in all.
 
         Without a deadline: the sum of all its steps. A head that arrives byte by byte keeps every
         single step within its time.
         """
-        if left is not None:
-            return max(left, _SHORTEST)
+        if remaining is not None:
+            return max(remaining, _SHORTEST)
         timeouts = self._timeouts_of(request, None)
         steps = [timeouts[name] for name in _STEPS]
-        return None if None in steps else sum(each or 0.0 for each in steps)
+        return None if None in steps else sum(seconds or 0.0 for seconds in steps)
 
-    def _build(self, request: Request, left: float | None) -> httpx.Request:
+    def _build(self, request: Request, remaining: float | None) -> httpx.Request:
         """Return the request as httpx sends it; the credential is added here, not earlier."""
         self._check_open()
         headers = {
@@ -157,38 +157,39 @@ class BaseDriver(Generic[C]):
         }
         if request.credential is not None:
             headers["authorization"] = f"Bearer {request.credential.reveal()}"
-        made = request_class(self._library)(
+        http_request = request_class(self._library)(
             request.method,
             request.url,
             headers=headers,
             content=request.body,
-            extensions={"timeout": self._timeouts_of(request, left)},
+            extensions={"timeout": self._timeouts_of(request, remaining)},
         )
         target = _target(request.url)
-        if target != made.url.raw_path and _LEGAL_TARGET.fullmatch(target):
+        if target != http_request.url.raw_path and _LEGAL_TARGET.fullmatch(target):
             # httpx resolves dot segments and quotes some characters, which would break a signature.
-            made.extensions["target"] = target
-        return made
+            http_request.extensions["target"] = target
+        return http_request
 
-    def _timeouts_of(self, request: Request, left: float | None) -> dict[str, float | None]:
+    def _timeouts_of(self, request: Request, remaining: float | None) -> dict[str, float | None]:
         timeouts = self._timeouts if request.timeout is None else _timeouts(request.timeout)
-        if left is None:
+        if remaining is None:
             return dict(timeouts)
         steps = {name: timeouts[name] for name in _STEPS}
-        most = max(left, _SHORTEST)
+        limit = max(remaining, _SHORTEST)
         return timeouts | {
-            name: min(most, most if each is None else each) for name, each in steps.items()
+            name: min(limit, limit if seconds is None else seconds)
+            for name, seconds in steps.items()
         }
 
-    def _failure_of(self, error: Exception, request: Request, *, answered: bool) -> Failure:
-        """Return the failure for an error of httpx; `answered` is True once a head came."""
-        kind, arrived, detail = _kind_of(self._library, error, answered=answered)
+    def _failure_of(self, error: Exception, request: Request, *, has_head: bool) -> Failure:
+        """Return the failure for an error of httpx; `has_head` is True once a head came."""
+        kind, arrived, detail = _kind_of(self._library, error, has_head=has_head)
         return Failure(kind, arrived, detail, self._proxies.of(request.url))
 
     def _too_late(self, send: Send) -> Failure | None:
         """Return the failure of a body that arrives too slowly, once its deadline is over."""
-        left = self._left(send.deadline)
-        if left is None or left >= 0:
+        remaining = self._left(send.deadline)
+        if remaining is None or remaining >= 0:
             return None
         return Failure(FailureKind.TIMEOUT, arrived=True, detail=SLOW_BODY)
 
@@ -231,16 +232,16 @@ def given_up() -> TransportError:
     return TransportError("The request was cancelled while it was under way.")
 
 
-def _kind_of(lib: ModuleType, error: Exception, *, answered: bool) -> tuple[FailureKind, bool, str]:
+def _kind_of(lib: ModuleType, error: Exception, *, has_head: bool) -> tuple[FailureKind, bool, str]:
     """Return the kind of a failure, whether the request may have arrived, and details."""
-    ended = FailureKind.TRUNCATED if answered else FailureKind.BROKEN
+    end_kind = FailureKind.TRUNCATED if has_head else FailureKind.BROKEN
     match error:
         case lib.ConnectTimeout() | lib.PoolTimeout():
             return FailureKind.TIMEOUT, False, ""
         case lib.ProxyError() if str(error).startswith("407"):
             return FailureKind.PROXY_LOGIN, False, ""
-        case lib.ConnectError() if refused := _refused_certificate(error):
-            return FailureKind.UNTRUSTED, False, refused
+        case lib.ConnectError() if reason := _refused_certificate(error):
+            return FailureKind.UNTRUSTED, False, reason
         case lib.ConnectError() if _has_no_tls(error):
             return FailureKind.NOT_TLS, False, ""
         case lib.ConnectError() | lib.ProxyError() | lib.UnsupportedProtocol():
@@ -249,41 +250,45 @@ def _kind_of(lib: ModuleType, error: Exception, *, answered: bool) -> tuple[Fail
             # The text of these errors may repeat the request, with its credential.
             return FailureKind.UNREACHABLE, False, "the request cannot be sent"
         case lib.TimeoutException():
-            return FailureKind.TIMEOUT, True, SLOW_BODY if answered else ""
-        case lib.RemoteProtocolError() if not answered and not str(error).startswith(_ENDS):
+            return FailureKind.TIMEOUT, True, SLOW_BODY if has_head else ""
+        case lib.RemoteProtocolError() if not has_head and not str(error).startswith(_ENDS):
             return FailureKind.MALFORMED, True, _QUOTED_BYTES.sub("", str(error))
         case lib.RemoteProtocolError():
-            return ended, True, _QUOTED_BYTES.sub("", str(error))
-    return ended, True, _cause(error)
+            return end_kind, True, _QUOTED_BYTES.sub("", str(error))
+    return end_kind, True, _cause(error)
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    each: BaseException | None = error
-    while each is not None:
-        yield each
-        each = each.__cause__ or each.__context__
+    cause: BaseException | None = error
+    while cause is not None:
+        yield cause
+        cause = cause.__cause__ or cause.__context__
 
 
 def _refused_certificate(error: BaseException) -> str:
     """Return the reason why TLS refused a certificate; empty for any other failure."""
-    refusals = (each for each in _causes(error) if isinstance(each, ssl.SSLCertVerificationError))
-    return next((each.verify_message for each in refusals), "")
+    refusals = (
+        cause for cause in _causes(error) if isinstance(cause, ssl.SSLCertVerificationError)
+    )
+    return next((refusal.verify_message for refusal in refusals), "")
 
 
 def _has_no_tls(error: BaseException) -> bool:
     # The second is what OpenSSL says from 3.5 on.
     reasons = {"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE"}
-    return any(isinstance(each, ssl.SSLError) and each.reason in reasons for each in _causes(error))
+    return any(
+        isinstance(cause, ssl.SSLError) and cause.reason in reasons for cause in _causes(error)
+    )
 
 
 def _cause(error: BaseException) -> str:
     """Return the operating system's message for the first cause, else the error's own."""
     words = str(error)
-    for each in _causes(error):
-        if isinstance(each, OSError) and each.strerror:
-            words = each.strerror
+    for cause in _causes(error):
+        if isinstance(cause, OSError) and cause.strerror:
+            words = cause.strerror
             # asyncio puts its own messages in strerror; TLS has its own numbers.
-            number = each.errno or 0
-            if number in errorcode and not isinstance(each, ssl.SSLError):
+            number = cause.errno or 0
+            if number in errorcode and not isinstance(cause, ssl.SSLError):
                 words = os.strerror(number)
     return words

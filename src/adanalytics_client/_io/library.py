@@ -19,8 +19,10 @@ __all__ = ["httpx", "library_of", "request_class"]
 def library_of(http: object, kind: str) -> ModuleType | None:
     """Return httpx or httpx2, of which this client is; None for an object of another class."""
     # Nobody has a client of a library that is not imported.
-    loaded = (sys.modules.get(name) for name in ("httpx", "httpx2"))
-    return next((each for each in loaded if each and isinstance(http, getattr(each, kind))), None)
+    modules = (sys.modules.get(name) for name in ("httpx", "httpx2"))
+    return next(
+        (module for module in modules if module and isinstance(http, getattr(module, kind))), None
+    )
 
 
 class _Shown:

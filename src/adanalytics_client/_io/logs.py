@@ -40,8 +40,8 @@ class _Filter(logging.Filter):
         elif isinstance(record.args, tuple):
             # Method, address, version, status and the server's reason phrase.
             record.args = tuple(
-                each if isinstance(each, int) else redact(_without_queries(str(each)))
-                for each in record.args
+                argument if isinstance(argument, int) else redact(_without_queries(str(argument)))
+                for argument in record.args
             )
         return True
 

@@ -33,10 +33,10 @@ class Proxies:
     """The proxies that requests go through.
 
     Attributes:
-        known: addresses by scheme and `all`, which may hold a password, and exceptions as `no`.
+        addresses: addresses by scheme and `all`, which may hold a password, and exceptions as `no`.
     """
 
-    known: Mapping[str, str] = field(repr=False)
+    addresses: Mapping[str, str] = field(repr=False)
 
     @classmethod
     def of_environment(cls) -> "Proxies":
@@ -44,21 +44,23 @@ class Proxies:
         return cls({name: text.strip() for name, text in getproxies().items()})
 
     def __bool__(self) -> bool:
-        return any(self.known.get(name) for name in _SCHEMES)
+        return any(self.addresses.get(name) for name in _SCHEMES)
 
     def variable_for(self, url: str) -> str | None:
         """Return the variable with the proxy for an address, without `_PROXY`; None for none."""
         scheme, host, port = origin_of(url) or ("", "", 0)
-        name = scheme if self.known.get(scheme) else "all"
-        if not self.known.get(name) or _is_local(host):
+        name = scheme if self.addresses.get(scheme) else "all"
+        if not self.addresses.get(name) or _is_local(host):
             return None
         exclusions = filter(None, map(_Exclusion.parse, self._entries()))
-        return None if any(each.covers(scheme, host, port) for each in exclusions) else name
+        return (
+            None if any(exclusion.covers(scheme, host, port) for exclusion in exclusions) else name
+        )
 
     def of(self, url: str) -> str | None:
         """Return the proxy for an address, safe to show."""
         name = self.variable_for(url)
-        return redact_url("://".join(_split(self.known[name])[::2])) if name else None
+        return redact_url("://".join(_split(self.addresses[name])[::2])) if name else None
 
     def through(self, url: str) -> httpx.Proxy | None:
         """Return the proxy for an address, with its password; None for a direct connection.
@@ -70,7 +72,7 @@ class Proxies:
         name = self.variable_for(url)
         if name is None:
             return None
-        if (problem := _problem_of(self.known[name])) is not None:
+        if (problem := _problem_of(self.addresses[name])) is not None:
             raise ConfigurationError(f"{name.upper()}_PROXY {problem}.")
         for entry in self._entries():
             if _Exclusion.parse(entry) is None:
@@ -78,22 +80,22 @@ class Proxies:
                     f"NO_PROXY contains {entry!r}, which is not a host, an address or a range.",
                     remedy="Write it like .internal.example,127.0.0.1,10.0.0.0/8,::1.",
                 )
-        return _proxy_at(*_split(self.known[name]))
+        return _proxy_at(*_split(self.addresses[name]))
 
     def _entries(self) -> list[str]:
         """Return the entries of `NO_PROXY`; commas or blanks separate them, or what Java writes."""
-        return [*filter(None, _SEPARATORS.split(self.known.get("no", "").lower()))]
+        return [*filter(None, _SEPARATORS.split(self.addresses.get("no", "").lower()))]
 
     def secrets(self) -> list[Secret]:
         """Return the passwords, plain and as sent; a user without one is a secret."""
-        found = []
+        secrets = []
         for name in _SCHEMES:
-            _, user_info, _ = _split(self.known.get(name, ""))
+            _, user_info, _ = _split(self.addresses.get(name, ""))
             user, _, password = map(unquote, user_info.partition(":"))
             if user_info:
-                sent = base64.b64encode(f"{user}:{password}".encode()).decode()
-                found += [Secret(password or user), Secret(sent)]
-        return found
+                header = base64.b64encode(f"{user}:{password}".encode()).decode()
+                secrets += [Secret(password or user), Secret(header)]
+        return secrets
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +152,8 @@ def _addresses_of(host: str) -> list[IPv4Address | IPv6Address]:
         address = ip_address(name if ":" in name else inet_aton(name))
     except (ValueError, OSError):
         return []
-    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
-    return [address, mapped] if mapped else [address]
+    ipv4 = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return [address, ipv4] if ipv4 else [address]
 
 
 def _is_local(host: str) -> bool:

@@ -42,27 +42,27 @@ class Stop:
             return
         # Under the lock, because a released socket may already serve another request.
         with self._lock:
-            for each in self._sockets:
-                _shut_down(each)
+            for open_socket in self._sockets:
+                _shut_down(open_socket)
 
     @contextmanager
-    def ends(self, opened: socket.socket) -> Iterator[None]:
+    def ends(self, open_socket: socket.socket) -> Iterator[None]:
         """Within this block `set` ends every operation on the socket."""
         with self._lock:
-            self._sockets.add(opened)
+            self._sockets.add(open_socket)
         try:
             if self.is_set():
-                _shut_down(opened)
+                _shut_down(open_socket)
             yield
         finally:
             with self._lock:
-                self._sockets.discard(opened)
+                self._sockets.discard(open_socket)
 
 
-def _shut_down(opened: socket.socket) -> None:
+def _shut_down(open_socket: socket.socket) -> None:
     # SSLSocket.shutdown would drop the TLS state that the other thread is using.
     with suppress(OSError):
-        socket.socket.shutdown(opened, socket.SHUT_RDWR)
+        socket.socket.shutdown(open_socket, socket.SHUT_RDWR)
 
 
 @dataclass(slots=True)
@@ -81,8 +81,8 @@ class RunningRequest:
         """Return the seconds for one step, at most `timeout`; 0 or less when the time is over."""
         if self.until is None:
             return timeout
-        left = self.until - monotonic()
-        return left if timeout is None else min(timeout, left)
+        remaining = self.until - monotonic()
+        return remaining if timeout is None else min(timeout, remaining)
 
 
 RUNNING: ContextVar[RunningRequest] = ContextVar("adanalytics_client_running")
@@ -94,8 +94,8 @@ SOCKETS: WeakSet[socket.socket] = WeakSet()
 
 def _close_inherited() -> None:
     """Close the parent's sockets in a forked child; nothing is sent, so its connections stay."""
-    for each in list(SOCKETS):
-        each.close()
+    for open_socket in list(SOCKETS):
+        open_socket.close()
 
 
 # The drivers are renewed after this, because they import this module before they register.

@@ -57,7 +57,7 @@ class SyncDriver(BaseDriver[httpx.Client]):
         _DRIVERS.add(self)
 
     def _make_locks(self) -> None:
-        self._opening = threading.Lock()
+        self._lock = threading.Lock()
         self._atomic = threading.Lock()
         self._exclusive = threading.Lock()
         self._streams: set[Stop] = set()
@@ -195,8 +195,8 @@ class SyncDriver(BaseDriver[httpx.Client]):
         return effect.action()
 
     def _alone(self, effect: Exclusive, stop: Stop) -> object:
-        left = self._left(effect.deadline)
-        seconds = -1.0 if left is None else min(max(0.0, left), threading.TIMEOUT_MAX)
+        remaining = self._left(effect.deadline)
+        seconds = -1.0 if remaining is None else min(max(0.0, remaining), threading.TIMEOUT_MAX)
         lock = self._exclusive
         self._clock.running(-1)
         try:
@@ -230,22 +230,22 @@ class SyncDriver(BaseDriver[httpx.Client]):
 
     def _answer(self, send: Send, running: RunningRequest) -> httpx.Response | Failure:
         """Return the response with its body unread."""
-        left = self._left(send.deadline)
-        to_head = self._seconds_to_head(send.request, left)
+        remaining = self._left(send.deadline)
+        to_head = self._seconds_to_head(send.request, remaining)
         running.until = None if to_head is None else monotonic() + to_head
         # httpx raises RuntimeError if the client was closed meanwhile.
-        expected: tuple[type[Exception], ...] = (*self._errors, RuntimeError)
+        error_types: tuple[type[Exception], ...] = (*self._errors, RuntimeError)
         try:
-            request = self._build(send.request, left)
+            request = self._build(send.request, remaining)
             # httpx handles neither authentication nor redirects: the core checks each hop.
             response = self._open().send(request, stream=True, auth=None, follow_redirects=False)
-        except expected as error:
+        except error_types as error:
             if running.stop.is_set():
                 raise given_up() from None
             if isinstance(error, RuntimeError):
                 raise
-            return self._failure_of(error, send.request, answered=False)
-        if left is None:
+            return self._failure_of(error, send.request, has_head=False)
+        if remaining is None:
             running.until = None
         return response
 
@@ -260,7 +260,7 @@ class SyncDriver(BaseDriver[httpx.Client]):
             except self._errors as error:
                 if running.stop.is_set():
                     raise given_up() from None
-                return self._failure_of(error, send.request, answered=True)
+                return self._failure_of(error, send.request, has_head=True)
             if piece is None or not receiver.write(piece):
                 break
             if running.stop.is_set():
@@ -271,7 +271,7 @@ class SyncDriver(BaseDriver[httpx.Client]):
 
     def _open(self) -> httpx.Client:
         """Return the sending client; ours is made at its first use, so that active mocks apply."""
-        with self._opening:
+        with self._lock:
             if self._http is None:
                 from adanalytics_client._io.transport import open_client
 
@@ -279,7 +279,7 @@ class SyncDriver(BaseDriver[httpx.Client]):
             return self._http
 
 
-def _next(done: SimpleQueue[T]) -> T:
+def _next(queue: SimpleQueue[T]) -> T:
     """Take from a queue.
 
     If a signal arrives while CPython hands its lock to another thread, it does not end a wait that
@@ -287,7 +287,7 @@ def _next(done: SimpleQueue[T]) -> T:
     """
     while True:
         with suppress(Empty):
-            return done.get(timeout=SECONDS_TO_A_SIGNAL)
+            return queue.get(timeout=SECONDS_TO_A_SIGNAL)
 
 
 _DRIVERS: WeakSet[SyncDriver] = WeakSet()
@@ -299,8 +299,8 @@ def _renew() -> None:
     Two processes that read from one socket each receive parts of the other's responses, and no
     thread in the child releases a lock that another thread of the parent held at the fork.
     """
-    for each in list(_DRIVERS):
-        each.renew()
+    for driver in list(_DRIVERS):
+        driver.renew()
 
 
 if hasattr(os, "register_at_fork"):

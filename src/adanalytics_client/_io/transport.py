@@ -145,12 +145,14 @@ class _Transport(httpx.HTTPTransport):
     """httpx's transport over a pool with a network backend, for which httpx has no argument."""
 
     def __init__(self, proxy: httpx.Proxy | None, trust: ssl.SSLContext) -> None:
-        through = None
+        http_proxy = None
         if proxy is not None:
-            through = httpcore.Proxy(str(proxy.url), auth=proxy.raw_auth, headers=proxy.headers.raw)
+            http_proxy = httpcore.Proxy(
+                str(proxy.url), auth=proxy.raw_auth, headers=proxy.headers.raw
+            )
         self._pool = httpcore.ConnectionPool(
             ssl_context=trust,
-            proxy=through,
+            proxy=http_proxy,
             max_connections=_LIMITS.max_connections,
             max_keepalive_connections=_LIMITS.max_keepalive_connections,
             keepalive_expiry=_LIMITS.keepalive_expiry,
@@ -180,18 +182,18 @@ class _Stream(httpcore.NetworkStream):
         self._socket = stream.get_extra_info("socket")
         SOCKETS.add(self._socket)
         # TLS returns one record of 16 KiB at a time, and allocates all the memory it is asked for.
-        self._most = 0 if isinstance(self._socket, ssl.SSLSocket) else _READ_SIZE
+        self._read_limit = 0 if isinstance(self._socket, ssl.SSLSocket) else _READ_SIZE
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         running = RUNNING.get()
         until = None if timeout is None else monotonic() + timeout
         while True:
-            left = running.within(None if until is None else until - monotonic())
-            if left is not None and left <= 0:
+            remaining = running.within(None if until is None else until - monotonic())
+            if remaining is not None and remaining <= 0:
                 raise httpcore.ReadTimeout("the answer came too slowly")
-            step = SECONDS_TO_A_SIGNAL if left is None else min(left, SECONDS_TO_A_SIGNAL)
+            step = SECONDS_TO_A_SIGNAL if remaining is None else min(remaining, SECONDS_TO_A_SIGNAL)
             with suppress(httpcore.ReadTimeout), running.stop.ends(self._socket):
-                return self._stream.read(max(max_bytes, self._most), step)
+                return self._stream.read(max(max_bytes, self._read_limit), step)
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         # httpcore also writes the empty body of a request, and its end.

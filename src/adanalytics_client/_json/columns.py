@@ -26,8 +26,8 @@ def count_events(row: Mapping[str, Any]) -> int | None:
     An event has one type, so the columns of the types add up to the events.
     """
     counts = [row.get(name) for name in COLUMN_OF_TYPE.values()]
-    known = [each for each in counts if isinstance(each, int) and not isinstance(each, bool)]
-    return sum(max(0, each) for each in known) if known else None
+    numbers = [count for count in counts if isinstance(count, int) and not isinstance(count, bool)]
+    return sum(max(0, number) for number in numbers) if numbers else None
 
 
 # A name of at least five letters with one wrong letter is more similar to the right one than this.
@@ -54,10 +54,10 @@ class Columns:
         ConfigurationError: for anything but names, or no names.
     """
 
-    def __init__(self, chosen: Iterable[str], known: Iterable[str] = EVENT_COLUMNS) -> None:
-        self.names: tuple[str, ...] = tuple(dict.fromkeys(_names(chosen)))
+    def __init__(self, names: Iterable[str], documented: Iterable[str] = EVENT_COLUMNS) -> None:
+        self.names: tuple[str, ...] = tuple(dict.fromkeys(_names(names)))
         self.sent = DOCUMENTED
-        self._known = tuple(known)
+        self._documented = tuple(documented)
         self._missing: set[str] = set()
         self._first: dict[str, None] = {}
 
@@ -70,7 +70,7 @@ class Columns:
         """
         if rows and not self._first:
             fields = dict.fromkeys(name for row in rows for name in row)
-            self._first = dict.fromkeys((*self._known, *fields))
+            self._first = dict.fromkeys((*self._documented, *fields))
             self.names = tuple(dict.fromkeys(map(self._in_case, self.names)))
             self._missing = set(self.names).difference(self._first)
             self._refuse_others(fields)
@@ -86,37 +86,37 @@ class Columns:
         """
         for name in self.names:
             if name in self._missing:
-                known = ", ".join(self._first)
+                names = ", ".join(self._first)
                 raise ConfigurationError(
-                    f"columns: no event of this pull has '{name}'.", remedy=f"Choose from {known}."
+                    f"columns: no event of this pull has '{name}'.", remedy=f"Choose from {names}."
                 )
 
     def _in_case(self, name: str) -> str:
         low = name.lower()
-        return low if low in self._known and name not in self._first else name
+        return low if low in self._documented and name not in self._first else name
 
     def _refuse_others(self, fields: Collection[str]) -> None:
         for name in self.names:
-            other = None if name in fields else self.sent.sent(name, fields)
-            if name in self._missing and not other:
-                near = difflib.get_close_matches(name, self._first, n=1, cutoff=_NEAR)
-                other = near[0] if near else None
-            if other:
+            hint = None if name in fields else self.sent.sent(name, fields)
+            if name in self._missing and not hint:
+                matches = difflib.get_close_matches(name, self._first, n=1, cutoff=_NEAR)
+                hint = matches[0] if matches else None
+            if hint:
                 raise ConfigurationError(
                     f"columns: no event so far has '{name}'.",
-                    remedy=f"Did you mean '{other}'? If it may appear later, leave columns "
+                    remedy=f"Did you mean '{hint}'? If it may appear later, leave columns "
                     "out to get all columns.",
                 )
 
 
-def _names(chosen: object) -> list[str]:
+def _names(columns: object) -> list[str]:
     """Return the names as a list; a string is not a list of letters."""
-    if isinstance(chosen, Iterable) and not isinstance(chosen, str):
-        names = list(chosen)
+    if isinstance(columns, Iterable) and not isinstance(columns, str):
+        names = list(columns)
         if not names:
             raise ConfigurationError(
                 "columns is empty.", remedy="Name at least one, or pass None for all."
             )
-        if all(isinstance(each, str) for each in names):
+        if all(isinstance(name, str) for name in names):
             return names
-    raise invalid("columns", chosen, "Pass a list of names, such as ['event_time', 'revenue'].")
+    raise invalid("columns", columns, "Pass a list of names, such as ['event_time', 'revenue'].")

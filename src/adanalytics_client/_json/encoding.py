@@ -72,5 +72,5 @@ def _exact(value: Any, *, sort_keys: bool) -> str:  # noqa: ANN401  # anything m
         )
         return "{" + ",".join(members) + "}"
     if isinstance(value, list | tuple):
-        return "[" + ",".join(json_text(each, sort_keys=sort_keys) for each in value) + "]"
+        return "[" + ",".join(json_text(element, sort_keys=sort_keys) for element in value) + "]"
     raise TypeError(f"JSON has no {type(value).__name__}")

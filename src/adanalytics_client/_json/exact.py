@@ -62,10 +62,10 @@ def _is_deep(value: Json) -> bool:
     level = [value]
     for _ in range(MOST_LEVELS):
         level = [
-            inner
-            for each in level
-            for inner in (each.values() if each.__class__ is dict else each)
-            if inner.__class__ is dict or inner.__class__ is list
+            member
+            for container in level
+            for member in (container.values() if container.__class__ is dict else container)
+            if member.__class__ is dict or member.__class__ is list
         ]
         if not level:
             return False

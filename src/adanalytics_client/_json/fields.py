@@ -117,8 +117,8 @@ class FieldNames:
         """
         if name == self.time_field:
             return "event_time"
-        for documented, mapped in self.fields.items():
-            if mapped == name:
+        for documented, own_name in self.fields.items():
+            if own_name == name:
                 return documented
         part = _BY_FOLD.get(fold(name))
         is_elsewhere = part in self.fields or (part == "event_time" and self.time_field)
@@ -131,15 +131,17 @@ class FieldNames:
             >>> FieldNames().sent("event_time", ["id", "eventTime"])
             'eventTime'
         """
-        mapped = self.fields.get(documented)
+        own_name = self.fields.get(documented)
         if documented == "event_time" and self.time_field:
-            mapped = self.time_field
-        if mapped or documented in names:
-            wanted = mapped or documented
-            return wanted if wanted in names else None
+            own_name = self.time_field
+        if own_name or documented in names:
+            field_name = own_name or documented
+            return field_name if field_name in names else None
         spellings = (fold(documented), *(_TIMES if documented == "event_time" else ()))
-        folded = {fold(name): name for name in reversed([*names])}
-        return next((folded[spelling] for spelling in spellings if spelling in folded), None)
+        names_by_fold = {fold(name): name for name in reversed([*names])}
+        return next(
+            (names_by_fold[spelling] for spelling in spellings if spelling in names_by_fold), None
+        )
 
     def kind(self, name: str) -> Kind | None:
         """Return the kind of a field with a documented part, else None."""

@@ -80,21 +80,23 @@ class RawRows:
         """Return the fields of the first event, as text; none if there is no event."""
         return _MEMBERS.decode(self.texts[0]) if self.texts else {}
 
-    def first(self, most: int | None) -> "RawRows":
-        """Return the first `most` events, or all of them."""
-        return self if most is None or most >= len(self) else replace(self, texts=self.texts[:most])
+    def first(self, limit: int | None) -> "RawRows":
+        """Return the first `limit` events, or all of them."""
+        return (
+            self if limit is None or limit >= len(self) else replace(self, texts=self.texts[:limit])
+        )
 
-    def without(self, gone: Sequence[bool]) -> "RawRows":
+    def without(self, mask: Sequence[bool]) -> "RawRows":
         """Return the events that are not marked as gone."""
-        kept = [not each for each in gone]
-        in_front = next((at for at, each in enumerate(kept) if each), len(kept))
-        texts = [*compress(self.texts, kept)]
+        keep = [not is_out for is_out in mask]
+        in_front = next((index for index, is_kept in enumerate(keep) if is_kept), len(keep))
+        texts = [*compress(self.texts, keep)]
         return replace(self, texts=texts, offset=self.offset + in_front)
 
-    def parts(self, most: int = PART) -> Iterator["RawRows"]:
-        """Yield the same events in parts of up to `most`."""
-        for at in range(0, len(self), most):
-            yield replace(self, texts=self.texts[at : at + most], offset=self.offset + at)
+    def parts(self, size: int = PART) -> Iterator["RawRows"]:
+        """Yield the same events in parts of up to `size`."""
+        for start in range(0, len(self), size):
+            yield replace(self, texts=self.texts[start : start + size], offset=self.offset + start)
 
     def jsonl(self) -> bytes:
         """Return the events, each on its own line."""
@@ -157,8 +159,8 @@ def read_page(body: bytes | bytearray, levels: int = LEVELS) -> Json:
     try:
         if not text.isascii():
             text.decode()
-        found = _page_of_one_list(text, levels)
-        return _value(bytes(text.rstrip(_SPACES)), levels) if found is None else found
+        page = _page_of_one_list(text, levels)
+        return _value(bytes(text.rstrip(_SPACES)), levels) if page is None else page
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         parse(text)
         # msgspec refuses nothing else that Python's decoder accepts.
@@ -171,19 +173,19 @@ def _page_of_one_list(text: bytes | bytearray, levels: int) -> Json:
     The text around the events is a document if an empty list replaces them. Its only bracket opens
     that list, or is part of a string, and then no list is found.
     """
-    opening, closing = text.find(b"["), text.rfind(b"]")
-    around = bytes(text[: opening + 1] + text[max(closing, 0) :].rstrip(_SPACES))
-    if opening < 0 or len(around) > _MOST_AROUND:
+    start, end = text.find(b"["), text.rfind(b"]")
+    frame = bytes(text[: start + 1] + text[max(end, 0) :].rstrip(_SPACES))
+    if start < 0 or len(frame) > _MOST_AROUND:
         return None
     try:
-        events = _rows_of(_ELEMENTS.decode(memoryview(text)[opening : closing + 1]))
+        events = _rows_of(_ELEMENTS.decode(memoryview(text)[start : end + 1]))
     except msgspec.DecodeError:
         return None
     if events is None:
         return None
-    if any(text.find(mark, opening, closing) >= 0 for mark in (b"\n", b"\r")):
+    if any(text.find(mark, start, end) >= 0 for mark in (b"\n", b"\r")):
         events = RawRows([*map(_on_one_line, events.texts)])
-    return _with_events(_value(around, levels), events, levels)
+    return _with_events(_value(frame, levels), events, levels)
 
 
 def _with_events(value: Json, events: RawRows, levels: int) -> Json:
@@ -191,9 +193,9 @@ def _with_events(value: Json, events: RawRows, levels: int) -> Json:
     if value == []:
         return events
     if isinstance(value, dict) and levels:
-        for name, each in value.items():
-            if (found := _with_events(each, events, levels - 1)) is not None:
-                return {**value, name: found}
+        for name, member in value.items():
+            if (page := _with_events(member, events, levels - 1)) is not None:
+                return {**value, name: page}
     return None
 
 
@@ -205,12 +207,12 @@ def _rows_of(elements: list[msgspec.Raw]) -> RawRows | None:
 
 
 def _value(text: bytes | msgspec.Raw, levels: int) -> Json:
-    opening = bytes(memoryview(text)[:1])
-    if opening == b"{" and levels:
+    first_byte = bytes(memoryview(text)[:1])
+    if first_byte == b"{" and levels:
         members = _MEMBERS.decode(text)
         _check_names(bytes(text), members)
-        return {name: _value(each, levels - 1) for name, each in members.items()}
-    if opening == b"[":
+        return {name: _value(member, levels - 1) for name, member in members.items()}
+    if first_byte == b"[":
         events = _rows_of(_ELEMENTS.decode(text))
         if events is not None:
             return RawRows([*map(_on_one_line, events.texts)])
@@ -223,26 +225,26 @@ def _check_names(text: bytes, members: dict[str, msgspec.Raw]) -> None:
     Raises:
         ProtocolError: naming the first repeated one.
     """
-    at = 1
+    position = 1
     for value in members.values():
-        begin = _end_of(_NAME, text, at)
-        after = text.startswith(bytes(value), begin) and _AFTER_MEMBER.match(
+        begin = _end_of(_NAME, text, position)
+        match = text.startswith(bytes(value), begin) and _AFTER_MEMBER.match(
             text, begin + len(memoryview(value))
         )
-        if not after:
+        if not match:
             break
-        at = after.end()
-    if members and text[at - 1 : at] != b"}":
-        name = text[at : _end_of(_NAME, text, at)].decode().strip(" \t\n\r:")
+        position = match.end()
+    if members and text[position - 1 : position] != b"}":
+        name = text[position : _end_of(_NAME, text, position)].decode().strip(" \t\n\r:")
         raise ProtocolError(
             f"The answer has {name} twice in one object, so one of the two would be lost.",
             remedy="Report it to the service.",
         )
 
 
-def _end_of(pattern: "re.Pattern[AnyStr]", text: AnyStr, at: int) -> int:
-    found = pattern.match(text, at)
-    return found.end() if found else at
+def _end_of(pattern: "re.Pattern[AnyStr]", text: AnyStr, position: int) -> int:
+    match = pattern.match(text, position)
+    return match.end() if match else position
 
 
 def _on_one_line(text: msgspec.Raw) -> msgspec.Raw:

@@ -19,7 +19,7 @@ def _is_rows(value: Json) -> bool:
     """Return whether a value is a list of objects; an empty list is one."""
     if isinstance(value, RawRows):
         return True
-    return isinstance(value, list) and all(isinstance(each, dict) for each in value)
+    return isinstance(value, list) and all(isinstance(element, dict) for element in value)
 
 
 def kind_of(value: Json) -> str:
@@ -31,8 +31,10 @@ def kind_of(value: Json) -> str:
     if _is_rows(value):
         return "a list of objects"
     if isinstance(value, list):
-        other = next(each for each in value if not isinstance(each, dict))
-        return f"a list with {kind_of(other) if not isinstance(other, list) else 'a list'} in it"
+        element = next(item for item in value if not isinstance(item, dict))
+        return (
+            f"a list with {kind_of(element) if not isinstance(element, list) else 'a list'} in it"
+        )
     return "a text" if isinstance(value, str) else "a number"
 
 
@@ -47,16 +49,16 @@ def _unclear(
     content: dict[str, Json], names: Collection[str], fitting: list[Json], rows_key: str | None
 ) -> ProtocolError:
     """Describe a response in which no list, or more than one, can be the list of records."""
-    paths = {path: each for path, each in _members(content, _MOST_LEVELS) if _is_rows(each)}
-    wanted = f"objects is named {rows_key!r}" if rows_key else "records was found"
+    paths = {path: member for path, member in _members(content, _MOST_LEVELS) if _is_rows(member)}
+    subject = f"objects is named {rows_key!r}" if rows_key else "records was found"
     if fitting:
-        likely = [path for path, each in paths.items() if any(each is one for one in fitting)]
-        text = f"More than one list of {wanted}: {_joined(likely)}"
+        likely = [path for path, member in paths.items() if any(member is row for row in fitting)]
+        text = f"More than one list of {subject}: {_joined(likely)}"
     else:
-        misfits = _misfits(content, names, paths)
-        likely = [path for path, each in paths.items() if len(each) or not misfits]
-        text = f"No list of {wanted}"
-        text += f": {misfits}, not a list of objects" if misfits else ""
+        wrong_members = _misfits(content, names, paths)
+        likely = [path for path, member in paths.items() if len(member) or not wrong_members]
+        text = f"No list of {subject}"
+        text += f": {wrong_members}, not a list of objects" if wrong_members else ""
     remedy = "Report it to us with these keys."
     if likely:
         best = max(likely, key=lambda path: len(paths[path]))
@@ -67,10 +69,10 @@ def _unclear(
 def _misfits(content: dict[str, Json], names: Collection[str], lists: Iterable[str]) -> str:
     """List the members with a suitable name that neither are nor contain a list of objects."""
     return _joined(
-        f"{path} is {kind_of(each)}"
-        for path, each in _members(content, 2)
+        f"{path} is {kind_of(member)}"
+        for path, member in _members(content, 2)
         if fold(path.rpartition(".")[2]) in names
-        and not (_is_rows(each) or any(one.startswith(f"{path}.") for one in lists))
+        and not (_is_rows(member) or any(list_name.startswith(f"{path}.") for list_name in lists))
     )
 
 
@@ -82,20 +84,20 @@ def _members(content: dict[str, Json], depth: int) -> Iterator[tuple[str, Json]]
     """List paths and values of an object and of the objects in it, the outer ones first."""
     level = [("", content)]
     for _ in range(depth):
-        inner = []
-        for above, each in level:
-            for name, value in each.items():
-                yield f"{above}{name}", value
+        members = []
+        for path_above, branch in level:
+            for name, value in branch.items():
+                yield f"{path_above}{name}", value
                 if isinstance(value, dict):
-                    inner.append((f"{above}{name}.", value))
-        level = inner
+                    members.append((f"{path_above}{name}.", value))
+        level = members
 
 
 def _joined(paths: Iterable[str]) -> str:
     names = [*paths]
-    more = len(names) - _MOST_NAMES
+    rest = len(names) - _MOST_NAMES
     text = ", ".join(names[:_MOST_NAMES])
-    return f"{text} and {more} more" if more > 0 else text
+    return f"{text} and {rest} more" if rest > 0 else text
 
 
 ROW_NAMES = (
@@ -128,7 +130,7 @@ class Found:
     """
 
     rows: list[Any] | RawRows
-    around: tuple[dict[str, Json], ...]
+    containers: tuple[dict[str, Json], ...]
     error: str = ""
     placeholder: str = ""
 
@@ -142,7 +144,11 @@ class Found:
 
 
 def find_rows(
-    content: Json, *, rows_key: str | None = None, also: str | None = None, single: bool = False
+    content: Json,
+    *,
+    rows_key: str | None = None,
+    extra_name: str | None = None,
+    single: bool = False,
 ) -> Found:
     """Find the only list of objects under a usual name, at the top or inside one wrapper.
 
@@ -153,8 +159,8 @@ def find_rows(
         rows_key: the list's name, if the caller knows it; then only lists of that name match, also
             inside any one object. With dots it is a path from the top, of any depth; `$` is the
             whole response.
-        also: one more usual name, such as the endpoint's own; then the usual names count if no list
-            has the name `rows_key`.
+        extra_name: one more usual name, such as the endpoint's own; the usual names then count if
+            no list has the name `rows_key`.
         single: whether one object instead of a list is a list of one record.
 
     Raises:
@@ -170,23 +176,25 @@ def find_rows(
             f"The answer is {kind_of(content)}, not an object or a list of objects."
         )
     if rows_key == BODY:
-        found_inside = find_rows(content, also=also, single=single)
-        if len(found_inside) and not also:
+        inner_finding = find_rows(content, extra_name=extra_name, single=single)
+        if len(inner_finding) and not extra_name:
             raise ProtocolError(f"The answer is {describe(content)}, not a list of objects.")
-        return found_inside
-    names = {fold(rows_key)} if rows_key else {fold(each) for each in (*ROW_NAMES, also or "")}
-    found = _candidates(content, names, rows_key)
-    if rows_key and also and not found:
-        return find_rows(content, also=also, single=single)
-    found = found or _without_list(content, names, single=single)
-    around = found[0].around if len(found) == 1 else (content, *_inner(content, WRAPPERS))
-    error = stated_error(around)
-    if error and not any(map(len, found)):
+        return inner_finding
+    names = (
+        {fold(rows_key)} if rows_key else {fold(name) for name in (*ROW_NAMES, extra_name or "")}
+    )
+    findings = _candidates(content, names, rows_key)
+    if rows_key and extra_name and not findings:
+        return find_rows(content, extra_name=extra_name, single=single)
+    findings = findings or _without_list(content, names, single=single)
+    containers = findings[0].containers if len(findings) == 1 else (content, *_inner(content, WRAPPERS))
+    error = stated_error(containers)
+    if error and not any(map(len, findings)):
         raise ProtocolError(f"The answer contains an error instead of records: {error}")
-    if len(found) != 1:
-        rows = [each.rows for each in found]
+    if len(findings) != 1:
+        rows = [finding.rows for finding in findings]
         raise _unclear(content, names, rows, rows_key)
-    return replace(found[0], error=error)
+    return replace(findings[0], error=error)
 
 
 def _candidates(content: dict[str, Json], names: set[str], rows_key: str | None) -> list[Found]:
@@ -195,26 +203,32 @@ def _candidates(content: dict[str, Json], names: set[str], rows_key: str | None)
     top = [Found(rows, (content,)) for rows in _lists(content, names)]
     if rows_key and any(map(len, top)):
         return top
-    inner = [
-        Found(rows, (content, each))
-        for each in _inner(content, None if rows_key else WRAPPERS)
-        for rows in _lists(each, names)
+    candidates = [
+        Found(rows, (content, container))
+        for container in _inner(content, None if rows_key else WRAPPERS)
+        for rows in _lists(container, names)
     ]
     # An empty list at the top hides no records further in.
-    return [*top, *(each for each in inner if len(each) or not top)]
+    return [*top, *(candidate for candidate in candidates if len(candidate) or not top)]
 
 
 def _without_list(content: dict[str, Json], names: set[str], *, single: bool) -> list[Found]:
     """Return what stands where the list should be: one record if `single`, null, or `{}`."""
     if any(_is_rows(value) and len(value) for _, value in _members(content, _MOST_LEVELS)):
         return []
-    around = [(content,), *((content, inner) for inner in _inner(content, WRAPPERS))]
-    members = [(each, each[-1][key]) for each in around for key in each[-1] if fold(key) in names]
-    records = [(each, value) for each, value in members if isinstance(value, dict) and value]
+    parents = [(content,), *((content, member) for member in _inner(content, WRAPPERS))]
+    members = [
+        (parent, parent[-1][key]) for parent in parents for key in parent[-1] if fold(key) in names
+    ]
+    records = [(parent, value) for parent, value in members if isinstance(value, dict) and value]
     if single:
         records = [pair for pair in records if not all(map(_is_container, pair[1].values()))]
-        return [Found([value], each) for each, value in records]
-    kinds = [kind for value, kind in _PLACEHOLDERS if any(value == one for _, one in members)]
+        return [Found([value], parent) for parent, value in records]
+    kinds = [
+        kind
+        for value, kind in _PLACEHOLDERS
+        if any(value == placeholder for _, placeholder in members)
+    ]
     if not content:
         kinds = ["{}"]
     return [Found([], (content,), placeholder=kinds[0])] if kinds else []
@@ -225,14 +239,14 @@ def _is_container(value: Json) -> bool:
 
 
 def _at_path(content: dict[str, Json], path: list[str]) -> list[Found]:
-    around = [content]
+    containers = [content]
     for name in path[:-1]:
-        inner = [*_inner(around[-1], (name,))]
-        if len(inner) != 1:
+        members = [*_inner(containers[-1], (name,))]
+        if len(members) != 1:
             return []
-        around.append(inner[0])
-    lists = _lists(around[-1], {fold(path[-1])}) if around[1:] else ()
-    return [Found(rows, tuple(around)) for rows in lists]
+        containers.append(members[0])
+    lists = _lists(containers[-1], {fold(path[-1])}) if containers[1:] else ()
+    return [Found(rows, tuple(containers)) for rows in lists]
 
 
 def _lists(content: dict[str, Json], names: set[str]) -> Iterator[list[dict[str, Json]] | RawRows]:
@@ -243,9 +257,9 @@ def _lists(content: dict[str, Json], names: set[str]) -> Iterator[list[dict[str,
 
 def _inner(content: dict[str, Json], names: Sequence[str] | None) -> Iterator[dict[str, Json]]:
     """List the objects under these names, or under any name."""
-    folded = None if names is None else {fold(each) for each in names}
+    folded_names = None if names is None else {fold(name) for name in names}
     for key, value in content.items():
-        if (folded is None or fold(key) in folded) and isinstance(value, dict):
+        if (folded_names is None or fold(key) in folded_names) and isinstance(value, dict):
             yield value
 
 
@@ -264,9 +278,9 @@ def stated_error(objects: Iterable[dict[str, Json]]) -> str:
     Args:
         objects: those around the data, from the outermost in.
     """
-    members = (member for each in objects for member in each.items())
-    stated = (_words(value) for name, value in members if _ERRORS.fullmatch(fold(name)))
-    return next(filter(None, stated), "")
+    members = (member for container in objects for member in container.items())
+    texts = (_words(value) for name, value in members if _ERRORS.fullmatch(fold(name)))
+    return next(filter(None, texts), "")
 
 
 def _words(value: Json) -> str:

@@ -83,10 +83,10 @@ class ColumnType:
         if base == "text":
             is_mixed = any(part.is_mixed or part.base != "text" for part in (self, other))
             return ColumnType(base, is_mixed=is_mixed)
-        one, two = _as(base, self), _as(base, other)
-        digits, scale = max(one.digits, two.digits), max(one.scale, two.scale)
-        joined = ColumnType(base, digits, scale, one.epoch or two.epoch)
-        return JSON if base == "number" and joined.precision > MOST_DIGITS else joined
+        first, second = _as(base, self), _as(base, other)
+        digits, scale = max(first.digits, second.digits), max(first.scale, second.scale)
+        column_type = ColumnType(base, digits, scale, first.epoch or second.epoch)
+        return JSON if base == "number" and column_type.precision > MOST_DIGITS else column_type
 
     @property
     def decimals(self) -> int:
@@ -107,7 +107,7 @@ class ColumnType:
         """
         if self.base != "number":
             return self
-        roomy = replace(self, digits=next(most for most in _STEPS if most >= self.digits))
+        roomy = replace(self, digits=next(digits for digits in _STEPS if digits >= self.digits))
         return roomy if roomy.precision <= MOST_DIGITS else self
 
 

@@ -23,7 +23,7 @@ class CsvOutput:
 
     def __init__(self, target: Target, columns: Columns | None) -> None:
         self.target = target
-        self._chosen = columns
+        self._names = columns
         self._columns = dict.fromkeys(columns.names if columns else ())
         self._in_header = 0
 
@@ -37,11 +37,11 @@ class CsvOutput:
         if not events:
             return 0
         rows = events.rows()
-        if self._chosen is None:
+        if self._names is None:
             self._learn(rows)
         else:
-            self._chosen.sent = events.names
-            self._columns = dict.fromkeys(self._chosen.choose(rows))
+            self._names.sent = events.names
+            self._columns = dict.fromkeys(self._names.choose(rows))
         if not self._in_header:
             self._write_header()
         cells = (csv_cells(map(row.get, self._columns)) for row in rows)
@@ -50,8 +50,8 @@ class CsvOutput:
 
     def commit(self) -> None:
         """Check the columns, complete the header if some came late; make the file visible."""
-        if self._chosen is not None:
-            self._chosen.check()
+        if self._names is not None:
+            self._names.check()
         if not self._in_header:
             self._write_header()
         elif len(self._columns) > self._in_header:
@@ -68,12 +68,12 @@ class CsvOutput:
         self.target.file.write(_records([self._columns]))
 
     def _learn(self, rows: list[dict[str, Json]]) -> None:
-        before = len(self._columns)
+        count = len(self._columns)
         for row in rows:
             if not row.keys() <= self._columns.keys():
                 self._columns.update(dict.fromkeys(row))
-        if self._in_header and len(self._columns) > before and not self.target.rewritable:
-            late = ", ".join([*self._columns][before:])
+        if self._in_header and len(self._columns) > count and not self.target.rewritable:
+            late = ", ".join([*self._columns][count:])
             raise ProtocolError(
                 f"Column {late} first appears after the header was written.",
                 remedy="Write to a file, which can be rewritten, or as jsonl.",

@@ -40,7 +40,7 @@ class AtomicFile:
     def __init__(self, path: Path) -> None:
         check_target(path)
         self._path = real_path(path)
-        self._beside, self.file = open_beside(self._path)
+        self._temporary, self.file = open_beside(self._path)
 
     @property
     def size(self) -> int:
@@ -48,22 +48,22 @@ class AtomicFile:
 
     def rewrite(self, change: Rewrite) -> None:
         """Start another file and let `change` fill it from the current one."""
-        beside, file = open_beside(self._path)
+        temporary, file = open_beside(self._path)
         try:
             self.file.flush()
             self.file.seek(0)
             change(self.file, file)
         except BaseException:
             file.close()
-            beside.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
             raise
         self.abort()
-        self._beside, self.file = beside, file
+        self._temporary, self.file = temporary, file
 
     def commit(self) -> None:
         try:
             keep_permissions(self.file, self._path)
-            put_in_place(self.file, self._beside, self._path)
+            put_in_place(self.file, self._temporary, self._path)
             self.file.close()
         except BaseException:
             self.abort()
@@ -74,7 +74,7 @@ class AtomicFile:
         # A full disk refuses the buffered rest, and does so again on close.
         with suppress(OSError):
             self.file.close()
-        self._beside.unlink(missing_ok=True)
+        self._temporary.unlink(missing_ok=True)
 
 
 class Stream:
@@ -118,13 +118,13 @@ class _WholeWrites:
         self._raw = raw
 
     def write(self, piece: "ReadableBuffer") -> int:
-        whole = rest = memoryview(piece).cast("B")
+        view = rest = memoryview(piece).cast("B")
         while rest:
-            taken: int | None = self._raw.write(rest)
-            if taken is None:
+            size: int | None = self._raw.write(rest)
+            if size is None:
                 raise BlockingIOError(errno.EAGAIN, "the stream is full and does not wait")
-            rest = rest[taken:]
-        return len(whole)
+            rest = rest[size:]
+        return len(view)
 
     def flush(self) -> None:
         self._raw.flush()
@@ -151,10 +151,10 @@ class GzipTarget:
     not look complete.
     """
 
-    def __init__(self, inner: "AtomicFile | Device") -> None:
-        self._inner = inner
-        self._packer = _Packer(inner.file)
-        self.rewritable = inner.rewritable
+    def __init__(self, target: "AtomicFile | Device") -> None:
+        self._target = target
+        self._packer = _Packer(target.file)
+        self.rewritable = target.rewritable
 
     @property
     def file(self) -> BinaryIO:
@@ -162,7 +162,7 @@ class GzipTarget:
 
     @property
     def size(self) -> int | None:
-        return self._inner.size
+        return self._target.size
 
     def rewrite(self, change: Rewrite) -> None:
 
@@ -172,21 +172,21 @@ class GzipTarget:
                 change(cast("BinaryIO", plain), self.file)
 
         self._packer.finish()
-        self._inner.rewrite(repack)
+        self._target.rewrite(repack)
 
     def commit(self) -> None:
         self._packer.finish()
-        self._inner.commit()
+        self._target.commit()
 
     def abort(self) -> None:
-        self._inner.abort()
+        self._target.abort()
 
 
 class _Packer(io.BufferedIOBase):
     """Compresses pieces; closing it, which the interpreter does by itself, writes nothing."""
 
-    def __init__(self, to: BinaryIO) -> None:
-        self._to = to
+    def __init__(self, target: BinaryIO) -> None:
+        self._target = target
         # The best compression takes several times as long, for a few percent of size.
         self._deflate = zlib.compressobj(level=6, wbits=16 + zlib.MAX_WBITS)
 
@@ -194,12 +194,12 @@ class _Packer(io.BufferedIOBase):
         return True
 
     def write(self, piece: "ReadableBuffer") -> int:
-        self._to.write(self._deflate.compress(piece))
+        self._target.write(self._deflate.compress(piece))
         return memoryview(piece).nbytes
 
     def finish(self) -> None:
         """Write the rest, with checksum and length."""
-        self._to.write(self._deflate.flush())
+        self._target.write(self._deflate.flush())
 
 
 Target = AtomicFile | Stream | GzipTarget

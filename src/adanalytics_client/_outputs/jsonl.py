@@ -28,7 +28,7 @@ class JsonlOutput:
             ",".join(f"{key}:{json_text(row.get(name), sort_keys=True)}" for name, key in names)
             for row in rows
         )
-        text = "".join(f"{{{each}}}\n" for each in members)
+        text = "".join(f"{{{members_text}}}\n" for members_text in members)
         self.target.file.write(utf8(text))
         return len(rows)
 

@@ -27,7 +27,9 @@ Output: TypeAlias = "JsonlOutput | CsvOutput | ArrowOutput"
 
 
 def open_output(
-    to: str | os.PathLike[str] | BinaryIO, wanted: str | None, columns: Sequence[str] | None = None
+    to: str | os.PathLike[str] | BinaryIO,
+    format_name: str | None,
+    columns: Sequence[str] | None = None,
 ) -> Output:
     """Return an output for a path or a binary stream; by default the suffix decides the format.
 
@@ -38,12 +40,12 @@ def open_output(
     """
     if not isinstance(to, str | os.PathLike):
         file = _binary(to)
-        return _maker(_format(wanted, f"format={wanted!r}"), columns)(Stream(file))
+        return _maker(_format(format_name, f"format={format_name!r}"), columns)(Stream(file))
     path = _path(to)
-    suffix, packed = suffix_of(path)
-    given = f"format={wanted!r}" if wanted else _described(path, suffix)
-    form = _format(wanted or SUFFIXES.get(suffix), given)
-    if packed and form in {"parquet", "arrow"}:
+    suffix, is_gzip = suffix_of(path)
+    option = f"format={format_name!r}" if format_name else _described(path, suffix)
+    form = _format(format_name or SUFFIXES.get(suffix), option)
+    if is_gzip and form in {"parquet", "arrow"}:
         raise ConfigurationError(
             f"{form} files are compressed internally.", remedy="Leave .gz out of the name."
         )
@@ -51,16 +53,16 @@ def open_output(
     check_name(path)
     special = path.exists() and not path.is_file() and not path.is_dir()
     target = Device(path) if special else AtomicFile(path)
-    return make(GzipTarget(target) if packed else target)
+    return make(GzipTarget(target) if is_gzip else target)
 
 
-def _format(wanted: str | None, given: str) -> Format:
-    if wanted not in get_args(Format):
+def _format(format_name: str | None, option: str) -> Format:
+    if format_name not in get_args(Format):
         raise ConfigurationError(
-            f"{given}: events are written as {', '.join(get_args(Format))}.",
+            f"{option}: events are written as {', '.join(get_args(Format))}.",
             remedy="Use such a suffix or pass format=.",
         )
-    return cast("Format", wanted)
+    return cast("Format", format_name)
 
 
 def _described(path: Path, suffix: str) -> str:
@@ -76,8 +78,8 @@ def _maker(form: Format, columns: Sequence[str] | None) -> Callable[[Target], Ou
         from adanalytics_client._outputs.arrow.output import ArrowOutput
 
         return partial(ArrowOutput, form=form, rows=ArrowRows(columns))
-    chosen = None if columns is None else Columns(columns)
-    return partial(JsonlOutput if form == "jsonl" else CsvOutput, columns=chosen)
+    selection = None if columns is None else Columns(columns)
+    return partial(JsonlOutput if form == "jsonl" else CsvOutput, columns=selection)
 
 
 def _path(to: str | os.PathLike[str]) -> Path:

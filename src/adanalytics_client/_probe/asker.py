@@ -79,7 +79,7 @@ class ProbeDay:
     """The day that a probe looks at.
 
     Attributes:
-        listed: the days with data that are over, in order.
+        data_days: the days with data that are over, in order.
         by_day: the response with the summary of these days, and the path of its rows.
         counts: a number of events of each day in the summary, as far as they are known.
         end: the `end_date` of a query for the day.
@@ -88,7 +88,7 @@ class ProbeDay:
     """
 
     day: date
-    listed: Sequence[date]
+    data_days: Sequence[date]
     by_day: tuple[Look, str | None]
     counts: Mapping[date, int]
     end: date
@@ -103,29 +103,31 @@ def choose_day(asker: Asker) -> Operation[ProbeDay]:
     """
     look = yield from asker.look("dates")
     texts = look.at("dates")
-    listed: list[date] = []
+    data_days: list[date] = []
     for text in texts if isinstance(texts, list) else ():
         with suppress(TypeError, ValueError):
-            listed.append(date.fromisoformat(text))
+            data_days.append(date.fromisoformat(text))
     today = asker.session.today()
-    listed = sorted(day for day in listed if day < today)[-_MOST_DAYS:]
+    data_days = sorted(day for day in data_days if day < today)[-_MOST_DAYS:]
     # Without a list of dates, the summary may know which days have data.
-    first, last = (listed[0], listed[-1]) if listed else (today - _MOST_DAYS * DAY, today - DAY)
+    first, last = (
+        (data_days[0], data_days[-1]) if data_days else (today - _MOST_DAYS * DAY, today - DAY)
+    )
     by_day = yield from asker.look("summary", start_date=first, end_date=last, group_by="day")
-    key = rows_place(by_day, also="summary", hint=asker.hint)
+    key = rows_place(by_day, name="summary", hint=asker.hint)
     counts = dict(filter(None, (_count(row) for row in by_day.rows(key))))
-    listed = listed or sorted(counts)
-    chosen = max(counts, key=lambda day: _rank(day, counts[day], listed), default=None)
-    chosen = chosen or (listed[-1] if listed else today - DAY)
-    return ProbeDay(chosen, listed, (by_day, key), counts, chosen)
+    data_days = data_days or sorted(counts)
+    choice = max(counts, key=lambda day: _rank(day, counts[day], data_days), default=None)
+    choice = choice or (data_days[-1] if data_days else today - DAY)
+    return ProbeDay(choice, data_days, (by_day, key), counts, choice)
 
 
-def _rank(day: date, count: int, listed: Sequence[date]) -> tuple[bool, bool, bool, int]:
+def _rank(day: date, count: int, data_days: Sequence[date]) -> tuple[bool, bool, bool, int]:
     """Rank a day: few pages, several pages, another day behind it, late or else near to few."""
     is_several = count >= 2 * FEW
     is_few = is_several and count < MOST
     late = day.toordinal() if is_few else -abs(count - MOST)
-    return is_few, is_several, is_several and day + DAY in listed, late
+    return is_few, is_several, is_several and day + DAY in data_days, late
 
 
 def _count(row: Mapping[str, Json]) -> tuple[date, int] | None:
@@ -134,5 +136,5 @@ def _count(row: Mapping[str, Json]) -> tuple[date, int] | None:
     for cell in row.values():
         with suppress(ValueError):
             days.append(date.fromisoformat(str(cell)[:10]))
-    most = max((cell for cell in row.values() if type(cell) is int), default=0)
-    return (days[0], most) if days and most else None
+    largest = max((cell for cell in row.values() if type(cell) is int), default=0)
+    return (days[0], largest) if days and largest else None

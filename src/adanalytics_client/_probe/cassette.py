@@ -66,10 +66,10 @@ class Cassette:
         address = urlsplit(request.url)
         if not (path := _API.search(address.path)):
             return
-        resource, *others = path[1].split("/")
+        resource, *rest = path[1].split("/")
         # Of an export, path and query may be signed; the others are those that the probe made.
-        query = "" if others or not address.query else f"?{address.query}"
-        steps = "/".join([resource, *map(self._letters, others)])
+        query = "" if rest or not address.query else f"?{address.query}"
+        steps = "/".join([resource, *map(self._letters, rest)])
         headers = reply.head.headers
         public: set[str] = set()
         try:
@@ -78,7 +78,7 @@ class Cassette:
             body = self._letters(reply.body.decode("utf-8", "replace"))
         else:
             look = Look(reply.status, headers, content)
-            pages = number_places(look, rows_place(look, also=resource))
+            pages = number_places(look, rows_place(look, name=resource))
             public = {pages.total, pages.page, pages.per_page, pages.pages, pages.more}
             public.add(pages.next)
             body = json_text(self._replaced(content, WHOLE_BODY, public)) if reply.body else ""
@@ -96,13 +96,13 @@ class Cassette:
             },
             "body": {"string": body},
         }
-        sent: dict[str, object] = {
+        request_entry: dict[str, object] = {
             "method": request.method,
             "uri": f"{ORIGIN}/api/partners/{PARTNER}/ad-analytics/{steps}{query}",
             "body": None if request.body is None else request.body.decode(),
             "headers": {},
         }
-        self._interactions.append({"request": sent, "response": response})
+        self._interactions.append({"request": request_entry, "response": response})
 
     def text(self) -> str:
         """Return the text of the file."""
@@ -130,9 +130,9 @@ class Cassette:
 
     def _value(self, value: Json) -> Json:
         if isinstance(value, dict):
-            return {self._value(name): self._value(inner) for name, inner in value.items()}
+            return {self._value(name): self._value(member) for name, member in value.items()}
         if isinstance(value, list):
-            return [self._value(inner) for inner in value]
+            return [self._value(entry) for entry in value]
         if isinstance(value, str):
             return value if _DATE.fullmatch(value) else self._scrambled(value)
         # Flags and counters of 0 or 1 have no other values.
@@ -150,8 +150,8 @@ class Cassette:
             return hour[0] + self._minutes(minutes)
         if epoch := _EPOCH.match(text):
             seconds = int(epoch[0])
-            moved = seconds - seconds % 3600 + self._noise(text)[0] * 14
-            return f"{moved}{self._letters(text[10:])}"
+            moment = seconds - seconds % 3600 + self._noise(text)[0] * 14
+            return f"{moment}{self._letters(text[10:])}"
         return self._letters(text)
 
     def _minutes(self, text: str) -> str:
@@ -160,8 +160,8 @@ class Cassette:
         clock = text[: zone.start()] if zone else text
         noise = self._noise(text)
         parts = [f"{byte % 60:02}" for byte in noise[:2]]
-        moved = ":".join(parts)[: len(clock)] + self._letters(clock[5:])
-        return moved + (zone[0] if zone else "")
+        new_clock = ":".join(parts)[: len(clock)] + self._letters(clock[5:])
+        return new_clock + (zone[0] if zone else "")
 
     def _letters(self, text: str) -> str:
         noise = self._noise(text)

@@ -131,9 +131,9 @@ def moment_of(value: Json) -> datetime | None:
 
 def time_column(columns: Mapping[str, ColumnProfile]) -> str | None:
     """Return the field with the time of an event: under a documented name, else the only time."""
-    named = _PUBLISHED.sent("event_time", columns)
-    if named:
-        return named
+    column = _PUBLISHED.sent("event_time", columns)
+    if column:
+        return column
     times = [name for name, column in columns.items() if column.role == "time"]
     return times[0] if len(times) == 1 else None
 
@@ -148,18 +148,18 @@ def offsets_of(moments: Sequence[datetime], day: str, hour: int | None = None) -
     """
     shares = {offset: _share_within(moments, offset, day, hour) for offset in _OFFSETS}
     # Without any that fits all, a few events may be late.
-    least = 1.0 if 1.0 in shares.values() else _MOST_OF
-    return {offset for offset, share in shares.items() if share >= least}
+    smallest = 1.0 if 1.0 in shares.values() else _MOST_OF
+    return {offset for offset, share in shares.items() if share >= smallest}
 
 
 def _share_within(
     moments: Sequence[datetime], offset: timedelta, day: str, hour: int | None
 ) -> float:
     local = [moment.astimezone(UTC) + offset for moment in moments]
-    within = [
+    times = [
         moment for moment in local if f"{moment:%Y-%m-%d}" == day and hour in {None, moment.hour}
     ]
-    return len(within) / max(1, len(local))
+    return len(times) / max(1, len(local))
 
 
 def likely_offset(offsets: set[timedelta]) -> timedelta | None:
@@ -196,7 +196,7 @@ def sums(
         groups.insert(0, [row for row in rows if row.get(filtered) not in (True, 1)])
     ties: dict[str, str] = {}
     for group in groups:
-        added = {name: total for name in columns if (total := _sum(group, name)) is not None}
+        totals = {name: total for name in columns if (total := _sum(group, name)) is not None}
         added_types = _types(group, columns)
         for column, cell in summary.items():
             amount = _number(cell)
@@ -205,7 +205,7 @@ def sums(
             if added_types.get(fold(column)) == amount:
                 ties[column] = "event_type"
                 continue
-            names = [name for name, total in added.items() if total == amount]
+            names = [name for name, total in totals.items() if total == amount]
             # A constant adds up to a number of events, whatever it is.
             names = [name for name in names if len({str(row.get(name)) for row in group}) > 1]
             same = [name for name in names if fold(name) == fold(column)]

@@ -44,7 +44,7 @@ class EventProbe:
     zone: str | None = None
     time: str | None = None
     _places: PageProfile = field(default_factory=PageProfile)
-    _heeds: dict[Parameter, bool] = field(default_factory=dict)
+    _heeded_names: dict[Parameter, bool] = field(default_factory=dict)
     _first: Literal[0, 1] = 1
     _most: int | None = None
     _total: int | None = None
@@ -61,7 +61,7 @@ class EventProbe:
         if not page.is_good:
             return None
         days, page = yield from self._first_page(page)
-        self.rows_key = rows_place(page, also="events", hint=self.asker.hint)
+        self.rows_key = rows_place(page, name="events", hint=self.asker.hint)
         rows = self.day.rows = page.rows(self.rows_key)
         self._places = number_places(page, self.rows_key)
         if not rows:
@@ -81,7 +81,7 @@ class EventProbe:
             first=self._first,
             most=self._most,
             days=days,
-            heeds=self._heeds,
+            heeds=self._heeded_names,
             empty=empty,
             past_end=past_end,
             order=order,
@@ -97,21 +97,21 @@ class EventProbe:
 
     def _first_page(self, page: Look) -> Operation[tuple[Days | None, Look]]:
         """Return the first page with events: by another number, or by another `end_date`."""
-        key = rows_place(page, also="events", hint=self.asker.hint)
+        key = rows_place(page, name="events", hint=self.asker.hint)
         if page.rows(key):
             return None, page
         if _integer(page.at(number_places(page, None).total)):
             self._first = 0
             return None, (yield from self._look(page=0, per_page=FEW))
-        if self.day.day in self.day.listed:
+        if self.day.day in self.day.data_days:
             self.day.end += DAY
-            later = yield from self._look(page=1, per_page=FEW)
-            if not later.is_good:
+            next_look = yield from self._look(page=1, per_page=FEW)
+            if not next_look.is_good:
                 self.day.end = self.day.day
                 return None, page
-            key = rows_place(later, also="events", hint=self.asker.hint)
-            if later.rows(key):
-                return "exclusive", later
+            key = rows_place(next_look, name="events", hint=self.asker.hint)
+            if next_look.rows(key):
+                return "exclusive", next_look
             self.day.end = self.day.day
         return None, page
 
@@ -120,39 +120,39 @@ class EventProbe:
         count = self.day.counts.get(self.day.day)
         # A count below the events of a page counts something else.
         count = count if count and count > len(rows) else None
-        expected = self._total if self._total is not None else count
-        size = MOST if expected is not None and expected <= MOST else FEW // 2
+        total = self._total if self._total is not None else count
+        size = MOST if total is not None and total <= MOST else FEW // 2
         look = yield from self._look(page=self._first, per_page=size)
         if look.status in _REFUSED and size == MOST:
             # A smaller page than the published most may be the largest.
             look = yield from self._look(page=self._first, per_page=_USUAL)
             self._most = _USUAL if look.is_good else None
-        again = self._rows(look)
+        second_rows = self._rows(look)
         if not look.is_good:
             return None
-        if not again and size == MOST:
+        if not second_rows and size == MOST:
             # There may be no second page of so many events, if pages count from 0.
-            again = self._rows((yield from self._look(page=0, per_page=size)))
-            self._first = 0 if again else self._first
-        if len(again) not in {0, len(rows)}:
-            self._heeds["per_page"] = len(rows) <= FEW and len(again) <= size
-        elif len(again) > min(size, FEW):
-            self._heeds["per_page"] = False
-        self.day.rows = max(again, rows, key=len)
+            second_rows = self._rows((yield from self._look(page=0, per_page=size)))
+            self._first = 0 if second_rows else self._first
+        if len(second_rows) not in {0, len(rows)}:
+            self._heeded_names["per_page"] = len(rows) <= FEW and len(second_rows) <= size
+        elif len(second_rows) > min(size, FEW):
+            self._heeded_names["per_page"] = False
+        self.day.rows = max(second_rows, rows, key=len)
         self.day.is_whole = len(self.day.rows) == self._total or (
-            self._total is None and size == MOST and len(again) not in {0, len(rows)}
+            self._total is None and size == MOST and len(second_rows) not in {0, len(rows)}
         )
         # A little more than arrived may be a wrong total.
-        if size == MOST and self._total and len(rows) < len(again) <= self._total // 2:
-            self._most = len(again)
+        if size == MOST and self._total and len(rows) < len(second_rows) <= self._total // 2:
+            self._most = len(second_rows)
         begin = 0 if self._first or len(rows) < FEW else FEW
-        common = min(len(rows), len(again) - begin)
-        if again[begin : begin + common] == rows[:common]:
-            return True if again else None
+        common = min(len(rows), len(second_rows) - begin)
+        if second_rows[begin : begin + common] == rows[:common]:
+            return True if second_rows else None
         if size < FEW:
             # If pages count from 0, the second page of each size came.
             zero = self._rows((yield from self._look(page=0, per_page=size)))
-            if zero and zero != again:
+            if zero and zero != second_rows:
                 self._first, self.day.rows = 0, zero
                 return None
         return False
@@ -161,19 +161,19 @@ class EventProbe:
         """Look at the second page and behind the last one; return the response to the latter."""
         number = 1 if self._first == 0 else 2
         second = yield from self._look(page=number, per_page=FEW)
-        others = self._rows(second)
+        second_rows = self._rows(second)
         if not (second.is_good or second.status in _ENDS):
             return None
         first = self.day.rows[: len(rows)]
-        if others:
-            self._heeds["page"] = others != first
+        if second_rows:
+            self._heeded_names["page"] = second_rows != first
         count = self._total if self._total is not None else len(self.day.rows)
-        if not others:
+        if not second_rows:
             return self._words(second) if count <= FEW else None
-        if not self._heeds["page"] or (self._total is None and not self.day.is_whole):
+        if not self._heeded_names["page"] or (self._total is None and not self.day.is_whole):
             return None
-        behind = self._first + -(-count // len(rows)) + 1
-        return self._words((yield from self._look(page=behind, per_page=FEW)))
+        page = self._first + -(-count // len(rows)) + 1
+        return self._words((yield from self._look(page=page, per_page=FEW)))
 
     def _ask_hour(self, columns: Mapping[str, ColumnProfile]) -> Operation[None]:
         """Look at the hour with the most events; find the field and the zone that explain it."""
@@ -182,19 +182,19 @@ class EventProbe:
         moments = {name: self._moments(self.day.rows, name) for name in times}
         hours = Counter(moment.hour for name in times[:1] for moment in moments[name])
         hour = max(hours, key=hours.__getitem__, default=12)
-        most = MOST if self.day.is_whole else FEW
-        look = yield from self._look(hour=hour, page=self._first, per_page=most)
+        page_size = MOST if self.day.is_whole else FEW
+        look = yield from self._look(hour=hour, page=self._first, per_page=page_size)
         rows = self._rows(look)
         total = _integer(look.at(self._places.total))
         if not rows:
             return
-        whole = self._total if self._total is not None else len(self.day.rows)
+        day_total = self._total if self._total is not None else len(self.day.rows)
         size = len(rows) if total is None else total
-        if size == whole and len(hours) > 1:
-            self._heeds["hour"] = False
+        if size == day_total and len(hours) > 1:
+            self._heeded_names["hour"] = False
             return
-        if size < whole:
-            self._heeds["hour"] = True
+        if size < day_total:
+            self._heeded_names["hour"] = True
         offsets = {}
         for name in times:
             fitting = offsets_of(self._moments(rows, name), str(self.day.day), hour)
@@ -205,48 +205,50 @@ class EventProbe:
         if len(offsets) != 1:
             return
         ((self.time, fitting),) = offsets.items()
-        form, chosen = columns[self.time].form, likely_offset(fitting)
+        form, offset = columns[self.time].form, likely_offset(fitting)
         # That a time without a zone fits shows nothing, because it may be local.
         has_zone = form.startswith("epoch") or form.endswith("Z") or "+" in form
-        if chosen is not None and (chosen or has_zone):
-            self.zone = zone_text(chosen)
+        if offset is not None and (offset or has_zone):
+            self.zone = zone_text(offset)
 
     def _moments(self, rows: list[dict[str, Json]], name: str) -> list[datetime]:
         return [moment for row in rows if (moment := moment_of(row.get(name)))]
 
     def _ask_empty(self) -> Operation[str | None]:
         """Look at an hour of a day without events."""
-        if not self.day.listed:
+        if not self.day.data_days:
             return None
         # Much earlier days may be refused because they are too old.
-        empty = self.day.listed[0] - DAY
+        empty = self.day.data_days[0] - DAY
         # A service that ignores the dates would send so many.
-        most = MOST if self.day.is_whole else FEW
+        page_size = MOST if self.day.is_whole else FEW
         look = yield from self._look(
-            start_date=empty, end_date=empty, hour=0, page=self._first, per_page=most
+            start_date=empty, end_date=empty, hour=0, page=self._first, per_page=page_size
         )
         size = _integer(look.at(self._places.per_page))
-        if size and size < most:
+        if size and size < page_size:
             self._most = size
         # A refusal may be of the day, whatever it has.
         return self._words(look) if look.is_good or look.status == 404 else None
 
     def _ask_two_days(self) -> Operation[Days | None]:
         """Look at the day with a neighbour; return whether both dates belong to the range."""
-        days = self.day.listed
-        later = self.day.day + DAY
-        if later not in days or not self.day.counts.get(later, self._total is not None):
+        days = self.day.data_days
+        next_day = self.day.day + DAY
+        if next_day not in days or not self.day.counts.get(next_day, self._total is not None):
             return None
-        most = 1 if self._total is not None else MOST if self.day.is_whole else FEW
-        look = yield from self._look(end_date=self.day.day + DAY, page=self._first, per_page=most)
+        page_size = 1 if self._total is not None else MOST if self.day.is_whole else FEW
+        look = yield from self._look(
+            end_date=self.day.day + DAY, page=self._first, per_page=page_size
+        )
         size = _integer(look.at(self._places.total))
         size = len(self._rows(look)) if size is None else size
-        whole = self._total if self._total is not None else len(self.day.rows)
+        day_total = self._total if self._total is not None else len(self.day.rows)
         if not look.is_good or not size:
             return None
         # Without a total, a full page may be one of several.
-        is_known = self._total is not None and later in self.day.counts
-        return "inclusive" if size > whole else "first" if is_known else None
+        is_known = self._total is not None and next_day in self.day.counts
+        return "inclusive" if size > day_total else "first" if is_known else None
 
     def _words(self, look: Look) -> str | None:
         """Describe a response without events: its status, and what is in place of the list."""

@@ -38,8 +38,8 @@ def probe_export(session: Session, day: date, rows: Rows | None) -> Operation[Ex
     statuses: list[ExportStatus] = []
     try:
         statuses.append((yield from order_export(session, order)))
-        waiting = wait_for(session, order, statuses[0], timeout=_TIMEOUT, keep=statuses.append)
-        statuses.append((yield from waiting))
+        operation = wait_for(session, order, statuses[0], timeout=_TIMEOUT, keep=statuses.append)
+        statuses.append((yield from operation))
     except (AuthenticationError, RequestLimitReached):
         raise
     except AdAnalyticsError:

@@ -29,8 +29,8 @@ class Look:
     def shortfall(self) -> str:
         """The sign by which the response says that it is not whole; empty for none."""
         content = self.content
-        within = [content, *content.values()] if isinstance(content, dict) else []
-        objects = [value for value in within if isinstance(value, dict)]
+        levels = [content, *content.values()] if isinstance(content, dict) else []
+        objects = [value for value in levels if isinstance(value, dict)]
         sign = stated_shortfall(objects, self.headers)
         if not sign and not stated_error(objects):
             return ""
@@ -60,19 +60,23 @@ class Look:
         return value
 
 
-def rows_place(look: Look, *, also: str, hint: str | None = None) -> str | None:
+def rows_place(look: Look, *, name: str, hint: str | None = None) -> str | None:
     """Return the path of the list of rows: under a usual name, else of the longest list.
 
     Args:
-        also: the name of the endpoint, which counts as a usual name.
+        name: the name of the endpoint, which counts as a usual name.
         hint: what the caller knows of the name.
     """
     lists = {path: value for path, value in members(look.content) if _is_rows(value)}
     try:
-        rows = find_rows(look.content, rows_key=hint, also=also, single=True).rows
+        rows = find_rows(look.content, rows_key=hint, extra_name=name, single=True).rows
     except ProtocolError:
         rows = max(lists.values(), key=len, default=[])
-    if isinstance(look.content, dict) and rows and not any(rows is one for one in lists.values()):
+    if (
+        isinstance(look.content, dict)
+        and rows
+        and not any(rows is value for value in lists.values())
+    ):
         # One object in place of the list.
         return next((path for path, value in members(look.content) if [value] == rows), None)
     return next((path for path, value in lists.items() if value is rows), None)
@@ -131,15 +135,15 @@ def number_places(look: Look, rows_key: str | None) -> PageProfile:
     single += [(f"header {name}", {}, {name: value}) for name, value in look.headers.items()]
     places: dict[str, str] = {}
     for place, content, headers in single:
-        says = signals(Found([*rows], (content,)), headers)
+        page_signals = signals(Found([*rows], (content,)), headers)
         for name in _NUMBERS:
-            if getattr(says, name) is not None:
+            if getattr(page_signals, name) is not None:
                 places.setdefault(name, place)
-        if says.further or says.end:
+        if page_signals.next_sign or page_signals.end:
             value = next(iter((*content.values(), *headers.values())))
             is_flag = isinstance(value, bool) or str(value).lower() in {"true", "false"}
             places.setdefault("more" if is_flag else "next", place)
-    total, page, per_page, pages, more, next_page = (
+    total, page, per_page, pages, flag, next_page = (
         places.get(name, "") for name in (*_NUMBERS, "more", "next")
     )
-    return PageProfile(total, page, per_page, pages, more, next_page)
+    return PageProfile(total, page, per_page, pages, flag, next_page)

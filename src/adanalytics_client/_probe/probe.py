@@ -90,7 +90,7 @@ def _probe_summary(asker: Asker, day: ProbeDay) -> Operation[SummaryProfile | No
             end_date=day.end,
             group_by=None if grouping == "none" else grouping,
         )
-        key = key or rows_place(look, also="summary", hint=asker.hint)
+        key = key or rows_place(look, name="summary", hint=asker.hint)
         rows = look.rows(key)
         if rows:
             columns[grouping] = _names(rows)

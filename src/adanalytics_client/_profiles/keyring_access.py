@@ -60,18 +60,18 @@ def _within_time(work: Callable[[ModuleType], str | None]) -> str | None:
 
     threading.Thread(target=run, name="keyring", daemon=True).start()
     try:
-        came = outcome.get(timeout=TIMEOUT)
+        result = outcome.get(timeout=TIMEOUT)
     except Empty:
         raise KeyringError(f"The keyring did not answer within {TIMEOUT:.0f} s.") from None
-    if isinstance(came, ModuleNotFoundError) and came.name == "keyring":
+    if isinstance(result, ModuleNotFoundError) and result.name == "keyring":
         raise NoKeyring(
             "The keyring needs the 'keyring' extra, which is not installed.",
             remedy="Install it: python -m pip install 'adanalytics[keyring]'",
-        ) from came
-    if isinstance(came, BaseException):
-        if type(came).__name__ == "NoKeyringError":
-            raise NoKeyring("This machine has no keyring.") from came
+        ) from result
+    if isinstance(result, BaseException):
+        if type(result).__name__ == "NoKeyringError":
+            raise NoKeyring("This machine has no keyring.") from result
         # The text of a backend's error may hold anything, so only its first line is shown.
-        reason = str(came).strip().partition("\n")[0] or type(came).__name__
-        raise KeyringError(f"The keyring cannot be used: {reason.rstrip('.')}.") from came
-    return came
+        reason = str(result).strip().partition("\n")[0] or type(result).__name__
+        raise KeyringError(f"The keyring cannot be used: {reason.rstrip('.')}.") from result
+    return result

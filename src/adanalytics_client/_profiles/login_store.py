@@ -41,12 +41,12 @@ def read_private(path: Path) -> bytes | None:
             raise _unsafe(path, "is a symbolic link") from error
         raise
     with os.fdopen(handle, "rb") as file:
-        found = os.fstat(file.fileno())
-        if not stat.S_ISREG(found.st_mode):
+        stat_result = os.fstat(file.fileno())
+        if not stat.S_ISREG(stat_result.st_mode):
             raise _unsafe(path, "is not a plain file")
-        if POSIX and found.st_uid != os.geteuid():
+        if POSIX and stat_result.st_uid != os.geteuid():
             raise _unsafe(path, "belongs to another user")
-        if POSIX and found.st_mode & _OTHERS:
+        if POSIX and stat_result.st_mode & _OTHERS:
             raise UnusableLogin(f"{path} is open to other users.", remedy=f"Run: chmod 600 {path}")
         return file.read()
 
@@ -70,10 +70,10 @@ def private_folder(path: Path) -> Iterator[None]:
             raise _unsafe(path, "is a symbolic link") from error
         raise
     try:
-        found = os.fstat(handle)
-        if found.st_uid != os.geteuid():
+        stat_result = os.fstat(handle)
+        if stat_result.st_uid != os.geteuid():
             raise _unsafe(path, "belongs to another user")
-        if found.st_mode & _OTHERS:
+        if stat_result.st_mode & _OTHERS:
             os.fchmod(handle, 0o700)
         lock(handle, path, wait=True)
         yield
@@ -81,8 +81,8 @@ def private_folder(path: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def _unsafe(path: Path, what: str) -> UnusableLogin:
-    return UnusableLogin(f"{path} {what}, so it cannot hold a secret.", remedy=f"Remove {path}.")
+def _unsafe(path: Path, problem: str) -> UnusableLogin:
+    return UnusableLogin(f"{path} {problem}, so it cannot hold a secret.", remedy=f"Remove {path}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +100,10 @@ class StoredLogin:
 
     def is_for(self, base_url: str, email: str | None) -> bool:
         """Return whether it was stored for this address and, if it is a person's, this account."""
-        address, kept = (each.strip().rstrip("/") for each in (base_url, self.base_url))
-        return address == kept and (self.kind == "api_key" or email in {None, self.email})
+        address, address_of_login = (url.strip().rstrip("/") for url in (base_url, self.base_url))
+        return address == address_of_login and (
+            self.kind == "api_key" or email in {None, self.email}
+        )
 
     def until(self) -> datetime | None:
         """Return when a token expires, in UTC; None for an API key."""
@@ -133,13 +135,13 @@ class LoginStore:
 
     def remove(self, profile: str) -> StoredLogin | None:
         """Remove the entry of `profile` and return it; the secret in the keyring goes first."""
-        found = self.find(profile)
-        if found is None:
+        login = self.find(profile)
+        if login is None:
             return None
-        if found.secret is None:
+        if login.secret is None:
             delete_secret(profile)
         self.put(profile, None)
-        return found
+        return login
 
     def put(self, profile: str, login: StoredLogin | None) -> None:
         """Write the entry of `profile`, or remove it for None; the keyring stays as it is."""
@@ -149,7 +151,7 @@ class LoginStore:
                 logins.pop(profile, None)
             else:
                 logins[profile] = login
-            content = {name: asdict(each) for name, each in logins.items()}
+            content = {name: asdict(stored) for name, stored in logins.items()}
             with replacing(self.path, private=True) as file:
                 file.write(json.dumps({"logins": content}, indent=2).encode() + b"\n")
 
@@ -173,13 +175,13 @@ def sign_in_of(name: str, profile: Profile, environment: Mapping[str, str]) -> t
     """Return the kind of the credential that is stored for a profile, and the credential."""
     store = LoginStore(state_folder(environment))
     try:
-        stored = store.find(name)
-        if stored is not None and stored.is_for(profile.base_url or "", profile.email):
-            return stored.kind, Secret(store.reveal(name, stored))
+        login = store.find(name)
+        if login is not None and login.is_for(profile.base_url or "", profile.email):
+            return login.kind, Secret(store.reveal(name, login))
     except UnusableLogin as error:
-        again = f"Unlock the keyring, or sign in again: {login_command(name)} --store file"
+        advice = f"Unlock the keyring, or sign in again: {login_command(name)} --store file"
         # The command line distinguishes these errors; others know their base class only.
-        raise ConfigurationError(error.message, remedy=error.remedy or again) from None
+        raise ConfigurationError(error.message, remedy=error.remedy or advice) from None
     raise ConfigurationError(
         f"Nobody is signed in at {profile.base_url or 'a service'} in profile '{name}'.",
         remedy=f"Sign in: {login_command(name)}",

@@ -60,17 +60,17 @@ class Profiles:
         """
         table = self.tables.get(name or DEFAULT_PROFILE)
         if table is not None:
-            where = f"[profile.{name or DEFAULT_PROFILE}] in {self.path}"
-            content = {**_content_of(table, where)}
+            place = f"[profile.{name or DEFAULT_PROFILE}] in {self.path}"
+            content = {**_content_of(table, place)}
             if "service" in content:
                 file = self.service_file(name)
-                content["service"] = _read_service(file or content["service"], where)
+                content["service"] = _read_service(file or content["service"], place)
             return Profile(**content)
         if name is None or may_be_new:
             return Profile()
-        known = ", ".join(sorted(self.tables)) or "none"
+        names = ", ".join(sorted(self.tables)) or "none"
         raise ConfigurationError(
-            f"Unknown profile '{name}' in {self.path}. Known profiles: {known}.",
+            f"Unknown profile '{name}' in {self.path}. Known profiles: {names}.",
             remedy=f"Add it: {login_command(name)}",
         )
 
@@ -117,16 +117,19 @@ def read_profiles(path: Path) -> Profiles:
     except (FileNotFoundError, NotADirectoryError):
         return Profiles(path, {})
     except (OSError, tomllib.TOMLDecodeError) as error:
-        twice = str(error).startswith(_TWICE)
-        remedy = "A name is there twice: keep one of them." if twice else "Correct the file."
+        is_repeated = str(error).startswith(_TWICE)
+        remedy = "A name is there twice: keep one of them." if is_repeated else "Correct the file."
         raise ConfigurationError(f"Cannot read {path}: {error}.", remedy=remedy) from error
-    for name in [each for each in document if each != "profile"]:
-        found = re.search(rf"""(?m)^\s*\[?\s*["']?{re.escape(name)}""", text)
-        line = text.count("\n", 0, found.end()) + 1 if found else 1
-        what, remedy = f"{name} is outside a profile", f"Move it below [profile.{DEFAULT_PROFILE}]."
+    for name in [key for key in document if key != "profile"]:
+        match = re.search(rf"""(?m)^\s*\[?\s*["']?{re.escape(name)}""", text)
+        line = text.count("\n", 0, match.end()) + 1 if match else 1
+        problem, remedy = (
+            f"{name} is outside a profile",
+            f"Move it below [profile.{DEFAULT_PROFILE}].",
+        )
         if isinstance(document[name], dict):
-            what, remedy = f"[{name}] is no profile", f"Write [profile.{name}]."
-        raise ConfigurationError(f"{path}, line {line}: {what}.", remedy=remedy)
+            problem, remedy = f"[{name}] is no profile", f"Write [profile.{name}]."
+        raise ConfigurationError(f"{path}, line {line}: {problem}.", remedy=remedy)
     tables = document.get("profile", {})
     if not isinstance(tables, dict):
         raise ConfigurationError(
@@ -136,27 +139,27 @@ def read_profiles(path: Path) -> Profiles:
     return Profiles(path, tables)
 
 
-def _read_service(service: object, where: str) -> ServiceProfile:
+def _read_service(service: object, place: str) -> ServiceProfile:
     """Read the service's profile from its file or its table."""
     if isinstance(service, Path):
         return ServiceProfile.read(service)
-    where = where.replace("]", ".service]", 1)
+    place = place.replace("]", ".service]", 1)
     if not isinstance(service, dict):
         raise ConfigurationError(
-            f"{where} is neither a table nor the path of a file.",
+            f"{place} is neither a table nor the path of a file.",
             remedy='Write service = "service.toml".',
         )
-    _refuse_secrets(service, where)
+    _refuse_secrets(service, place)
     # Late, because few profiles have one.
     from adanalytics_client._shapes.service_file import service_of
 
-    return service_of(service, where)
+    return service_of(service, place)
 
 
-def _refuse_secrets(table: Mapping[str, object], where: str) -> None:
+def _refuse_secrets(table: Mapping[str, object], place: str) -> None:
     if secret := sorted(_SECRET_KEYS & table.keys()):
         raise ConfigurationError(
-            f"{where} holds a secret ({secret[0]}).",
+            f"{place} holds a secret ({secret[0]}).",
             remedy="Remove it and run adanalytics login, which keeps secrets safely.",
         )
 
@@ -169,25 +172,25 @@ _KINDS: Mapping[str, _Kind] = {
 }
 
 
-def _content_of(table: object, where: str) -> Mapping[str, Any]:
+def _content_of(table: object, place: str) -> Mapping[str, Any]:
     """Return the content of the table of a profile; partners become one text."""
     names = [member.name for member in fields(Profile)]
     if not isinstance(table, dict):
         raise ConfigurationError(
-            f"{where} is not a table.", remedy=f"Known keys: {', '.join(names)}."
+            f"{place} is not a table.", remedy=f"Known keys: {', '.join(names)}."
         )
-    _refuse_secrets(table, where)
+    _refuse_secrets(table, place)
     for key, value in table.items():
         if key not in names:
             raise ConfigurationError(
-                f"{where} has an unknown key '{key}'.", remedy=f"Known keys: {', '.join(names)}."
+                f"{place} has an unknown key '{key}'.", remedy=f"Known keys: {', '.join(names)}."
             )
         if key == "service":
             continue
-        kinds, what, remedy = _KINDS.get(key, _TEXT)
-        several = key == "partner" and isinstance(value, list)
-        if any(type(each) not in kinds for each in (value if several else [value])):
-            raise ConfigurationError(f"{where}: {key} is not {what}.", remedy=remedy)
-        if several:
+        kinds, noun, remedy = _KINDS.get(key, _TEXT)
+        is_list = key == "partner" and isinstance(value, list)
+        if any(type(entry) not in kinds for entry in (value if is_list else [value])):
+            raise ConfigurationError(f"{place}: {key} is not {noun}.", remedy=remedy)
+        if is_list:
             table = {**table, key: ",".join(value)}
     return table

@@ -81,7 +81,7 @@ class Display:
 
     def _join_rows(self) -> None:
         """Erase the rows that a line takes in a window that was made narrower, but the first."""
-        above = max(self._cells - 1, 0) // self._live.console.width
+        lines = max(self._cells - 1, 0) // self._live.console.width
         self._live.console.control(
-            *[Control((ControlType.ERASE_IN_LINE, 2), (ControlType.CURSOR_UP, 1))] * above
+            *[Control((ControlType.ERASE_IN_LINE, 2), (ControlType.CURSOR_UP, 1))] * lines
         )

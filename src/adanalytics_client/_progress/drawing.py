@@ -47,17 +47,17 @@ class Drawing:
         self._open = open_display
         self._stays = stays
         self._display: Display | None = None
-        self._ended = threading.Event()
+        self._end = threading.Event()
         self._thread = threading.Thread(target=self._run, name="progress", daemon=True)
         self._thread.start()
 
     def end(self) -> None:
-        self._ended.set()
+        self._end.set()
         self._thread.join()
 
     def _run(self) -> None:
         try:
-            while not self._ended.wait(_SECONDS_BETWEEN):
+            while not self._end.wait(_SECONDS_BETWEEN):
                 self._draw()
             if self._stays:
                 self._draw()

@@ -27,8 +27,8 @@ def joined(*observers: Observer) -> Observer:
     """Return an observer that passes each report on to all of these, in their order."""
 
     def pass_on(name: str, info: object) -> None:
-        for each in observers:
-            getattr(each, name)(info)
+        for member in observers:
+            getattr(member, name)(info)
 
     joint = Observer()
     for name in vars(Observer):
@@ -42,7 +42,7 @@ class _Stage:
     """A stage of a sync: its steps, and the seconds of those that follow another one of it."""
 
     steps: int = 0
-    timed: int = 0
+    steps_with_time: int = 0
     seconds: float = 0.0
 
 
@@ -62,26 +62,26 @@ class Progress(Observer):
         self.finish: Callable[[], None] = lambda: None
         self._now = now
         self._lock = threading.Lock()
-        self._began = now()
+        self._start = now()
         # The seconds of all pauses, also those to come, and when work goes on.
-        self._pauses, self._resumes = 0.0, self._began
+        self._pauses, self._resumes = 0.0, self._start
         self._wait: observer.WaitStarted | None = None
-        self._wait_ends = self._began
+        self._wait_ends = self._start
         self._export_since: float | None = None
         self._retry: observer.RetryPlanned | None = None
         self._retries_at = 0.0
         self._pulls = False
-        self._queries = self._finished = 0
+        self._queries = self._slices_done = 0
         # All events of the pull.
         self._total: int | None = None
         # When the first of them was asked for and when pages came, with the events until then; of
         # those before the last quarter of the time only the last.
         self._pages_began = 0.0
-        self._came: deque[tuple[float, int]] = deque()
+        self._arrivals: deque[tuple[float, int]] = deque()
         # How often the time of one request is still needed by the plan, and the events until then;
         # the requests since then and their seconds.
         self._rounds, self._planned_at = 0.0, 0
-        self._asked, self._answering = 0, 0.0
+        self._requests_begun, self._answering = 0, 0.0
         # The events of each query whose first page is here.
         self._sizes: dict[str, int] = {}
         self._size = 0
@@ -90,7 +90,7 @@ class Progress(Observer):
         self._hours = 0
         self._stages = {stage: _Stage() for stage in ("page", "write", "commit")}
         self._stage, self._reported_at = "page", 0.0
-        self._verified: observer.HoursVerified | None = None
+        self._verification: observer.HoursVerified | None = None
         self._file: observer.BytesReceived | None = None
         # When the bytes of the file began to come, and how many an earlier run had fetched.
         self._file_began, self._file_had = 0.0, 0
@@ -102,16 +102,16 @@ class Progress(Observer):
             self._begin_pages()
 
     def seconds(self) -> float:
-        return self._now() - self._began
+        return self._now() - self._start
 
     def _working(self) -> float:
         """Return the time since the start without the pauses."""
         now = self._now()
-        return now - self._began - self._pauses + max(0.0, self._resumes - now)
+        return now - self._start - self._pauses + max(0.0, self._resumes - now)
 
     def _begin_pages(self) -> None:
         self._pages_began = self._working()
-        self._came = deque([(self._pages_began, self.events)])
+        self._arrivals = deque([(self._pages_began, self.events)])
 
     def _pause_until(self, end: float) -> None:
         """Leave the time until `end` out of rates and the time left."""
@@ -129,7 +129,7 @@ class Progress(Observer):
     def request(self, info: observer.RequestSent) -> None:
         with self._lock:
             self.requests += 1
-            self._asked += 1
+            self._requests_begun += 1
             self._answering += info.seconds
 
     def retry(self, info: observer.RetryPlanned) -> None:
@@ -153,13 +153,13 @@ class Progress(Observer):
             if not self.events:
                 # No page before the plan is a part of the pull.
                 self._begin_pages()
-            self._pulls, self._queries, self._finished = True, info.queries, 0
+            self._pulls, self._queries, self._slices_done = True, info.queries, 0
             self._total = None if info.events is None else self.events + info.events
             self._rounds, self._planned_at = info.rounds or 0.0, self.events
-            self._asked, self._answering = 0, 0.0
-            done = self._stages["commit"].steps
-            self._hours = done + info.hours if info.hours else 0
-            self._stages["write"].steps = done
+            self._requests_begun, self._answering = 0, 0.0
+            hours = self._stages["commit"].steps
+            self._hours = hours + info.hours if info.hours else 0
+            self._stages["write"].steps = hours
             self._reported_at = self._working()
 
     def page(self, info: observer.PageReceived) -> None:
@@ -167,13 +167,13 @@ class Progress(Observer):
             self._pulls, self._file = True, None
             self._end_retry()
             self.events += info.events
-            working = self._working()
+            seconds = self._working()
             self._report("page")
-            self._came.append((working, self.events))
-            recent = working - (working - self._pages_began) * _RECENT
-            while len(self._came) > 2 and self._came[1][0] <= recent:
-                self._came.popleft()
-            self._finished += info.number == info.pages
+            self._arrivals.append((seconds, self.events))
+            since = seconds - (seconds - self._pages_began) * _RECENT
+            while len(self._arrivals) > 2 and self._arrivals[1][0] <= since:
+                self._arrivals.popleft()
+            self._slices_done += info.number == info.pages
             if info.number == 1 and info.pages:
                 self._sizes[info.slice] = info.events * info.pages
             elif info.number == info.pages and (size := self._sizes.get(info.slice)):
@@ -183,7 +183,7 @@ class Progress(Observer):
         with self._lock:
             if self._file is None or info.received < self._file.received:
                 self._file_began, self._file_had = self._working(), info.received
-            self._file, self._export_since, self._verified = info, None, None
+            self._file, self._export_since, self._verification = info, None, None
             self._end_retry()
 
     def output(self, info: observer.BytesWritten) -> None:
@@ -199,31 +199,31 @@ class Progress(Observer):
         now = self._working()
         counts = self._stages[stage if stage == self._stage else "page"]
         counts.seconds += now - self._reported_at
-        counts.timed += stage == self._stage
+        counts.steps_with_time += stage == self._stage
         self._stages[stage].steps += 1
         self._stage, self._reported_at = stage, now
 
     def verified(self, info: observer.HoursVerified) -> None:
         with self._lock:
-            self._verified, self._export_since = info, None
+            self._verification, self._export_since = info, None
 
     def describe(self) -> Line | None:
         """Return the state, the most important first; None before there is any."""
         with self._lock:
             now = self._now()
             if self._wait and self._export_since is not None:
-                so_far = in_minutes(now - self._export_since)
-                return Line(f"{self._wait.reason.capitalize()} on the server, {so_far} so far")
+                duration = in_minutes(now - self._export_since)
+                return Line(f"{self._wait.reason.capitalize()} on the server, {duration} so far")
             if self._wait and now < self._wait_ends:
                 wait = replace(self._wait, seconds=self._wait_ends - now)
                 return Line(str(wait), end_first=True)
             if self._retry and now < self._retries_at:
                 seconds = ceil(self._retries_at - now)
                 return Line(f"trying again in {seconds} s: {self._retry.reason}")
-            if verified := self._verified:
-                done = "compared with the export" if verified.deep else "checked"
-                text = f"{verified.hours:,} of {counted(verified.total, 'hour')} {done}"
-                return Line(text, verified.hours / verified.total)
+            if verification := self._verification:
+                verb = "compared with the export" if verification.deep else "checked"
+                text = f"{verification.hours:,} of {counted(verification.total, 'hour')} {verb}"
+                return Line(text, verification.hours / verification.total)
             if self._file and self._hours and self._file.received == self._file.expected:
                 return Line(f"sorting the events of {counted(self._hours, 'hour')}")
             if self._file:
@@ -232,28 +232,33 @@ class Progress(Observer):
                 line = self._describe_pages()
             else:
                 return None
-        left = self.quota_left()
-        return line if left is None else replace(line, text=f"{line.text}  quota {left:,}")
+        remaining = self.quota_left()
+        return (
+            line if remaining is None else replace(line, text=f"{line.text}  quota {remaining:,}")
+        )
 
     def _describe_pages(self) -> Line:
         parts, total = [counted(self.events, "event")], self._all_events()
-        working = self._working()
-        settled = self.events and working > _SETTLED_SECONDS
-        left = self._seconds_left(total) if settled and total else 0.0
-        if left:
-            parts.append(f"{in_minutes(left)} left")
+        seconds_working = self._working()
+        is_steady = self.events and seconds_working > _SETTLED_SECONDS
+        seconds_left = self._seconds_left(total) if is_steady and total else 0.0
+        if seconds_left:
+            parts.append(f"{in_minutes(seconds_left)} left")
         if self._size:
             parts.append(in_bytes(self._size))
-        if settled:
-            parts.append(f"{self.events / working:,.0f}/s")
+        if is_steady:
+            parts.append(f"{self.events / seconds_working:,.0f}/s")
         if total is None and self._queries > 1:
-            parts.append(f"{self._finished:,} of {self._queries:,} queries")
+            parts.append(f"{self._slices_done:,} of {self._queries:,} queries")
         if self._hours:
-            done = self._stages["commit"].steps
-            parts.append(f"{done:,} of {counted(self._hours, 'hour')} written")
+            hours = self._stages["commit"].steps
+            parts.append(f"{hours:,} of {counted(self._hours, 'hour')} written")
             # One bar over both stages.
-            passed = working - self._pages_began
-            return Line("  ".join(parts), passed / (passed + left) if left and passed else None)
+            elapsed = seconds_working - self._pages_began
+            return Line(
+                "  ".join(parts),
+                elapsed / (elapsed + seconds_left) if seconds_left and elapsed else None,
+            )
         return Line("  ".join(parts), min(self.events / total, 1.0) if total else None)
 
     def _seconds_left(self, total: int) -> float:
@@ -262,11 +267,11 @@ class Progress(Observer):
         if not self._hours:
             return self._seconds_per_event(total) * fetching
         pace = self._stages["page"].seconds / max(1, self.events)
-        guess, guessed = self._hours * _GUESS, pace * _WRITING * total / self._hours
+        guess, guess_seconds = self._hours * _GUESS, pace * _WRITING * total / self._hours
         seconds_left = pace * fetching
         for stage in (self._stages["write"], self._stages["commit"]):
-            seconds = stage.seconds + guess * (guessed / 2 + _FILE_SECONDS)
-            seconds_left += seconds / (stage.timed + guess) * max(0, self._hours - stage.steps)
+            seconds = stage.seconds + guess * (guess_seconds / 2 + _FILE_SECONDS)
+            seconds_left += seconds / (stage.steps_with_time + guess) * max(0, self._hours - stage.steps)
         return seconds_left
 
     def _seconds_per_event(self, total: int) -> float:
@@ -275,12 +280,12 @@ class Progress(Observer):
         Small hours are fetched at the same time. Later, most pages wait for those of the hour that
         is written.
         """
-        working = self._working()
-        average = (working - self._pages_began) / self.events
-        since, before = self._came[0]
-        recent = (working - since) / max(1, self.events - before)
-        request = self._answering / max(1, self._asked)
-        return max(average, recent, self._rounds * request / (total - self._planned_at))
+        seconds_working = self._working()
+        average = (seconds_working - self._pages_began) / self.events
+        start, count = self._arrivals[0]
+        pace = (seconds_working - start) / max(1, self.events - count)
+        request = self._answering / max(1, self._requests_begun)
+        return max(average, pace, self._rounds * request / (total - self._planned_at))
 
     def _all_events(self) -> int | None:
         """Return the events of the pull, also those to come; None while nothing states them.
@@ -295,10 +300,10 @@ class Progress(Observer):
         parts = [in_bytes(file.received)]
         if file.expected:
             parts[0] += f" of {in_bytes(file.expected)}"
-        seconds, came = self._working() - self._file_began, file.received - self._file_had
-        if seconds > _SETTLED_SECONDS and came and file.received != file.expected:
+        seconds, size = self._working() - self._file_began, file.received - self._file_had
+        if seconds > _SETTLED_SECONDS and size and file.received != file.expected:
             if file.expected:
-                parts.append(f"{in_minutes(seconds / came * (file.expected - file.received))} left")
-            parts.append(f"{in_bytes(int(came / seconds))}/s")
+                parts.append(f"{in_minutes(seconds / size * (file.expected - file.received))} left")
+            parts.append(f"{in_bytes(int(size / seconds))}/s")
         share = min(file.received / file.expected, 1.0) if file.expected else None
         return Line("  ".join(parts), share)

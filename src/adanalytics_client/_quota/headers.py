@@ -37,15 +37,15 @@ def retry_after(head: ResponseHead, now: float) -> float | None:
 
 def rate_window(head: ResponseHead, now: float) -> tuple[int, float] | None:
     """Return requests left and seconds until the window frees up; None unless both are stated."""
-    left, seconds = _rate(head, now)
-    return None if left is None or seconds is None else (left, seconds)
+    remaining, seconds = _rate(head, now)
+    return None if remaining is None or seconds is None else (remaining, seconds)
 
 
 def _rate(head: ResponseHead, now: float) -> tuple[int | None, float | None]:
     """Return requests left and seconds to the reset, by the policy with the fewest left."""
-    policies = [dict(_PARAMETER.findall(each)) for each in (head.get("ratelimit") or "").split(",")]
-    policy = min(policies, key=lambda each: int(each.get("r", sys.maxsize)))
-    left = policy.get("r", (head.get("x-ratelimit-remaining") or "").strip())
+    policies = [dict(_PARAMETER.findall(text)) for text in (head.get("ratelimit") or "").split(",")]
+    policy = min(policies, key=lambda entry: int(entry.get("r", sys.maxsize)))
+    remaining = policy.get("r", (head.get("x-ratelimit-remaining") or "").strip())
     reset = (head.get("x-ratelimit-reset") or "").strip()
     seconds: float | None = None
     if "t" in policy:
@@ -54,4 +54,4 @@ def _rate(head: ResponseHead, now: float) -> tuple[int | None, float | None]:
         seconds = float(reset)
         if seconds > _EPOCH_FROM:
             seconds = max(0.0, seconds - now)
-    return int(float(left)) if _NUMBER.fullmatch(left) else None, seconds
+    return int(float(remaining)) if _NUMBER.fullmatch(remaining) else None, seconds

@@ -75,21 +75,21 @@ def record_refusal(
 ) -> None:
     """Begin or continue the hold, because a request got a 429 that states no time."""
     log.execute("DELETE FROM refusals WHERE at <= ?", (steady - _HOUR,))
-    earlier, last = log.execute("SELECT count(*), max(at) FROM refusals").fetchone()
-    if earlier and sent_at <= last:
+    count, last = log.execute("SELECT count(*), max(at) FROM refusals").fetchone()
+    if count and sent_at <= last:
         return
     log.execute("INSERT INTO refusals VALUES (?)", (steady,))
     hold = read_hold(log)
     # The hold of an earlier run may still be there, whose last refusal is long ago.
-    since = hold.since if hold and earlier else steady
-    pause = PAUSES[min(earlier, len(PAUSES) - 1)] * longest_wait / PUBLISHED_PAUSE
+    since = hold.since if hold and count else steady
+    pause = PAUSES[min(count, len(PAUSES) - 1)] * longest_wait / PUBLISHED_PAUSE
     past_full_hour = _HOUR - wall % _HOUR + _PAST_FULL_HOUR
     probe_at = steady + min(max(pause, _SHORTEST_PAUSE), past_full_hour)
     log.execute("DELETE FROM hold")
     log.execute("INSERT INTO hold VALUES (?, ?, ?, 0)", (since, steady, probe_at))
 
 
-def end_probe(log: Connection, sent_at: float, *, passed: bool) -> None:
-    """End the hold if its probe has `passed` the limit; else let the next request be the probe."""
-    change = "DELETE FROM hold" if passed else "UPDATE hold SET probe_until = 0"
+def end_probe(log: Connection, sent_at: float, *, is_success: bool) -> None:
+    """End the hold if its probe `is_success`; else let the next request be the probe."""
+    change = "DELETE FROM hold" if is_success else "UPDATE hold SET probe_until = 0"
     log.execute(f"{change} WHERE refused_at < ?", (sent_at,))  # our own text

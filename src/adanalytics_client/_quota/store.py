@@ -51,19 +51,19 @@ _TRANSACTION = threading.Lock()
 _STORES: "WeakSet[QuotaStore]" = WeakSet()
 
 
-def open_store(where: QuotaLog, name: str, environment: Mapping[str, str]) -> "QuotaStore":
+def open_store(place: QuotaLog, name: str, environment: Mapping[str, str]) -> "QuotaStore":
     """Return the store of the key whose file has this name; nothing is read or written yet."""
     folder: Path | None = None
-    if where == "shared":
+    if place == "shared":
         try:
             folder = state_folder(environment) / "quota"
         except RuntimeError:
             _LOG.warning("No home folder is known; this client counts its requests alone.")
-    elif isinstance(where, os.PathLike):
-        folder = Path(where).absolute()
-    elif where != "memory":
+    elif isinstance(place, os.PathLike):
+        folder = Path(place).absolute()
+    elif place != "memory":
         raise invalid(
-            "quota_log", where, "Choose 'shared' or 'memory', or pass the Path of a folder."
+            "quota_log", place, "Choose 'shared' or 'memory', or pass the Path of a folder."
         )
     return QuotaStore(folder and folder / f"{name}.sqlite3")
 
@@ -251,9 +251,9 @@ def _may_pass(error: sqlite3.DatabaseError | OSError, path: Path) -> bool:
         return error.errno in {errno.EMFILE, errno.ENFILE, errno.ENOMEM}
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     # SQLite does not state why it cannot open a file; here it is because too many are open.
-    there = [each for each in (path, path.parent) if os.access(each, os.F_OK)]
-    allowed = all(os.access(each, os.R_OK | os.W_OK) for each in there)
-    return code == sqlite3.SQLITE_BUSY or (code == sqlite3.SQLITE_CANTOPEN and allowed)
+    existing = [place for place in (path, path.parent) if os.access(place, os.F_OK)]
+    can_use = all(os.access(place, os.R_OK | os.W_OK) for place in existing)
+    return code == sqlite3.SQLITE_BUSY or (code == sqlite3.SQLITE_CANTOPEN and can_use)
 
 
 def _before_fork() -> None:

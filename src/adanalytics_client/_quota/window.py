@@ -140,7 +140,7 @@ class Quota:
         self.store = store
         # Called within a transaction, so that times in the log never go back.
         self._now = now
-        self._announced = 0.0
+        self._announced_until = 0.0
 
     def with_settings(self, *, reserve: int, longest_wait: float) -> "Quota":
         return Quota(
@@ -161,39 +161,39 @@ class Quota:
         if self._limit is None:
             return Permit(None, now.steady)
         until = now.steady + WINDOW + UNANSWERED
-        sent = log.execute("INSERT INTO sends (until) VALUES (?)", (until,))
-        return Permit(sent.lastrowid, now.steady)
+        cursor = log.execute("INSERT INTO sends (until) VALUES (?)", (until,))
+        return Permit(cursor.lastrowid, now.steady)
 
-    def settle(self, sent: Permit, head: ResponseHead | None) -> Wait | None:
+    def settle(self, permit: Permit, head: ResponseHead | None) -> Wait | None:
         """Record the end of a request, and believe the service if it states that less is left.
 
         A statement that more is left than the log allows is not believed: the service may not have
         counted requests in flight yet. After a 429 that states no time, the key is held, and the
         wait for the next probe is returned.
         """
-        return self.store.run(lambda log: self._settle(log, sent, head))
+        return self.store.run(lambda log: self._settle(log, permit, head))
 
-    def _settle(self, log: Connection, sent: Permit, head: ResponseHead | None) -> Wait | None:
+    def _settle(self, log: Connection, permit: Permit, head: ResponseHead | None) -> Wait | None:
         now = self._present(log)
         hour = now.steady + WINDOW
-        if sent.number is not None:
+        if permit.number is not None:
             # Without a response, the request may still be on its way.
-            arrived = now.steady if head is not None else sent.at + UNANSWERED
+            arrived = now.steady if head is not None else permit.at + UNANSWERED
             until = max(arrived, now.steady) + WINDOW
-            log.execute("INSERT OR REPLACE INTO sends VALUES (?, ?)", (sent.number, until))
+            log.execute("INSERT OR REPLACE INTO sends VALUES (?, ?)", (permit.number, until))
         if head is not None and (window := rate_window(head, now.wall)):
-            left, seconds = window
+            remaining, seconds = window
             # Only a request in flight counts for longer than an hour from now.
             log.execute(
                 "UPDATE state SET stated_until = ?,"
                 " stated_left = ? - (SELECT count(*) FROM sends WHERE until > ?)",
-                (now.steady + min(seconds, WINDOW), left, hour),
+                (now.steady + min(seconds, WINDOW), remaining, hour),
             )
         if head is None or head.status != 429 or retry_after(head, now.wall):
-            end_probe(log, sent.at, passed=head is not None and head.status < 500)
+            end_probe(log, permit.at, is_success=head is not None and head.status < 500)
             return None
         record_refusal(
-            log, sent.at, steady=now.steady, wall=now.wall, longest_wait=self._longest_wait
+            log, permit.at, steady=now.steady, wall=now.wall, longest_wait=self._longest_wait
         )
         _, seconds, reason = self._left(log, now)
         return self._wait(log, max(0.0, seconds), now, reason)
@@ -217,8 +217,8 @@ class Quota:
 
     def _state(self, log: Connection) -> QuotaState:
         now = self._present(log)
-        left, seconds, _ = self._left(log, now)
-        return QuotaState(self._limit, left, _moment_in(seconds, now) if seconds > 0 else None)
+        remaining, seconds, _ = self._left(log, now)
+        return QuotaState(self._limit, remaining, _moment_in(seconds, now) if seconds > 0 else None)
 
     def _present(self, log: Connection) -> Moment:
         """Return the current moment, after removing expired sends and adjusting to a new clock."""
@@ -249,32 +249,32 @@ class Quota:
 
     def _left(self, log: Connection, now: Moment) -> tuple[int | None, float, Reason]:
         """Return the requests left, and the seconds until one may be sent and their reason."""
-        asked, stated, stated_left, full = log.execute(
+        hold_requests, limit_end, limit_left, full = log.execute(
             "SELECT hold_until - ?, stated_until - ?, stated_left, full_until - ? FROM state",
             3 * (now.steady,),
         ).fetchone()
-        left = None
-        used_up = stated if stated_left <= self._reserve else 0.0
+        remaining = None
+        used_up = limit_end if limit_left <= self._reserve else 0.0
         if self._limit is not None:
             (sends,) = log.execute("SELECT count(*) FROM sends").fetchone()
-            left = self._limit - self._reserve - sends
-            if left <= 0:
+            remaining = self._limit - self._reserve - sends
+            if remaining <= 0:
                 end = "SELECT until - ? FROM sends ORDER BY until LIMIT 1 OFFSET ?"
-                used_up = max(used_up, *log.execute(end, (now.steady, -left)).fetchone())
+                used_up = max(used_up, *log.execute(end, (now.steady, -remaining)).fetchone())
             used_up = max(used_up, full)
-            if stated > 0:
-                left = min(left, stated_left - self._reserve)
-        waits = [(asked, Reason.SLOW_DOWN), (used_up, Reason.USED_UP)]
+            if limit_end > 0:
+                remaining = min(remaining, limit_left - self._reserve)
+        waits = [(hold_requests, Reason.SLOW_DOWN), (used_up, Reason.USED_UP)]
         if hold := read_hold(log):
             waits.append((hold.probe_at - now.steady, Reason.REFUSED))
             waits.append((min(hold.probe_until - now.steady, _PROBE_POLL), Reason.PROBING))
         seconds, reason = max(waits, key=lambda wait: wait[0])
-        return 0 if left is not None and seconds > 0 else left, seconds, reason
+        return 0 if remaining is not None and seconds > 0 else remaining, seconds, reason
 
     def _wait(self, log: Connection, seconds: float, now: Moment, reason: Reason) -> Wait:
         until = now.steady + seconds
-        is_new = until > self._announced + 1.0
-        self._announced = max(until, self._announced)
+        is_new = until > self._announced_until + 1.0
+        self._announced_until = max(until, self._announced_until)
         hold = read_hold(log) if reason is Reason.REFUSED else None
         is_hopeless = hold is not None and hold.is_hopeless(now.wall - now.steady)
         return Wait(seconds, until, _moment_in(seconds, now), is_new, reason, is_hopeless)

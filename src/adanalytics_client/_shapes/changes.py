@@ -15,10 +15,10 @@ from adanalytics_client._shapes.service import ServiceProfile
 from adanalytics_client.errors import ProtocolError
 
 
-def changed(service: ServiceProfile, what: str) -> ProtocolError:
+def changed(service: ServiceProfile, problem: str) -> ProtocolError:
     """Return the error for a service that no longer is as its profile says."""
     return ProtocolError(
-        f"The service changed since {service.probe_date}: {what.rstrip('.')}.",
+        f"The service changed since {service.probe_date}: {problem.rstrip('.')}.",
         remedy="Probe it again: adanalytics doctor --probe.",
     )
 
@@ -34,22 +34,22 @@ def find_at(
     if service.probe_date is None or rows_key is None:
         return find()
     try:
-        found = find()
+        finding = find()
     except ProtocolError as error:
         # A response without rows may just be an error that the service states.
         if isinstance(content, dict) and stated_error([content]):
             raise
         raise changed(service, error.message) from None
     places = values_at(content, {}, rows_key)
-    is_there = any(value is found.rows or [value] == found.rows for value in places)
-    if not (is_there or found.placeholder):
+    is_there = any(value is finding.rows or [value] == finding.rows for value in places)
+    if not (is_there or finding.placeholder):
         raise changed(service, f"the list of rows is not at {rows_key}")
-    return found
+    return finding
 
 
 def check_page(
     service: ServiceProfile,
-    found: Found,
+    finding: Found,
     headers: Mapping[str, str],
     *,
     shape: str,
@@ -69,10 +69,10 @@ def check_page(
     if shape and usual is not None:
         raise changed(service, f"the response without events is {shape}, not {usual}")
     time = service.time_field or service.fields.get("event_time")
-    rows = found.rows if isinstance(found.rows, RawRows) else RawRows()
+    rows = finding.rows if isinstance(finding.rows, RawRows) else RawRows()
     column = service.columns.get(time or "")
     is_always = column is None or column.nulls == "never"
     if time and len(rows) and is_always and time not in rows.sample():
         raise changed(service, f"an event has no field {time}")
-    if service.pages is not None and (what := contradiction(found, headers, service.pages)):
-        raise changed(service, what)
+    if service.pages is not None and (problem := contradiction(finding, headers, service.pages)):
+        raise changed(service, problem)

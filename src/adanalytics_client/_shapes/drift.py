@@ -53,8 +53,8 @@ def _differences(before: Json, after: Json, path: str) -> Iterator[Difference]:
         return
     if is_dataclass(before):
         for name in [member.name for member in fields(before) if member.name not in _OF_THE_DATA]:
-            inner = f"{path}.{name}".lstrip(".")
-            yield from _differences(getattr(before, name), getattr(after, name), inner)
+            place = f"{path}.{name}".lstrip(".")
+            yield from _differences(getattr(before, name), getattr(after, name), place)
     elif isinstance(before, Mapping):
         yield from _of_mappings(before, after, path)
     elif not _is_same(before, after, path):

@@ -133,7 +133,7 @@ class Signals:
         page: the number of this page.
         per_page: the most events on a page.
         end: the flag that says that no page follows, as sent.
-        further: the name of a flag, link or header that says that another page follows.
+        next_sign: the name of a flag, link or header that says that another page follows.
     """
 
     total: int | None = None
@@ -141,12 +141,12 @@ class Signals:
     page: int | None = None
     per_page: int | None = None
     end: str = ""
-    further: str = ""
+    next_sign: str = ""
 
     def sign_after(self, number: int) -> str:
         """Name what says that pages follow page `number`; empty when nothing does."""
-        more = self.pages is not None and number < self.pages
-        return self.further or (f"{self.pages} pages" if more else "")
+        has_more = self.pages is not None and number < self.pages
+        return self.next_sign or (f"{self.pages} pages" if has_more else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,69 +169,73 @@ class _Statements:
 _SILENCE = _Statements(None, None, None, None, (), ())
 
 
-def signals(found: Found, headers: Mapping[str, str], pages: PageProfile | None = None) -> Signals:
+def signals(
+    finding: Found, headers: Mapping[str, str], pages: PageProfile | None = None
+) -> Signals:
     """Read the page metadata of the objects around the events, then of the headers.
 
     Args:
         pages: the places of the metadata; where nothing is there, the names decide.
     """
-    says = _by_name(found, headers)
+    statements = _by_name(finding, headers)
     if pages is not None:
-        says = _by_place(says, found, headers, pages)
-    further = [text for more, text in says.flags if more] + [*says.links]
+        statements = _by_place(statements, finding, headers, pages)
+    signs = [text for leads_on, text in statements.flags if leads_on] + [*statements.links]
     return Signals(
-        total=says.total,
-        pages=says.pages,
-        page=says.page,
-        per_page=says.per_page,
-        end=next((text for more, text in says.flags if not more), ""),
-        further=next(iter(further), ""),
+        total=statements.total,
+        pages=statements.pages,
+        page=statements.page,
+        per_page=statements.per_page,
+        end=next((text for leads_on, text in statements.flags if not leads_on), ""),
+        next_sign=next(iter(signs), ""),
     )
 
 
-def contradiction(found: Found, headers: Mapping[str, str], pages: PageProfile) -> str:
+def contradiction(finding: Found, headers: Mapping[str, str], pages: PageProfile) -> str:
     """Name what a page states otherwise than its profile says; empty if it states nothing so."""
-    places = [*filter(None, (pages.total, pages.page, pages.pages) if len(found) else ())]
-    says = _by_name(found, headers)
-    if says == _SILENCE and not any(_values(found, headers, place) for place in places):
+    places = [*filter(None, (pages.total, pages.page, pages.pages) if len(finding) else ())]
+    statements = _by_name(finding, headers)
+    if statements == _SILENCE and not any(_values(finding, headers, place) for place in places):
         # Some services state nothing beside the only page.
         return ""
     for place in places:
-        values = _values(found, headers, place)
+        values = _values(finding, headers, place)
         if not values:
             return f"{place} is missing"
         if _number(place, values[0]) is None:
             return f"{place} is {kind_of(values[0])}, not a whole number"
-    if not pages.total and says.total is not None:
-        return f"a page states the total {says.total:,}"
-    if not pages.more and says.flags:
-        return f"a page states {says.flags[0][1]}"
-    return f"a page states {says.links[0]}" if says.links and not pages.next else ""
+    if not pages.total and statements.total is not None:
+        return f"a page states the total {statements.total:,}"
+    if not pages.more and statements.flags:
+        return f"a page states {statements.flags[0][1]}"
+    return f"a page states {statements.links[0]}" if statements.links and not pages.next else ""
 
 
 def _by_place(
-    says: _Statements, found: Found, headers: Mapping[str, str], pages: PageProfile
+    statements: _Statements, finding: Found, headers: Mapping[str, str], pages: PageProfile
 ) -> _Statements:
     """Return the statements at the places of a profile, and by name where it has none."""
 
-    def number(place: str, other: int | None) -> int | None:
-        stated = _first(_number(place, value) for value in _values(found, headers, place))
-        return other if stated is None else stated
+    def number(place: str, number_by_name: int | None) -> int | None:
+        statement = _first(_number(place, value) for value in _values(finding, headers, place))
+        return number_by_name if statement is None else statement
 
-    flags, links = says.flags, says.links
+    flags, links = statements.flags, statements.links
     if pages.more:
-        own = [_flag_at(pages.more, value) for value in _values(found, headers, pages.more)]
+        place_flags = [
+            _flag_at(pages.more, value) for value in _values(finding, headers, pages.more)
+        ]
         # An end counts only at its place, and another page anywhere.
-        flags = (*filter(None, own), *(flag for flag in flags if flag[0]))
+        flags = (*filter(None, place_flags), *(flag for flag in flags if flag[0]))
     name = fold(_last_name(pages.next))
     leads_on = _has_next if name in {"link", "links"} else _leads_on
-    if any(map(leads_on, _values(found, headers, pages.next))):
+    if any(map(leads_on, _values(finding, headers, pages.next))):
         links = (pages.next, *links)
     return _Statements(
-        total=number(pages.total, says.total),
-        pages=number(pages.pages, says.pages),
-        page=number(pages.page, says.page),
-        per_page=number(pages.per_page, says.per_page),
+        total=number(pages.total, statements.total),
+        pages=number(pages.pages, statements.pages),
+        page=number(pages.page, statements.page),
+        per_page=number(pages.per_page, statements.per_page),
         flags=flags,
         links=links,
     )
@@ -241,11 +245,11 @@ def _last_name(place: str) -> str:
     return place.rpartition(" " if place.startswith("header ") else ".")[2]
 
 
-def _values(found: Found, headers: Mapping[str, str], place: str) -> tuple[Json, ...]:
+def _values(finding: Found, headers: Mapping[str, str], place: str) -> tuple[Json, ...]:
     """Return the value at a place; the response without one has no place at all."""
     if not place:
         return ()
-    return values_at(next(iter(found.around), None), headers, place)
+    return values_at(next(iter(finding.containers), None), headers, place)
 
 
 def _number(place: str, value: Json) -> int | None:
@@ -257,17 +261,17 @@ def _number(place: str, value: Json) -> int | None:
 
 def _flag_at(place: str, value: Json) -> tuple[bool, str] | None:
     """Return the flag at a place; a name such as `last` says the opposite of `more`."""
-    more = _more(fold(_last_name(place)), value)
-    more = _flag(value) if more is None else more
-    return None if more is None else (more, f"{place}: {json_text(value)}")
+    flag = _more(fold(_last_name(place)), value)
+    flag = _flag(value) if flag is None else flag
+    return None if flag is None else (flag, f"{place}: {json_text(value)}")
 
 
-def _by_name(found: Found, headers: Mapping[str, str]) -> _Statements:
-    members = [*_stated_members(found.around, PAGING), *_header_members(headers)]
+def _by_name(finding: Found, headers: Mapping[str, str]) -> _Statements:
+    members = [*_stated_members(finding.containers, PAGING), *_header_members(headers)]
     links = [(key, _leads_on(value)) for name, key, value in members if _NEXT.fullmatch(name)]
     # The address of a link may be signed, so only its name is shown.
-    further = [key for key, leads_on in links if leads_on]
-    further += [
+    signs = [key for key, leads_on in links if leads_on]
+    signs += [
         f"{key} with rel=next"
         for name, key, value in members
         if name in {"link", "links"} and _has_next(value)
@@ -279,7 +283,7 @@ def _by_name(found: Found, headers: Mapping[str, str]) -> _Statements:
         # Beside a `next`, or when it equals the events of this page, `count` is this page's. The
         # Google Analytics Data API counts all rows in `rowCount`, and PostgreSQL's drivers a page.
         counts = [value for name, _, value in members if name in {"count", "rowcount"}]
-        totals += [_at_least(len(found) + 1, value) for value in counts]
+        totals += [_at_least(len(finding) + 1, value) for value in counts]
     return _Statements(
         # Of two totals the larger one, because a pull that is short of it is not whole.
         total=max((total for total in totals if total is not None), default=None),
@@ -287,28 +291,28 @@ def _by_name(found: Found, headers: Mapping[str, str]) -> _Statements:
         pages=_first(
             _at_least(1, value)
             for name, _, value in members
-            if _PAGES.fullmatch(name) and (name, value) != ("pagecount", len(found))
+            if _PAGES.fullmatch(name) and (name, value) != ("pagecount", len(finding))
         ),
         page=_first(_at_least(0, value) for name, _, value in members if name in _PAGE),
         per_page=_first(_at_least(1, value) for name, _, value in members if name in _PER_PAGE),
         flags=tuple(
-            (more, f"{key}: {json_text(value)}")
+            (flag, f"{key}: {json_text(value)}")
             for name, key, value in members
-            if (more := _more(name, value)) is not None
+            if (flag := _more(name, value)) is not None
         ),
-        links=tuple(further),
+        links=tuple(signs),
     )
 
 
 def stated_shortfall(
-    around: Iterable[dict[str, Json]], headers: Mapping[str, str], url: str = ""
+    containers: Iterable[dict[str, Json]], headers: Mapping[str, str], url: str = ""
 ) -> str:
     """Name the sign by which a response says that it is not the whole; empty for none.
 
     Args:
         url: the address of the request, whose parameters the response may echo.
     """
-    members = [*_stated_members(around, _ABOUT)]
+    members = [*_stated_members(containers, _ABOUT)]
     count = len(members)
     for number, (name, key, value) in enumerate((*members, *_header_members(headers))):
         is_short = _is_short(name, value) or (number < count and _is_unfinished(name, value))
@@ -330,12 +334,12 @@ def _is_unfinished(name: str, value: Json) -> bool:
 def _is_echo(name: str, value: Json, members: Iterable[tuple[str, str, Json]], url: str) -> bool:
     """Return whether a statement is a parameter of the request, or what a filter is named after."""
     text = value if isinstance(value, str) else json_text(value)
-    sent = {fold(key): each for key, each in parse_qsl(urlsplit(url).query)}
-    return sent.get(name) == text or (
+    query = {fold(key): value_text for key, value_text in parse_qsl(urlsplit(url).query)}
+    return query.get(name) == text or (
         isinstance(value, str)
         and any(
-            _flag(flag) and _FILTER_NAME.fullmatch(other) and fold(value) in other
-            for other, _, flag in members
+            _flag(flag) and _FILTER_NAME.fullmatch(key) and fold(value) in key
+            for key, _, flag in members
         )
     )
 
@@ -359,19 +363,21 @@ def _is_short(name: str, value: Json) -> bool:
     return bool(_SHORT_NAME.fullmatch(name) and not _OPTION_NAME.fullmatch(name))
 
 
-def stated_warnings(around: Iterable[dict[str, Json]], headers: Mapping[str, str]) -> list[str]:
+def stated_warnings(containers: Iterable[dict[str, Json]], headers: Mapping[str, str]) -> list[str]:
     """List the warnings beside the data: the members `warning` and `warnings`, and the header."""
-    stated = [
-        value for name, _, value in _stated_members(around, _ABOUT) if name in _WARNINGS and value
+    warnings = [
+        value
+        for name, _, value in _stated_members(containers, _ABOUT)
+        if name in _WARNINGS and value
     ]
-    texts = [value if isinstance(value, str) else json_text(value) for value in stated]
+    texts = [value if isinstance(value, str) else json_text(value) for value in warnings]
     return [*texts, *filter(None, [headers.get("warning")])]
 
 
 def _stated_members(
-    around: Iterable[dict[str, Json]], places: Collection[str]
+    containers: Iterable[dict[str, Json]], places: Collection[str]
 ) -> Iterator[tuple[str, str, Json]]:
-    return (member for content in around for member in _members(content, places))
+    return (member for content in containers for member in _members(content, places))
 
 
 def _members(content: dict[str, Json], places: Collection[str]) -> Iterator[tuple[str, str, Json]]:
@@ -403,11 +409,11 @@ def _header_members(headers: Mapping[str, str]) -> Iterator[tuple[str, str, Json
             yield header, "Link", value
         elif header in _HEADER_OBJECTS:
             with suppress(NotJson):
-                stated = parse(value.encode())
-                members = _members(stated, PAGING) if isinstance(stated, dict) else ()
-                yield from ((name, f"{header} {key}", each) for name, key, each in members)
-        elif (named := _HEADER.fullmatch(header)) is not None:
-            yield fold(named[1]), header, value
+                content = parse(value.encode())
+                members = _members(content, PAGING) if isinstance(content, dict) else ()
+                yield from ((name, f"{header} {key}", text) for name, key, text in members)
+        elif (match := _HEADER.fullmatch(header)) is not None:
+            yield fold(match[1]), header, value
 
 
 def _leads_on(value: Json) -> bool:
@@ -453,13 +459,13 @@ def _total(value: Json) -> int | None:
     return _at_least(0, value)
 
 
-def _at_least(least: int, value: Json) -> int | None:
-    """Return a whole number, also if sent as text, unless it is below `least`."""
+def _at_least(lowest: int, value: Json) -> int | None:
+    """Return a whole number, also if sent as text, unless it is below `lowest`."""
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20:
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int):
         return None
-    return value if value >= least else None
+    return value if value >= lowest else None
 
 
 def _first(values: Iterable[T | None]) -> T | None:

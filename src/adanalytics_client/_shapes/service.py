@@ -311,9 +311,9 @@ class ServiceProfile:
             return UTC
         if offset := _OFFSET.fullmatch(self.zone):
             sign, hours, minutes = offset.groups()
-            ahead = timedelta(hours=int(hours), minutes=int(minutes))
-            if int(minutes) < 60 and ahead < _LONGEST_OFFSET:
-                return timezone(ahead if sign == "+" else -ahead)
+            shift = timedelta(hours=int(hours), minutes=int(minutes))
+            if int(minutes) < 60 and shift < _LONGEST_OFFSET:
+                return timezone(shift if sign == "+" else -shift)
         # Late, because few services need it.
         from zoneinfo import ZoneInfo
 
@@ -343,9 +343,11 @@ def _unknown(part: object) -> ConfigurationError:
     from difflib import get_close_matches
 
     names = {fold(name): name for name in _DOCUMENTED}
-    near = get_close_matches(fold(str(part)), names, n=1)
+    matches = get_close_matches(fold(str(part)), names, n=1)
     remedy = (
-        f"Did you mean {names[near[0]]!r}?" if near else f"Choose from {', '.join(_DOCUMENTED)}."
+        f"Did you mean {names[matches[0]]!r}?"
+        if matches
+        else f"Choose from {', '.join(_DOCUMENTED)}."
     )
     return ConfigurationError(f"fields: {part!r} is not a documented field.", remedy=remedy)
 

@@ -85,24 +85,24 @@ def read_service(path: Path) -> ServiceProfile:
     return service_of(content, str(path))
 
 
-def service_of(content: Mapping[str, Any], where: str) -> ServiceProfile:
+def service_of(content: Mapping[str, Any], source: str) -> ServiceProfile:
     """Make a profile from a table of a TOML file.
 
     Raises:
         ConfigurationError: for an unknown key or a wrong value, with its place.
     """
-    _refuse_unknown(ServiceProfile, content, where)
+    _refuse_unknown(ServiceProfile, content, source)
     try:
         return msgspec.convert(content, ServiceProfile)
     except msgspec.ValidationError as error:
         raise ConfigurationError(
-            f"{where}: {error}.", remedy="Correct the value, or probe the service again."
+            f"{source}: {error}.", remedy="Correct the value, or probe the service again."
         ) from None
     except ConfigurationError as error:
-        raise error.amended(message=f"{where}: {error.message}") from None
+        raise error.amended(message=f"{source}: {error.message}") from None
 
 
-def _refuse_unknown(kind: type, content: object, where: str, path: str = "") -> None:
+def _refuse_unknown(kind: type, content: object, source: str, path: str = "") -> None:
     """Refuse keys that a profile does not have; names of fields and columns are not keys."""
     if not isinstance(content, Mapping):
         return
@@ -110,15 +110,15 @@ def _refuse_unknown(kind: type, content: object, where: str, path: str = "") -> 
     for key, value in content.items():
         if key not in hints:
             raise ConfigurationError(
-                f"{where} has an unknown key '{path}{key}'.",
+                f"{source} has an unknown key '{path}{key}'.",
                 remedy=f"Known keys: {', '.join(hints)}.",
             )
-        for inner in (hints[key], *get_args(hints[key])):
-            if not is_dataclass(inner) or not isinstance(inner, type):
+        for part in (hints[key], *get_args(hints[key])):
+            if not is_dataclass(part) or not isinstance(part, type):
                 continue
-            tables = value if inner is ColumnProfile else {"": value}
+            tables = value if part is ColumnProfile else {"": value}
             for name, table in tables.items() if isinstance(tables, Mapping) else ():
-                _refuse_unknown(inner, table, where, f"{path}{key}.{name}." if name else f"{key}.")
+                _refuse_unknown(part, table, source, f"{path}{key}.{name}." if name else f"{key}.")
 
 
 def service_text(profile: ServiceProfile) -> str:

@@ -54,7 +54,7 @@ class ArrowRows:
         wide: bool = False,
     ) -> None:
         self._kind_of = kind_of
-        self._chosen = None if columns is None else Columns(columns, documented)
+        self._columns = None if columns is None else Columns(columns, documented)
         self._documented = documented
         self._wide = wide
         self.mixed: dict[str, None] = {}
@@ -67,7 +67,7 @@ class ArrowRows:
     def schema(self) -> pa.Schema:
         """The Arrow schema of the columns so far."""
         if self._schema is None:
-            names = self._chosen.names if self._chosen else self._documented
+            names = self._columns.names if self._columns else self._documented
             types = self.types or dict.fromkeys(names, NULL)
             self._schema = arrow_schema(types, self._kind_of, wide=self._wide)
         return self._schema
@@ -80,12 +80,12 @@ class ArrowRows:
         """
         # It also decides the types of columns without a value.
         self._kind_of, self._schema = events.names.kind, None
-        if self._chosen is not None:
-            self._chosen.sent = events.names
-        before = len(self.mixed)
-        read = self._read_lines(events.jsonl(), events.first(_FIRST_EVENTS).rows())
-        batch = self.batch(events.rows()) if read is None else read
-        for name in [*self.mixed][before:]:
+        if self._columns is not None:
+            self._columns.sent = events.names
+        count_before = len(self.mixed)
+        read_batch = self._read_lines(events.jsonl(), events.first(_FIRST_EVENTS).rows())
+        batch = self.batch(events.rows()) if read_batch is None else read_batch
+        for name in [*self.mixed][count_before:]:
             warn_of(name, self.types[name])
         return batch
 
@@ -96,8 +96,8 @@ class ArrowRows:
             ProtocolError: for a line that is not a JSON object.
         """
         texts = lines.split(b"\n", _FIRST_EVENTS)[:-1]
-        read = self._read_lines(lines, [*map(_row, texts)])
-        return self.batch([*map(_row, lines.split(b"\n")[:-1])]) if read is None else read
+        batch = self._read_lines(lines, [*map(_row, texts)])
+        return self.batch([*map(_row, lines.split(b"\n")[:-1])]) if batch is None else batch
 
     def batch(self, rows: Sequence[Row]) -> pa.RecordBatch:
         """Return the rows as a batch of the current schema; see `page`."""
@@ -114,8 +114,8 @@ class ArrowRows:
 
     def column(self, name: str, column: pa.Array, *, cells: bool = False) -> pa.Array:
         """Return a column of another source with the type of all values so far; see `learn`."""
-        kind, known = self._kind_of(name), self.types.get(name, NULL)
-        type_ = self._widen(name, {learn(kind, column, cells=cells, known=known)})
+        kind, old_type = self._kind_of(name), self.types.get(name, NULL)
+        type_ = self._widen(name, {learn(kind, column, cells=cells, old_type=old_type)})
         return convert(DEFAULTS[kind] if type_ == NULL else type_, column, wide=self._wide)
 
     def widened(self, batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -152,8 +152,8 @@ class ArrowRows:
         Raises:
             ConfigurationError: for a column that did not.
         """
-        if self._chosen is not None:
-            self._chosen.check()
+        if self._columns is not None:
+            self._columns.check()
 
     def _read_lines(self, lines: bytes, first: Sequence[Row]) -> pa.RecordBatch | None:
         """Return the batch read by Arrow itself, if that is exact and names no other column."""
@@ -177,7 +177,7 @@ class ArrowRows:
             if is_decimal(type_)
             if name in self._numbers or self._kind_of(name) is not Kind.AMOUNT
         }
-        is_chosen = self._chosen is not None
+        is_chosen = self._columns is not None
         try:
             batch = read_lines(lines, guess, numbers, wide=self._wide, skip_others=is_chosen)
         except REFUSALS:
@@ -185,14 +185,14 @@ class ArrowRows:
         arrays = dict(zip(batch.schema.names, batch.columns, strict=True))
         for name, array in arrays.items():
             self._widen(name, {_narrowest(self._kind_of(name), guess[name], array)})
-        if self._chosen is not None:
+        if self._columns is not None:
             full = [name for name, array in arrays.items() if array.null_count < len(array)]
-            self._chosen.choose([dict.fromkeys(full)])
+            self._columns.choose([dict.fromkeys(full)])
         return self._batch(arrays, batch.num_rows)
 
     def _names(self, rows: Sequence[Row]) -> list[str]:
-        if self._chosen is not None:
-            return [*self._chosen.choose(rows)]
+        if self._columns is not None:
+            return [*self._columns.choose(rows)]
         return [*dict.fromkeys((*self.types, *(name for row in rows for name in row)))]
 
     def _types_of(self, name: str, values: Sequence[Json]) -> set[ColumnType]:
@@ -203,21 +203,21 @@ class ArrowRows:
 
     def _widen(self, name: str, types: Collection[ColumnType]) -> ColumnType:
         """Join the type of a column with those of new values; note if it becomes text."""
-        before, kind = self.types.get(name, NULL), self._kind_of(name)
+        old_type, kind = self.types.get(name, NULL), self._kind_of(name)
         is_text = kind is Kind.ID or DEFAULTS[kind] == TEXT
-        after = join_all([before, *types])
-        if after != before or name not in self.types:
-            self.types[name] = after
+        new_type = join_all([old_type, *types])
+        if new_type != old_type or name not in self.types:
+            self.types[name] = new_type
             self._schema = None
-        bases = {type_.base for type_ in (before, *types)}
-        if after.base == "text" != before.base and not (is_text and bases <= {"null", "text"}):
+        bases = {type_.base for type_ in (old_type, *types)}
+        if new_type.base == "text" != old_type.base and not (is_text and bases <= {"null", "text"}):
             self.mixed[name] = None
-        return after
+        return new_type
 
     def _batch(self, arrays: Mapping[str, pa.Array], rows: int) -> pa.RecordBatch:
-        made = pa.RecordBatch.from_arrays([*arrays.values()], names=[*arrays])
+        batch = pa.RecordBatch.from_arrays([*arrays.values()], names=[*arrays])
         if arrays:
-            return self.widened(made)
+            return self.widened(batch)
         schema = self.schema
         return pa.RecordBatch.from_arrays(
             [pa.nulls(rows, field.type) for field in schema], schema=schema
@@ -226,8 +226,10 @@ class ArrowRows:
 
 def warn_of(name: str, type_: ColumnType) -> None:
     """Log that a column is text, and why, as its type tells."""
-    why = "values without a common type" if type_.is_mixed else "texts in a form that is not known"
-    _LOG.warning("%s has %s, so its column is text.", name, why)
+    reason = (
+        "values without a common type" if type_.is_mixed else "texts in a form that is not known"
+    )
+    _LOG.warning("%s has %s, so its column is text.", name, reason)
 
 
 def _narrowest(kind: Kind | None, type_: ColumnType, array: pa.Array) -> ColumnType:

@@ -50,7 +50,7 @@ _FLAG = "^(?:true|false)$"
 
 
 def learn(
-    kind: Kind | None, column: pa.Array, *, cells: bool = False, known: ColumnType = NULL
+    kind: Kind | None, column: pa.Array, *, cells: bool = False, old_type: ColumnType = NULL
 ) -> ColumnType:
     """Return the type of the values of a column.
 
@@ -60,15 +60,15 @@ def learn(
         cells: whether the texts are cells of a CSV file, in which numbers and flags have no other
             form than text. They count as such if all of them are plain: neither 007 nor 1E5 is.
             1.10 beside 1.9 may be a version, unless earlier values were numbers.
-        known: the type of the earlier values.
+        old_type: the type of the earlier values.
     """
     type_ = column.type
     if column.null_count == len(column):
         return NULL
     if _IS.is_dictionary(type_):
-        return learn(kind, column.dictionary_decode(), cells=cells, known=known)
+        return learn(kind, column.dictionary_decode(), cells=cells, old_type=old_type)
     if _is_text(type_):
-        return _of_texts(kind, column, known, cells=cells)
+        return _of_texts(kind, column, old_type, cells=cells)
     if _IS.is_boolean(type_):
         return FLAG
     if _IS.is_timestamp(type_):
@@ -94,32 +94,34 @@ def convert(type_: ColumnType, column: pa.Array, *, wide: bool = False) -> pa.Ar
     Raises:
         REFUSALS: for a value that the type cannot hold exactly.
     """
-    made, given = arrow_type(type_, wide=wide), column.type
-    if given == made:
+    target, source = arrow_type(type_, wide=wide), column.type
+    if source == target:
         return column
     if column.null_count == len(column):
-        return pa.nulls(len(column), made)
-    if _IS.is_dictionary(given):
+        return pa.nulls(len(column), target)
+    if _IS.is_dictionary(source):
         return convert(type_, column.dictionary_decode(), wide=wide)
     if type_.base in {"text", "null"}:
         return as_text(column)
-    if _is_text(given):
+    if _is_text(source):
         return _from_texts(type_, column.cast(pa.string()), wide=wide)
-    if _IS.is_boolean(given) and type_.base == "number":
+    if _IS.is_boolean(source) and type_.base == "number":
         return convert(type_, column.cast(pa.int64()), wide=wide)
-    if _IS.is_decimal(made) and (_IS.is_integer(given) or _IS.is_decimal(given)):
+    if _IS.is_decimal(target) and (_IS.is_integer(source) or _IS.is_decimal(source)):
         # Arrow refuses a whole number of 64 bits in other than its 19 digits, whatever it is.
-        if _IS.is_integer(given):
+        if _IS.is_integer(source):
             column = column.cast(pa.decimal128(MOST_DIGITS, 0))
-        return column.cast(pa.decimal128(MOST_DIGITS, made.scale)).cast(made)
-    if _IS.is_boolean(made) and _IS.is_integer(given) and not _are_bits(column):
+        return column.cast(pa.decimal128(MOST_DIGITS, target.scale)).cast(target)
+    if _IS.is_boolean(target) and _IS.is_integer(source) and not _are_bits(column):
         # To Arrow, any other number is true, too.
         raise ValueError("A flag is 0 or 1.")
-    if _IS.is_timestamp(made) and _IS.is_integer(given) and (epoch := _epoch_of(column)):
-        return column.cast(pa.int64()).cast(pa.timestamp(epoch.epoch, "UTC")).cast(made)
-    if type_.base in _SAME_FAMILY and any(belongs(given) for belongs in _SAME_FAMILY[type_.base]):
-        return column.cast(made)
-    if _IS.is_timestamp(given) and type_.epoch:
+    if _IS.is_timestamp(target) and _IS.is_integer(source) and (epoch := _epoch_of(column)):
+        return column.cast(pa.int64()).cast(pa.timestamp(epoch.epoch, "UTC")).cast(target)
+    if type_.base in _SAME_FAMILY and any(
+        is_member(source) for is_member in _SAME_FAMILY[type_.base]
+    ):
+        return column.cast(target)
+    if _IS.is_timestamp(source) and type_.epoch:
         return to_array(type_, epochs_of(type_, column), wide=wide)
     return to_array(type_, _plain_values(column), wide=wide)
 
@@ -146,10 +148,10 @@ def as_text(column: pa.Array) -> pa.Array:
         return pc.strftime(column.cast(pa.timestamp(type_.unit, tz="UTC")), "%Y-%m-%dT%H:%M:%SZ")
     if _IS.is_map(type_) and type_ == arrow_type(PAIRS):
         return json_of_pairs(pa.chunked_array([column])).combine_chunks()
-    encoded = column if _IS.is_nested(type_) else column.dictionary_encode()
-    values = _plain_values(encoded if _IS.is_nested(type_) else encoded.dictionary)
+    dictionary = column if _IS.is_nested(type_) else column.dictionary_encode()
+    values = _plain_values(dictionary if _IS.is_nested(type_) else dictionary.dictionary)
     texts = pa.array([None if value is None else _text(value) for value in values], pa.string())
-    return texts if _IS.is_nested(type_) else texts.take(encoded.indices)
+    return texts if _IS.is_nested(type_) else texts.take(dictionary.indices)
 
 
 def _text(plain: Json) -> str:
@@ -192,9 +194,11 @@ def _is_text(type_: pa.DataType) -> bool:
 _CAST_TO_TEXT = (_is_text, _IS.is_integer, _IS.is_boolean, _IS.is_date, _IS.is_time)
 
 
-def _of_texts(kind: Kind | None, column: pa.Array, known: ColumnType, *, cells: bool) -> ColumnType:
+def _of_texts(
+    kind: Kind | None, column: pa.Array, old_type: ColumnType, *, cells: bool
+) -> ColumnType:
     if kind in {None, Kind.ID}:
-        return _of_cells(column, known) if cells else TEXT
+        return _of_cells(column, old_type) if cells else TEXT
     if kind is Kind.TEXT:
         return TEXT
     texts = pc.unique(column.cast(pa.string()))
@@ -207,19 +211,19 @@ def _of_texts(kind: Kind | None, column: pa.Array, known: ColumnType, *, cells: 
             texts.cast(arrow_type(TIME))
             if pc.min(texts).as_py() >= "0001":
                 return TIME
-    joined = join_all(type_of(kind, text) for text in texts.to_pylist())
-    return _of_cells(texts, known) if cells and joined.base == "text" else joined
+    type_ = join_all(type_of(kind, text) for text in texts.to_pylist())
+    return _of_cells(texts, old_type) if cells and type_.base == "text" else type_
 
 
-def _of_cells(column: pa.Array, known: ColumnType) -> ColumnType:
+def _of_cells(column: pa.Array, old_type: ColumnType) -> ColumnType:
     if all_match(column, _CANONICAL):
         return join_all(type_of(None, int(text)) for text in _extremes(column))
     if all_match(column, _FRACTION):
-        whole = pc.replace_substring_regex(column, "^-|[.].*$", "")
-        digits = pc.max(pc.utf8_length(whole)).as_py()
+        integer_part = pc.replace_substring_regex(column, "^-|[.].*$", "")
+        digits = pc.max(pc.utf8_length(integer_part)).as_py()
         fraction = pc.replace_substring_regex(column, "^-?[0-9]+[.]?", "")
         scales = {*pc.unique(pc.utf8_length(fraction)).to_pylist()} - {0, None}
-        is_number = known.base == "number" or len(scales) == 1
+        is_number = old_type.base == "number" or len(scales) == 1
         if is_number or all_match(column, _SHORTEST_FRACTION):
             # Zeros at the end need no place.
             fraction = pc.utf8_rtrim(fraction, "0")
@@ -257,14 +261,14 @@ def _of_numbers(kind: Kind | None, column: pa.Array) -> ColumnType:
     if not is_decimal and kind is not Kind.AMOUNT:
         return join_all(type_of(None, int(value)) for value in ends)
     of_kind = kind if kind is Kind.AMOUNT else None
-    joined = join_all(type_of(of_kind, value) for value in ends)
-    if is_decimal and joined.base == "number":
+    type_ = join_all(type_of(of_kind, value) for value in ends)
+    if is_decimal and type_.base == "number":
         scale = max(LEAST_SCALE, column.type.scale)
         with suppress(pa.ArrowInvalid):
             column.cast(pa.decimal128(MOST_DIGITS, LEAST_SCALE))
             scale = LEAST_SCALE
-        joined = joined.join(ColumnType("number", 1, scale))
-    return joined
+        type_ = type_.join(ColumnType("number", 1, scale))
+    return type_
 
 
 def _are_bits(column: pa.Array) -> bool:
@@ -303,16 +307,16 @@ def _from_texts(type_: ColumnType, texts: pa.StringArray, *, wide: bool) -> pa.A
             return map_of_pairs(texts)
         if pattern and all_match(texts, pattern):
             return texts.cast(arrow_type(type_, wide=wide))
-    encoded = texts.dictionary_encode()
-    distinct = to_array(type_, encoded.dictionary.to_pylist(), wide=wide)
-    return distinct.take(encoded.indices)
+    dictionary = texts.dictionary_encode()
+    distinct = to_array(type_, dictionary.dictionary.to_pylist(), wide=wide)
+    return distinct.take(dictionary.indices)
 
 
 def map_of_pairs(texts: pa.StringArray, suffix: str = "") -> pa.MapArray:
     """Return the members of JSON objects as maps; see `tables.pairs_array`."""
-    encoded = texts.dictionary_encode()
-    sets = [_read_pairs(text, suffix) for text in encoded.dictionary.to_pylist()]
-    return _map_array(sets).take(encoded.indices)
+    dictionary = texts.dictionary_encode()
+    sets = [_read_pairs(text, suffix) for text in dictionary.dictionary.to_pylist()]
+    return _map_array(sets).take(dictionary.indices)
 
 
 def json_of_pairs(maps: "pa.ChunkedArray") -> "pa.ChunkedArray":
@@ -337,12 +341,12 @@ def _read_pairs(text: str, suffix: str) -> Pairs | None:
 
 
 def _map_array(sets: Sequence[Pairs | None]) -> pa.MapArray:
-    if any(each is None or any(text is None for _, text in each) for each in sets):
+    if any(pairs is None or any(text is None for _, text in pairs) for pairs in sets):
         return pa.array(sets, arrow_type(PAIRS))
-    flat = [pair for each in sets for pair in each or ()]
+    flat = [pair for pairs in sets for pair in pairs or ()]
     names = text_array([name.encode() for name, _ in flat])
     texts = text_array([(text or "").encode() for _, text in flat])
-    offsets = _offsets(len(each or ()) for each in sets)
+    offsets = _offsets(len(pairs or ()) for pairs in sets)
     starts = pa.Array.from_buffers(pa.int32(), len(sets) + 1, [None, offsets])
     return pa.MapArray.from_arrays(starts, names, texts)
 

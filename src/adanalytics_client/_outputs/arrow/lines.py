@@ -48,8 +48,8 @@ def read_lines(
         REFUSALS: when the text does not fit the types; then read the values one by one.
     """
     pairs = next((name for name, type_ in types.items() if type_.base == "pairs"), None)
-    parted = [lines] if pairs is None else _last_member(pairs).split(lines)
-    text = lines if pairs is None else b"}\n".join(parted[::2])
+    parts = [lines] if pairs is None else _last_member(pairs).split(lines)
+    text = lines if pairs is None else b"}\n".join(parts[::2])
     if numbers and _EXPONENT.search(text):
         raise ValueError("a number has an exponent")
     fields = {}
@@ -62,13 +62,13 @@ def read_lines(
     table = _read(
         text, {name: field for name, field in fields.items() if name != pairs}, skip_others
     )
-    if table.num_rows != (lines.count(b"\n") if pairs is None else len(parted) // 2):
+    if table.num_rows != (lines.count(b"\n") if pairs is None else len(parts) // 2):
         raise ValueError("a line is not one event, or has no key_values")
     arrays = []
     for name, type_ in types.items():
         if name == pairs:
             # Parsed even if it is empty: text that is not JSON is an error.
-            arrays.append(map_of_pairs(text_array(parted[1::2]), suffix="}"))
+            arrays.append(map_of_pairs(text_array(parts[1::2]), suffix="}"))
         else:
             column = table[name].combine_chunks()
             is_epoch = type_.base == "epoch"
@@ -92,9 +92,9 @@ def _odd_number(name: str, type_: ColumnType) -> "re.Pattern[bytes]":
 
     It takes texts for numbers, lets others overflow, and 1.0 is a whole number to it.
     """
-    made = arrow_type(type_, wide=True)
-    most, fraction = made.precision - made.scale, b"" if type_.scale else b"|-?[0-9]+[.]"
-    odd = rb'%b:\s*(?:"|-?[0-9]{%d}%b)' % (re.escape(_quoted(name)), most + 1, fraction)
+    target = arrow_type(type_, wide=True)
+    digits, fraction = target.precision - target.scale, b"" if type_.scale else b"|-?[0-9]+[.]"
+    odd = rb'%b:\s*(?:"|-?[0-9]{%d}%b)' % (re.escape(_quoted(name)), digits + 1, fraction)
     return re.compile(odd)
 
 

@@ -32,10 +32,10 @@ class ArrowOutput:
         self._form = form
         self._rows = rows
         self._sink = _Sink(target.file)
-        self._held: list[pa.RecordBatch] = []
+        self._batches: list[pa.RecordBatch] = []
         # Opened for the first group, when most columns are known.
         self._writer: Any = None
-        self._written = rows.schema
+        self._file_schema = rows.schema
 
     def add(self, events: RawRows) -> int:
         """Write the events of a page.
@@ -45,9 +45,9 @@ class ArrowOutput:
                 schema of a stream, which cannot be rewritten, after a part was written.
         """
         batch = self._rows.page(events)
-        if sum(each.num_rows for each in self._held) + batch.num_rows > ROWS_PER_GROUP:
+        if sum(buffered.num_rows for buffered in self._batches) + batch.num_rows > ROWS_PER_GROUP:
             self._write_group()
-        self._held.append(batch)
+        self._batches.append(batch)
         return int(batch.num_rows)
 
     def commit(self) -> None:
@@ -59,7 +59,7 @@ class ArrowOutput:
 
     def abort(self) -> None:
         """Discard the output, without the footer that would make a stream look complete."""
-        self._sink.cut = True
+        self._sink.is_cut = True
         if self._writer is not None:
             self._writer.close()
         self.target.abort()
@@ -68,11 +68,11 @@ class ArrowOutput:
         schema = self._rows.schema
         if self._writer is None:
             self._writer = self._open()
-        elif schema != self._written:
+        elif schema != self._file_schema:
             self._widen()
-        self._written = schema
-        self._put(self._rows.table(self._held))
-        self._held = []
+        self._file_schema = schema
+        self._put(self._rows.table(self._batches))
+        self._batches = []
 
     def _put(self, group: pa.Table) -> None:
         if len(group):
@@ -85,8 +85,8 @@ class ArrowOutput:
 
     def _widen(self) -> None:
         if not self.target.rewritable:
-            before = set(self._written)
-            late = ", ".join(field.name for field in self._rows.schema if field not in before)
+            names_before = set(self._file_schema)
+            late = ", ".join(field.name for field in self._rows.schema if field not in names_before)
             raise ProtocolError(
                 f"Column {late} first appears, or needs another type, after a part was written.",
                 remedy="Write to a path, which can be rewritten, or as jsonl.",
@@ -102,12 +102,12 @@ class ArrowOutput:
 
     def _groups(self, file: BinaryIO) -> Iterator[pa.Table]:
         if self._form == "parquet":
-            stored = pq.ParquetFile(file)
-            yield from map(stored.read_row_group, range(stored.num_row_groups))
+            reader = pq.ParquetFile(file)
+            yield from map(reader.read_row_group, range(reader.num_row_groups))
         else:
-            stored = ipc.open_file(file)
-            for index in range(stored.num_record_batches):
-                yield pa.Table.from_batches([stored.get_batch(index)])
+            reader = ipc.open_file(file)
+            for index in range(reader.num_record_batches):
+                yield pa.Table.from_batches([reader.get_batch(index)])
 
 
 class _Sink(io.BufferedIOBase):
@@ -115,14 +115,14 @@ class _Sink(io.BufferedIOBase):
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
-        self.cut = False
+        self.is_cut = False
 
     def writable(self) -> bool:
         return True
 
     def write(self, piece: "ReadableBuffer") -> int:
         """Pass a piece on; pyarrow passes its own buffers."""
-        if not self.cut:
+        if not self.is_cut:
             # A caller's stream may accept only bytes.
             self._file.write(bytes(piece))
         return memoryview(piece).nbytes

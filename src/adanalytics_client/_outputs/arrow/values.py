@@ -84,11 +84,11 @@ def to_array(type_: ColumnType, values: Sequence[Json], *, wide: bool = False) -
     """
     prepare = _PREPARE[type_.base](type_)
     ready = [None if value is None else prepare(value) for value in values]
-    made = arrow_type(type_, wide=wide)
-    if type_.base in _TEXT_FIRST or pa.types.is_decimal(made):
+    target = arrow_type(type_, wide=wide)
+    if type_.base in _TEXT_FIRST or pa.types.is_decimal(target):
         # Arrow makes no decimals of numbers without their context of 28 digits.
-        return pa.array(ready, pa.string()).cast(made)
-    return pa.array(ready, made)
+        return pa.array(ready, pa.string()).cast(target)
+    return pa.array(ready, target)
 
 
 def text_of(value: Json) -> str:
@@ -121,11 +121,11 @@ def plain_pattern(type_: ColumnType, *, wide: bool = False) -> str | None:
     Arrow must cast no other texts: of some amounts its cast ends the process, of others it returns
     0 (seen with pyarrow 26: "0.1e-99999999", "1e-1000"), and to it "0x10" is a whole number.
     """
-    made = arrow_type(type_, wide=wide)
-    if pa.types.is_decimal(made):
-        whole, scale = made.precision - made.scale, made.scale
+    target = arrow_type(type_, wide=wide)
+    if pa.types.is_decimal(target):
+        integer_digits, scale = target.precision - target.scale, target.scale
         fraction = f"(?:[.][0-9]{{1,{scale}}})?" if scale else ""
-        return f"^-?[0-9]{{1,{whole}}}{fraction}$"
+        return f"^-?[0-9]{{1,{integer_digits}}}{fraction}$"
     return _PLAIN.get(type_.base)
 
 
@@ -165,9 +165,9 @@ def _of_int(value: int) -> ColumnType:
     return ColumnType("number", digits) if digits <= MOST_DIGITS else JSON
 
 
-def _digits(whole: int) -> int:
-    digits = len(str(abs(whole)))
-    return digits if -(2**63) <= whole < 2**63 else max(digits, INT64_DIGITS + 1)
+def _digits(number: int) -> int:
+    digits = len(str(abs(number)))
+    return digits if -(2**63) <= number < 2**63 else max(digits, INT64_DIGITS + 1)
 
 
 def _of_decimal(number: Decimal) -> ColumnType | None:
@@ -182,8 +182,8 @@ def _of_decimal(number: Decimal) -> ColumnType | None:
         if digit or scale <= 0:
             break
         scale -= 1
-    made = ColumnType("number", _digits(int(number)), max(LEAST_SCALE, scale))
-    return made if made.precision <= MOST_DIGITS else None
+    type_ = ColumnType("number", _digits(int(number)), max(LEAST_SCALE, scale))
+    return type_ if type_.precision <= MOST_DIGITS else None
 
 
 def _of_amount(value: Json) -> ColumnType | None:
@@ -225,8 +225,8 @@ def _of_time(value: Json) -> ColumnType | None:
     if not unit or plain >= _LATEST_EPOCH:
         return None
     scale = len(plain.partition(".")[2])
-    made = ColumnType("epoch", number.digits, scale, unit)
-    return made if made.decimals <= UNITS["ns"] else None
+    type_ = ColumnType("epoch", number.digits, scale, unit)
+    return type_ if type_.decimals <= UNITS["ns"] else None
 
 
 def _of_pairs(value: Json) -> ColumnType | None:
@@ -310,11 +310,11 @@ def _time(type_: ColumnType) -> Callable[[Json], str]:
             fraction = (time["fraction"] or "").rstrip("0")
             short = min(unit for unit in (0, 3, 6, 9) if unit >= len(fraction))
             return _plain_time(time, short)
-        made = _of_time(value)
-        if not made or made.decimals > decimals:
+        time_type = _of_time(value)
+        if not time_type or time_type.decimals > decimals:
             raise ValueError(value)
-        whole, _, fraction = _plain_number(value).partition(".")
-        text = f"{whole}{fraction}".ljust(_EPOCH_DIGITS + decimals, "0")
+        integer, _, fraction = _plain_number(value).partition(".")
+        text = f"{integer}{fraction}".ljust(_EPOCH_DIGITS + decimals, "0")
         seconds, rest = text[:_EPOCH_DIGITS], text[_EPOCH_DIGITS : _EPOCH_DIGITS + decimals]
         moment = _1970 + timedelta(seconds=int(seconds))
         return f"{moment:%Y-%m-%dT%H:%M:%S}.{rest}Z"
