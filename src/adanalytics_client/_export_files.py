@@ -10,7 +10,7 @@ from adanalytics_client._base.urls import BaseUrl
 from adanalytics_client._call.config import Config
 from adanalytics_client._call.session import Connection
 from adanalytics_client._client_base import connect
-from adanalytics_client._exports.download import Delivery
+from adanalytics_client._exports.download import ExportDownload
 from adanalytics_client._exports.saved import SavedExport, read_saved
 from adanalytics_client._exports.status import ONE_HOUR
 from adanalytics_client._exports.transfer import FileRange, StoredFile
@@ -60,7 +60,7 @@ class ExportedFile:
 
     def download(self, path: Path) -> Path:
         """Download the complete file, csv or parquet, whichever the service sends."""
-        return self.connection.driver.run(self._delivery().run(path, timeout=ONE_HOUR))
+        return self.connection.driver.run(self._export_download().run(path, timeout=ONE_HOUR))
 
     def receive(
         self, into: BinaryIO, wanted: range, known: StoredFile | None = None
@@ -74,10 +74,10 @@ class ExportedFile:
             DownloadError: when the service sends anything but the range of the `known` version.
         """
         sink = FileRange(into, wanted, known)
-        self.connection.driver.run(self._delivery().fetch_range(sink))
+        self.connection.driver.run(self._export_download().fetch_range(sink))
         return sink.file_version
 
-    def _delivery(self) -> Delivery:
+    def _export_download(self) -> ExportDownload:
         session, saved = self.connection.session, self.saved
         # Whoever takes single files compares their events by themselves.
-        return Delivery(session, saved.order, saved.status, check="none", any_format=True)
+        return ExportDownload(session, saved.order, saved.status, check="none", any_format=True)

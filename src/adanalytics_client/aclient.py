@@ -195,14 +195,14 @@ class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
         progress: bool = False,
     ) -> Path:
         """Like `Client.export`, but awaited."""
-        from adanalytics_client._exports.download import Delivery, check_delivery
+        from adanalytics_client._exports.download import ExportDownload, check_download
         from adanalytics_client._progress import displayed
 
-        form, packing = check_delivery(to, timeout, format, compression, check)
+        form, packing = check_download(to, timeout, format, compression, check)
         job = await self.start_export(start, end, format=form, compression=packing)
         with displayed(self.connection.session, progress=progress) as session:
-            delivery = Delivery(session, job.order, job.last_status, check)
-            return await self.connection.driver.run(delivery.run(Path(to), timeout=timeout))
+            download = ExportDownload(session, job.order, job.last_status, check)
+            return await self.connection.driver.run(download.run(Path(to), timeout=timeout))
 
 
 AsyncClient.__module__ = "adanalytics_client"

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from adanalytics_client._events.check import Check
-from adanalytics_client._exports.download import Delivery
+from adanalytics_client._exports.download import ExportDownload
 from adanalytics_client._exports.saved import SavedJob, read_saved
 from adanalytics_client._exports.status import ONE_HOUR, ExportStatus
 from adanalytics_client._exports.wait import ask_status, wait_for
@@ -55,11 +55,11 @@ class AsyncExportJob(SavedJob[AsyncDriver]):
     async def download(self, path: str | os.PathLike[str], *, check: Check = "auto") -> Path:
         """Like `ExportJob.download`, but awaited."""
         connection = self._connection()
-        delivery = Delivery(connection.session, self.order, self.last_status, check)
+        download = ExportDownload(connection.session, self.order, self.last_status, check)
         try:
-            return await connection.driver.run(delivery.run(Path(path), timeout=ONE_HOUR))
+            return await connection.driver.run(download.run(Path(path), timeout=ONE_HOUR))
         finally:
-            self._keep(delivery.status)
+            self._keep(download.status)
 
 
 AsyncExportJob.__module__ = "adanalytics_client"

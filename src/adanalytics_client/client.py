@@ -362,14 +362,14 @@ class Client(ClientBase[HttpClient, SyncDriver]):
             >>> client.export("2026-01-01", "2026-01-31", to="jan.csv")
             PosixPath('jan.csv')
         """
-        from adanalytics_client._exports.download import Delivery, check_delivery
+        from adanalytics_client._exports.download import ExportDownload, check_download
         from adanalytics_client._progress import displayed
 
-        form, packing = check_delivery(to, timeout, format, compression, check)
+        form, packing = check_download(to, timeout, format, compression, check)
         job = self.start_export(start, end, format=form, compression=packing)
         with displayed(self.connection.session, progress=progress) as session:
-            delivery = Delivery(session, job.order, job.last_status, check)
-            return self.connection.driver.run(delivery.run(Path(to), timeout=timeout))
+            download = ExportDownload(session, job.order, job.last_status, check)
+            return self.connection.driver.run(download.run(Path(to), timeout=timeout))
 
 
 Client.__module__ = "adanalytics_client"

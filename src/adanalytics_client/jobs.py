@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from adanalytics_client._events.check import Check
-from adanalytics_client._exports.download import Delivery
+from adanalytics_client._exports.download import ExportDownload
 from adanalytics_client._exports.saved import SavedJob, read_saved
 from adanalytics_client._exports.status import ONE_HOUR, ExportStatus
 from adanalytics_client._exports.wait import ask_status, wait_for
@@ -115,11 +115,11 @@ class ExportJob(SavedJob[SyncDriver]):
             82412
         """
         connection = self._connection()
-        delivery = Delivery(connection.session, self.order, self.last_status, check)
+        download = ExportDownload(connection.session, self.order, self.last_status, check)
         try:
-            return connection.driver.run(delivery.run(Path(path), timeout=ONE_HOUR))
+            return connection.driver.run(download.run(Path(path), timeout=ONE_HOUR))
         finally:
-            self._keep(delivery.status)
+            self._keep(download.status)
 
 
 ExportJob.__module__ = "adanalytics_client"

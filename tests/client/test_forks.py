@@ -79,16 +79,16 @@ PART = """
 from contextlib import closing
 from pathlib import Path
 from adanalytics_client import DownloadError
-from adanalytics_client._exports.part import Part
+from adanalytics_client._exports.part import PartialFile
 
 def let_go():
     part.remove()
     part.close()
 
-part = Part(Path(sys.argv[1]))
+part = PartialFile(Path(sys.argv[1]))
 in_child(let_go)
 try:
-    Part(Path(sys.argv[1]))
+    PartialFile(Path(sys.argv[1]))
 except DownloadError:
     pass
 else:
@@ -99,7 +99,7 @@ if (child := os.fork()) == 0:
     os.read(over, 1)
     os._exit(0)
 part.close()
-with closing(Part(Path(sys.argv[1]))):
+with closing(PartialFile(Path(sys.argv[1]))):
     os.write(end, b".")
 assert os.waitpid(child, 0)[1] == 0
 """

@@ -22,11 +22,11 @@ from adanalytics_client._call.exchange import (
     moment_in,
 )
 from adanalytics_client._call.failures import (
-    Setback,
-    failure_setback,
-    incomplete_setback,
-    status_setback,
-    unreadable_setback,
+    FailedAttempt,
+    attempt_without_response,
+    incomplete_attempt,
+    refused_attempt,
+    unreadable_attempt,
 )
 from adanalytics_client._call.retry import pause_before
 from adanalytics_client._call.session import Session
@@ -57,8 +57,8 @@ class Access(Enum):
     """
 
     WITH_CREDENTIAL = "always"
-    WITH_FIRST = "without it after a 400"
-    WITHOUT_FIRST = "with it after a refusal"
+    CREDENTIAL_FIRST = "without it after a 400"
+    BARE_FIRST = "with it after a refusal"
     # A login.
     NEVER = "never"
 
@@ -85,7 +85,7 @@ class Rules:
     appears_by: Deadline | None = None
 
 
-Judge = Callable[[Exchange], effects.Operation[T | Setback]]
+Judge = Callable[[Exchange], effects.Operation[T | FailedAttempt]]
 """Makes the value of a good answer, or says what is wrong with it."""
 
 
@@ -106,7 +106,7 @@ def attempts(
     while True:
         round_trip = yield from state.send(request())
         verdict = yield from judge(round_trip)
-        if not isinstance(verdict, Setback):
+        if not isinstance(verdict, FailedAttempt):
             return verdict
         yield from state.pause_after(verdict, round_trip)
 
@@ -139,7 +139,7 @@ class _Attempts:
         if request.url != self.url:
             access = self.rules.access
             self.url, self.has_signature = request.url, False
-            self.authorized = access in {Access.WITH_CREDENTIAL, Access.WITH_FIRST}
+            self.authorized = access in {Access.WITH_CREDENTIAL, Access.CREDENTIAL_FIRST}
         session, base, rules = self.session, self.session.config.base, self.rules
         log_in = log_in_of(session, self.deadline)
         # The time in which the bytes of a file arrive does not count.
@@ -172,7 +172,7 @@ class _Attempts:
             self.seconds = session.clock.monotonic() - start
             if deadline_of_one_request is None:
                 self.deadline.extend(round_trip.pause)
-            if self._changes_access(request.url, round_trip):
+            if self._toggle_credential(request.url, round_trip):
                 continue
             is_refused = round_trip.status == 401 and base.owns(round_trip.url)
             renewable = session.credentials.renewable and not self.login_renewed
@@ -182,7 +182,7 @@ class _Attempts:
                 continue
             return replace(round_trip, has_signature=self.has_signature)
 
-    def _changes_access(self, url: str, round_trip: Exchange) -> bool:
+    def _toggle_credential(self, url: str, round_trip: Exchange) -> bool:
         """Add or drop the credential after a response; return whether to send again."""
         access, session, base = self.rules.access, self.session, self.session.config.base
         if access in {Access.WITH_CREDENTIAL, Access.NEVER} or not base.owns(url):
@@ -197,11 +197,11 @@ class _Attempts:
             return True
         return False
 
-    def pause_after(self, setback: Setback, round_trip: Exchange) -> effects.Operation[None]:
+    def pause_after(self, attempt: FailedAttempt, round_trip: Exchange) -> effects.Operation[None]:
         """Wait before the next attempt, or raise the error of the problem."""
         session, policy = self.session, self.session.config.retry
         reply = round_trip.outcome if isinstance(round_trip.outcome, effects.Reply) else None
-        error = setback.error.amended(attempts=self.requests)
+        error = attempt.error.amended(attempts=self.requests)
         session.credentials.complete(error, round_trip.url, reply)
         if round_trip.hold is not None:
             if self.seconds_refused:
@@ -210,32 +210,32 @@ class _Attempts:
             self.seconds_refused += round_trip.hold.seconds
             return
         self.seconds_refused = 0.0
-        if setback.at_once:
+        if attempt.at_once:
             return
-        if setback.progress != self.progress and self.rules.appears_by is not None:
+        if attempt.progress != self.progress and self.rules.appears_by is not None:
             # The time in which bytes arrive does not count as waiting.
             self.rules.appears_by.extend(self.seconds)
-        self.progress = setback.progress
-        if setback.absent and (yield from self._until_it_appears(setback)):
+        self.progress = attempt.progress
+        if attempt.absent and (yield from self._until_it_appears(attempt)):
             return
         if self.progress > self.farthest:
             self.farthest, self.failures, self.down_since = self.progress, 0, None
             self.deadline = session.deadline()
         else:
             self.failures += 1
-        seconds = policy.wait(max(0, self.failures - 1), setback.retry_after)
-        hold = (yield from _obey(session, round_trip.url, seconds)) if setback.limited else None
-        if not setback.can_retry:
+        seconds = policy.wait(max(0, self.failures - 1), attempt.retry_after)
+        hold = (yield from _obey(session, round_trip.url, seconds)) if attempt.limited else None
+        if not attempt.can_retry:
             raise error
         if self.failures >= policy.attempts:
-            if not self._sits_out(setback):
+            if not self._outlasts_outage(attempt):
                 raise error
-            seconds = max(setback.retry_after or 0.0, policy.longest_wait)
+            seconds = max(attempt.retry_after or 0.0, policy.longest_wait)
         if hold is not None:
             yield from self._wait_out(hold, error, round_trip.url)
             return
         if not self.deadline.allows(seconds):
-            raise _out_of_time(session, setback, self.deadline)
+            raise _out_of_time(session, attempt, self.deadline)
         plan = RetryPlanned(session.shown(round_trip.url), self.requests, seconds, error.message)
         _LOG.info("%s", plan)
         notify(session.observer.retry, plan)
@@ -262,27 +262,27 @@ class _Attempts:
         yield effects.Sleep(hold.until)
         self.deadline.extend(hold.seconds)
 
-    def _sits_out(self, setback: Setback) -> bool:
-        """Return whether the service is down, and not yet for longer than it may be."""
-        if not (self.rules.patient and setback.outage):
+    def _outlasts_outage(self, attempt: FailedAttempt) -> bool:
+        """Return whether to go on after the last attempt: the service is down for a short time."""
+        if not (self.rules.patient and attempt.outage):
             return False
         now, patience = self.session.clock.monotonic(), self.session.config.retry.patience
         self.down_since = now if self.down_since is None else self.down_since
         if now - self.down_since < patience:
             return True
-        setback.error.amended(
-            message=f"{setback.error.message} It has been down for {patience:g} s.",
+        attempt.error.amended(
+            message=f"{attempt.error.message} It has been down for {patience:g} s.",
             remedy="Try later. A sync (Dataset.sync, adanalytics sync) keeps the hours that have "
             "arrived and resumes.",
         )
         return False
 
-    def _until_it_appears(self, setback: Setback) -> effects.Operation[bool]:
+    def _until_it_appears(self, attempt: FailedAttempt) -> effects.Operation[bool]:
         """Wait for a file that does not exist yet; False if there was never time for it."""
-        appears_by, pause = self.rules.appears_by, setback.retry_after or 0.0
+        appears_by, pause = self.rules.appears_by, attempt.retry_after or 0.0
         if appears_by is None or appears_by.left <= 0 or pause > appears_by.left:
             if self.polls:
-                raise setback.error
+                raise attempt.error
             return False
         seconds = min(max(pause, pause_before(self.polls)), appears_by.left)
         is_new = seconds > SILENT_WAIT and not self.is_announced
@@ -317,12 +317,12 @@ def wait(
     yield effects.Sleep(until)
 
 
-def _out_of_time(session: Session, setback: Setback, deadline: Deadline) -> AdAnalyticsError:
-    error, name = setback.error, deadline.name
+def _out_of_time(session: Session, attempt: FailedAttempt, deadline: Deadline) -> AdAnalyticsError:
+    error, name = attempt.error, deadline.name
     reason = f"{name} leaves no time for another try."
-    if setback.retry_after:
-        until = f"{moment_in(session, setback.retry_after):%Y-%m-%d %H:%M:%S} UTC"
-        seconds = f"{setback.retry_after:.0f} s"
+    if attempt.retry_after:
+        until = f"{moment_in(session, attempt.retry_after):%Y-%m-%d %H:%M:%S} UTC"
+        seconds = f"{attempt.retry_after:.0f} s"
         reason = f"The service asks to wait {seconds}, until {until}; {name} leaves less."
     return error if name in error.message else error.amended(message=f"{error.message} {reason}")
 
@@ -374,17 +374,17 @@ def call(
 ) -> effects.Operation[Answer[T]]:
     """Send until it succeeds; a body that `reader` refuses as NotJson is requested again."""
 
-    def judge(round_trip: Exchange) -> "effects.Operation[Answer[T] | Setback]":
+    def judge(round_trip: Exchange) -> "effects.Operation[Answer[T] | FailedAttempt]":
         outcome = round_trip.outcome
         if isinstance(outcome, effects.Failure):
             limit = session.limit_of(deadline)
-            return failure_setback(
+            return attempt_without_response(
                 outcome, round_trip.url, repeatable=rules.repeatable, limit_name=limit
             )
         if not 200 <= outcome.status < 300:
-            return status_setback(session, outcome, round_trip.url, repeatable=rules.repeatable)
+            return refused_attempt(session, outcome, round_trip.url, repeatable=rules.repeatable)
         if rules.is_whole and outcome.status not in _WHOLE:
-            return incomplete_setback(session, outcome, can_retry=outcome.status == _ACCEPTED)
+            return incomplete_attempt(session, outcome, can_retry=outcome.status == _ACCEPTED)
         try:
             # The size of the body that a sink has kept is not known here.
             if sink is None and len(outcome.body) < _QUICK_BODY:
@@ -392,10 +392,10 @@ def call(
             else:
                 value = yield effects.Offload(lambda: reader(outcome))
         except NotJson as error:
-            return unreadable_setback(outcome, error, repeatable=rules.repeatable)
+            return unreadable_attempt(outcome, error, repeatable=rules.repeatable)
         except ProtocolError as error:
             # Without the frames that hold everything that the response echoes.
-            return Setback(error.with_traceback(None), can_retry=False)
+            return FailedAttempt(error.with_traceback(None), can_retry=False)
         return Answer(value, outcome, round_trip.url)
 
     deadline = deadline or session.deadline()

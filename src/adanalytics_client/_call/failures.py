@@ -103,8 +103,8 @@ _LASTING = {
 
 
 @dataclass(frozen=True, slots=True)
-class Setback:
-    """An error that another try may still avoid.
+class FailedAttempt:
+    """A failed attempt: its error, and whether to try again.
 
     Attributes:
         error: the error to raise when there are no more tries.
@@ -127,9 +127,9 @@ class Setback:
     at_once: bool = False
 
 
-def failure_setback(
+def attempt_without_response(
     failure: Failure, url: str, *, repeatable: bool, limit_name: str | None
-) -> Setback:
+) -> FailedAttempt:
     """Describe the problem of a request to `url` without a complete response.
 
     `limit_name` is the setting that limits the time, as in code, if it is known.
@@ -147,10 +147,10 @@ def failure_setback(
     }
     error = row.error(row.message.format(**facts), remedy=row.remedy.format(**facts))
     can_retry = kind not in _LASTING and (repeatable or not failure.arrived)
-    return Setback(error, can_retry, outage=kind is FailureKind.UNREACHABLE)
+    return FailedAttempt(error, can_retry, outage=kind is FailureKind.UNREACHABLE)
 
 
-def status_setback(session: Session, reply: Reply, url: str, *, repeatable: bool) -> Setback:
+def refused_attempt(session: Session, reply: Reply, url: str, *, repeatable: bool) -> FailedAttempt:
     status, now, credentials = reply.status, session.clock.time(), session.credentials
     pause = retry_after(reply.head, now)
     reason, errors = stated_reason(reply, credentials)
@@ -168,7 +168,7 @@ def status_setback(session: Session, reply: Reply, url: str, *, repeatable: bool
             retry_after=pause,
             resumes_at=resumes_at,
         )
-        return Setback(limited, can_retry=True, retry_after=pause, limited=True)
+        return FailedAttempt(limited, can_retry=True, retry_after=pause, limited=True)
     transient = status in _UNPROCESSED or status >= 500
     can_retry = transient and (repeatable or status in _UNPROCESSED)
     home = session.config.base.owns(url)
@@ -178,7 +178,7 @@ def status_setback(session: Session, reply: Reply, url: str, *, repeatable: bool
     )
     if isinstance(error, ServerError):
         error.retry_after = pause
-    return Setback(error, can_retry, pause, outage=status >= 500)
+    return FailedAttempt(error, can_retry, pause, outage=status >= 500)
 
 
 def _meaning(status: int, advice: str | None) -> tuple[type[StatusError], str, str]:
@@ -204,16 +204,16 @@ def _meaning(status: int, advice: str | None) -> tuple[type[StatusError], str, s
     return InvalidRequest, "The service refused the request", "Ask the service what it means."
 
 
-def incomplete_setback(session: Session, reply: Reply, *, can_retry: bool) -> Setback:
+def incomplete_attempt(session: Session, reply: Reply, *, can_retry: bool) -> FailedAttempt:
     """Describe the problem of a success whose status says that the data are not all here."""
     problem = ProtocolError(
         f"Status {reply.status}: the service says that its response is not the whole.",
         remedy="Try later, or report it to the service.",
     )
-    return Setback(problem, can_retry, retry_after(reply.head, session.clock.time()))
+    return FailedAttempt(problem, can_retry, retry_after(reply.head, session.clock.time()))
 
 
-def unreadable_setback(reply: Reply, error: NotJson, *, repeatable: bool) -> Setback:
+def unreadable_attempt(reply: Reply, error: NotJson, *, repeatable: bool) -> FailedAttempt:
     """Describe the problem of a success without JSON, as proxies send while a service restarts."""
     kind = (reply.head.get("content-type") or "no content type").partition(";")[0]
     if "html" in kind.lower():
@@ -226,7 +226,7 @@ def unreadable_setback(reply: Reply, error: NotJson, *, repeatable: bool) -> Set
         f"Status {reply.status}, but {description}.", remedy="Check base_url, or try later."
     )
     problem.unreadable = True
-    return Setback(problem, repeatable)
+    return FailedAttempt(problem, repeatable)
 
 
 def stated_reason(reply: Reply, credentials: Credentials) -> tuple[str, tuple[FieldError, ...]]:

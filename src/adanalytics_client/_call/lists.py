@@ -103,7 +103,9 @@ def _read_pages(
         for text in stated_warnings(finding.containers, headers):
             report_warning(session, text, set())
         check_whole(
-            session, answer, finding.error or stated_shortfall(finding.containers, headers, answer.url)
+            session,
+            answer,
+            finding.error or stated_shortfall(finding.containers, headers, answer.url),
         )
         page_signals = signals(finding, headers)
         sign = page_signals.sign_after(number)

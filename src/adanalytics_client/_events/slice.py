@@ -394,7 +394,7 @@ class SliceHistory:
 class _Remembered:
     """The events of a slice: an event is a repeat if it has the id and the text of an earlier one.
 
-    Of events and of ids only hashes are kept; beyond `most` the older half is forgotten. An id
+    Of events and of ids only hashes are kept; beyond `limit` the older half is forgotten. An id
     under which events with different texts arrive identifies none of them.
     """
 
@@ -433,7 +433,7 @@ class _Remembered:
 
 
 class _Hashes:
-    """A set of hashes; beyond `most` the older half is forgotten."""
+    """A set of hashes; beyond `limit` the older half is forgotten."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit

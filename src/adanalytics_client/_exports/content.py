@@ -65,7 +65,7 @@ class Content:
 
 
 @dataclass(frozen=True, slots=True)
-class Ordered:
+class FileOrder:
     """The content that was ordered: the format ("" for any), its days, and whether it is gzip."""
 
     format: str
@@ -79,7 +79,7 @@ class Ordered:
         return fold(self.format) in {"", "csv", *_JSON_LINES}
 
 
-def read_content(file: BinaryIO, order: Ordered, *, has_frame: bool, has_digest: bool) -> Content:
+def read_content(file: BinaryIO, order: FileOrder, *, has_frame: bool, has_digest: bool) -> Content:
     """Check a file; see the module.
 
     Args:
@@ -112,7 +112,7 @@ def read_content(file: BinaryIO, order: Ordered, *, has_frame: bool, has_digest:
     raise problem.with_traceback(None)
 
 
-def _reader(file: BinaryIO, order: Ordered) -> Callable[[BinaryIO, Ordered], Content]:
+def _reader(file: BinaryIO, order: FileOrder) -> Callable[[BinaryIO, FileOrder], Content]:
     form = fold(order.format)
     file.seek(0)
     if file.read(len(_ZIP[0])) in _ZIP:
@@ -138,13 +138,13 @@ def _other(form: str, problem: str) -> DownloadError:
     )
 
 
-def _text(file: BinaryIO, order: Ordered) -> Iterator[bytes]:
+def _text(file: BinaryIO, order: FileOrder) -> Iterator[bytes]:
     """Yield a text by pieces, without a byte order mark."""
     for number, piece in enumerate(_pieces(file, order)):
         yield piece if number else piece.removeprefix(BOM_UTF8)
 
 
-def _pieces(file: BinaryIO, order: Ordered) -> Iterator[bytes]:
+def _pieces(file: BinaryIO, order: FileOrder) -> Iterator[bytes]:
     """Yield the bytes of a file, decompressed if it is gzip."""
     file.seek(0)
     magic = file.read(len(GZIP_MAGIC))
@@ -163,7 +163,7 @@ def _pieces(file: BinaryIO, order: Ordered) -> Iterator[bytes]:
     gunzip.finish()
 
 
-def _read_csv(file: BinaryIO, order: Ordered) -> Content:
+def _read_csv(file: BinaryIO, order: FileOrder) -> Content:
     """Count the records after the header; each must have as many fields as the header."""
     table = _CsvTable(order)
     for piece in _text(file, order):
@@ -174,7 +174,7 @@ def _read_csv(file: BinaryIO, order: Ordered) -> Content:
 class _CsvTable:
     """Reads CSV (RFC 4180) by pieces: text in quotes is dropped, so every line is a record."""
 
-    def __init__(self, order: Ordered) -> None:
+    def __init__(self, order: FileOrder) -> None:
         self._order = order
         self._in_quotes = False
         self._rest = b""
@@ -295,7 +295,7 @@ def _is_header(names: list[str]) -> bool:
     return 1 < len(names) == len(set(names)) and is_name
 
 
-def _check_day(text: bytes, order: Ordered) -> None:
+def _check_day(text: bytes, order: FileOrder) -> None:
     day = _DAY.fullmatch(text.strip())
     if day and not str(order.start) <= day[1].decode() <= str(order.end):
         raise DownloadError(
@@ -314,7 +314,7 @@ _VALID = msgspec.json.Decoder(msgspec.Raw)
 _DATED = msgspec.json.Decoder(_Dated)
 
 
-def _read_lines(file: BinaryIO, order: Ordered) -> Content:
+def _read_lines(file: BinaryIO, order: FileOrder) -> Content:
     """Count JSON lines; each must be one object."""
     rows, rest, first, last = 0, b"", b"", b""
     for piece in _text(file, order):
@@ -339,7 +339,7 @@ def _is_error(name: str) -> bool:
     return fold(name) in {"error", "errors"}
 
 
-def _objects(lines: list[bytes], rows: int, order: Ordered) -> list[bytes]:
+def _objects(lines: list[bytes], rows: int, order: FileOrder) -> list[bytes]:
     """Return the lines that are not empty, each of which must be a JSON object."""
     lines = [line for line in lines if line.strip()]
     for number, line in enumerate(lines, rows + 1):
@@ -358,7 +358,7 @@ def _objects(lines: list[bytes], rows: int, order: Ordered) -> list[bytes]:
     return lines
 
 
-def _read_parquet(file: BinaryIO, order: Ordered) -> Content:
+def _read_parquet(file: BinaryIO, order: FileOrder) -> Content:
     """Check the footer, which comes last and says where everything else is."""
     size = file.seek(0, os.SEEK_END)
     file.seek(0)
@@ -393,14 +393,14 @@ def _read_parquet(file: BinaryIO, order: Ordered) -> Content:
     return Content(metadata.num_rows)
 
 
-def _refuse_zip(_: BinaryIO, order: Ordered) -> Content:
+def _refuse_zip(_: BinaryIO, order: FileOrder) -> Content:
     raise DownloadError(
         f"The file is a zip archive, and no {order.format or 'csv'} file.",
         remedy="Order another format, or download its address and unpack it yourself.",
     )
 
 
-def _read_other(file: BinaryIO, order: Ordered) -> Content:
+def _read_other(file: BinaryIO, order: FileOrder) -> Content:
     """Check what every format has: some bytes, the end of gzip, and of JSON both ends."""
     begin = end = b""
     for piece in _pieces(file, order):

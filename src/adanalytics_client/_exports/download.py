@@ -14,20 +14,20 @@ from adanalytics_client._base.validation import check_choice, check_seconds, inv
 from adanalytics_client._call.attempts import Access, Rules, attempts
 from adanalytics_client._call.exchange import Exchange
 from adanalytics_client._call.failures import (
-    Setback,
-    failure_setback,
+    FailedAttempt,
+    attempt_without_response,
+    refused_attempt,
     stated_reason,
-    status_setback,
 )
 from adanalytics_client._call.session import Session
 from adanalytics_client._events.check import Check
 from adanalytics_client._exports.answer import status_from
 from adanalytics_client._exports.comparison import compare
-from adanalytics_client._exports.content import Ordered
+from adanalytics_client._exports.content import FileOrder
 from adanalytics_client._exports.names import name_of, named_format, paths_in
-from adanalytics_client._exports.part import check_arrival, source_of
+from adanalytics_client._exports.part import check_writable, source_of
 from adanalytics_client._exports.status import ExportFile, ExportOrder, ExportStatus
-from adanalytics_client._exports.transfer import Expected, FileRange, Transfer, incomplete
+from adanalytics_client._exports.transfer import Expectation, FileRange, Transfer, incomplete
 from adanalytics_client._exports.wait import ask_address, described, is_signed, wait_for
 from adanalytics_client._quota.headers import retry_after
 from adanalytics_client.errors import (
@@ -49,7 +49,7 @@ _SHOWN_NAMES = 5
 _Receiving = Transfer | FileRange
 
 
-def check_delivery(
+def check_download(
     to: str | os.PathLike[str],
     timeout: float,
     file_format: str | None,
@@ -61,11 +61,11 @@ def check_delivery(
     check_choice("check", check, get_args(Check))
     if not isinstance(to, str | os.PathLike):
         raise invalid("to", to, "Pass the path of the file to create.")
-    check_arrival(Path(to))
+    check_writable(Path(to))
     return named_format(Path(to), file_format, compression)
 
 
-class Delivery:
+class ExportDownload:
     """The download of all files of an export; `status` is the latest known.
 
     Args:
@@ -95,7 +95,7 @@ class Delivery:
 
         It waits at most `timeout` seconds for the files, not counting the download itself.
         """
-        yield effects.Atomic(lambda: check_arrival(path))
+        yield effects.Atomic(lambda: check_writable(path))
         clock = self._session.clock
         ready_by = Deadline(clock, clock.monotonic() + timeout, f"timeout={timeout:g}")
         self.status = yield from wait_for(
@@ -172,10 +172,10 @@ class Delivery:
         place, order = self._session.address("bulk-export"), self._order
         form = "" if self._any_format else order.format
         is_gzip = order.compression == "gzip" or target.suffix.lower() == ".gz"
-        expectation = Expected(
+        expectation = Expectation(
             self.status.files[number],
             source_of(place, order, self.status, number),
-            Ordered(form, order.start, order.end, is_gzip),
+            FileOrder(form, order.start, order.end, is_gzip),
         )
         return lambda: Transfer(target, expectation, self._session.observer)
 
@@ -188,29 +188,29 @@ class Delivery:
 
         self._renewed_at = -1
         judge = partial(self._judge, transfer, timeout)
-        rules = Rules(Access.WITHOUT_FIRST, carry=False, appears_by=ready_by)
+        rules = Rules(Access.BARE_FIRST, carry=False, appears_by=ready_by)
         yield from attempts(self._session, request, judge, rules, sink=transfer)
 
     def _judge(
         self, transfer: _Receiving, timeout: float, exchange: Exchange
-    ) -> effects.Operation[Setback | None]:
+    ) -> effects.Operation[FailedAttempt | None]:
         """Return None when the file is complete, else its problem; renew an expired address."""
-        setback = yield from self._problem_of(exchange, transfer, timeout)
-        if setback is None:
+        attempt = yield from self._problem_of(exchange, transfer, timeout)
+        if attempt is None:
             return None
-        is_refused = isinstance(setback.error, ExportExpired | AuthenticationError)
+        is_refused = isinstance(attempt.error, ExportExpired | AuthenticationError)
         # Once, unless bytes arrive in between.
         if is_refused and transfer.received > self._renewed_at:
             self._renewed_at = transfer.received
             status = yield from _renewed(self._session, self._order, self.status)
             if status is not None:
                 self.status = status
-                return replace(setback, at_once=True)
-        return replace(setback, progress=transfer.received)
+                return replace(attempt, at_once=True)
+        return replace(attempt, progress=transfer.received)
 
     def _problem_of(
         self, exchange: Exchange, transfer: _Receiving, timeout: float
-    ) -> effects.Operation[Setback | None]:
+    ) -> effects.Operation[FailedAttempt | None]:
         outcome, session = exchange.outcome, self._session
         if isinstance(outcome, effects.Failure):
             return _broken(session, outcome, exchange.url, transfer)
@@ -221,7 +221,7 @@ class Delivery:
                 outcome, exchange.url, transfer, has_signature=has_signature, absent=absent
             )
         if transfer.total is not None and transfer.received < transfer.total:
-            return Setback(_short(transfer), can_retry=True)
+            return FailedAttempt(_short(transfer), can_retry=True)
         had_earlier_bytes = transfer.has_earlier_bytes
         try:
             yield effects.Offload(transfer.verify)
@@ -229,7 +229,7 @@ class Delivery:
             transfer.restart()
             # Bytes of an earlier run may have changed on the disk; new ones would be the same
             # again.
-            return Setback(
+            return FailedAttempt(
                 error, can_retry=had_earlier_bytes or not isinstance(error, ChecksumMismatch)
             )
         return None
@@ -259,29 +259,31 @@ class Delivery:
         *,
         has_signature: bool,
         absent: bool,
-    ) -> Setback:
+    ) -> FailedAttempt:
         """Describe the problem of a response that is not the file."""
         session, form = self._session, self._order.format
         pause = retry_after(reply.head, session.clock.time())
         if reply.status == 416:
             transfer.restart()
             error = incomplete("The service does not have the rest of the file.")
-            return Setback(error, can_retry=True)
+            return FailedAttempt(error, can_retry=True)
         if reply.status == 202:
             error = DownloadError("The file is not ready yet.", remedy="Wait for the export first.")
-            return Setback(error, can_retry=True, retry_after=pause, absent=True)
+            return FailedAttempt(error, can_retry=True, retry_after=pause, absent=True)
         if 200 <= reply.status < 400:
             reason, _ = stated_reason(reply, session.credentials)
             kind = reply.head.media_type or "an answer without a media type"
             text = f"The service sent {kind} ({reason}), not the {form} file."
-            return Setback(DownloadError(text, remedy="Try the download later."), can_retry=True)
+            return FailedAttempt(
+                DownloadError(text, remedy="Try the download later."), can_retry=True
+            )
         limited = reply.status == 403 and reply.head.get("retry-after") is not None
         missing_statuses = {403, 404, 410} | ({401} if has_signature else set())
         if reply.status in missing_statuses and not limited:
             text = f"The file is no longer offered ({reply.status})."
             expiry = ExportExpired(text, remedy="Start the export again.")
-            return Setback(described(expiry, self.status), can_retry=False, absent=absent)
-        return status_setback(session, reply, url, repeatable=True)
+            return FailedAttempt(described(expiry, self.status), can_retry=False, absent=absent)
+        return refused_attempt(session, reply, url, repeatable=True)
 
 
 def _open_files_limit() -> int | None:
@@ -294,15 +296,21 @@ def _open_files_limit() -> int | None:
     return None if limit == resource.RLIM_INFINITY else limit
 
 
-def _broken(session: Session, failure: effects.Failure, url: str, transfer: _Receiving) -> Setback:
+def _broken(
+    session: Session, failure: effects.Failure, url: str, transfer: _Receiving
+) -> FailedAttempt:
     """Describe the problem of a body that did not end properly, or of a missing response."""
     if failure.kind is effects.FailureKind.UNREADABLE:
         transfer.restart()
-        return Setback(incomplete(f"The file arrived damaged ({failure.detail})."), can_retry=True)
+        return FailedAttempt(
+            incomplete(f"The file arrived damaged ({failure.detail})."), can_retry=True
+        )
     has_part = transfer.received and failure.kind is effects.FailureKind.BROKEN
     if has_part or failure.kind is effects.FailureKind.TRUNCATED:
-        return Setback(_short(transfer), can_retry=True)
-    return failure_setback(failure, url, repeatable=True, limit_name=session.limit_of(None))
+        return FailedAttempt(_short(transfer), can_retry=True)
+    return attempt_without_response(
+        failure, url, repeatable=True, limit_name=session.limit_of(None)
+    )
 
 
 def _short(transfer: _Receiving) -> DownloadError:

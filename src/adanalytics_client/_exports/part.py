@@ -41,7 +41,7 @@ def names_beside(target: Path) -> tuple[Path, Path]:
     return target.with_name(f"{name}.part"), target.with_name(f"{name}.part.json")
 
 
-def check_arrival(path: Path) -> None:
+def check_writable(path: Path) -> None:
     """Check that `path` (or the folder) can be written, before anything is sent.
 
     It tries to, and leaves no trace, because permissions alone do not show whether that works.
@@ -51,7 +51,7 @@ def check_arrival(path: Path) -> None:
         probe_path, probe = files.open_beside(path / "part")
         probe.close()
         return probe_path.unlink()
-    part = Part(files.real_path(path))
+    part = PartialFile(files.real_path(path))
     if part.file.seek(0, os.SEEK_END) == 0:
         part.discard()
     return part.close()
@@ -99,7 +99,7 @@ class Note:
         return self.source == source
 
 
-class Part:
+class PartialFile:
     """The partial file of a download and its note, locked so that only this download writes
     them."""
 

@@ -12,8 +12,8 @@ from adanalytics_client._base.effects import ResponseHead
 from adanalytics_client._base.files import check_target, real_path
 from adanalytics_client._base.observer import BytesReceived, Observer, notify
 from adanalytics_client._exports.checks import Decoding, is_answer
-from adanalytics_client._exports.content import Content, Ordered, read_content
-from adanalytics_client._exports.part import Note, Part, is_etag
+from adanalytics_client._exports.content import Content, FileOrder, read_content
+from adanalytics_client._exports.part import Note, PartialFile, is_etag
 from adanalytics_client._exports.status import ExportFile
 from adanalytics_client.errors import ChecksumMismatch, DownloadError
 
@@ -21,12 +21,12 @@ _RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class Expectation:
     """The announced size and checksum of a file, its source, and the content that was ordered."""
 
     file: ExportFile
     source: str
-    order: Ordered
+    order: FileOrder
 
 
 class Transfer:
@@ -46,11 +46,11 @@ class Transfer:
 
     content = Content(None)
 
-    def __init__(self, target: Path, expectation: Expected, observer: Observer) -> None:
+    def __init__(self, target: Path, expectation: Expectation, observer: Observer) -> None:
         check_target(target)
         self._expectation = expectation
         self._observer = observer
-        self._part = Part(real_path(target))
+        self._part = PartialFile(real_path(target))
         self._file = self._part.file
         self._reset()
         self._resume()

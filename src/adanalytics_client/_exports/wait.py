@@ -104,7 +104,7 @@ def ask_address(
     An address of the API is requested with the credential first, that of a file without it.
     """
     sink = StatusSink(order.format, of_file=of_file)
-    access = Access.WITHOUT_FIRST if of_file else Access.WITH_FIRST
+    access = Access.BARE_FIRST if of_file else Access.CREDENTIAL_FIRST
     rules = Rules(access, carry=False)
     return (yield from call(session, Request("GET", url), sink.read, rules, sink=sink))
 

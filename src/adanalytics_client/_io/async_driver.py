@@ -27,7 +27,7 @@ from adanalytics_client._io.http import (
     AnyHttpClient,
     BaseDriver,
     begin_receiving,
-    given_up,
+    cancelled_error,
 )
 from adanalytics_client._io.library import httpx
 from adanalytics_client._io.logs import Redact, quiet_logs
@@ -122,7 +122,7 @@ class AsyncDriver(BaseDriver[httpx.AsyncClient]):
         except TimeoutError:
             if not call.expired():
                 raise
-            raise given_up() from None
+            raise cancelled_error() from None
         finally:
             self._calls.discard(call)
 
@@ -287,7 +287,7 @@ def _here() -> tuple[asyncio.AbstractEventLoop, int]:
 
 def _outcome(task: asyncio.Task[T]) -> T | BaseException:
     if task.cancelled():
-        return given_up()
+        return cancelled_error()
     return task.exception() or task.result()
 
 

@@ -227,8 +227,8 @@ def begin_receiving(response: httpx.Response, sink: Sink | None) -> Receiver:
     return receiver
 
 
-def given_up() -> TransportError:
-    """Return the error of work in flight when the client is closed or its result is not wanted."""
+def cancelled_error() -> TransportError:
+    """Return the error of a request that was cancelled."""
     return TransportError("The request was cancelled while it was under way.")
 
 

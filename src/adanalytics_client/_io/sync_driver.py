@@ -25,7 +25,7 @@ from adanalytics_client._base.effects import (
     Sleep,
 )
 from adanalytics_client._base.urls import BaseUrl
-from adanalytics_client._io.http import AnyHttpClient, BaseDriver, begin_receiving, given_up
+from adanalytics_client._io.http import AnyHttpClient, BaseDriver, begin_receiving, cancelled_error
 from adanalytics_client._io.library import httpx
 from adanalytics_client._io.logs import Redact, quiet_logs
 from adanalytics_client._io.stop import RUNNING, SECONDS_TO_A_SIGNAL, RunningRequest, Stop
@@ -117,7 +117,7 @@ class SyncDriver(BaseDriver[httpx.Client]):
                 if stop.is_set():
                     # Closing the client stops this thread, too, but the consumer still waits for a
                     # result.
-                    done.put((cursor, given_up()))
+                    done.put((cursor, cancelled_error()))
                     continue
                 try:
                     done.put((cursor, context.run(self._run, fetch(cursor), stop)))
@@ -185,7 +185,7 @@ class SyncDriver(BaseDriver[httpx.Client]):
         if isinstance(effect, Sleep):
             for seconds in self._clock.sleeping(effect.until):
                 if stop.wait(seconds):
-                    raise given_up()
+                    raise cancelled_error()
             return None
         if isinstance(effect, Atomic):
             with self._atomic:
@@ -241,7 +241,7 @@ class SyncDriver(BaseDriver[httpx.Client]):
             response = self._open().send(request, stream=True, auth=None, follow_redirects=False)
         except error_types as error:
             if running.stop.is_set():
-                raise given_up() from None
+                raise cancelled_error() from None
             if isinstance(error, RuntimeError):
                 raise
             return self._failure_of(error, send.request, has_head=False)
@@ -259,12 +259,12 @@ class SyncDriver(BaseDriver[httpx.Client]):
                 piece = next(pieces, None)
             except self._errors as error:
                 if running.stop.is_set():
-                    raise given_up() from None
+                    raise cancelled_error() from None
                 return self._failure_of(error, send.request, has_head=True)
             if piece is None or not receiver.write(piece):
                 break
             if running.stop.is_set():
-                raise given_up()
+                raise cancelled_error()
             if (failure := self._too_late(send)) is not None:
                 return failure
         return receiver.finish()

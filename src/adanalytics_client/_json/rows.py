@@ -187,7 +187,9 @@ def find_rows(
     if rows_key and extra_name and not findings:
         return find_rows(content, extra_name=extra_name, single=single)
     findings = findings or _without_list(content, names, single=single)
-    containers = findings[0].containers if len(findings) == 1 else (content, *_inner(content, WRAPPERS))
+    containers = (
+        findings[0].containers if len(findings) == 1 else (content, *_inner(content, WRAPPERS))
+    )
     error = stated_error(containers)
     if error and not any(map(len, findings)):
         raise ProtocolError(f"The answer contains an error instead of records: {error}")

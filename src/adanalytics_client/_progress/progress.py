@@ -271,7 +271,9 @@ class Progress(Observer):
         seconds_left = pace * fetching
         for stage in (self._stages["write"], self._stages["commit"]):
             seconds = stage.seconds + guess * (guess_seconds / 2 + _FILE_SECONDS)
-            seconds_left += seconds / (stage.steps_with_time + guess) * max(0, self._hours - stage.steps)
+            seconds_left += (
+                seconds / (stage.steps_with_time + guess) * max(0, self._hours - stage.steps)
+            )
         return seconds_left
 
     def _seconds_per_event(self, total: int) -> float:
