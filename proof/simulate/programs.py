@@ -14,7 +14,7 @@ from adanalytics_client._events.fanout import YieldedPage
 from adanalytics_client._events.plan import Split, slices_of
 from adanalytics_client._events.query import EventRequest, PullRun, plan_pull
 from adanalytics_client._events.resume import token_of
-from adanalytics_client._exports.download import Delivery
+from adanalytics_client._exports.download import ExportDownload
 from adanalytics_client._exports.order import start_export
 from adanalytics_client._exports.saved import SavedExport
 from adanalytics_client.errors import AdAnalyticsError, ConfigurationError
@@ -237,7 +237,7 @@ class Download(Program):
                 kept.saved = yield from start_export(
                     session, first, last, file_format="csv", compression=None
                 )
-            delivery = Delivery(session, kept.saved.order, kept.saved.status)
+            delivery = ExportDownload(session, kept.saved.order, kept.saved.status)
             yield from delivery.run(self.target, timeout=1_800.0)
         except AdAnalyticsError as error:
             self._failed(process, error)

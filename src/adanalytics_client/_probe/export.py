@@ -13,7 +13,7 @@ from urllib.parse import urljoin
 
 from adanalytics_client._base.effects import Atomic, Offload, Operation
 from adanalytics_client._call.session import Session
-from adanalytics_client._exports.download import Delivery
+from adanalytics_client._exports.download import ExportDownload
 from adanalytics_client._exports.order import order_export
 from adanalytics_client._exports.status import ExportOrder, ExportPhase, ExportStatus
 from adanalytics_client._exports.wait import wait_for
@@ -49,7 +49,7 @@ def probe_export(session: Session, day: date, rows: Rows | None) -> Operation[Ex
     path = Path(folder) / "day.csv"
     columns, same_rows = (), None
     try:
-        yield from Delivery(session, order, statuses[-1], "none").run(path, timeout=_TIMEOUT)
+        yield from ExportDownload(session, order, statuses[-1], "none").run(path, timeout=_TIMEOUT)
         columns, same_rows = yield Offload(partial(_compare, path, rows))
     except (AuthenticationError, RequestLimitReached):
         raise
