@@ -202,7 +202,7 @@ def many_days(server: Days, folder: Path, events: pa.Table, count: int) -> None:
     rows = count * len(events)
     cost = command(server, folder, "sync", *span, "--via", "export", "--to", to)
     show(f"sync of {rows:,} events, {count} days", cost, f"{rows / cost.wall:,.0f} a second")
-    files = [*to.glob("data/*/*/*.parquet")]
+    files = [*to.glob("data/**/*.parquet")]
     size = sum(file.stat().st_size for file in files)
     print(f"{len(files):,} files of {size / 1e9:.1f} GB")
     cost = command(server, folder, "sync", *span, "--to", to)

@@ -36,7 +36,8 @@ unreadable. *Read as it is* means that the query returned wrong rows without an 
 
 def damage(place: Path, dice: random.Random) -> str:
     """Damage one file of a dataset, and return what was done."""
-    files = [*sorted(place.glob("data/*/*/*")), *sorted(place.glob("_adanalytics/manifest/*"))]
+    files = sorted(file for file in place.glob("data/**/*") if file.is_file())
+    files += sorted(place.glob("_adanalytics/manifest/*"))
     file = dice.choice(files)
     kind = dice.choice(("cut", "emptied", "removed", "exchanged", "changed"))
     held = file.read_bytes()
