@@ -85,9 +85,9 @@ def defects() -> list[Broken]:
             each["what"],
             (
                 *((f"{_CLIENT}{file}", old, new) for file, old, new in each["changes"]),
-                *([_UNCOUNTED] if "uncounted" in each else []),
+                *([_UNCOUNTED] if each.get("uncounted") else []),
             ),
-            each.get("uncounted"),
+            each.get("kind"),
         )
         for each in found
     ]

@@ -611,8 +611,11 @@ class Service:
             content = content.replace(b"e1,", b"e7,", 1)
         body = content[at:]
         if fault == "early end":
-            # A proxy says that this is all.
-            body = body[: -1 - pick.below(len(body))]
+            # A proxy says that this is all. Where neither size nor checksum is stated, a cut in the
+            # last field looks like a last line without an end, which the client logs.
+            whole_lines = self.export_style in {"bare", "rows"}
+            end = body.rfind(b"\n", 0, -1) + 1 if whole_lines else pick.below(len(body))
+            body = body[: end or len(body)]
         if fault != "no length":
             headers["content-length"] = f"{len(body)}"
         cut = pick.below(len(body)) if fault in {"cut", "lost"} and body else None
