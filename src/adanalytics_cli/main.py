@@ -87,8 +87,8 @@ class Root(CommandGroup):
 
             sys.exit(shell_complete(self, {}, program, COMPLETION_VARIABLE, instruction))
         words = list(sys.argv[1:] if args is None else args)
-        given = extra.get("obj")
-        invocation = given if isinstance(given, Invocation) else Invocation()
+        parent = extra.get("obj")
+        invocation = parent if isinstance(parent, Invocation) else Invocation()
         sys.exit(_run(self, words, program, invocation))
 
 

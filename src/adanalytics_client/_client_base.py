@@ -34,10 +34,10 @@ _ON_LIMIT: tuple[OnLimit, ...] = ("wait", "raise")
 _QUOTA_LOG: tuple[QuotaLog, ...] = ("shared", "memory")
 
 
-def _chosen(given: Choice | None, name: str, choices: tuple[Choice, ...]) -> Choice:
+def _chosen(argument: Choice | None, name: str, choices: tuple[Choice, ...]) -> Choice:
     """Return what is given, else the choice in a variable of the environment, else the first."""
-    if given is not None:
-        return given
+    if argument is not None:
+        return argument
     value = os.environ.get(name) or choices[0]
     for choice in choices:
         if value == choice:
@@ -162,14 +162,14 @@ class ClientBase(Generic[Http, Driving]):
             ...                  "ADANALYTICS_API_KEY": "..."}, partner="acme", reserve=200)
             Client('https://stats.example/v2', partner='acme')
         """
-        found = os.environ if environ is None else environ
-        given = GivenCredential.of(
+        environment = os.environ if environ is None else environ
+        credential = GivenCredential.of(
             api_key=api_key, token=token, email=email, password=password
-        ).completed(found)
-        address = base_url or found.get("ADANALYTICS_BASE_URL")
+        ).completed(environment)
+        address = base_url or environment.get("ADANALYTICS_BASE_URL")
         base_url = None if address is None else Address(address)
-        partner = partner or found.get("ADANALYTICS_PARTNER") or None
-        del api_key, token, password, environ, found, address
+        partner = partner or environment.get("ADANALYTICS_PARTNER") or None
+        del api_key, token, password, environ, environment, address
         if not base_url:
             raise ConfigurationError(
                 "ADANALYTICS_BASE_URL is not set.",
@@ -177,7 +177,7 @@ class ClientBase(Generic[Http, Driving]):
             )
         return cls(
             base_url,
-            **given.revealed(),
+            **credential.revealed(),
             partner=partner,
             timeout=timeout,
             retry=retry,

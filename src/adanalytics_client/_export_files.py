@@ -63,7 +63,7 @@ class ExportedFile:
         return self.connection.driver.run(self._export_download().run(path, timeout=ONE_HOUR))
 
     def receive(
-        self, into: BinaryIO, wanted: range, known: StoredFile | None = None
+        self, into: BinaryIO, bounds: range, file_version: StoredFile | None = None
     ) -> StoredFile | None:
         """Write a range of the file's bytes into the same place of another file.
 
@@ -71,9 +71,9 @@ class ExportedFile:
             The version that the bytes are of; None if the service names none.
 
         Raises:
-            DownloadError: when the service sends anything but the range of the `known` version.
+            DownloadError: when the service sends anything but the range of `file_version`.
         """
-        sink = FileRange(into, wanted, known)
+        sink = FileRange(into, bounds, file_version)
         self.connection.driver.run(self._export_download().fetch_range(sink))
         return sink.file_version
 

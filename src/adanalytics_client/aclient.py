@@ -116,8 +116,8 @@ class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
         self, method: str, path: str, *, params: Params | None = None, json: Json = None
     ) -> _operations.Response:
         """Like `Client.request`, but awaited."""
-        asked = _operations.request(self.connection.session, method, path, params, json)
-        return await self.connection.driver.run(asked)
+        operation = _operations.request(self.connection.session, method, path, params, json)
+        return await self.connection.driver.run(operation)
 
     def events(
         self,
@@ -177,10 +177,10 @@ class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
         from adanalytics_client._exports.order import start_export
         from adanalytics_client.ajobs import AsyncExportJob
 
-        asked = start_export(
+        operation = start_export(
             self.connection.session, start, end, file_format=format, compression=compression
         )
-        return AsyncExportJob(await self.connection.driver.run(asked), self.connection)
+        return AsyncExportJob(await self.connection.driver.run(operation), self.connection)
 
     async def export(
         self,

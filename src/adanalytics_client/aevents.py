@@ -71,9 +71,9 @@ class AsyncEventQuery(QueryBase[AsyncDriver, M]):
             run = PullRun(self._pull, session)
             async with aclosing(self._converted(table.page, run)) as batches:
                 whole = partial(table.whole, [batch async for batch in batches])
-                made = self._scrubbed(whole)
+                result = self._scrubbed(whole)
         run.settle()
-        return made
+        return result
 
     async def to_arrow_batches(
         self, *, columns: Sequence[str] | None = None
@@ -81,13 +81,13 @@ class AsyncEventQuery(QueryBase[AsyncDriver, M]):
         """Like `EventQuery.to_arrow_batches`, but read it with `async for`."""
         from adanalytics_client._outputs.arrow.batches import ArrowRows
 
-        table, given = ArrowRows(columns), False
+        table, has_batch = ArrowRows(columns), False
         async with aclosing(self._converted(table.page)) as batches:
             async for batch in batches:
-                given = True
+                has_batch = True
                 yield batch
         self._scrubbed(table.check)
-        if not given:
+        if not has_batch:
             yield table.batch([])
 
     async def to_pandas(

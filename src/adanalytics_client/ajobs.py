@@ -48,8 +48,8 @@ class AsyncExportJob(SavedJob[AsyncDriver]):
     ) -> ExportStatus:
         """Like `ExportJob.wait`, but awaited."""
         connection = self._connection()
-        asked = self.order, self.last_status
-        waiting = wait_for(connection.session, *asked, timeout=timeout, keep=self._keep)
+        order_and_status = self.order, self.last_status
+        waiting = wait_for(connection.session, *order_and_status, timeout=timeout, keep=self._keep)
         return self._keep(await connection.driver.run(waiting))
 
     async def download(self, path: str | os.PathLike[str], *, check: Check = "auto") -> Path:

@@ -201,8 +201,8 @@ class Client(ClientBase[HttpClient, SyncDriver]):
             >>> client.request("GET", path).data
             {'dates': ['2026-01-15', '2026-01-16']}
         """
-        asked = _operations.request(self.connection.session, method, path, params, json)
-        return self.connection.driver.run(asked)
+        operation = _operations.request(self.connection.session, method, path, params, json)
+        return self.connection.driver.run(operation)
 
     def events(
         self,
@@ -321,10 +321,10 @@ class Client(ClientBase[HttpClient, SyncDriver]):
         from adanalytics_client._exports.order import start_export
         from adanalytics_client.jobs import ExportJob
 
-        asked = start_export(
+        operation = start_export(
             self.connection.session, start, end, file_format=format, compression=compression
         )
-        return ExportJob(self.connection.driver.run(asked), self.connection)
+        return ExportJob(self.connection.driver.run(operation), self.connection)
 
     def export(
         self,

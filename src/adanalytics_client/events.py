@@ -119,9 +119,9 @@ class EventQuery(QueryBase[SyncDriver, M]):
         with displayed(self._connection.session, progress=progress, plan=self.plan) as session:
             run = PullRun(self._pull, session)
             with closing(self._converted(table.page, run)) as batches:
-                made = self._scrubbed(partial(table.whole, list(batches)))
+                result = self._scrubbed(partial(table.whole, list(batches)))
         run.settle()
-        return made
+        return result
 
     def to_arrow_batches(
         self, *, columns: Sequence[str] | None = None
@@ -139,13 +139,13 @@ class EventQuery(QueryBase[SyncDriver, M]):
         """
         from adanalytics_client._outputs.arrow.batches import ArrowRows
 
-        table, given = ArrowRows(columns), False
+        table, has_batch = ArrowRows(columns), False
         with closing(self._converted(table.page)) as batches:
             for batch in batches:
-                given = True
+                has_batch = True
                 yield batch
         self._scrubbed(table.check)
-        if not given:
+        if not has_batch:
             yield table.batch([])
 
     def to_pandas(

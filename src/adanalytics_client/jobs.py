@@ -76,8 +76,8 @@ class ExportJob(SavedJob[SyncDriver]):
             True
         """
         connection = self._connection()
-        asked = self.order, self.last_status
-        waiting = wait_for(connection.session, *asked, timeout=timeout, keep=self._keep)
+        order_and_status = self.order, self.last_status
+        waiting = wait_for(connection.session, *order_and_status, timeout=timeout, keep=self._keep)
         return self._keep(connection.driver.run(waiting))
 
     def download(self, path: str | os.PathLike[str], *, check: Check = "auto") -> Path:

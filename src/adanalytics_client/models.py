@@ -84,8 +84,8 @@ def _plain_digits(value: Json) -> Json:
     if isinstance(value, Decimal):
         return digits(value)
     if isinstance(value, dict):
-        return {name: _plain_digits(each) for name, each in value.items()}
-    return [_plain_digits(each) for each in value] if isinstance(value, list) else value
+        return {name: _plain_digits(member) for name, member in value.items()}
+    return [_plain_digits(member) for member in value] if isinstance(value, list) else value
 
 
 _IN_JSON = core_schema.plain_serializer_function_ser_schema(
@@ -131,8 +131,8 @@ class _OrAsSent:
     def __get_pydantic_json_schema__(
         self, schema: core_schema.UnionSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
-        found = handler(cast("CoreSchema", schema["choices"][0]))
-        return {"anyOf": [*found.get("anyOf", [found]), {}]}
+        json_schema = handler(cast("CoreSchema", schema["choices"][0]))
+        return {"anyOf": [*json_schema.get("anyOf", [json_schema]), {}]}
 
 
 # An amount in JSON is text or a whole number; a fraction is already a float by then.
@@ -430,13 +430,13 @@ def apply_names(events: Sequence[Event], names: FieldNames) -> None:
     mapped = [
         name for name in (*names.fields.values(), names.time_field or "") if name in EVENT_KINDS
     ]
-    known: dict[tuple[str, ...], dict[str, str]] = {}
+    parts_by_names: dict[tuple[str, ...], dict[str, str]] = {}
     for event in events:
         # Never None in a model that keeps unknown fields.
         extra = cast("dict[str, Json]", event.model_extra)
         key = tuple(extra)
-        if (parts := known.get(key)) is None:
-            parts = known[key] = {
+        if (parts := parts_by_names.get(key)) is None:
+            parts = parts_by_names[key] = {
                 part: name
                 for name in reversed((*key, *mapped))
                 if (part := names.documented(name)) and part in EVENT_KINDS
@@ -466,8 +466,8 @@ def _moment(value: Json) -> datetime | None:
     if isinstance(value, int | Decimal):
         return from_epoch(str(value))
     with suppress(ValueError, TypeError, OverflowError):
-        found = datetime.fromisoformat(value)
-        return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+        moment = datetime.fromisoformat(value)
+        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
     return None
 
 
@@ -651,7 +651,7 @@ class Summary(OpenModel):
         return len(self.rows)
 
     def _known(self) -> "Iterator[tuple[str, Json]]":
-        return (each for each in super()._known() if each[0] not in {"rows", "totals"})
+        return (pair for pair in super()._known() if pair[0] not in {"rows", "totals"})
 
     def __repr_args__(self) -> "Iterator[tuple[str | None, object]]":
         yield None, _Verbatim(counted(len(self.rows), "row"))
@@ -673,9 +673,9 @@ def _in_cell(value: Json) -> str:
 
 _FILLER = TextWrapper(95, subsequent_indent="    ", break_on_hyphens=False)
 # Editors show the text below a field; help() shows only that of the class.
-for _each in (Event, SummaryRow, Summary):
-    _fields = _each.model_fields.items()
-    _texts = (f"{name} ({of.annotation}): {of.description}" for name, of in _fields)
-    _described = "\n".join(_FILLER.fill(each) for each in _texts)
-    _each.__doc__ = f"{cleandoc(_each.__doc__ or '')}{_FIELDS}{indent(_described, '    ')}"
-    _each.__module__ = "adanalytics_client"
+for _model in (Event, SummaryRow, Summary):
+    _fields = _model.model_fields.items()
+    _texts = (f"{name} ({info.annotation}): {info.description}" for name, info in _fields)
+    _described = "\n".join(_FILLER.fill(text) for text in _texts)
+    _model.__doc__ = f"{cleandoc(_model.__doc__ or '')}{_FIELDS}{indent(_described, '    ')}"
+    _model.__module__ = "adanalytics_client"

@@ -93,18 +93,18 @@ class TracingObserver(Observer):
 
 def _attributes(info: RequestSent) -> _Attributes:
     parts = urlsplit(info.url)
-    found: _Attributes = {
+    attributes: _Attributes = {
         "http.request.method": info.method,
         "url.full": info.url,
         "server.address": parts.hostname or "",
         "server.port": parts.port or _PORTS.get(parts.scheme, 0),
     }
     if info.status is not None:
-        found["http.response.status_code"] = info.status
+        attributes["http.response.status_code"] = info.status
     if info.status is None or info.status >= _FIRST_ERROR:
-        found["error.type"] = info.failure or str(info.status)
+        attributes["error.type"] = info.failure or str(info.status)
     if info.resends:
-        found["http.request.resend_count"] = info.resends
+        attributes["http.request.resend_count"] = info.resends
     if info.request_id:
-        found["http.response.header.x-request-id"] = (info.request_id,)
-    return found
+        attributes["http.response.header.x-request-id"] = (info.request_id,)
+    return attributes

@@ -174,7 +174,7 @@ def prices(
     ]
 
 
-def choose(estimate: Estimate, found: Iterable[Price]) -> Choice:
+def choose(estimate: Estimate, offers: Iterable[Price]) -> Choice:
     """Choose the way with the fewest requests, then the fewest bytes, then the shortest time.
 
     Examples:
@@ -183,7 +183,7 @@ def choose(estimate: Estimate, found: Iterable[Price]) -> Choice:
         >>> choose(known, prices(known, QuotaState(None, None, None))).way
         'auto'
     """
-    priced = {price.way: price for price in found}
+    priced = {price.way: price for price in offers}
     ways = [priced[way] for way in ("auto", "hourly", "export")]
     if estimate.events is None:
         return Choice("auto", "the number of events is unknown; auto finds it out as it reads")

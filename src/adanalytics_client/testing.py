@@ -40,7 +40,7 @@ _SIGNED = re.compile(r"(?i)((?:[?&]|\\u0026)[\w-]*(?:signature|credential|token)
 
 def _unsigned(text: str) -> str:
     # Of the same length, so that Content-Length stays right.
-    return _SIGNED.sub(lambda found: found[1] + "x" * len(found[2]), text)
+    return _SIGNED.sub(lambda match: match[1] + "x" * len(match[2]), text)
 
 
 def _scrub_request(request: Any) -> Any:  # noqa: ANN401  # vcrpy has no types

@@ -136,7 +136,7 @@ def _render_turned(
     ]
     notes = wrapped(visible(note), terminal.width).splitlines()
     if terminal.color:
-        notes = [click.style(each, dim=True) for each in notes]
+        notes = [click.style(text, dim=True) for text in notes]
     return "".join(f"{line}\n" for line in [*lines, *notes])
 
 

@@ -142,12 +142,12 @@ class CauseSearch:
             theirs = self.theirs.get(key, self.own.zeros)
             ours = self.ours.get(key, self.own.zeros)
             changes = []
-            for at, (here, there) in enumerate(zip(figures, theirs, strict=True)):
-                slack, rest = self._slack(key, at), here - there
+            for place, (figure, target) in enumerate(zip(figures, theirs, strict=True)):
+                slack, rest = self._slack(key, place), figure - target
                 is_nearest = is_nearest and abs(rest) <= slack / 2
-                overshoot = rest if here >= 0 else -rest
+                overshoot = rest if figure >= 0 else -rest
                 towards_zero = towards_zero and (0 <= overshoot < slack or rest == 0)
-                change = abs(here - ours[at]) / (self.units[at] or 1)
+                change = abs(figure - ours[place]) / (self.units[place] or 1)
                 changes.append(log10(1 + 2 * float(change)))
             if not is_nearest and not towards_zero:
                 return None
@@ -299,9 +299,9 @@ class CauseSearch:
         rest = [key for key in self.closed if key[0] not in short]
         missing_keys = [key for key in self.closed if key[0] in short]
         is_less = all(
-            here <= there
+            figure <= target
             for key in missing_keys
-            for here, there in zip(
+            for figure, target in zip(
                 self.ours[key], self.theirs.get(key, self.own.zeros), strict=True
             )
         )

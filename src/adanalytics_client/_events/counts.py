@@ -121,7 +121,7 @@ def request_place(session: Session, days: Slice, place: int) -> Operation[Fetche
         ProtocolError: when the response contradicts the request.
     """
     try:
-        return (yield from PageReader(1, begun=True).read(session, Cursor(days, place)))
+        return (yield from PageReader(1, has_page=True).read(session, Cursor(days, place)))
     except AdAnalyticsError as error:
         if isinstance(error, ProtocolError) and not error.unreadable:
             raise

@@ -152,7 +152,7 @@ class PullRun:
             plan.params,
             range_slice=Slice(plan.start, plan.end),
             accept_partial=request.on_drift == "warn",
-            begun=pull.position is not None,
+            has_page=pull.position is not None,
         )
         unplanned = plan.split == "auto" and pull.position is None
         self._session = session

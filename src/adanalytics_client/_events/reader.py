@@ -70,7 +70,7 @@ class PageReader:
     Attributes:
         range_slice: all days of the pull.
         accept_partial: whether to take the events of a response that states that it is not whole.
-        begun: whether a page has arrived.
+        has_page: whether a page has arrived.
         warnings: the warnings of the service that were logged.
     """
 
@@ -78,7 +78,7 @@ class PageReader:
     params: tuple[tuple[str, str], ...] = ()
     range_slice: Slice | None = None
     accept_partial: bool = False
-    begun: bool = False
+    has_page: bool = False
     warnings: set[str] = field(default_factory=set)
 
     def fetch(self, session: Session, cursor: Cursor) -> Operation[FetchedPage]:
@@ -147,7 +147,7 @@ class PageReader:
             return FetchedPage(RawRows(), Signals(), refusal=error)
         if error.status != _NOT_FOUND:
             raise error
-        if not self.begun:
+        if not self.has_page:
             # Either these days have no events, or the partner or the address is wrong.
             if is_usual:
                 # Only a partner that exists has dates.
@@ -156,7 +156,7 @@ class PageReader:
                 raise error
             else:
                 yield from PageReader(1, self.params).read(session, Cursor(self.range_slice))
-            self.begun = True
+            self.has_page = True
         return FetchedPage(RawRows(), Signals(), doubt=doubt)
 
     def _try(
@@ -169,12 +169,12 @@ class PageReader:
         url = with_query(session.address("events"), parameters)
         request = get_json(url)
         request = replace(request, headers=(*request.headers, *headers))
-        rules, parse = Rules(patient=self.begun, is_whole=True), partial(_parse, session)
+        rules, parse = Rules(patient=self.has_page, is_whole=True), partial(_parse, session)
         answer = yield from call(session, request, parse, rules)
         usual = _usual_without_events(session, cursor)
         if is_empty(answer.reply) and usual != str(answer.reply.status):
             answer = yield from call(session, request, parse, rules)
-        self.begun = True
+        self.has_page = True
         return answer, answer.checked(session.credentials, partial(_read, session, answer, cursor))
 
 
