@@ -2,11 +2,20 @@
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 SOURCES = Path(__file__).parents[1] / "src"
+# Participles, adverbs and pronouns: a reader has to look up what such a name stands for.
+NO_NOUNS = re.compile(
+    "again|ahead|also|announced|asked|begun|behind|beside|beyond|came|chosen|come|drawn|each"
+    "|elsewhere|expected|found|given|gone|held|here|how|inside|instead|kept|known|laid|left|lent"
+    "|listed|made|more|named|nearest|of|off|others?|ours|own|seen|shown|started|stated|stored|taken"
+    "|that|theirs|them|there|these|this|those|told|twice|wanted|what|where|which|who|whose|why"
+    "|within|written|wrong|yet"
+)
 MAKERS = {"__init__", "__new__", "__post_init__"}
 
 
@@ -100,3 +109,20 @@ def test_a_blank_line_is_before_each_section_of_a_docstring() -> None:
         if isinstance(node, kinds) and (hit := section.search(ast.get_docstring(node) or ""))
     ]
     assert found == []
+
+
+def bound(node: ast.AST) -> str | None:
+    """Return the name that a node gives to a variable, an argument or an attribute."""
+    if isinstance(node, ast.arg):
+        return node.arg
+    if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
+        return node.id if isinstance(node, ast.Name) else node.attr
+    return None
+
+
+def test_names_are_nouns() -> None:
+    """The share may only fall; a failure names the most frequent of the words."""
+    names = [name for _, node in nodes() if (name := bound(node))]
+    words = Counter(word for name in names if NO_NOUNS.fullmatch(word := name.strip("_").lower()))
+    share = words.total() / len(names)
+    assert share < 0.02, f"{share:.2%} of the names are no nouns: {words.most_common(12)}"
