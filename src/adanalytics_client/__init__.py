@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from adanalytics_client._base.urls import Params as Params
     from adanalytics_client._call.config import OnLimit as OnLimit
     from adanalytics_client._call.lists import GroupBy as GroupBy
-    from adanalytics_client._call.operations import Response as Response
+    from adanalytics_client._call.requests import Response as Response
     from adanalytics_client._call.retry import RetryPolicy as RetryPolicy
     from adanalytics_client._events.check import Check as Check
     from adanalytics_client._events.dedupe import SeenEvents as SeenEvents
@@ -105,7 +105,7 @@ _HOMES = {
     "_base.urls": ("Params",),
     "_call.config": ("OnLimit",),
     "_call.lists": ("GroupBy",),
-    "_call.operations": ("Response",),
+    "_call.requests": ("Response",),
     "_call.retry": ("RetryPolicy",),
     "_events.check": ("Check",),
     "_events.dedupe": ("SeenEvents",),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 from adanalytics_client._base.dates import Day, to_range
 from adanalytics_client._base.urls import Params
-from adanalytics_client._call import operations as _operations
+from adanalytics_client._call import requests as _requests
 from adanalytics_client._client_base import ClientBase
 from adanalytics_client._io.async_driver import AsyncDriver
 from adanalytics_client._io.http import AsyncHttpClient
@@ -64,7 +64,7 @@ class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
 
     async def log_in(self) -> str:
         """Like `Client.log_in`, but awaited."""
-        return await self.connection.driver.run(_operations.log_in(self.connection.session))
+        return await self.connection.driver.run(_requests.log_in(self.connection.session))
 
     async def dates(self) -> list[date]:
         """Like `Client.dates`, but awaited."""
@@ -114,9 +114,9 @@ class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
 
     async def request(
         self, method: str, path: str, *, params: Params | None = None, json: Json = None
-    ) -> _operations.Response:
+    ) -> _requests.Response:
         """Like `Client.request`, but awaited."""
-        operation = _operations.request(self.connection.session, method, path, params, json)
+        operation = _requests.request(self.connection.session, method, path, params, json)
         return await self.connection.driver.run(operation)
 
     def events(

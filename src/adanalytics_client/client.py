@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 from adanalytics_client._base.dates import Day, to_range
 from adanalytics_client._base.urls import Params
-from adanalytics_client._call import operations as _operations
+from adanalytics_client._call import requests as _requests
 from adanalytics_client._client_base import ClientBase
 from adanalytics_client._io.http import HttpClient
 from adanalytics_client._io.sync_driver import SyncDriver
@@ -107,7 +107,7 @@ class Client(ClientBase[HttpClient, SyncDriver]):
             >>> with Client(**about, email=email, password=password) as person:
             ...     token = person.log_in()
         """
-        return self.connection.driver.run(_operations.log_in(self.connection.session))
+        return self.connection.driver.run(_requests.log_in(self.connection.session))
 
     def dates(self) -> list[date]:
         """Return the days that have data.
@@ -180,7 +180,7 @@ class Client(ClientBase[HttpClient, SyncDriver]):
 
     def request(
         self, method: str, path: str, *, params: Params | None = None, json: Json = None
-    ) -> _operations.Response:
+    ) -> _requests.Response:
         """Send a request of your own to any path of the service.
 
         This client's credential, quota and retries apply, and failures raise the usual exceptions.
@@ -201,7 +201,7 @@ class Client(ClientBase[HttpClient, SyncDriver]):
             >>> client.request("GET", path).data
             {'dates': ['2026-01-15', '2026-01-16']}
         """
-        operation = _operations.request(self.connection.session, method, path, params, json)
+        operation = _requests.request(self.connection.session, method, path, params, json)
         return self.connection.driver.run(operation)
 
     def events(

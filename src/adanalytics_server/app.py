@@ -116,7 +116,7 @@ def create_app(
             RequestValidationError: answer_bad_parameters,
         },
     )
-    app.state.answers = settings.dialect
+    app.state.dialect = settings.dialect
     # include_router would make each route anew for each application: most of a start in a test.
     for routes in (router, partner_router, web.pages):
         app.router.routes += routes.routes
@@ -133,7 +133,7 @@ def create_app(
         for refusal in REFUSALS:
             app.add_exception_handler(refusal, answer_refusal)
         app.add_middleware(
-            FaultLayer, faults=controls.faults, journal=controls.journal, answers=settings.dialect
+            FaultLayer, faults=controls.faults, journal=controls.journal, dialect=settings.dialect
         )
     if settings.cors:
         app.add_middleware(

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from adanalytics_server.answers import REFERENCE, Answers
+from adanalytics_server.dialect import REFERENCE, Dialect
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +38,7 @@ class Settings:
     docs: bool = False
     cors: tuple[str, ...] = ()
     test_controls: bool = False
-    dialect: Answers = REFERENCE
+    dialect: Dialect = REFERENCE
 
     def __post_init__(self) -> None:
         for name in ("rate_limit", "export_inline_max", "export_lifetime"):

@@ -22,8 +22,8 @@ from pydantic import BaseModel, ValidationError
 
 from adanalytics_client import Event, Summary, SummaryRow
 from adanalytics_client._json.fields import EVENT_KINDS, SUMMARY_KINDS, Kind
-from adanalytics_server.api.models import EventBody, SummaryMeta
-from adanalytics_server.api.models import SummaryRow as ServerRow
+from adanalytics_server.api.responses import EventBody, SummaryMeta
+from adanalytics_server.api.responses import SummaryRow as ServerRow
 from adanalytics_server.local import LocalServer
 from adanalytics_server.storage.events import CHOICES, FIELDS
 

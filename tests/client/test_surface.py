@@ -47,7 +47,7 @@ PURE = [
     "_call.exchange",
     "_call.failures",
     "_call.lists",
-    "_call.operations",
+    "_call.requests",
     "_call.retry",
     "_call.session",
     "_events.auto",

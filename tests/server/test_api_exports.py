@@ -15,8 +15,8 @@ from typing import Any
 import httpx
 import pytest
 
-from adanalytics_server.answers import RowChange
 from adanalytics_server.clock import Clock
+from adanalytics_server.dialect import RowChange
 from adanalytics_server.exports.files import ExportedFile, write_export
 from adanalytics_server.local import LocalServer, Sample
 from adanalytics_server.storage.days import DayRange

@@ -9,8 +9,8 @@ import httpx
 import pytest
 from tests.server.speaking import DAY, ORDER, speaking
 
-from adanalytics_server.answers import HEADER, Answers
 from adanalytics_server.clock import Clock
+from adanalytics_server.dialect import HEADER, Dialect
 from adanalytics_server.faults.dialects import DIALECTS, DialectError, dialect_of
 
 NOW = 1_769_904_000  # of the frozen clock, in seconds
@@ -249,13 +249,13 @@ def test_every_choice_is_another_answer_and_says_why() -> None:
     for name, choice in DIALECTS.items():
         assert choice.description
         assert choice.reason
-        assert (dialect_of(name) == Answers()) == (name == "reference")
+        assert (dialect_of(name) == Dialect()) == (name == "reference")
 
 
 def test_choices_combine_and_refine_a_set() -> None:
     flat = {name: name for name in NUMBERS}
-    none = Answers(envelope="events", summary_envelope="summary", metadata={}, facts="")
-    assert dialect_of("envelope-items, META-FLAT") == Answers(
+    none = Dialect(envelope="events", summary_envelope="summary", metadata={}, facts="")
+    assert dialect_of("envelope-items, META-FLAT") == Dialect(
         envelope="items", metadata=flat, facts=""
     )
     assert dialect_of("hints,meta-none") == none

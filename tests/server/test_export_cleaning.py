@@ -10,7 +10,7 @@ from typing import Any, Literal
 import httpx
 import pytest
 
-from adanalytics_server.answers import RowChange
+from adanalytics_server.dialect import RowChange
 from adanalytics_server.exports.files import ExportedFile, write_export
 from adanalytics_server.exports.table import ExportJob, ExportTable
 from adanalytics_server.local import LocalServer, Sample

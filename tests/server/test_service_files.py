@@ -16,7 +16,7 @@ from tests.client.test_service_file import FULL
 from tests.server.speaking import API, DAY, ORDER
 
 from adanalytics_client import Client, ServiceProfile
-from adanalytics_server.answers import Answers
+from adanalytics_server.dialect import Dialect
 from adanalytics_server.faults import DialectError, dialect_of, service_choice
 from adanalytics_server.faults.service_file import Column, read_service, service_names, service_path
 from adanalytics_server.local import LocalServer, Sample
@@ -340,7 +340,7 @@ def test_a_file_is_a_choice_beside_dialects(other: Path) -> None:
     service = service_choice(other)
     dialect = dialect_of("rate-sliding,says-warnings,lists-paged", service)
     assert (dialect.envelope, dialect.rows_of_lists, dialect.is_sliding) == ("report.hits", 5, True)
-    assert dialect_of("reference", service_choice("published")).envelope == Answers().envelope
+    assert dialect_of("reference", service_choice("published")).envelope == Dialect().envelope
     for name in ("modern", "envelope-items", "times-epoch", "hour-ignored", "empty-null"):
         with pytest.raises(DialectError, match=f"'{name}' contradicts the service file"):
             dialect_of(name, service)

@@ -15,7 +15,7 @@ from adanalytics_client._base.spelling import fold
 from adanalytics_client._base.urls import Params, further_params, with_query
 from adanalytics_client._base.validation import invalid
 from adanalytics_client._call.attempts import NO_CONTENT, Answer, Rules, call, read_json
-from adanalytics_client._call.operations import check_whole, exchange_of, get_json, report_warning
+from adanalytics_client._call.requests import check_whole, exchange_of, get_json, report_warning
 from adanalytics_client._call.session import Session
 from adanalytics_client._json.columns import GROUP_COLUMNS, SUMMARY_COLUMNS
 from adanalytics_client._json.encoding import json_text

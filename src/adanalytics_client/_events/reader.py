@@ -9,7 +9,7 @@ from adanalytics_client._base.observer import PageReceived, notify
 from adanalytics_client._base.urls import with_query
 from adanalytics_client._call.attempts import Answer, Rules, call
 from adanalytics_client._call.lists import dates
-from adanalytics_client._call.operations import (
+from adanalytics_client._call.requests import (
     check_whole,
     exchange_of,
     get_json,

@@ -16,7 +16,7 @@ from adanalytics_client._base.urls import Address, absolute_url, origin_of
 from adanalytics_client._base.validation import is_whole
 from adanalytics_client._call.attempts import NO_CONTENT, Answer
 from adanalytics_client._call.exchange import moment_in
-from adanalytics_client._call.operations import check_whole, report_partial
+from adanalytics_client._call.requests import check_whole, report_partial
 from adanalytics_client._call.session import Session
 from adanalytics_client._exports.checks import is_answer, is_json_format
 from adanalytics_client._exports.status import ExportFile, ExportOrder, ExportPhase, ExportStatus

@@ -8,7 +8,7 @@ from datetime import date, timedelta
 from adanalytics_client._base.effects import Operation
 from adanalytics_client._base.urls import with_query
 from adanalytics_client._call.attempts import Rules, call, read_json
-from adanalytics_client._call.operations import get_json
+from adanalytics_client._call.requests import get_json
 from adanalytics_client._call.session import Session
 from adanalytics_client._json.exact import Json
 from adanalytics_client._probe.places import Look, rows_place

@@ -4,8 +4,8 @@ import msgspec
 from starlette.datastructures import URL
 from starlette.responses import Response
 
-from adanalytics_server.answers import Answers, Plain, Row
 from adanalytics_server.api.requests import EventsQuery
+from adanalytics_server.dialect import Dialect, Plain, Row
 from adanalytics_server.storage.days import DayRange
 from adanalytics_server.storage.pages import Page, read_in_parts, read_page, read_spans
 from adanalytics_server.storage.store import PartnerStore
@@ -14,24 +14,24 @@ _PART_ROWS = 10_000
 
 
 def events_response(
-    store: PartnerStore, query: EventsQuery, answers: Answers, url: URL
+    store: PartnerStore, query: EventsQuery, dialect: Dialect, url: URL
 ) -> Response:
     """Return one page of the events of a range; ``url`` is that of the request."""
-    if answers.every is not None:
-        return _plain(answers.every)
+    if dialect.every is not None:
+        return _plain(dialect.every)
     is_named = "page" in query.model_fields_set
-    number, per_page = answers.page_of(query.page if is_named else None, query.per_page)
+    number, per_page = dialect.page_of(query.page if is_named else None, query.per_page)
     query = query.model_copy(update={"page": number, "per_page": per_page})
-    events = _read(store, answers.changed(query), answers)
-    total = events.total + answers.moved_rows
-    if answers.empty is not None and not events.total:
-        return _plain(answers.empty)
-    if answers.past_end is not None and number > answers.first_page and not events.pieces:
-        return _plain(answers.past_end)
-    if answers.total is not None:
-        total = answers.total(total)
-    numbers = answers.page_numbers(number, per_page, total, url)
-    body, headers = answers.list_body(answers.envelope, [], numbers)
+    events = _read(store, dialect.changed(query), dialect)
+    total = events.total + dialect.moved_rows
+    if dialect.empty is not None and not events.total:
+        return _plain(dialect.empty)
+    if dialect.past_end is not None and number > dialect.first_page and not events.pieces:
+        return _plain(dialect.past_end)
+    if dialect.total is not None:
+        total = dialect.total(total)
+    numbers = dialect.page_numbers(number, per_page, total, url)
+    body, headers = dialect.list_body(dialect.envelope, [], numbers)
     # The events are JSON already: put them between the brackets of the empty list.
     head, tail = msgspec.json.encode(body).split(b"[]", 1)
     content = b"".join([head, b"[", b",".join(events.pieces), b"]", tail])
@@ -43,20 +43,20 @@ def _plain(plain: Plain) -> Response:
     return Response(plain.content, plain.status, headers=headers, media_type="application/json")
 
 
-def _read(store: PartnerStore, query: EventsQuery, answers: Answers) -> Page:
+def _read(store: PartnerStore, query: EventsQuery, dialect: Dialect) -> Page:
     """Read the rows of a query, whose page is by the dialect's numbers."""
-    page, days = query.page - answers.first_page + 1, query.days(query.hour)
-    per_page, shift = query.per_page, answers.moved_rows
-    if not answers.changes_rows:
+    page, days = query.page - dialect.first_page + 1, query.days(query.hour)
+    per_page, shift = query.per_page, dialect.moved_rows
+    if not dialect.changes_rows:
         return read_page(store, days, page=page, per_page=per_page, shift=shift)
-    rows = answers.rows(read_events(store, days, answers))
+    rows = dialect.rows(read_events(store, days, dialect))
     skip = max(0, (page - 1) * per_page - shift)
     return Page([msgspec.json.encode(row) for row in rows[skip : skip + per_page]], len(rows))
 
 
-def read_events(store: PartnerStore, days: DayRange, answers: Answers) -> list[Row]:
+def read_events(store: PartnerStore, days: DayRange, dialect: Dialect) -> list[Row]:
     """Read and decode the events that belong to a range, in order."""
     events: list[Row] = []
-    for pieces in read_in_parts(store, read_spans(store, answers.stored(days)), rows=_PART_ROWS):
+    for pieces in read_in_parts(store, read_spans(store, dialect.stored(days)), rows=_PART_ROWS):
         events += msgspec.json.decode(b"[" + b",".join(pieces) + b"]")
-    return answers.in_range(days, events)
+    return dialect.in_range(days, events)

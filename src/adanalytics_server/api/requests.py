@@ -25,8 +25,8 @@ from starlette.datastructures import QueryParams
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from adanalytics_server.answers import MOST_PER_PAGE, USUAL_PER_PAGE, answers_of
 from adanalytics_server.context import context_of
+from adanalytics_server.dialect import MOST_PER_PAGE, USUAL_PER_PAGE, dialect_for
 from adanalytics_server.errors import ApiError, Detail, bad_parameter, bad_request, error_response
 from adanalytics_server.storage.days import DayRange, parse_date
 
@@ -180,7 +180,7 @@ class ApiRoute(APIRoute):
 
         async def answer_known(request: Request) -> Response:
             # In a dialect with pages of summaries and dates, their numbers are such parameters.
-            is_loose = context_of(request).settings.loose or answers_of(request).rows_of_lists
+            is_loose = context_of(request).settings.loose or dialect_for(request).rows_of_lists
             if not is_loose:
                 return await answer(request)
             query = request.scope["query_string"]
@@ -216,7 +216,7 @@ async def refuse_repeated(request: Request) -> None:
 
 
 async def answer_api_error(request: Request, error: Any) -> Response:  # noqa: ANN401  # an ApiError
-    return error_response(error, has_details=answers_of(request).has_details)
+    return error_response(error, has_details=dialect_for(request).has_details)
 
 
 async def answer_bad_parameters(request: Request, error: Any) -> Response:  # noqa: ANN401  # a RequestValidationError

@@ -13,7 +13,6 @@ from starlette.responses import Response
 from starlette.routing import Match
 
 from adanalytics_server.accounts.people import Partner
-from adanalytics_server.answers import Answers, add_headers, answers_of, note_credential
 from adanalytics_server.api import openapi
 from adanalytics_server.api.events import events_response, read_events
 from adanalytics_server.api.requests import (
@@ -31,6 +30,7 @@ from adanalytics_server.api.requests import (
 from adanalytics_server.api.summaries import read_dates, read_summary
 from adanalytics_server.clock import rfc3339
 from adanalytics_server.context import Context, ContextDep
+from adanalytics_server.dialect import Dialect, add_headers, dialect_for, note_credential
 from adanalytics_server.errors import ApiError, bad_parameter, unauthorized
 from adanalytics_server.exports.download import download_answer
 from adanalytics_server.exports.parquet import parquet_is_available
@@ -59,7 +59,7 @@ async def readable_partner(
         take = context.limiter.take
         allowance = await asyncio.to_thread(take, caller.credential, limit=limit)
         now = context.clock.milliseconds()
-        add_headers(request, answers_of(request).rate_headers(allowance, now))
+        add_headers(request, dialect_for(request).rate_headers(allowance, now))
         if not allowance.passes:
             raise ApiError(429, "Too Many Requests")
     return await context.authenticator.partner(caller, partner_id)
@@ -112,7 +112,7 @@ def events(
 ) -> Response:
     """Return one page of the events of a range of days."""
     return events_response(
-        context.stores.of(partner.number), query, answers_of(request), request.url
+        context.stores.of(partner.number), query, dialect_for(request), request.url
     )
 
 
@@ -124,16 +124,16 @@ def summary(
     query: Annotated[SummaryQuery, Query()],
 ) -> Response:
     """Return aggregated metrics of a range of days: one row per group, or a single total."""
-    answers = answers_of(request)
-    query, store = answers.changed(query), context.stores.of(partner.number)
+    dialect = dialect_for(request)
+    query, store = dialect.changed(query), context.stores.of(partner.number)
     days, group_by = query.days(), query.group_by
     facts = read_summary(store, days, group_by=group_by, currency=partner.currency)
     rows = facts.pop("summary")
-    if (change := answers.summary_rows) is not None:
-        events = cache(partial(read_events, store, days, answers))
+    if (change := dialect.summary_rows) is not None:
+        events = cache(partial(read_events, store, days, dialect))
         rows = change(rows, group_by, events)
         facts["totals"] = change([facts["totals"]], None, events)[0]
-    body, headers = answers.summary(rows, facts, sent_query(request), request.url)
+    body, headers = dialect.summary(rows, facts, sent_query(request), request.url)
     return json_response(body, headers=headers)
 
 
@@ -142,9 +142,9 @@ def dates(
     request: Request, context: ContextDep, partner: ReadablePartner, _query: NoQuery
 ) -> Response:
     """List the days that have data."""
-    answers = answers_of(request)
-    days = read_dates(context.stores.of(partner.number), answers)
-    body, headers = answers.dates(days, sent_query(request), request.url)
+    dialect = dialect_for(request)
+    days = read_dates(context.stores.of(partner.number), dialect)
+    body, headers = dialect.dates(days, sent_query(request), request.url)
     return json_response(body, headers=headers)
 
 
@@ -162,7 +162,7 @@ async def start_export(
     Repeating the request returns the same export while the data is unchanged.
     """
     body = await read_body(request, BulkExportRequest)
-    if body.format == "parquet" and answers_of(request).changes_rows:
+    if body.format == "parquet" and dialect_for(request).changes_rows:
         raise bad_parameter("format", "should be 'csv' or 'jsonl' in this dialect")
     if body.format == "parquet" and not parquet_is_available():
         message = 'needs pyarrow on the server; install it with: pip install "adanalytics[arrow]"'
@@ -172,7 +172,7 @@ async def start_export(
         body.days(),
         form=body.format,
         compression=body.compression,
-        outcome=answers_of(request).outcome,
+        outcome=dialect_for(request).outcome,
     )
     return _export_answer(request, context, partner, job)
 
@@ -219,10 +219,10 @@ async def download(
     job = await context.exports.table.job(export_id)
     if job is None:
         raise ApiError(404, "Not Found")
-    answers = answers_of(request)
-    is_early = answers.wait == "file" and _state_of(context, answers, job) != "completed"
+    dialect = dialect_for(request)
+    is_early = dialect.wait == "file" and _state_of(context, dialect, job) != "completed"
     if job.is_waiting or (job.status == "completed" and is_early):
-        return Response(status_code=202, headers=answers.retry_after(RETRY_SECONDS, now))
+        return Response(status_code=202, headers=dialect.retry_after(RETRY_SECONDS, now))
     if job.status == "expired":
         raise ApiError(403, "Forbidden")
     if job.status != "completed":
@@ -253,11 +253,11 @@ def _export_answer(
     *,
     status: int | None = None,
 ) -> Response:
-    answers, now = answers_of(request), context.clock.milliseconds()
+    dialect, now = dialect_for(request), context.clock.milliseconds()
     status_url = str(request.url_for("export_status", partner_id=partner.id, export_id=job.id))
     url = request.url_for("download", export_id=job.id)
-    expires = now if answers.is_expired else job.expires_at
-    state = _state_of(context, answers, job, is_order=status is None)
+    expires = now if dialect.is_expired else job.expires_at
+    state = _state_of(context, dialect, job, is_order=status is None)
     is_waiting = state in ("pending", "processing")
     is_hidden = state != job.status
     export = {
@@ -276,16 +276,16 @@ def _export_answer(
         "error": job.error,
         "location": status_url if is_waiting else None,
     }
-    body, headers = answers.export(export, is_order=status is None)
+    body, headers = dialect.export(export, is_order=status is None)
     if is_waiting:
-        headers |= answers.retry_after(RETRY_SECONDS, now)
+        headers |= dialect.retry_after(RETRY_SECONDS, now)
     return json_response(body, status=status or (202 if is_waiting else 200), headers=headers)
 
 
-def _state_of(context: Context, answers: Answers, job: ExportJob, *, is_order: bool = False) -> str:
+def _state_of(context: Context, dialect: Dialect, job: ExportJob, *, is_order: bool = False) -> str:
     """Return the state of an export that this response states, and count the response."""
     responses = context.exports.responses
-    state, responses[job.id] = answers.export_state(
+    state, responses[job.id] = dialect.export_state(
         job.status, responses.get(job.id, 0), is_order=is_order
     )
     return state

@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
-from adanalytics_server.answers import REFERENCE, Answers
 from adanalytics_server.api.events import read_events
+from adanalytics_server.dialect import REFERENCE, Dialect
 from adanalytics_server.storage.days import DayRange, day_of_number
 from adanalytics_server.storage.money import NANOS, divided, text_from_nanos
 from adanalytics_server.storage.rollups import CAMPAIGN, DEMAND_TAG, TOTAL
@@ -54,11 +54,11 @@ def read_summary(
     }
 
 
-def read_dates(store: PartnerStore, answers: Answers = REFERENCE) -> list[str]:
+def read_dates(store: PartnerStore, dialect: Dialect = REFERENCE) -> list[str]:
     """List the days that have events, filtered ones included, in order."""
     with store.reading("ledger") as ledger:
         hours = [hour for (hour,) in ledger.execute("SELECT hour FROM hours WHERE n > 0")]
-    zone = answers.zone
+    zone = dialect.zone
     if zone is None:
         return [day_of_number(number).isoformat() for number in sorted({h // 24 for h in hours})]
     days: set[date] = set()

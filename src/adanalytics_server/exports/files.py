@@ -14,7 +14,7 @@ from typing import IO, cast
 
 import msgspec
 
-from adanalytics_server.answers import Row, RowChange
+from adanalytics_server.dialect import Row, RowChange
 from adanalytics_server.exports.parquet import ROWS_PER_GROUP, ParquetEvents
 from adanalytics_server.storage.chunks import as_lines
 from adanalytics_server.storage.days import DayRange

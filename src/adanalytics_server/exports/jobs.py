@@ -18,8 +18,8 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
-from adanalytics_server.answers import Outcome
 from adanalytics_server.clock import Clock
+from adanalytics_server.dialect import Outcome
 from adanalytics_server.exports.files import ExportStopped, write_export
 from adanalytics_server.exports.table import ExportJob, ExportRequest, ExportTable
 from adanalytics_server.settings import Settings

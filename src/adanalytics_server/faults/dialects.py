@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from adanalytics_server.answers import EXPORT, HEADER, META, WHOLE_BODY, Answers, parent_of
+from adanalytics_server.dialect import EXPORT, HEADER, META, WHOLE_BODY, Dialect, parent_of
 from adanalytics_server.faults import ends, rows
 
 
@@ -416,7 +416,7 @@ ENDS: Mapping[str, Choice] = {
 DIALECTS: Mapping[str, Choice] = {**SHAPES, **ROWS, **ENDS}
 
 
-def dialect_of(names: str, service: Choice | None = None) -> Answers:
+def dialect_of(names: str, service: Choice | None = None) -> Dialect:
     """Combine named choices, separated by commas, into a dialect.
 
     One set may come first, and single choices refine it. Two choices for the same gap contradict
@@ -448,14 +448,14 @@ def dialect_of(names: str, service: Choice | None = None) -> Answers:
     if changes.get("envelope") == WHOLE_BODY and "metadata" not in origins:
         # A body that is only a list has no room for page numbers.
         changes |= _HEADERS if changes.get("metadata", META) else _NO_NUMBERS
-    dialect = Answers(**changes)
+    dialect = Dialect(**changes)
     if service is None or "metadata" not in service.changes:
         dialect = _inside(dialect)
     _check_room(dialect)
     return dialect
 
 
-def _inside(dialect: Answers) -> Answers:
+def _inside(dialect: Dialect) -> Dialect:
     """Return a dialect whose page numbers and facts are in the object around the list."""
     outer = parent_of(dialect.envelope)
     if not outer:
@@ -467,7 +467,7 @@ def _inside(dialect: Answers) -> Answers:
     return replace(dialect, metadata=places, facts=(outer + dialect.facts).rstrip("."))
 
 
-def _check_room(dialect: Answers) -> None:
+def _check_room(dialect: Dialect) -> None:
     if dialect.envelope == WHOLE_BODY and dialect.beside:
         raise DialectError("envelope-array has no room beside the rows: choose another envelope")
     places = [place for place in dialect.metadata.values() if not place.startswith(HEADER)]

@@ -14,7 +14,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from adanalytics_server.answers import ANSWERS, Answers
+from adanalytics_server.dialect import DIALECT, Dialect
 from adanalytics_server.errors import ApiError, error_response
 from adanalytics_server.faults.fault import Fault
 from adanalytics_server.serving.protocol import CONNECTION
@@ -37,7 +37,7 @@ class NoConnection(RuntimeError):
 class Exchange:
     """One request in progress: the application and its ASGI arguments.
 
-    ``pause`` waits for a number of seconds; ``answers`` are the server's.
+    ``pause`` waits for a number of seconds; ``dialect`` is the server's.
     """
 
     app: ASGIApp
@@ -45,12 +45,12 @@ class Exchange:
     receive: Receive
     send: Send
     pause: Pause
-    answers: Answers
+    dialect: Dialect
 
-    async def run(self, *, send: Send | None = None, answers: Answers | None = None) -> None:
-        """Run the application, optionally with another ``send`` or other answers."""
-        if answers is not None:
-            self.scope[ANSWERS] = answers
+    async def run(self, *, send: Send | None = None, dialect: Dialect | None = None) -> None:
+        """Run the application, optionally with another ``send`` or another dialect."""
+        if dialect is not None:
+            self.scope[DIALECT] = dialect
         await self.app(self.scope, self.receive, send or self.send)
 
     async def end(self, *, reset: bool) -> None:
@@ -77,7 +77,7 @@ class Exchange:
 
 
 async def apply_fault(fault: Fault, exchange: Exchange) -> None:
-    send, answers = exchange.send, exchange.answers
+    send, dialect = exchange.send, exchange.dialect
     match fault.effect:
         case "status":
             await _status_answer(fault)(exchange.scope, exchange.receive, send)
@@ -89,13 +89,13 @@ async def apply_fault(fault: Fault, exchange: Exchange) -> None:
         case "reset":
             await exchange.end(reset=True)
         case "page_drift":
-            await exchange.run(answers=replace(answers, moved_rows=fault.rows or 1))
+            await exchange.run(dialect=replace(dialect, moved_rows=fault.rows or 1))
         case "stuck_export":
-            await exchange.run(answers=replace(answers, outcome="stuck"))
+            await exchange.run(dialect=replace(dialect, outcome="stuck"))
         case "failed_export":
-            await exchange.run(answers=replace(answers, outcome="failed"))
+            await exchange.run(dialect=replace(dialect, outcome="failed"))
         case "expired_url":
-            await exchange.run(answers=replace(answers, is_expired=True))
+            await exchange.run(dialect=replace(dialect, is_expired=True))
         case _:
             await _damage(fault, exchange)
 

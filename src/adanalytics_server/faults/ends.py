@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
-from adanalytics_server.answers import Plain, QueryChange
+from adanalytics_server.dialect import Plain, QueryChange
 
 CAPPED_PER_PAGE = 1_000
 CAPPED_TOTAL = 10_000

@@ -13,9 +13,9 @@ from urllib.parse import parse_qsl
 from starlette.requests import Request
 
 from adanalytics_server.accounts.credentials import hide_credentials
-from adanalytics_server.answers import request_id_of
 from adanalytics_server.api.routes import operation_of
 from adanalytics_server.clock import Clock
+from adanalytics_server.dialect import request_id_of
 
 # Entries kept; the oldest go first.
 MOST_ENTRIES = 1_000

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from adanalytics_server.answers import Answers
 from adanalytics_server.clock import MILLISECONDS_PER_HOUR, Clock
+from adanalytics_server.dialect import Dialect
 from adanalytics_server.faults.effects import Exchange, apply_fault
 from adanalytics_server.faults.fault import Fault, parse_fault
 from adanalytics_server.faults.journal import Entry, Journal
@@ -134,11 +134,11 @@ class Faults:
 class FaultLayer:
     """ASGI middleware that applies a fault to a request and records it in the journal."""
 
-    def __init__(self, app: ASGIApp, faults: Faults, journal: Journal, answers: Answers) -> None:
+    def __init__(self, app: ASGIApp, faults: Faults, journal: Journal, dialect: Dialect) -> None:
         self._app = app
         self._faults = faults
         self._journal = journal
-        self._answers = answers
+        self._dialect = dialect
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request; faults never strike the control API."""
@@ -163,7 +163,7 @@ class FaultLayer:
             await send(message)
 
         pause = self._faults.pause
-        exchange = Exchange(self._app, scope, receive, send_recorded, pause, self._answers)
+        exchange = Exchange(self._app, scope, receive, send_recorded, pause, self._dialect)
         if fault and fault.effect in ("reset", "empty_reply"):
             record(None)
         try:

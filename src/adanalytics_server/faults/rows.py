@@ -11,7 +11,7 @@ from uuid import UUID
 
 import msgspec
 
-from adanalytics_server.answers import Row, RowChange
+from adanalytics_server.dialect import Row, RowChange
 from adanalytics_server.storage.days import DayRange
 from adanalytics_server.storage.events import EVENT_FIELDS
 from adanalytics_server.storage.money import nanos_from_canonical, text_from_nanos

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from adanalytics_server.answers import HEADER, USUAL_PER_PAGE, WHOLE_BODY, Plain, parent_of
+from adanalytics_server.dialect import HEADER, USUAL_PER_PAGE, WHOLE_BODY, Plain, parent_of
 from adanalytics_server.faults import ends, rows
 from adanalytics_server.faults.dialects import Choice, DialectError
 from adanalytics_server.faults.service_file import (

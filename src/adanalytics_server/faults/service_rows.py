@@ -17,8 +17,8 @@ from uuid import UUID
 
 import msgspec
 
-from adanalytics_server.answers import Row, RowChange, SummaryChange
 from adanalytics_server.api.summaries import measures_of
+from adanalytics_server.dialect import Row, RowChange, SummaryChange
 from adanalytics_server.faults.service_file import Column, ServiceFile, zone_of
 from adanalytics_server.storage.events import EVENT_FIELDS, EVENT_TYPES
 from adanalytics_server.storage.money import NANOS, divided, nanos_from_canonical, text_from_nanos

@@ -15,8 +15,8 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from adanalytics_server.accounts.credentials import hide_credentials
-from adanalytics_server.answers import CREDENTIAL, HEADERS, REQUEST_ID, request_id_of
 from adanalytics_server.clock import Clock
+from adanalytics_server.dialect import CREDENTIAL, HEADERS, REQUEST_ID, request_id_of
 from adanalytics_server.errors import ApiError, error_response
 from adanalytics_server.storage.damage import DamagedFile, is_no_room
 

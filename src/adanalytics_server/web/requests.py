@@ -12,9 +12,9 @@ from starlette.responses import RedirectResponse, Response
 
 from adanalytics_server.accounts.credentials import TOKEN_LIFETIME
 from adanalytics_server.accounts.people import User
-from adanalytics_server.answers import note_credential, request_id_of
 from adanalytics_server.api.requests import read_bytes
 from adanalytics_server.context import context_of
+from adanalytics_server.dialect import note_credential, request_id_of
 from adanalytics_server.errors import ApiError, error_response, headers_of
 from adanalytics_server.serving.middleware import SAFE_METHODS, comes_from_elsewhere, log_failure
 from adanalytics_server.web.pages import PAGE_HEADERS, error_page

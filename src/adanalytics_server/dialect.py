@@ -50,9 +50,9 @@ EXPORT: Mapping[str, str] = {
 # What may have a place in the response to an export, the published fields apart.
 EXPORT_FACTS = frozenset({*EXPORT, "download_path", "ready_url", "failure"})
 
-# Keys of a request's scope: its own answers, its id, the headers that the layer around the API adds
+# Keys of a request's scope: its own dialect, its id, the headers that the layer around the API adds
 # to its response, and the credential's number for the log.
-ANSWERS = "adanalytics.answers"
+DIALECT = "adanalytics.dialect"
 HEADERS = "adanalytics.headers"
 REQUEST_ID = "adanalytics.request_id"
 CREDENTIAL = "adanalytics.credential"
@@ -67,7 +67,7 @@ class Plain(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answers:
+class Dialect:
     """The shapes of responses, and how the response to a single request departs from the data.
 
     Attributes:
@@ -390,12 +390,12 @@ def _state(body: dict[str, Any], headers: Headers, place: str, value: object) ->
         )
 
 
-REFERENCE = Answers()
+REFERENCE = Dialect()
 
 
-def answers_of(request: Request) -> Answers:
+def dialect_for(request: Request) -> Dialect:
     """Return the choices for a request: its own, or the server's."""
-    return cast("Answers", request.scope.get(ANSWERS) or request.app.state.answers)
+    return cast("Dialect", request.scope.get(DIALECT) or request.app.state.dialect)
 
 
 def add_headers(request: Request, headers: Headers) -> None:
