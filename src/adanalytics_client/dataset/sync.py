@@ -74,6 +74,11 @@ def sync(
                     hours = {hour: asked[hour] for hour in export.wanted}
                     return _list_queries(update, (), hours, service, "pages", types)
 
+                exports = [query for query in queries if query.way == "export"]
+                if exports and via == "auto":
+                    # Who chooses exports takes what their files have.
+                    columns = types or _first_event(update, exports[0])[0]
+                    fetcher.exports.columns = [*columns]
                 instead = pages_of if via == "auto" else None
                 update.stage(fetcher.pulled(queries, service, instead), staging)
 
@@ -119,6 +124,10 @@ def plan(update: Update, *, via: Via, repull: int = 0) -> SyncPlan:
             # A sync learns it from the first page of each, and then goes on by the hour.
             learning = sum(query.way == "pages" for query in whole)
             queries = _list_queries(update, started, asked, service, via, types)
+
+    if via == "auto" and not update.contents.schema.union:
+        # An event on a page shows which columns an export must have.
+        learning += any(query.way == "export" for query in queries)
 
     def queries_by(way: Way) -> list[Query]:
         return _list_queries(update, started, asked, service, way, types)

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.client.dataset.shop import FIRST, NAMES, SECOND, Shop
+from tests.datasets import read_rows
 
 from adanalytics_client import Client, ExportProfile, ServiceProfile
 from adanalytics_client.dataset import Dataset
+from adanalytics_client.dataset.hours.events import EventTables
 from adanalytics_client.dataset.planning import Via
 from adanalytics_client.dataset.pull import fetch
 from adanalytics_server.faults import Fault
@@ -16,6 +18,8 @@ from adanalytics_server.local import LocalServer, Sample
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from adanalytics_client.dataset.hours.sections import Section
 
 SIZES = (10_000, 100, 25)
 
@@ -129,3 +133,23 @@ def test_an_export_that_fails_under_auto_becomes_pages(
     assert (report.left, report.failed, report.events) == (0, [], 1200)
     assert "failed, so pages follow" in caplog.text
     assert shop.sync(via="auto").hours == {}
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+def test_an_export_without_a_column_of_the_pages_becomes_pages(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, is_new: bool
+) -> None:
+    monkeypatch.setattr(fetch, "EVENTS_PER_PAGE", 100)
+    if not is_new:
+        assert shop.sync().left == 0
+    reader = EventTables.from_file
+
+    def without_country(tables: EventTables, path: Path, section: Section | None) -> Any:
+        for table in reader(tables, path, section):
+            yield table.drop_columns("country")
+
+    monkeypatch.setattr(EventTables, "from_file", without_country)
+    report = shop.sync(via="auto", repull=0 if is_new else 2)
+    assert (report.left, report.failed, report.events) == (0, [], 1200)
+    assert "has no country, as events on pages have" in caplog.text
+    assert sum(row["country"] is not None for row in read_rows(shop.folder)) > 1000

@@ -4,7 +4,7 @@ An order is kept in the spool until its hours are committed. Large files are sor
 their own; a task of another machine takes the same steps with one file, or a section.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import BrokenExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from adanalytics_client import Client, ExportJob, errors
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._export_files import ExportedFile, files_of
 from adanalytics_client._json.types import Types
-from adanalytics_client.dataset.hours.events import EventTables
+from adanalytics_client.dataset.hours.events import EventTables, Table
 from adanalytics_client.dataset.hours.files import join_pieces, write_hours
 from adanalytics_client.dataset.hours.sections import Section, beginning_of
 from adanalytics_client.dataset.planning import Query
@@ -38,7 +38,10 @@ _ORDER_LOST = (*OF_AN_EXPORT, *REFUSED, errors.ConfigurationError)
 
 @dataclass
 class ExportFetcher:
-    """Orders exports and fetches their hours; large files are sorted by the processes of `pool`."""
+    """Orders exports and fetches their hours; large files are sorted by the processes of `pool`.
+
+    A file without one of the `columns` is refused.
+    """
 
     client: Client
     store: Store
@@ -47,6 +50,7 @@ class ExportFetcher:
     folder: Path
     now: Callable[[], datetime]
     pool: WorkerPool
+    columns: Collection[str] = ()
     # Parquet needs no parsing, but the service documents only csv.
     _format: str = "parquet"
 
@@ -109,7 +113,14 @@ class ExportFetcher:
             with suppress(errors.ProtocolError, BrokenExecutor):
                 running = [
                     self.pool.submit(
-                        sort, start, self.identity, self.types, file, self.folder, section
+                        sort,
+                        start,
+                        self.identity,
+                        self.types,
+                        file,
+                        self.folder,
+                        section,
+                        self.columns,
                     )
                     for section in sections
                 ]
@@ -118,7 +129,7 @@ class ExportFetcher:
                     return parts
             if self.pool.closed:
                 raise errors.TransportError("The sync was stopped.")
-        return [sort(start, self.identity, self.types, file, self.folder)]
+        return [sort(start, self.identity, self.types, file, self.folder, columns=self.columns)]
 
 
 def sort(
@@ -128,14 +139,31 @@ def sort(
     file: Path,
     folder: Path,
     section: Section | None = None,
+    columns: Collection[str] = (),
 ) -> Sorted:
     """Sort the events of an export's file, or of a section of it, into the hours of its query.
 
     `types` are the columns that the dataset has so far.
+
+    Raises:
+        ProtocolError: for a file without one of `columns`, and as for `join_parts`.
     """
     tables = EventTables(identity.names, types)
-    events = tables.from_file(file, section)
+    events = _with_columns(tables.from_file(file, section), columns, start.query)
     return write_hours(start.query, tables, events, folder, identity, start.at)
+
+
+def _with_columns(
+    tables: Iterator[Table], columns: Collection[str], query: Query
+) -> Iterator[Table]:
+    """Yield tables; values that only pages have would be replaced by nulls in silence."""
+    for table in tables:
+        if missing := [name for name in columns if name not in table.column_names]:
+            raise errors.ProtocolError(
+                f"The export of {query} has no {', '.join(missing[:3])}, as events on pages have.",
+                remedy="Pull pages.",
+            )
+        yield table
 
 
 def join_parts(
