@@ -48,7 +48,8 @@ def test_a_first_sync_and_further_ones(
     assert check(shop, via=via) == (0, 2)
     assert check(shop, via=via, repull=1)[1] <= 2
     next((shop.folder / "data").rglob("*.parquet")).unlink()
-    assert check(shop, via=via)[1] <= 2
+    # How many of the lost day's events are filtered is an estimate.
+    assert check(shop, via=via)[1] <= 3
     assert shop.sync(via=via).hours == {}
 
 
