@@ -650,7 +650,8 @@ class Dataset:
 
         The relation has the same columns as the `events` view in `query`, but the limits of `query`
         do not apply: the connection determines the memory limit, the time zone and the access to
-        files. The relation keeps reading the files that were committed when it was made.
+        files. The relation keeps reading the files that were committed when it was made, until a
+        sync replaces one of them.
 
         Args:
             connection: the connection to use; by default the one that `duckdb.sql` uses.

@@ -87,6 +87,9 @@ class Update:
         """
         store, identity = self.contents.store, self.contents.identity
         former = Identity.read(store)
+        if former is None and self.contents.table:
+            # Before anything is written: a dataset does not change its name.
+            self.contents.table.check_name()
         if former != identity:
             # Pages and names of another service or partner.
             keep_started(store)

@@ -356,6 +356,10 @@ def test_two_datasets_share_a_catalog_under_names(
         Dataset(tmp_path / "third", table="iceberg", table_name="ads.events", catalog="lake").sync(
             client, DAY
         )
+    # Nothing was begun, so another name is not refused as a change of the dataset's.
+    assert not (tmp_path / "third").exists() or not [*(tmp_path / "third/data").rglob("*.parquet")]
+    other = Dataset(tmp_path / "third", table="iceberg", table_name="ads.third", catalog="lake")
+    assert other.sync(client, DAY).left == 0
     with pytest.raises(ConfigurationError, match="pyiceberg has no catalog sea") as caught:
         Dataset(tmp_path / "fourth", table="iceberg", catalog="sea").sync(client, DAY)
     assert "PYICEBERG_CATALOG__SEA__URI" in caught.value.remedy

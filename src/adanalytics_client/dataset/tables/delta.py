@@ -50,6 +50,9 @@ class DeltaLog:
         versions = sorted(name for name in sizes if name.removesuffix(".json")[-20:].isdigit())
         return f"{versions[-1].rpartition('/')[2]}:{sizes[versions[-1]]}" if versions else ""
 
+    def check_name(self) -> None:
+        """Do nothing: the folder of the dataset is the name of its table."""
+
     def names(self, _days: Collection[object] | None = None) -> Iterable[str]:
         return (
             [*pa.table(self._table.get_add_actions())["path"].to_pylist()] if self._opened() else []

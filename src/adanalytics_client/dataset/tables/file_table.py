@@ -69,6 +69,11 @@ class FileTable:
         record = TableRecord.read(self._store)
         return _Written(record, record is None or record.is_behind)
 
+    def check_name(self) -> None:
+        """Raise a DatasetError if the name is that of another dataset's table."""
+        with self._errors():
+            self._log.check_name()
+
     def note(self, manifest: Manifest, days: Collection[date]) -> None:
         """Note days before their records are saved, so that the next sync knows after a stop."""
         self._saved.update(days)

@@ -64,6 +64,12 @@ class IcebergLog:
         content = None if self._catalog_name else self._store.read(CATALOG)
         return hashlib.sha256(content).hexdigest() if content else ""
 
+    def check_name(self) -> None:
+        """Refuse the name of a table that is not of this dataset."""
+        with self._catalog() as catalog:
+            if catalog.table_exists(self._name):
+                self._load(catalog)
+
     def names(self, days: Collection[date] | None = None) -> Iterable[str]:
         with self._catalog() as catalog:
             if not catalog.table_exists(self._name):
@@ -211,14 +217,16 @@ class IcebergLog:
     def _load(self, catalog: Any) -> Any:  # noqa: ANN401  # as above
         table = catalog.load_table(self._name)
         # Another spelling of the same folder is right, and the names in the table keep theirs.
-        ours, self._location = self._location, table.location()
-        if realpath(ours) != realpath(self._location):
+        location = table.location()
+        if realpath(self._location) != realpath(location):
             raise DatasetError(
-                f"{'.'.join(self._name)} in the catalog is the table of {self._location}.",
-                remedy="Name another table or catalog. If the dataset was moved, delete its "
-                f"{CATALOG}.",
+                f"{'.'.join(self._name)} in the catalog is the table of {location}.",
+                remedy="Name another table or catalog."
+                if self._catalog_name
+                else f"If the dataset was moved, delete its {CATALOG}.",
             )
-        self._root = self._location.removesuffix(f"{OURS}/iceberg")
+        self._location = location
+        self._root = location.removesuffix(f"{OURS}/iceberg")
         return table
 
     def _files(self, table: Any, days: Collection[date] | None = None) -> Iterator[Any]:  # noqa: ANN401  # as above
