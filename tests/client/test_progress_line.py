@@ -274,7 +274,7 @@ def test_the_events_of_an_export_are_sorted(progress: Progress, clock: Seconds) 
     assert text(progress) == "sorting the events of 24 hours"
     progress.written(HourWritten("2026-01-15T00", 10))
     progress.written(HourWritten("2026-01-15T00", 10, committed=True))
-    assert text(progress).endswith("1 of 24 hours written")
+    assert text(progress) == "10 events  1 of 24 hours written"
 
 
 def test_a_retry_counts_down_until_a_page_comes(progress: Progress, clock: Seconds) -> None:

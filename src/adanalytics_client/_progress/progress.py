@@ -57,6 +57,8 @@ class Progress(Observer):
     def __init__(self, now: Callable[[], float]) -> None:
         self.requests = 0
         self.events = 0
+        # The events of the hours that were committed.
+        self._commits = 0
         self.quota_left: Callable[[], int | None] = lambda: None
         self.start: Callable[[], None] = lambda: None
         self.finish: Callable[[], None] = lambda: None
@@ -192,6 +194,7 @@ class Progress(Observer):
     def written(self, info: observer.HourWritten) -> None:
         with self._lock:
             self._file = None
+            self._commits += info.events if info.committed else 0
             self._report("commit" if info.committed else "write")
 
     def _report(self, stage: str) -> None:
@@ -238,7 +241,9 @@ class Progress(Observer):
         )
 
     def _describe_pages(self) -> Line:
-        parts, total = [counted(self.events, "event")], self._all_events()
+        # The events of an export are on no page.
+        events, total = max(self.events, self._commits), self._all_events()
+        parts = [counted(events, "event")]
         seconds_working = self._working()
         is_steady = self.events and seconds_working > _SETTLED_SECONDS
         seconds_left = self._seconds_left(total) if is_steady and total else 0.0
@@ -247,7 +252,7 @@ class Progress(Observer):
         if self._size:
             parts.append(in_bytes(self._size))
         if is_steady:
-            parts.append(f"{self.events / seconds_working:,.0f}/s")
+            parts.append(f"{events / seconds_working:,.0f}/s")
         if total is None and self._queries > 1:
             parts.append(f"{self._slices_done:,} of {self._queries:,} queries")
         if self._hours:
