@@ -8,13 +8,15 @@ from adanalytics_cli.__main__ import main
 from adanalytics_cli.core.errors import UsedUp
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_client import Observer, RequestDue
+from adanalytics_client._base.quantities import counted
 
 
 class Meter(Observer):
-    """Adds a byte to a file for each request, before it is sent.
+    """Adds a byte to a file for each request, as the last thing before it is sent.
 
-    So the number of requests is known even of a process that was killed. UsedUp is raised instead
-    of a request that would make the file longer than `most` bytes.
+    So the number of requests is known even of a process that was killed, and one that the quota
+    holds back is not counted. UsedUp is raised instead of a request that would make the file longer
+    than `most` bytes.
     """
 
     def __init__(self, path: Path, most: int) -> None:
@@ -24,13 +26,20 @@ class Meter(Observer):
         self._lock = threading.Lock()
 
     def due(self, _info: RequestDue) -> None:
+        # Before it takes quota; another thread may still be faster.
+        self._check(self._path.stat().st_size)
+
+    def send(self, _info: RequestDue) -> None:
         with self._lock, self._path.open("ab", buffering=0) as file:
-            if file.tell() >= self._most:
-                raise UsedUp(
-                    f"Stopped: this call may send {self._allowed} requests and needs more",
-                    remedy="Ask for fewer days, or have the user give a larger --max-requests.",
-                )
+            self._check(file.tell())
             file.write(b".")
+
+    def _check(self, number: int) -> None:
+        if number >= self._most:
+            raise UsedUp(
+                f"Stopped: this call may send {counted(self._allowed, 'request')} and needs more",
+                remedy="Ask for fewer days, or have the user give a larger --max-requests.",
+            )
 
 
 def run() -> None:

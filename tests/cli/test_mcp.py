@@ -314,14 +314,18 @@ def test_two_sessions_on_one_dataset_get_the_error_of_the_lock(
 
 def test_a_quota_of_nothing_is_told_and_not_waited_for(talk: Talk, service: LocalServer) -> None:
     service.faults.add("429 retry-after 900 always")
-    answers = talk(
+    refused, held, *answers = talk(
         calls=[("dates", {}), ("sync", SPAN), ("report", {"field": "country", "top": 1})]
     )
     service.faults.clear()
-    for answer in answers[:2]:
+    for answer in (refused, held):
         assert error_of(answer)["exit_code"] == 5
         assert error_of(answer)["remedy"]
-    assert not answers[2].is_error
+    # The second one is held back by the client itself.
+    assert len(service.journal.entries()) == 1
+    assert [refused.sent, held.sent] == [1, 0]
+    assert held.record["requests"]["left_in_session"] == 99
+    assert not answers[0].is_error
 
 
 def test_without_a_service_the_dataset_still_answers(talk: Talk) -> None:

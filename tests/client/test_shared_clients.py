@@ -23,9 +23,13 @@ class Count(Observer):
 
     def __init__(self) -> None:
         self.due_count = 0
+        self.send_count = 0
 
     def due(self, _info: object) -> None:
         self.due_count += 1
+
+    def send(self, _info: object) -> None:
+        self.send_count += 1
 
 
 def sharing(variant: Variant, name: str, *args: object, **options: object) -> Variant:
@@ -71,7 +75,7 @@ def test_options_change_only_the_new_client(
     other.call("dates")
     with pytest.raises(errors.QuotaExceeded):
         other.call("dates")
-    assert observer.due_count == 2
+    assert (observer.due_count, observer.send_count) == (2, 1)
     variant.call("dates")
     assert observer.due_count == 2
     assert clock.sleeps == [0.5]

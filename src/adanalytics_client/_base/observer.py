@@ -240,6 +240,12 @@ class Observer:
     def due(self, info: RequestDue) -> None:
         """Handle a request before it is sent or repeated; raise an error to stop the operation."""
 
+    def send(self, info: RequestDue) -> None:
+        """Handle a request after any wait for quota, as the last thing before it is sent.
+
+        An error stops the operation; the request counts in the client's quota all the same.
+        """
+
     def request(self, info: RequestSent) -> None:
         """Handle a response or a failure."""
 

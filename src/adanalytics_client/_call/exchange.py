@@ -72,11 +72,13 @@ def exchange(
                 attempts=int(number > resends),
             )
         address = session.shown(request.url)
-        notify(session.observer.due, RequestDue(request.method, address))
+        due = RequestDue(request.method, address)
+        notify(session.observer.due, due)
         permit, pause_of_hop = yield from _pace(session, request.url, max_wait)
         pause += pause_of_hop
         if deadline is not None:
             deadline.extend(pause_of_hop)
+        notify(session.observer.send, due)
         start = session.clock.monotonic()
         until = None if deadline is None else deadline.for_one_request
         outcome: effects.Reply | effects.Failure
