@@ -192,6 +192,25 @@ def test_a_limit_holds_where_the_price_was_too_low(talk: Talk, service: LocalSer
     assert (answer.sent, len(service.journal.entries())) == (1, 1)
 
 
+def test_a_password_costs_a_request_to_sign_in(
+    talk: Talk, service: LocalServer, tmp_path: Path
+) -> None:
+    account = {
+        "ADANALYTICS_API_KEY": "",
+        "ADANALYTICS_EMAIL": service.email,
+        "ADANALYTICS_PASSWORD": service.password,
+    }
+    (refused,) = talk("--max-requests", "1", calls=[("dates", {})], environment=account)
+    assert "needs 2 requests, but may send 1" in error_of(refused)["error"]
+    assert service.journal.entries() == []
+    words = ("--in", str(tmp_path / "events"))
+    calls: list[tuple[str, Values]] = [("dates", {}), ("status", {}), ("sync", SPAN)]
+    answers = talk(*words, "--max-requests", "14", calls=calls, environment=account)
+    assert [each.is_error for each in answers] == [False] * 3
+    assert [each.sent for each in answers[:2]] == [2, 0]
+    assert sum(each.sent for each in answers) == len(service.journal.entries())
+
+
 def test_a_larger_answer_is_a_file(talk: Talk, tmp_path: Path) -> None:
     folder = tmp_path / "answers"
     calls = [("query", {"sql": "SELECT * FROM events"})]

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 import click
 
-from adanalytics_cli.account.credential import secrets_here
+from adanalytics_cli.account.credential import in_environment, secrets_here
 from adanalytics_cli.account.dataset_here import default_dataset
 from adanalytics_cli.core.command import command, flag, option
 from adanalytics_cli.core.errors import MissingExtra
@@ -69,6 +69,7 @@ def mcp(
     settings = find_settings(invocation, os.environ)
     max_wait = 0 if invocation.max_wait is None else invocation.max_wait
     partners = settings.partner.value.count(",") + 1 if settings.partner else 1
+    credential = in_environment(settings, os.environ)
     if sys.stdin.isatty():
         remark(
             "An assistant starts this command and speaks to its stdin. Ctrl-D ends it.", invocation
@@ -82,6 +83,7 @@ def mcp(
                     f"--rate-limit={settings.rate_limit}",
                 ],
                 partners=partners,
+                sign_in=int(credential is not None and credential.kind == "password"),
                 place=location or default_dataset(),
                 folder=(folder or state_folder(os.environ) / "answers").absolute(),
                 work=Path(work),

@@ -59,6 +59,7 @@ class Session:
     Args:
         options: the options before every command, which name the service and the partner.
         partners: the number of partners, each of which has its price.
+        sign_in: the requests by which each command that sends any signs in: 1 with a password.
         place: the dataset.
         folder: for answers that are too large; it is made when it is needed.
         work: a private folder, which the caller deletes at the end.
@@ -71,6 +72,7 @@ class Session:
         *,
         options: list[str],
         partners: int,
+        sign_in: int,
         place: str,
         folder: Path,
         work: Path,
@@ -79,6 +81,7 @@ class Session:
     ) -> None:
         self._options = options
         self._partners = partners
+        self.sign_in = sign_in
         self._place = place
         self._folder = folder
         self._limits = limits
@@ -98,7 +101,7 @@ class Session:
             UsedUp: if the call would send more requests than it may.
             CommandError: if the folder of the answers cannot be written.
         """
-        price = offer.price if offer else tool.price(values) * self._partners
+        price = offer.price if offer else self._price_of(tool, values)
         spent = offer.spent if offer else 0
         async with self._lock:
             result, record = await self._run(tool, values, price, spent=spent)
@@ -133,8 +136,12 @@ class Session:
         }
         return self._answers.error({"requests": self._requests(spent), "error": record})
 
+    def _price_of(self, tool: Tool, values: Values) -> int:
+        price = tool.price(values) * self._partners
+        return price and price + self.sign_in
+
     async def _price(self, tool: Tool, values: Values) -> Offer:
-        result, record = await self._run(tool, values, tool.price(values), "--dry-run")
+        result, record = await self._run(tool, values, self._price_of(tool, values), "--dry-run")
         spent = record["requests"]["sent"]
         if result.error:
             return Offer(0, 0, 0, spent, self._answers.report(result, record), is_error=True)
