@@ -128,6 +128,7 @@ def test_reports_are_those_of_the_commands(talk: Talk, service: LocalServer) -> 
     )
     assert status.record["data"]["partner"]["value"] == service.partner
     assert status.record["data"]["quota"]["remaining"] == 900
+    assert status.record["data"]["dataset"] == {"last_hour": "2026-01-16T23:00:00Z"}
     assert plan.record["data"]["events"] == 3_907
     assert verified.record["data"]["whole"] is offline.record["data"]["whole"] is True
     assert [each.sent for each in (status, plan, verified, offline)] == [0, 1, 3, 0]
@@ -353,6 +354,7 @@ def test_without_a_service_the_dataset_still_answers(talk: Talk) -> None:
         calls=[("status", {}), ("dates", {}), ("report", {"field": "country"})], environment=nothing
     )
     assert (error_of(status)["exit_code"], status.record["data"]["credential"]) == (4, None)
+    assert status.record["data"]["dataset"]
     assert error_of(dates)["exit_code"] == 2
     assert not report.is_error
 

@@ -41,12 +41,16 @@ def find_datasets(invocation: Invocation, places: Sequence[str]) -> list[str]:
     return [*places]
 
 
-def dataset_here(settings: ServiceSettings) -> "Holdings | None":
-    """Return what the dataset of the current folder holds; nothing is sent.
+def dataset_here(settings: ServiceSettings, place: str | None = None) -> "Holdings | None":
+    """Return what the dataset at `place` holds, or that of the current folder; nothing is sent.
 
-    None where the folder is not a dataset, or one of another partner or service than the settings
-    name.
+    None without a dataset. The current folder must be one of the partner and the service that the
+    settings name.
     """
+    if place is not None:
+        from adanalytics_client.dataset import Dataset
+
+        return Dataset(place).holdings()
     if not Path("_adanalytics/dataset.json").is_file():
         return None
     from adanalytics_client.dataset import Dataset

@@ -164,6 +164,7 @@ _ALL = (
         "status",
         "Show the service, the partner, the sign-in, the quota that is left, and the last hour of "
         "the dataset. Costs no request.",
+        place="--in",
     ),
     Tool(
         "dates",

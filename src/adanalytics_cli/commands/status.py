@@ -45,11 +45,20 @@ class _Setup:
     credential: Credential | None = None
     quota: "QuotaState | None" = None
     last_hour: datetime | None = None
+    place: str | None = None
 
 
 @command(
     "status",
-    params=[json_option()],
+    params=[
+        click.Option(
+            ["--in", "location"],
+            type=click.Path(),
+            metavar="DIR|URL",
+            help="The dataset whose last hour is told; by default this folder.",
+        ),
+        json_option(),
+    ],
     details=(
         "Sends no request and never waits. The quota is what this machine has counted. To try the "
         "credential, run adanalytics doctor. In the folder of a dataset, it tells the last hour "
@@ -58,11 +67,12 @@ class _Setup:
     examples=[
         "adanalytics status",
         "adanalytics status --profile night",
+        "adanalytics status --in ~/events",
         "adanalytics status --json | jq .quota.remaining",
     ],
     connects=True,
 )
-def status(invocation: Invocation) -> None:
+def status(invocation: Invocation, location: str | None) -> None:
     """Show every setting with its source, and the quota as counted on this machine."""
     now = invocation.clock()
     settings = find_settings(invocation, os.environ)
@@ -71,7 +81,7 @@ def status(invocation: Invocation) -> None:
     shown_settings = replace(
         settings, base_url=address and replace(address, value=redact(address.value, ()))
     )
-    setup = _Setup(shown_settings, profiles_of(os.environ))
+    setup = _Setup(shown_settings, profiles_of(os.environ), place=location)
     try:
         try:
             base_url, partner = base_url_of(settings), partners_of(settings)[0]
@@ -85,10 +95,12 @@ def status(invocation: Invocation) -> None:
         )
         with connection as (client, _progress):
             setup.quota = client.quota
-        dataset = dataset_here(settings)
-        setup.last_hour = dataset.last_hour if dataset else None
     finally:
-        _show(setup, invocation)
+        try:
+            dataset = dataset_here(settings, location)
+            setup.last_hour = dataset.last_hour if dataset else None
+        finally:
+            _show(setup, invocation)
     if credential.until is not None and credential.until <= now:
         raise NoCredential("The sign-in has expired.", remedy=f"Run: {settings.login_command}")
 
@@ -115,7 +127,8 @@ def _lines(setup: _Setup, now: datetime) -> Iterator[tuple[str, Setting | None]]
     if setup.quota:
         yield "quota left", _left(setup.quota)
     if setup.last_hour:
-        source = f"last hour in the dataset of this folder, {age_of(setup.last_hour, now)}"
+        of_which = setup.place or "this folder"
+        source = f"last hour in the dataset of {of_which}, {age_of(setup.last_hour, now)}"
         yield "data until", Setting(f"{setup.last_hour:%Y-%m-%d %H:%M %Z}", source)
 
 
