@@ -176,12 +176,23 @@ def test_status_as_json(
 
 
 @pytest.mark.parametrize("words", [["status"], ["status", "--json"]])
-def test_status_shows_no_password_of_an_address(
-    run: Run, monkeypatch: pytest.MonkeyPatch, words: list[str]
+@pytest.mark.parametrize(
+    ("address", "text"),
+    [
+        ("http://ada:hunter2@stats.example", "http://[hidden]@stats.example"),
+        ("https://stats.example/v1?token=hunter2", "https://stats.example/v1?***"),
+        ("https://stats.example/?hunter2", "https://stats.example/?***"),
+        ("https://stats.example/#token=hunter2", "https://stats.example/#***"),
+    ],
+)
+def test_status_shows_no_secret_of_an_address(
+    run: Run, monkeypatch: pytest.MonkeyPatch, words: list[str], address: str, text: str
 ) -> None:
-    monkeypatch.setenv("ADANALYTICS_BASE_URL", "http://ada:hunter2@stats.example")
+    monkeypatch.setenv("ADANALYTICS_BASE_URL", address)
+    monkeypatch.setenv("ADANALYTICS_PARTNER", "acme")
+    monkeypatch.setenv("ADANALYTICS_API_KEY", "aak_1234")
     shown = run(*words)
-    assert "http://[hidden]@stats.example" in shown.stdout
+    assert text in shown.stdout
     assert "hunter2" not in shown.output
 
 

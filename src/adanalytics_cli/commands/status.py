@@ -1,6 +1,7 @@
 """`adanalytics status`: who is signed in, where, until when, and how much quota is left."""
 
 import os
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
@@ -76,10 +77,9 @@ def status(invocation: Invocation, location: str | None) -> None:
     """Show every setting with its source, and the quota as counted on this machine."""
     now = invocation.clock()
     settings = find_settings(invocation, os.environ)
-    # Somebody may have written a password into the address.
     address = settings.base_url
     shown_settings = replace(
-        settings, base_url=address and replace(address, value=redact(address.value, ()))
+        settings, base_url=address and replace(address, value=_shown_address(address.value))
     )
     setup = _Setup(shown_settings, profiles_of(os.environ), place=location)
     try:
@@ -103,6 +103,11 @@ def status(invocation: Invocation, location: str | None) -> None:
             _show(setup, invocation)
     if credential.until is not None and credential.until <= now:
         raise NoCredential("The sign-in has expired.", remedy=f"Run: {settings.login_command}")
+
+
+def _shown_address(text: str) -> str:
+    """Return an address, even one that is refused, without the secrets that it may hold."""
+    return re.sub(r"([?#]).+", r"\1***", redact(text, ()), flags=re.DOTALL)
 
 
 def _show(setup: _Setup, invocation: Invocation) -> None:
