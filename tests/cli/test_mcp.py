@@ -258,12 +258,12 @@ def answered(tmp_path: Path, row: Values, *, secrets: set[str] | None = None) ->
 
 def test_texts_of_events_are_short_and_visible(tmp_path: Path) -> None:
     pairs = {"remedy": "x" * 999}
-    hidden = "a\U000e0041\u202e\x1b"
+    hidden = "a\U000e0041\u202e\x1b\ufe0f\U000e0101"
     record = answered(tmp_path, {"name": ORDER * 99, "pairs": pairs, "c\u200b": hidden})
     ((name, short, shown),) = record["rows"]
     assert len(name) == len(short["remedy"]) == 200
     assert name.startswith(ORDER)
-    assert (record["columns"][2], shown) == (r"c\u200b", r"a\U000e0041\u202e\x1b")
+    assert (record["columns"][2], shown) == (r"c\u200b", r"a\U000e0041\u202e\x1b\ufe0f\U000e0101")
 
 
 def test_answers_and_errors_say_that_texts_are_data(talk: Talk) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from base64 import urlsafe_b64encode
 from datetime import date
 from decimal import Decimal
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from adanalytics_client._base.dates import add_months
-from adanalytics_client._base.escaping import visible
+from adanalytics_client._base.escaping import legible, visible
 from adanalytics_client._base.files import open_beside, put_in_place
 from adanalytics_client._base.formats import suffix_of
 from adanalytics_client._base.quantities import in_bytes, in_minutes
@@ -40,6 +41,10 @@ FAILED = [{"errors": [{"message": "shard down"}, "slow"], "events": []}]
     [
         (lambda: add_months(date(2026, 3, 31), -1), date(2026, 2, 28)),
         (lambda: visible("\x1b[31mRED\tx\ny"), r"\x1b[31mRED\tx\ny"),
+        (
+            lambda: legible("\u00e9\t\U0001f469\U0001f3fd\u05d0\n"),
+            "\u00e9\t\U0001f469\U0001f3fd\u05d0\n",
+        ),
         (lambda: suffix_of(Path("january.CSV.gz")), (".csv", True)),
         (lambda: suffix_of(Path("january")), ("", False)),
         (lambda: in_bytes(4_812_345), "4.81 MB"),
@@ -110,3 +115,12 @@ def test_a_token_without_a_user_has_its_own_quota(claims: object) -> None:
         assert quota_name(Bearer("token", Secret(text)))
     key = token_of({"sub": "ann"}, "a").secret
     assert quota_name(Bearer("api_key", key)) != quota_name(Bearer("token", key))
+
+
+def test_no_character_that_nobody_sees_is_legible() -> None:
+    unseen = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
+    signs = {chr(code) for code in range(0x110000) if unicodedata.category(chr(code)) in unseen}
+    spans = [(0xFE00, 0xFE0F), (0xE0000, 0xE0FFF), (0x180B, 0x180F), (0x2060, 0x206F)]
+    signs |= {chr(code) for first, last in spans for code in range(first, last + 1)}
+    signs |= {*"\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"} - {*"\n\t"}
+    assert {sign for sign in signs if sign in legible(sign)} <= {"\n", "\t"}

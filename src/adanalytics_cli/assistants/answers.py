@@ -7,6 +7,7 @@ from typing import Any
 
 from adanalytics_cli.assistants.commands import Result
 from adanalytics_cli.console.redaction import redact
+from adanalytics_client._base.escaping import legible
 from adanalytics_client._json.encoding import json_text
 
 MOST_ROWS = 200
@@ -83,10 +84,7 @@ def _clean(value: object, secrets: Collection[str], ours: Collection[str] = ()) 
 
 def _text(value: str, secrets: Collection[str], most: int = MOST_TEXT) -> str:
     # Characters that nobody sees can hold instructions that an assistant reads.
-    shown = "".join(
-        sign if sign.isprintable() or sign in "\n\t" else ascii(sign)[1:-1]
-        for sign in redact(value, secrets)[: most + 1]
-    )
+    shown = legible(redact(value, secrets)[: most + 1])
     return shown if len(shown) <= most else f"{shown[: most - 1]}…"
 
 
