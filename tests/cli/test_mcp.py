@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import stat
 import subprocess
 from collections.abc import Callable
@@ -408,6 +409,45 @@ def test_protocols_of_the_years_before(
     assert replies[1]["result"]["protocolVersion"] == spoken
     assert len(replies[2]["result"]["tools"]) == 8
     assert (code, "Traceback" in err) == (0, False)
+
+
+def test_a_client_that_reads_nothing_more_ends_the_server_quietly(spawn: Spawn) -> None:
+    process = spawn("mcp", stdin=subprocess.PIPE)
+    assert process.stdin
+    assert process.stdout
+    process.stdin.write(greet("2025-06-18"))
+    process.stdin.flush()
+    process.stdout.readline()
+    process.stdout.close()
+    process.stdin.write(message(2, "tools/list"))
+    process.stdin.flush()
+    assert process.wait(TIMEOUT) == 141
+    process.stdin.close()
+    assert process.stderr
+    with process.stderr as told:
+        assert told.read() == b""
+
+
+def test_stdin_may_be_slow_and_a_message_endless(spawn: Spawn) -> None:
+    out, inward = os.pipe()
+    os.set_blocking(out, False)
+    process = spawn("mcp", stdin=out)
+    os.close(out)
+    assert process.stdout
+    with os.fdopen(inward, "wb") as pipe:
+        pipe.write(greet("2025-06-18"))
+        pipe.flush()
+        process.stdout.readline()
+        # The server waits for more here, and finds nothing.
+        pipe.writelines(b"x" * 100_000 for _ in range(400))
+        pipe.write(b"\n" + message(2, "tools/list"))
+        pipe.flush()
+        reply = json.loads(process.stdout.readline())
+        while reply.get("id") != 2:
+            reply = json.loads(process.stdout.readline())
+    assert len(reply["result"]["tools"]) == 8
+    code, _, err = finish(process)
+    assert (code, err) == (0, "")
 
 
 @pytest.mark.parametrize("way", ["close", "terminate"])

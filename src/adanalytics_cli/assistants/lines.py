@@ -2,15 +2,18 @@
 
 import asyncio
 import os
+import select
 from contextlib import suppress
 from threading import Thread
 from typing import Self
 
 _PIECE = 65_536
+# Bytes; the largest arguments that are read, 100,000 characters, are below a megabyte in JSON.
+_MOST = 32_000_000
 
 
 class StdinLines:
-    """Yields the lines of stdin as text.
+    """Yields the lines of stdin as text, and only the beginning of one that is above 32 MB.
 
     A thread of the event loop would have to end before the process can, and a read that blocks does
     not end at a signal. So the thread is a daemon, which holds no lock of an open file.
@@ -32,15 +35,27 @@ class StdinLines:
 
     def _read(self) -> None:
         begun = bytearray()
-        while piece := os.read(0, _PIECE):
-            *ends, rest = piece.split(b"\n")
-            for end in ends:
-                self._put((begun + end).decode(errors="replace"))
-                begun.clear()
-            begun += rest
-        self._put(None)
+        try:
+            while piece := _piece():
+                *ends, rest = piece.split(b"\n")
+                for end in ends:
+                    self._put((begun + end).decode(errors="replace"))
+                    begun.clear()
+                if len(begun) < _MOST:
+                    begun += rest
+        finally:
+            self._put(None)
 
     def _put(self, line: str | None) -> None:
         # The loop may have ended meanwhile.
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._lines.put_nowait, line)
+
+
+def _piece() -> bytes:
+    """Return some bytes of stdin, which another process may have made non-blocking."""
+    while True:
+        try:
+            return os.read(0, _PIECE)
+        except BlockingIOError:
+            select.select([0], [], [])

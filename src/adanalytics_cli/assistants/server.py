@@ -50,8 +50,18 @@ _RESOURCES = [
 
 
 def serve(session: Session) -> None:
-    """Serve one assistant until it closes stdin."""
-    anyio.run(_serve, make_server(session))
+    """Serve one assistant until it closes stdin.
+
+    Raises:
+        BrokenPipeError: if it closes stdout before.
+    """
+    is_gone = False
+    try:
+        anyio.run(_serve, make_server(session))
+    except* (BrokenPipeError, ConnectionResetError):
+        is_gone = True
+    if is_gone:
+        raise BrokenPipeError
 
 
 async def _serve(server: Server) -> None:
