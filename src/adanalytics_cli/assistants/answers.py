@@ -1,13 +1,18 @@
 """What an assistant gets to read: few rows, short texts, and the rest in a file."""
 
 import json
+import shutil
 from collections.abc import Callable, Collection, Iterator
+from itertools import islice
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 from adanalytics_cli.assistants.commands import Result
 from adanalytics_cli.console.redaction import redact
+from adanalytics_cli.core.errors import CommandError
 from adanalytics_client._base.escaping import legible
+from adanalytics_client._base.files import make_folder
 from adanalytics_client._json.encoding import json_text
 
 MOST_ROWS = 200
@@ -24,18 +29,25 @@ _LONGEST_LINE = 1_000_000
 
 
 class Answers:
-    """Makes answers in which none of the `secrets` is; they are looked up for each answer."""
+    """Makes answers in which none of the `secrets` is; they are looked up for each answer.
 
-    def __init__(self, secrets: Callable[[], Collection[str]]) -> None:
+    An answer that is too large is a file of the `folder`, which is made when it is needed.
+    """
+
+    def __init__(self, secrets: Callable[[], Collection[str]], folder: Path) -> None:
         self._secrets = secrets
+        self._folder = folder
 
     def rows(self, result: Result, record: dict[str, Any]) -> str:
         """Return an answer of JSON lines: all rows if they are few, or the first ones and the file.
 
         The file is kept only where it is needed. `record` has the facts before the rows.
+
+        Raises:
+            CommandError: if it is needed and cannot be written.
         """
         rows, number = _first_rows(result.output)
-        columns = list(dict.fromkeys(name for row in rows for name in row))
+        columns = list(dict.fromkeys(name for row in rows or _row(result.output) for name in row))
         cells = [[row.get(name) for name in columns] for row in rows]
         # Cut here, where no name of a field in them is one of ours.
         cells = _clean(cells, self._secrets())
@@ -43,7 +55,10 @@ class Answers:
         return self._answer(result, record, is_whole=number <= MOST_ROWS and len(rows) == number)
 
     def report(self, result: Result, record: dict[str, Any]) -> str:
-        """Return an answer of one JSON object; the file is kept only if it is too large."""
+        """Return an answer of one JSON object; the file is kept only if it is too large.
+
+        It raises as `rows` does.
+        """
         text = result.output.read_bytes()
         return self._answer(result, record | ({"data": json.loads(text)} if text else {}))
 
@@ -57,12 +72,30 @@ class Answers:
             record["notes"] = _abridged(result.notes)
         text = json_text(_clean(record, secrets, _OURS))
         if is_whole and len(text.encode()) <= MOST_BYTES:
-            result.output.unlink()
             return text
         if "rows" in record:
             record["rows"] = record["rows"][:FIRST_ROWS]
-        facts = {"file": str(result.output), "about": "The whole answer is in this file."}
+        facts = {
+            "file": str(self._keep(result.output)),
+            "about": "The whole answer is in this file.",
+        }
         return _fitted(_clean(facts | record, secrets, _OURS))
+
+    def _keep(self, output: Path) -> Path:
+        """Move a file into the folder, and return its path there."""
+        kind = output.stem.partition("-")[0]
+        try:
+            make_folder(self._folder, mode=0o700)
+            with NamedTemporaryFile(
+                prefix=f"{kind}-", suffix=output.suffix, dir=self._folder, delete=False
+            ) as file:
+                return Path(shutil.move(output, file.name))
+        except OSError as error:
+            raise CommandError(
+                f"The answer is too large without a file, and nothing can be written to "
+                f"{self._folder}: {error.strerror}.",
+                remedy="Ask for less, or have the user name another folder with --folder.",
+            ) from error
 
 
 def _clean(value: object, secrets: Collection[str], ours: Collection[str] = ()) -> Any:  # noqa: ANN401  # any JSON value
@@ -101,6 +134,12 @@ def _first_rows(path: Path) -> tuple[list[dict[str, Any]], int]:
         while piece := file.read(_LONGEST_LINE):
             number += piece.count(b"\n")
     return rows, number
+
+
+def _row(path: Path) -> list[dict[str, Any]]:
+    """Return the first row, however long it is, if there is one."""
+    with path.open("rb") as file:
+        return [*map(json.loads, islice(file, 1))]
 
 
 def _abridged(value: object) -> Any:  # noqa: ANN401  # any JSON value

@@ -11,10 +11,26 @@ from typing import Any
 
 import anyio
 
+from adanalytics_cli.core.errors import CommandError
+from adanalytics_client._base.quantities import in_bytes
+
+MOST_OUTPUT = 100_000_000
+"""Bytes of the stdout of a command; it is stopped soon after the next one."""
+
 # Bytes of stderr, whose last line is the error.
 _MOST_TOLD = 65_536
 # Seconds. A client that ends a server ends its commands two seconds later.
 _GRACE = 1.5
+# Seconds between two looks at the size of the output.
+_LOOK = 0.1
+
+
+class AnswerTooLarge(CommandError):
+    """A command has written more than an answer may have."""
+
+
+class CallTooSlow(CommandError):
+    """A command has run for longer than a call may."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,30 +49,61 @@ class Result:
 
 
 async def run_command(
-    words: Sequence[str], *, meter: Path, most: int, output: Path, stdin: str = ""
+    words: Sequence[str], *, meter: Path, most: int, output: Path, seconds: float, stdin: str = ""
 ) -> Result:
     """Run `adanalytics WORDS` until `meter` has `most` bytes; stdout goes to the file `output`.
+
+    It is stopped after so many `seconds`, and when its output has more than MOST_OUTPUT bytes.
 
     It is a process because a query and a sync end at a signal and at nothing else: when the call is
     cancelled or the client is gone, the command ends as after Ctrl-C, and a dataset stays whole.
     """
     # -P: no module of the current folder is imported.
     start = [sys.executable, "-P", "-m", "adanalytics_cli.metered", str(meter), str(most)]
-    told = meter.with_name("stderr")
+    told = output.with_suffix(".stderr")
+    stop: CommandError | None = CallTooSlow(
+        f"Stopped: the call takes more than {seconds:g} s.",
+        remedy="Ask for fewer days, or aggregate before a join.",
+    )
     with output.open("wb") as out, told.open("wb") as err:
         process = await anyio.open_process(
             [*start, *words], stdin=PIPE if stdin else DEVNULL, stdout=out, stderr=err
         )
         try:
-            if process.stdin:
-                # A command that ends before it has read everything says why.
-                with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-                    await process.stdin.send(stdin.encode())
-                await process.stdin.aclose()
-            code = await process.wait()
+            with anyio.move_on_after(seconds):
+                if process.stdin:
+                    # A command that ends before it has read everything says why.
+                    with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+                        await process.stdin.send(stdin.encode())
+                    await process.stdin.aclose()
+                stop = await _watch(process, output)
         finally:
             await _end(process)
-    return _result(code, output, told.read_bytes()[-_MOST_TOLD:].decode(errors="replace"))
+    text = told.read_bytes()[-_MOST_TOLD:].decode(errors="replace")
+    return _result(process.returncode or 0, output, text, stop)
+
+
+def error_record(error: CommandError) -> dict[str, Any]:
+    """Return an error as `--json` prints it."""
+    return {
+        "error": str(error),
+        "remedy": error.remedy,
+        "kind": type(error).__name__,
+        "exit_code": int(error.code),
+    }
+
+
+async def _watch(process: anyio.abc.Process, output: Path) -> CommandError | None:
+    """Wait until a process has ended, or has written too much."""
+    while process.returncode is None:
+        with anyio.move_on_after(_LOOK):
+            await process.wait()
+        if _size(output) > MOST_OUTPUT:
+            return AnswerTooLarge(
+                f"Stopped: the answer has more than {in_bytes(MOST_OUTPUT)}.",
+                remedy="Aggregate, name the columns, or use LIMIT.",
+            )
+    return None
 
 
 async def _end(process: anyio.abc.Process) -> None:
@@ -70,7 +117,16 @@ async def _end(process: anyio.abc.Process) -> None:
                     await process.wait()
 
 
-def _result(code: int, output: Path, told: str) -> Result:
+def _size(path: Path) -> int:
+    return path.stat().st_size
+
+
+def _result(code: int, output: Path, told: str, stop: CommandError | None) -> Result:
+    if code < 0 or stop:
+        # It is not whole.
+        output.write_bytes(b"")
+    if stop:
+        return Result(output, error_record(stop))
     notes = [_note(line) for line in told.splitlines() if line.strip()]
     if not code:
         return Result(output, None, notes)

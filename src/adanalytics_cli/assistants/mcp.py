@@ -17,6 +17,9 @@ from adanalytics_cli.core.numbers import WholeNumber
 from adanalytics_cli.core.settings import find_settings
 from adanalytics_client._base.files import state_folder
 
+SECONDS = 120
+"""The most that a call takes besides the waits that the user allows."""
+
 
 @command(
     "mcp",
@@ -85,9 +88,11 @@ def mcp(
                 partners=partners,
                 sign_in=int(credential is not None and credential.kind == "password"),
                 place=location or default_dataset(),
-                folder=(folder or state_folder(os.environ) / "answers").absolute(),
                 work=Path(work),
-                limits=Limits(max_requests, max_session, exports),
-                answers=Answers(lambda: secrets_here(settings, os.environ)),
+                limits=Limits(max_requests, max_session, exports, SECONDS + max_wait),
+                answers=Answers(
+                    lambda: secrets_here(settings, os.environ),
+                    (folder or state_folder(os.environ) / "answers").absolute(),
+                ),
             )
         )

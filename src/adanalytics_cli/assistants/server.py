@@ -1,5 +1,6 @@
 """The server of the Model Context Protocol: tools and resources over stdin and stdout."""
 
+import json
 from typing import cast
 
 import anyio
@@ -106,7 +107,7 @@ def make_server(session: Session) -> Server:
     ) -> types.ReadResourceResult:
         uri = str(params.uri)
         if uri == _SCHEMA:
-            text, _ = await session.call(TOOLS["query"], {"sql": "DESCRIBE events"})
+            text = await _schema(session)
         elif uri in _DICTIONARY:
             text = _describe(_DICTIONARY[uri])
         else:
@@ -123,6 +124,18 @@ def make_server(session: Session) -> Server:
         on_list_resources=_list_resources,
         on_read_resource=read_resource,
     )
+
+
+async def _schema(session: Session) -> str:
+    try:
+        text, is_error = await session.call(TOOLS["query"], {"sql": "DESCRIBE events"})
+    except CommandError as error:
+        text, is_error = session.refusal(error), True
+    if is_error:
+        error_text = json.loads(text)["error"]
+        message = " ".join(filter(None, (error_text["error"], error_text["remedy"])))
+        raise MCPError(types.INTERNAL_ERROR, message, error_text)
+    return text
 
 
 async def _consent(

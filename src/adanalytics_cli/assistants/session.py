@@ -1,6 +1,8 @@
 """One session of an assistant: its calls, one after the other, and their requests."""
 
 import json
+import math
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -9,20 +11,23 @@ from typing import Any
 import anyio
 
 from adanalytics_cli.assistants.answers import NOTICE, Answers
-from adanalytics_cli.assistants.commands import Result, run_command
+from adanalytics_cli.assistants.commands import Result, error_record, run_command
 from adanalytics_cli.assistants.tools import Tool, Values
 from adanalytics_cli.core.errors import CommandError, UsedUp
-from adanalytics_client._base.files import make_folder
 from adanalytics_client._base.quantities import counted
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a session may do: requests of a call, of all calls, and bulk exports."""
+    """What a session may do: requests of a call and of all calls, bulk exports, and seconds.
+
+    A sync may take longer, as long as it may send requests.
+    """
 
     call: int
     session: int
     exports: bool
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +66,6 @@ class Session:
         partners: the number of partners, each of which has its price.
         sign_in: the requests by which each command that sends any signs in: 1 with a password.
         place: the dataset.
-        folder: for answers that are too large; it is made when it is needed.
         work: a private folder, which the caller deletes at the end.
         limits: what a session may do.
         answers: makes the answers.
@@ -74,7 +78,6 @@ class Session:
         partners: int,
         sign_in: int,
         place: str,
-        folder: Path,
         work: Path,
         limits: Limits,
         answers: Answers,
@@ -83,9 +86,9 @@ class Session:
         self._partners = partners
         self.sign_in = sign_in
         self._place = place
-        self._folder = folder
         self._limits = limits
         self._answers = answers
+        self._work = work
         self._meter = work / "requests"
         self._lock = anyio.Lock()
         self._offers = dict[tuple[str, ...], Offer]()
@@ -99,17 +102,11 @@ class Session:
 
         Raises:
             UsedUp: if the call would send more requests than it may.
-            CommandError: if the folder of the answers cannot be written.
         """
         price = offer.price if offer else self._price_of(tool, values)
         spent = offer.spent if offer else 0
-        async with self._lock:
-            result, record = await self._run(tool, values, price, spent=spent)
-            if result.error and tool.has_rows:
-                result.output.unlink()
-                return self._answers.error(record), True
-            make = self._answers.rows if tool.has_rows else self._answers.report
-            return make(result, record), result.error is not None
+        async with nullcontext() if tool.is_light else self._lock:
+            return self._answer(tool, *await self._run(tool, values, price, spent=spent))
 
     async def price_sync(self, tool: Tool, values: Values) -> Offer:
         """Return the price of a sync, for which a few requests are sent; `call` carries it out.
@@ -128,13 +125,9 @@ class Session:
 
     def refusal(self, error: CommandError, spent: int = 0) -> str:
         """Return the answer to a call that was not carried out, after `spent` requests."""
-        record = {
-            "error": str(error),
-            "remedy": error.remedy,
-            "kind": type(error).__name__,
-            "exit_code": int(error.code),
-        }
-        return self._answers.error({"requests": self._requests(spent), "error": record})
+        return self._answers.error(
+            {"requests": self._requests(spent), "error": error_record(error)}
+        )
 
     def _price_of(self, tool: Tool, values: Values) -> int:
         price = tool.price(values) * self._partners
@@ -143,11 +136,10 @@ class Session:
     async def _price(self, tool: Tool, values: Values) -> Offer:
         result, record = await self._run(tool, values, self._price_of(tool, values), "--dry-run")
         spent = record["requests"]["sent"]
-        if result.error:
-            return Offer(0, 0, 0, spent, self._answers.report(result, record), is_error=True)
-        plan = json.loads(result.output.read_bytes())
+        plan = {"hours": 0} if result.error else json.loads(result.output.read_bytes())
         if not plan["hours"]:
-            return Offer(0, 0, 0, spent, self._answers.report(result, record), is_error=False)
+            answer, is_error = self._answer(tool, result, record)
+            return Offer(0, 0, 0, spent, answer, is_error)
         result.output.unlink()
         offer = Offer(plan["hours"], plan["events"], plan["requests"], spent, "", is_error=False)
         try:
@@ -156,11 +148,25 @@ class Session:
             return replace(offer, answer=self.refusal(error, spent), is_error=True)
         return offer
 
+    def _answer(self, tool: Tool, result: Result, record: dict[str, Any]) -> tuple[str, bool]:
+        """Return the answer of a command, and whether it is an error."""
+        try:
+            if not result.error or not tool.has_rows:
+                make = self._answers.rows if tool.has_rows else self._answers.report
+                return make(result, record), result.error is not None
+        except CommandError as error:
+            record["error"] = error_record(error)
+        finally:
+            # It is gone if it is the answer.
+            result.output.unlink(missing_ok=True)
+        return self._answers.error(record), True
+
     async def _run(
         self, tool: Tool, values: Values, price: int, *more: str, spent: int = 0
     ) -> tuple[Result, dict[str, Any]]:
         """Run the command of a call, and return its result and the first facts of its answer."""
-        most = self._allowed(price, spent)
+        # Of calls beside each other, nobody knows whose a request is.
+        most = 0 if tool.is_light else self._allowed(price, spent)
         if tool.writes and not self._limits.exports:
             more = (*more, "--via=pages")
         words = [*self._options, *tool.command(values, self._place, *more)]
@@ -172,12 +178,14 @@ class Session:
                 meter=self._meter,
                 most=before + most,
                 output=output,
+                seconds=math.inf if tool.writes else self._limits.seconds,
                 stdin=values.get("sql", ""),
             )
         except BaseException:
             output.unlink()
             raise
-        record: dict[str, Any] = {"requests": self._requests(self._used() - before + spent)}
+        sent = 0 if tool.is_light else self._used() - before
+        record: dict[str, Any] = {"requests": self._requests(sent + spent)}
         if result.error:
             record["error"] = result.error
         return result, record | {"notice": NOTICE}
@@ -209,14 +217,7 @@ class Session:
 
     def _new_file(self, tool: Tool) -> Path:
         suffix = ".jsonl" if tool.has_rows else ".json"
-        try:
-            make_folder(self._folder, mode=0o700)
-            with NamedTemporaryFile(
-                prefix=f"{tool.name}-", suffix=suffix, dir=self._folder, delete=False
-            ) as file:
-                return Path(file.name)
-        except OSError as error:
-            raise CommandError(
-                f"Cannot write to {self._folder}: {error.strerror}.",
-                remedy="Have the user name another folder with --folder.",
-            ) from error
+        with NamedTemporaryFile(
+            prefix=f"{tool.name}-", suffix=suffix, dir=self._work, delete=False
+        ) as file:
+            return Path(file.name)

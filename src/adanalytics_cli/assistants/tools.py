@@ -87,6 +87,7 @@ class Tool:
         place: the option that names the dataset; a `-` alone is a word.
         has_rows: whether the answer is rows, and not one report.
         writes: whether the tool changes anything.
+        is_light: whether it may run beside another call; it sends nothing.
     """
 
     name: str
@@ -97,6 +98,7 @@ class Tool:
     place: str = ""
     has_rows: bool = False
     writes: bool = False
+    is_light: bool = False
 
     def schema(self) -> dict[str, object]:
         """Return the JSON schema of the arguments."""
@@ -165,6 +167,7 @@ _ALL = (
         "Show the service, the partner, the sign-in, the quota that is left, and the last hour of "
         "the dataset. Costs no request.",
         place="--in",
+        is_light=True,
     ),
     Tool(
         "dates",
