@@ -30,6 +30,8 @@ SIGNALS = ["SIGALRM", "SIGHUP", "SIGPIPE", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIG
 
 def install() -> None:
     """Change this process; modules that are imported later see a Windows."""
+    # What shutil has seen of the system before.
+    shutil._USE_CP_SENDFILE = False  # type: ignore[attr-defined]
     lacking: dict[str, None] = dict.fromkeys(MODULES)
     sys.modules.update(lacking)  # type: ignore[arg-type]  # None refuses an import
     sys.modules["msvcrt"] = _msvcrt()

@@ -39,7 +39,7 @@ def ask_and_close():
 client = Client(sys.argv[1], **options)
 ask()
 driver = client.connection.driver
-locks = [driver._atomic, driver._exclusive, driver._opening]
+locks = [driver._atomic, driver._exclusive, driver._lock]
 for lock in locks:
     lock.acquire()
 in_child(ask_and_close)

@@ -14,6 +14,7 @@ from adanalytics_client import Client, Observer, RequestDue, WaitStarted
 from adanalytics_client.dataset import Dataset, SyncReport
 from adanalytics_client.dataset.planning import Via
 from adanalytics_client.dataset.pull import fetch
+from adanalytics_client.dataset.records.layout import Partition
 from adanalytics_server.local import LocalServer
 
 FIRST, SECOND = "2026-01-15", "2026-01-16"
@@ -56,10 +57,11 @@ class Shop:
         self.server = server
         self.folder = folder
         self.now = datetime(2026, 1, 20, 12, tzinfo=UTC)
+        self.partition: Partition | None = None
 
     @property
     def dataset(self) -> Dataset:
-        return Dataset(self.folder, clock=lambda: self.now)
+        return Dataset(self.folder, partition=self.partition, clock=lambda: self.now)
 
     def client(self, observer: Observer | None = None) -> Client:
         server = self.server

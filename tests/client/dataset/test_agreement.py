@@ -51,7 +51,8 @@ def test_without_a_check_only_the_summary_contradicts_an_empty_answer(shop: Shop
     assert shop.sync(check="none").left == 0
     # Each hour by itself, as the size of the days is not known.
     assert shop.asked() == {**FIRST_LOOK, "events": 48}
-    assert len([*shop.folder.rglob("*.parquet")]) == 47
+    hours = {(row["event_date"], row["event_hour"]) for row in shop.held()}
+    assert len(hours) == 47
 
 
 def count_more(shop: Shop, pulls: int, *totals: int) -> None:

@@ -37,10 +37,15 @@ def events_of(shop: Shop, day: str, hour: int) -> int:
 
 
 def data_of(folder: Path) -> dict[str, tuple[int, int]]:
-    return {name: file for name, file in everything_in(folder).items() if "part-" in name}
+    return {
+        name: file
+        for name, file in everything_in(folder).items()
+        if name.endswith(("parquet", "jsonl"))
+    }
 
 
 def test_one_late_event_writes_one_file(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    shop.partition = "hour"
     first = shop.sync()
     assert (len(first.changed), {before for before, _ in first.changed.values()}) == (48, {0})
     before, events = data_of(shop.folder), events_of(shop, SECOND, 13)
@@ -73,6 +78,7 @@ def test_a_repull_without_a_change_writes_no_file(shop: Shop) -> None:
 
 
 def test_a_repull_replaces_a_damaged_file(shop: Shop) -> None:
+    shop.partition = "hour"
     shop.sync()
     part = shop.folder / f"data/date={SECOND}/hour=13/part-0.parquet"
     content = part.read_bytes()
@@ -110,7 +116,7 @@ WIDER = f'{{"event_time":"{FIRST}T09:00:00Z","n":1.5,"more":"x"}}'
 def test_the_same_events_in_another_form_are_no_change(
     httpserver: HTTPServer, tmp_path: Path, form: PartFormat, rows: list[str], is_same: bool
 ) -> None:
-    service, dataset = ServiceOfRows(httpserver), Dataset(tmp_path, format=form)
+    service, dataset = ServiceOfRows(httpserver), Dataset(tmp_path, format=form, partition="hour")
 
     def sync(repull: int = 0) -> SyncReport:
         with service.client() as client:

@@ -59,7 +59,7 @@ def answer(operation: str, body: object) -> Fault:
 def test_of_a_day_that_lacks_one_hour_only_that_hour_is_requested(
     server: LocalServer, client: Client, tmp_path: Path
 ) -> None:
-    dataset = Dataset(tmp_path)
+    dataset = Dataset(tmp_path, partition="hour")
     dataset.sync(client, "2026-01-15", via="pages")
     next(tmp_path.glob("data/date=2026-01-15/hour=07/*")).unlink()
     server.journal.clear()
