@@ -2,7 +2,9 @@
 
 import re
 import shlex
+import shutil
 import stat
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -77,6 +79,21 @@ def test_a_file_that_differs_is_never_replaced(run: Run, folder: Path) -> None:
     assert result.exit_code == 1
     assert f"rm {path}" in result.stderr
     assert path.read_text() == "edited"
+
+
+@pytest.mark.skipif(not shutil.which("bash"), reason="needs bash")
+@pytest.mark.parametrize("name", ["a b", "it's", "two  spaces", "a\nline\t", "-dash", "é\u3000é"])
+def test_the_remedy_removes_the_file(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(folder)
+    path = folder / name / "adanalytics" / "SKILL.md"
+    path.parent.mkdir(parents=True)
+    path.write_text("edited")
+    result = run("skill", f"--install={name}")
+    remedy = result.stderr.splitlines()[-1].partition("again: ")[2]
+    subprocess.run(["bash", "-c", remedy], check=True)
+    assert not path.exists()
 
 
 @pytest.mark.parametrize("name", ["file", "folder"])
