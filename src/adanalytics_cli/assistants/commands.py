@@ -29,6 +29,10 @@ class AnswerTooLarge(CommandError):
     """A command has written more than an answer may have."""
 
 
+class Ended(CommandError):
+    """A command was ended from outside, such as by a lack of memory."""
+
+
 class CallTooSlow(CommandError):
     """A command has run for longer than a call may."""
 
@@ -132,8 +136,8 @@ def _result(code: int, output: Path, told: str, stop: CommandError | None) -> Re
         return Result(output, None, notes)
     if notes and isinstance(notes[-1], dict) and "exit_code" in notes[-1]:
         return Result(output, notes[-1], notes[:-1])
-    what = f"The command ended with status {code}."
-    return Result(output, {"error": what, "remedy": None, "kind": "Ended", "exit_code": code})
+    what = f"The command ended with status {code} and without an error of its own."
+    return Result(output, error_record(Ended(what, remedy="Call it once more.")))
 
 
 def _note(line: str) -> object:
