@@ -1,4 +1,4 @@
-"""What hourly syncs leave behind: files, bytes and the cost of a sync without news.
+"""What hourly syncs leave behind: files, bytes, the cost of an idle sync and of a query.
 
     python -m benchmarks.hourly_tables [SYNCS] [RETAIN]
 
@@ -6,7 +6,8 @@ SYNCS hourly syncs, 200 by default, of an hour of 40 events each, with an event 
 hours in every seventh run, and an hour of the day before that is restated in every fortieth. The
 same service is pulled into six datasets: plain, Delta and Iceberg, in a folder and in S3 as moto
 imitates it. Earlier versions stay readable for RETAIN, the default of the package if it is left
-out. Then each dataset is synced five more times, each time by a whole process, without any news.
+out. Then each dataset is synced five more times, each time by a whole process, without any news,
+and asked three questions (a count, a day, a grouping), five times each, by whole processes, too.
 Needs `make test-spark`'s packages; 200 syncs take about half an hour.
 """
 
@@ -21,6 +22,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 from urllib.error import URLError
 from urllib.request import Request, urlopen
 
@@ -35,6 +37,19 @@ BEGIN = datetime(2026, 1, 15, tzinfo=UTC)
 EVENTS = 40
 TABLES: tuple[TableFormat | None, ...] = (None, "delta", "iceberg")
 IDLE = 5
+QUERIES = (
+    "SELECT count(*) FROM events",
+    "SELECT sum(revenue) FROM events WHERE date = '2026-01-17'",
+    "SELECT country, sum(revenue) FROM events GROUP BY country",
+)
+
+
+class Costs(NamedTuple):
+    """Seconds of an idle sync's CPU, of its wall clock, and of a query's CPU."""
+
+    idle: float
+    wall: float
+    query: float
 
 
 @contextmanager
@@ -98,29 +113,28 @@ def sync(dataset: Dataset, client: Client, retain: str | None) -> None:
         raise SystemExit(report.failed[0].message)
 
 
-def measure(place: str, table: TableFormat | None, address: str, folder: Path) -> tuple[str, float]:
-    """Return what a dataset has in files, and the CPU seconds of a sync without news."""
-    command = [
-        sys.executable,
-        "-m",
-        "adanalytics_cli",
-        "--base-url",
-        address,
-        "sync",
-        "--to",
-        place,
-    ]
+def measure(place: str, table: TableFormat | None, address: str, folder: Path) -> tuple[str, Costs]:
+    """Return what a dataset has in files, and the CPU seconds of an idle sync and of a query."""
+    program = [sys.executable, "-m", "adanalytics_cli"]
+    command = [*program, "--base-url", address, "sync", "--to", place]
     # The first one pulls hours that were not over for the simulated clock.
     costs = [run(command, folder=folder) for _ in range(1 + IDLE)][1:]
+    answers = [
+        run([*program, "query", query, "--in", place], folder=folder)
+        for query in QUERIES
+        for _ in range(IDLE)
+    ]
     sizes = {**open_store(place).sizes("data"), **open_store(place).sizes("_adanalytics")}
     sizes |= open_store(place).sizes("_delta_log")
     identity, manifest = Identity.require(open_store(place)), Manifest(open_store(place))
     hours = [hour for day in manifest.days() for hour in manifest.day(day).by_hour.items()]
     live = len({identity.part_name(*hour) for hour in hours if hour[1].size})
-    idle = spread([cost.cpu for cost in costs])
+    idle, query = (spread([cost.cpu for cost in group]) for group in (costs, answers))
+    wall = spread([cost.wall for cost in costs])
     count = f"{len(sizes):>6} files, {len(sizes) / live:.1f} for each of {live} live ones"
     size = f"{sum(sizes.values()):>11,} bytes"
-    return f"{table or 'plain':<8}{count}, {size}, idle {idle} s of CPU", idle.median
+    text = f"{table or 'plain':<8}{count}, {size}, idle {idle} s of CPU, {wall} s; query {query} s"
+    return text, Costs(idle.median, wall.median, query.median)
 
 
 def main(syncs: int, retain: str | None) -> None:
@@ -144,12 +158,13 @@ def main(syncs: int, retain: str | None) -> None:
                 catalog = "s3" if table == "iceberg" and root == bucket else None
                 dataset = Dataset(place, table=table, catalog=catalog, clock=partial(_same, now))
                 sync(dataset, client, retain if table else None)
-        plain = dict[str, float]()
+        plain = dict[str, Costs]()
         for (root, table), place in places.items():
-            text, idle = measure(place, table, server.url, Path(name))
-            plain.setdefault(root, idle)
+            text, costs = measure(place, table, server.url, Path(name))
+            pairs = zip(costs, plain.setdefault(root, costs), strict=True)
+            times = ", ".join(f"{cost / peer:.1f}" for cost, peer in pairs)
             where = "S3" if root == bucket else "disk"
-            print(f"{where:<5} {text}, {idle / plain[root]:.1f} times plain", flush=True)
+            print(f"{where:<5} {text}; {times} times plain", flush=True)
 
 
 if __name__ == "__main__":
