@@ -118,11 +118,11 @@ def explain(error: BaseException, *, sign_in_again: str = "") -> Failure:
     `sign_in_again` is the remedy for a refused credential, where it is known.
     """
     kind = type(error).__name__
-    found = _look_up(error)
-    if found is None:
+    entry = _look_up(error)
+    if entry is None:
         message = f"Unexpected {kind}: {_shortened(str(error))}"
         return Failure(ExitCode.FAILED, kind, message, _UNEXPECTED)
-    code, remedy = found
+    code, remedy = entry
     if getattr(error, "part", None):
         code, remedy = ExitCode.PARTLY_DONE, _GOES_ON
     if remedy is _SIGN_IN and sign_in_again:
@@ -141,8 +141,8 @@ def _look_up(error: BaseException) -> tuple[ExitCode, str] | None:
         return ExitCode.FAILED, "Close other programs, or raise the limit of ulimit -u."
     for base in type(error).__mro__:
         package = base.__module__.partition(".")[0]
-        if found := _TABLE.get(f"{package}.{base.__name__}"):
-            return found
+        if entry := _TABLE.get(f"{package}.{base.__name__}"):
+            return entry
     return None
 
 

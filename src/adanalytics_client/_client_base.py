@@ -99,14 +99,16 @@ class ClientBase(Generic[Http, Driving]):
         http: Http | None = None,
         clock: Clock | None = None,
     ) -> None:
-        given = GivenCredential.of(api_key=api_key, token=token, email=email, password=password)
+        credential = GivenCredential.of(
+            api_key=api_key, token=token, email=email, password=password
+        )
         log_to_stderr(os.environ)
         # Error reports show the local variables of every frame in the traceback.
         del api_key, token, password
         if isinstance(base_url, str):
             base_url = Address(base_url)
         config = Config(
-            credential=given.checked(),
+            credential=credential.checked(),
             partner=partner,
             timeout=timeout,
             retry=RetryPolicy() if retry is None else retry,

@@ -54,7 +54,7 @@ def sync(
     report = dataset.commit(client, parts)
     if report.failed:
         raise DatasetError(report.failed[0].message)
-    folder, held = f"{dataset.place}/data", dataset.holdings()
+    folder, holdings = f"{dataset.place}/data", dataset.holdings()
     # Beside a table, the folder keeps replaced files.
-    paths = CommittedFiles.read(dataset.place).paths() if held and held.table else [folder]
+    paths = CommittedFiles.read(dataset.place).paths() if holdings and holdings.table else [folder]
     return spark.read.option("basePath", folder).parquet(*paths)

@@ -64,12 +64,12 @@ async def run_command(
     """
     # -P: no module of the current folder is imported.
     start = [sys.executable, "-P", "-m", "adanalytics_cli.metered", str(meter), str(most)]
-    told = output.with_suffix(".stderr")
+    stderr = output.with_suffix(".stderr")
     stop: CommandError | None = CallTooSlow(
         f"Stopped: the call takes more than {seconds:g} s.",
         remedy="Ask for fewer days, or aggregate before a join.",
     )
-    with output.open("wb") as out, told.open("wb") as err:
+    with output.open("wb") as out, stderr.open("wb") as err:
         process = await anyio.open_process(
             [*start, *words], stdin=PIPE if stdin else DEVNULL, stdout=out, stderr=err
         )
@@ -83,7 +83,7 @@ async def run_command(
                 stop = await _watch(process, output)
         finally:
             await _end(process)
-    text = told.read_bytes()[-_MOST_TOLD:].decode(errors="replace")
+    text = stderr.read_bytes()[-_MOST_TOLD:].decode(errors="replace")
     return _result(process.returncode or 0, output, text, stop)
 
 
@@ -125,19 +125,19 @@ def _size(path: Path) -> int:
     return path.stat().st_size
 
 
-def _result(code: int, output: Path, told: str, stop: CommandError | None) -> Result:
+def _result(code: int, output: Path, stderr: str, stop: CommandError | None) -> Result:
     if code < 0 or stop:
         # It is not whole.
         output.write_bytes(b"")
     if stop:
         return Result(output, error_record(stop))
-    notes = [_note(line) for line in told.splitlines() if line.strip()]
+    notes = [_note(line) for line in stderr.splitlines() if line.strip()]
     if not code:
         return Result(output, None, notes)
     if notes and isinstance(notes[-1], dict) and "exit_code" in notes[-1]:
         return Result(output, notes[-1], notes[:-1])
-    what = f"The command ended with status {code} and without an error of its own."
-    return Result(output, error_record(Ended(what, remedy="Call it once more.")))
+    message = f"The command ended with status {code} and without an error of its own."
+    return Result(output, error_record(Ended(message, remedy="Call it once more.")))
 
 
 def _note(line: str) -> object:

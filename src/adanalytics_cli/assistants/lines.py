@@ -34,15 +34,15 @@ class StdinLines:
         return line
 
     def _read(self) -> None:
-        begun = bytearray()
+        line = bytearray()
         try:
             while piece := _piece():
                 *ends, rest = piece.split(b"\n")
                 for end in ends:
-                    self._put((begun + end).decode(errors="replace"))
-                    begun.clear()
-                if len(begun) < _MOST:
-                    begun += rest
+                    self._put((line + end).decode(errors="replace"))
+                    line.clear()
+                if len(line) < _MOST:
+                    line += rest
         finally:
             self._put(None)
 

@@ -111,8 +111,8 @@ def make_server(session: Session) -> Server:
         elif uri in _DICTIONARY:
             text = _describe(_DICTIONARY[uri])
         else:
-            known = ", ".join(each.uri for each in _RESOURCES)
-            raise MCPError(types.INVALID_PARAMS, f"There is no such resource. Known are {known}.")
+            uris = ", ".join(resource.uri for resource in _RESOURCES)
+            raise MCPError(types.INVALID_PARAMS, f"There is no such resource. Known are {uris}.")
         return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, text=text)])
 
     return Server(

@@ -192,14 +192,14 @@ class Session:
 
     def _allowed(self, price: int, spent: int) -> int:
         """Return how many requests a call may send after those `spent`; UsedUp if too few."""
-        left = self._limits.session - self._used()
-        most = min(self._limits.call - spent, left)
+        rest = self._limits.session - self._used()
+        most = min(self._limits.call - spent, rest)
         if price <= most:
             return max(most, 0)
         needs = f"This call needs {counted(price, 'request')}"
-        if left < self._limits.call - spent:
+        if rest < self._limits.call - spent:
             raise UsedUp(
-                f"{needs}, but the session has {left} of {self._limits.session} left.",
+                f"{needs}, but the session has {rest} of {self._limits.session} left.",
                 remedy="Answer with the dataset, or have the user start a new session.",
             )
         raise UsedUp(

@@ -104,8 +104,8 @@ class Tool:
         """Return the JSON schema of the arguments."""
         return {
             "type": "object",
-            "properties": {name: each.schema() for name, each in self.arguments.items()},
-            "required": [name for name, each in self.arguments.items() if each.required],
+            "properties": {name: argument.schema() for name, argument in self.arguments.items()},
+            "required": [name for name, argument in self.arguments.items() if argument.required],
             "additionalProperties": False,
         }
 
@@ -116,19 +116,19 @@ class Tool:
             InvalidCall: for an unknown argument, a missing one, and a value of another kind.
         """
         values = {name: value for name, value in values.items() if value is not None}
-        taken = f"{self.name} takes {', '.join(self.arguments) or 'no argument'}."
+        usage = f"{self.name} takes {', '.join(self.arguments) or 'no argument'}."
         for name, value in values.items():
             if name not in self.arguments:
                 near = difflib.get_close_matches(name[:_MOST_SIGNS], self.arguments, n=1)
                 hint = f"Did you mean {near[0]}? " if near else ""
-                raise InvalidCall(f"There is no argument {name}.", remedy=f"{hint}{taken}")
+                raise InvalidCall(f"There is no argument {name}.", remedy=f"{hint}{usage}")
             if problem := self.arguments[name].problem(value):
-                raise InvalidCall(f"The argument {name} {problem}.", remedy=taken)
+                raise InvalidCall(f"The argument {name} {problem}.", remedy=usage)
         for name, argument in self.arguments.items():
             if argument.required and name not in values:
-                raise InvalidCall(f"The argument {name} is missing.", remedy=taken)
+                raise InvalidCall(f"The argument {name} is missing.", remedy=usage)
         if "end" in values and "start" not in values:
-            raise InvalidCall("The argument end needs a start.", remedy=taken)
+            raise InvalidCall("The argument end needs a start.", remedy=usage)
         return values
 
     def command(self, values: Values, place: str, *more: str) -> list[str]:

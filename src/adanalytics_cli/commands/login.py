@@ -110,12 +110,12 @@ def login(
         if can_ask():
             settings = replace(settings, partner=_asked("Partner", settings.partner))
         partner = partner_of(settings)
-        known = email or (settings.email.value if settings.email else "")
+        login_email = email or (settings.email.value if settings.email else "")
         account = (
             account
-            or _read_stdin(known, password=password_stdin, api_key=api_key_stdin)
+            or _read_stdin(login_email, password=password_stdin, api_key=api_key_stdin)
             or (in_environment(settings, os.environ) if email is None else None)
-            or _ask_account(known, refused_email, fixed=bool(email), key_first=key_first)
+            or _ask_account(login_email, refused_email, fixed=bool(email), key_first=key_first)
         )
         invocation.secrets.add(account.secret)
         try:
@@ -134,15 +134,15 @@ def login(
         except AuthenticationError as error:
             if account.source != "prompt":
                 raise
-            told = f"Error: {visible(error.message)} {error.remedy}"
-            click.echo(fitted(told, sys.stderr), err=True)
+            text = f"Error: {visible(error.message)} {error.remedy}"
+            click.echo(fitted(text, sys.stderr), err=True)
             key_first, refused_email = account.kind == "api_key", account.email
             account = None
         except (NotFound, PermissionDenied) as error:
             if settings.partner is None or settings.partner.source != "prompt":
                 raise
-            told = f"Error: {visible(error.message)} Check the partner."
-            click.echo(fitted(told, sys.stderr), err=True)
+            text = f"Error: {visible(error.message)} Check the partner."
+            click.echo(fitted(text, sys.stderr), err=True)
             settings = replace(settings, partner=None)
     login, secret = outcome
     invocation.secrets.add(secret)
@@ -161,15 +161,15 @@ def login(
 
 
 def _asked(
-    question: str, known: Setting | None, check: Callable[[str], str] | None = None
+    question: str, default: Setting | None, check: Callable[[str], str] | None = None
 ) -> Setting:
     """Return a setting that was given, or what the person answers; Enter keeps that of the profile.
 
     `check` is as for `ask`.
     """
-    if known and not known.source.startswith("profile "):
-        return known
-    return Setting(ask(question, default=known.value if known else None, check=check), "prompt")
+    if default and not default.source.startswith("profile "):
+        return default
+    return Setting(ask(question, default=default.value if default else None, check=check), "prompt")
 
 
 def _check_address(address: str, *, try_it: bool) -> str:
@@ -208,11 +208,11 @@ def _read_stdin(known: str, *, password: bool, api_key: bool) -> Credential | No
 
 
 def _ask_account(
-    known: str, refused_email: str | None, *, fixed: bool, key_first: bool
+    email: str, refused_email: str | None, *, fixed: bool, key_first: bool
 ) -> Credential:
     """Ask for an API key or a password, first for the kind that the last login used.
 
-    `known` is an e-mail or empty; when it is `fixed`, ask only for its password. One that was
+    `email` is an e-mail or empty; when it is `fixed`, ask only for its password. One that was
     just refused is the default of the question.
     """
     if not can_ask():
@@ -223,11 +223,11 @@ def _ask_account(
     if key_first and not fixed:
         if key := ask_secret("API key (leave empty to use an e-mail)", optional=True):
             return Credential("api_key", key, "prompt")
-        known, fixed = known or ask("E-mail"), True
+        email, fixed = email or ask("E-mail"), True
     if refused_email:
-        known = known or ask("E-mail", default=refused_email)
-    who = known or ask("E-mail (leave empty to use an API key)", default="")
-    fixed = fixed or not known
+        email = email or ask("E-mail", default=refused_email)
+    who = email or ask("E-mail (leave empty to use an API key)", default="")
+    fixed = fixed or not email
     other = "" if fixed else " (leave empty to use an API key)"
     password = who and ask_secret(f"Password of {who}{other}", optional=not fixed)
     if not password:

@@ -190,10 +190,10 @@ def sync(
     words += ["--catalog", catalog] if dry_run and catalog else []
     words += ["--retain", retain] if retain else []
     words += ["--partition", partition] if dry_run and partition else []
-    again = invocation.command_line("sync", *words)
+    repetition = invocation.command_line("sync", *words)
     if repartition and (partition is None or dry_run):
-        what = "Pass --partition, too." if partition is None else "Pass it without --dry-run."
-        raise click.UsageError(f"--repartition writes an existing dataset anew. {what}")
+        remedy = "Pass --partition, too." if partition is None else "Pass it without --dry-run."
+        raise click.UsageError(f"--repartition writes an existing dataset anew. {remedy}")
     dataset = Dataset(
         location,
         format=file_format,
@@ -210,7 +210,7 @@ def sync(
         if dry_run:
             plan = dataset.plan(client, first, last, via=via, repull=repull, moved_from=moved_from)
             progress.finish()
-            show_dry_run(plan, client.quota, progress.requests, again, invocation)
+            show_dry_run(plan, client.quota, progress.requests, repetition, invocation)
             return
         _share_memory()
 
@@ -231,12 +231,14 @@ def sync(
                 retain=retain,
             )
         except KeyboardInterrupt as interrupt:
-            what = f"Interrupted; {_extent(dataset.report)}"
-            raise Interrupted(what, remedy=f"Continue with: {again}", interrupt=interrupt) from None
+            message = f"Interrupted; {_extent(dataset.report)}"
+            raise Interrupted(
+                message, remedy=f"Continue with: {repetition}", interrupt=interrupt
+            ) from None
         except (UsedUp, QuotaExceeded, RateLimited) as stopped:
             why = getattr(stopped, "message", str(stopped)).rstrip(".")
-            what = f"{why}; {_extent(dataset.report)}"
-            raise UsedUp(what, remedy=f"Continue with: {again}") from None
+            message = f"{why}; {_extent(dataset.report)}"
+            raise UsedUp(message, remedy=f"Continue with: {repetition}") from None
         finally:
             progress.finish()
             # Also when stderr is not a terminal: a cron log is read later.
@@ -247,7 +249,7 @@ def sync(
         for change in report.restated:
             remark(visible(str(change)), invocation)
         if report.failed:
-            raise _partly_done(report, location, again)
+            raise _partly_done(report, location, repetition)
         if days:
             days = days[0], max([days[1], *(hour.day for hour in report.hours)])
         done, size = f"{span(*days)} up to date" if days else "up to date", None
@@ -313,17 +315,17 @@ def _extent(report: "SyncReport | None") -> str:
         return "the missing hours are not known yet"
     if not report.wanted:
         return "no hour was missing"
-    kept = f", {counted(report.pages, 'page')} kept" if report.pages else ""
-    return f"{len(report.hours):,} of {counted(report.wanted, 'hour')} done{kept}"
+    pages = f", {counted(report.pages, 'page')} kept" if report.pages else ""
+    return f"{len(report.hours):,} of {counted(report.wanted, 'hour')} done{pages}"
 
 
-def _partly_done(report: "SyncReport", location: str, again: str) -> PartlyDone:
+def _partly_done(report: "SyncReport", location: str, repetition: str) -> PartlyDone:
     first = report.failed[0]
     more = f", and {len(report.failed) - 1} more" if len(report.failed) > 1 else ""
     stopped = PartlyDone(
         f"{report.left:,} of {counted(report.wanted or 0, 'hour')} not done: "
         f"{first.query}: {first.message.rstrip('.')}{more}. Report: {location}/{report.file}",
-        remedy=f"Finish with: {again}",
+        remedy=f"Finish with: {repetition}",
     )
     stopped.facts = first.facts
     return stopped

@@ -69,8 +69,8 @@ class RetryPolicy:
         """
         return min(self.longest_wait, self.first_wait * 2.0 ** min(repeat, 60))
 
-    def wait(self, repeat: int, asked: float | None) -> float:
-        """Return the wait before retry number `repeat`, in seconds, or `asked` if that is longer.
+    def wait(self, repeat: int, retry_after: float | None) -> float:
+        """Return the seconds before retry number `repeat`, or `retry_after` if that is longer.
 
         Examples:
             >>> 0 <= RetryPolicy().wait(2, asked=None) < 2
@@ -78,7 +78,7 @@ class RetryPolicy:
             >>> RetryPolicy().wait(2, asked=60.0)
             60.0
         """
-        return max(asked or 0.0, self.bound(repeat) * random())  # noqa: S311  # not a secret
+        return max(retry_after or 0.0, self.bound(repeat) * random())  # noqa: S311  # not a secret
 
 
 def pause_before(poll: int) -> float:

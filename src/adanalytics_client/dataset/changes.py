@@ -44,8 +44,8 @@ class DayChange:
         texts = []
         for name, before in self.before.items():
             after = _text(self.after[name])
-            what = f"{after} events" if name == EVENTS else f"{name} {after}"
-            texts.append(f"{what} instead of {_text(before)}")
+            figure = f"{after} events" if name == EVENTS else f"{name} {after}"
+            texts.append(f"{figure} instead of {_text(before)}")
         more = f", and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
         return f"{self.day} restated: {', '.join(texts[:_SHOWN])}{more}"
 

@@ -422,13 +422,13 @@ class Dataset:
         if deep and client is None:
             raise ConfigurationError("deep compares with the service.", remedy="Pass a client.")
         store = open_store(self.place)
-        known = Identity.require(store)
+        identity = Identity.require(store)
         view = View(client) if client else None
-        service = view.service if view else ServiceProfile(zone=known.zone)
+        service = view.service if view else ServiceProfile(zone=identity.zone)
         now = self._clock_of(service, view.now if view else lambda: service.now(time.time()))
         last = Period.parse(until, now().date()).last if until is not None else None
         with store.lock():
-            contents = Contents.open(store, self._identity(view, store) if view else known)
+            contents = Contents.open(store, self._identity(view, store) if view else identity)
             recover(contents)
             observer = observer or (view.observer if view else Observer())
             return Verification(contents, now, last, observer).run(view, deep=deep)
@@ -465,15 +465,17 @@ class Dataset:
         store = open_store(self.place)
         identity = Identity.require(store)
         if identity.table or identity.form != "parquet":
-            what = f"a {identity.table} table" if identity.table else f"{identity.form} files"
+            kind = f"a {identity.table} table" if identity.table else f"{identity.form} files"
             raise DatasetError(
-                f"{store.place} has {what}, so its partition cannot change.",
+                f"{store.place} has {kind}, so its partition cannot change.",
                 remedy="Make a new dataset with a sync.",
             )
         with store.lock():
             contents = Contents.open(store, identity)
             recover(contents)
-            keep_started(store, [each for each in list_started(store) if each.query.way == "pages"])
+            keep_started(
+                store, [start for start in list_started(store) if start.query.way == "pages"]
+            )
             if damaged := repartition(contents, partition):
                 raise DatasetDamaged(
                     f"{store.place}/{damaged[0]} is corrupt (checksum mismatch) or was deleted.",
@@ -516,12 +518,12 @@ class Dataset:
             days = [day for day in days if first <= day <= last]
         elif end is not None:
             raise ConfigurationError("end is given without start.", remedy="Pass start, too.")
-        found = [change for day in manifest.records(days) for change in changes_of(day)]
+        changes = [change for day in manifest.records(days) for change in changes_of(day)]
         for day, problem in manifest.damaged.items():
             raise DatasetDamaged(
                 f"The manifest of {day} is damaged: {problem}.", remedy="Repair it with a sync."
             )
-        return found
+        return changes
 
     def runs(self) -> "list[Run]":
         """List the last 100 runs that pulled hours or failed, in their order; nothing is sent.
@@ -562,12 +564,19 @@ class Dataset:
         manifest = Manifest(store)
         records = manifest.records(manifest.days())
         hours = {record.day: len(record.hours) if record.rows else 0 for record in records}
-        filled = [hour for record in records for hour, of in record.by_hour.items() if of.rows]
+        filled = [
+            hour
+            for record in records
+            for hour, hour_record in record.by_hour.items()
+            if hour_record.rows
+        ]
         zone = ServiceProfile(zone=identity.zone).tzinfo()
         last = filled[-1].start.replace(tzinfo=zone) if filled else None
         partner, origin, form = identity.partner, identity.origin, identity.form
         counts = {
-            record.day: {hour.hour: of.rows for hour, of in record.by_hour.items()}
+            record.day: {
+                hour.hour: hour_record.rows for hour, hour_record in record.by_hour.items()
+            }
             for record in records
         }
         damaged, table, partition = manifest.damaged, identity.table, identity.partition
@@ -688,61 +697,67 @@ class Dataset:
         A dataset that holds nothing yet may become that of another client.
         """
         former = BaseUrl.parse(moved_from) if moved_from is not None else None
-        known, base = Identity.read(store), BaseUrl.parse(client.base_url)
-        form = self._format or (known.form if known and not self._table else "parquet")
-        table = self._table or (known.table if known and form == known.form else None)
+        identity, base = Identity.read(store), BaseUrl.parse(client.base_url)
+        form = self._format or (identity.form if identity and not self._table else "parquet")
+        table = self._table or (identity.table if identity and form == identity.form else None)
         service, partner = client.service, client.partner
         days, names = Manifest(store).days(), store.sizes(DATA)
         ours = Identity(
             partner or "",
             base.text,
             form,
-            layout=LAYOUT_OF[self._partition_of(form, known if days or names else None, names)],
+            layout=LAYOUT_OF[self._partition_of(form, identity if days or names else None, names)],
             table=table,
             zone=service.zone,
             fields=service.fields,
             time_field=service.time_field,
-            table_name=self._table_name or (known.table_name if known and table else None),
-            catalog=self._catalog or (known.catalog if known and table else None),
+            table_name=self._table_name or (identity.table_name if identity and table else None),
+            catalog=self._catalog or (identity.catalog if identity and table else None),
         )
         if table != "iceberg" and (self._table_name or self._catalog):
             raise ConfigurationError(
                 "Only an Iceberg table has a name and a catalog.",
                 remedy="Pass table='iceberg' for a new dataset.",
             )
-        if known is None or not (days or names):
+        if identity is None or not (days or names):
             return ours
-        has_moved = former is not None and former.is_at(known.origin)
-        same_service = has_moved or base.is_at(known.origin)
+        has_moved = former is not None and former.is_at(identity.origin)
+        same_service = has_moved or base.is_at(identity.origin)
         moved = " If the service moved here, give its former address as moved_from."
-        forms = ours.format_text(), known.format_text()
-        partitions = ours.partition, known.partition
-        for what, mine, theirs, same, more in (
-            ("partner", partner, known.partner, partner == known.partner, ""),
-            ("service", base.text, known.origin, same_service, moved),
+        forms = ours.format_text(), identity.format_text()
+        partitions = ours.partition, identity.partition
+        for option, mine, theirs, same, more in (
+            ("partner", partner, identity.partner, partner == identity.partner, ""),
+            ("service", base.text, identity.origin, same_service, moved),
             ("format", *forms, len({*forms}) == 1, ""),
-            ("table", ours.table_text, known.table_text, ours.table_text == known.table_text, ""),
+            (
+                "table",
+                ours.table_text,
+                identity.table_text,
+                ours.table_text == identity.table_text,
+                "",
+            ),
             ("partition", *partitions, len({*partitions}) == 1, " Dataset.repartition changes it."),
-            ("zone", ours.zone, known.zone, ours.zone == known.zone, ""),
-            ("field names", ours.names, known.names, ours.names == known.names, ""),
+            ("zone", ours.zone, identity.zone, ours.zone == identity.zone, ""),
+            ("field names", ours.names, identity.names, ours.names == identity.names, ""),
         ):
             if not same:
                 raise DatasetError(
-                    f"{store.place} is a dataset of {what} {theirs}, not {mine}.",
-                    remedy=f"Name another place, or use the {what} of this one.{more}",
+                    f"{store.place} is a dataset of {option} {theirs}, not {mine}.",
+                    remedy=f"Name another place, or use the {option} of this one.{more}",
                 )
-        return ours if has_moved else known
+        return ours if has_moved else identity
 
     def _partition_of(
-        self, form: PartFormat, known: Identity | None, names: Collection[str]
+        self, form: PartFormat, identity: Identity | None, names: Collection[str]
     ) -> Partition:
         """Return the partition that is given, that of the dataset, or that of a new one."""
         if self._partition == "day" and form != "parquet":
             raise invalid("partition", "day", "Only parquet files hold whole days.")
         if self._partition or form != "parquet":
             return self._partition or "hour"
-        if known:
-            return known.partition
+        if identity:
+            return identity.partition
         # The record of it may have been lost.
         return "hour" if any("/hour=" in name for name in names) else "day"
 

@@ -28,7 +28,7 @@ def expected_requests(hours: Collection[Hour], pages: int) -> int:
 
 
 def narrow(
-    record: DayRecord, hours: Collection[Hour], stated: int, count: Count
+    record: DayRecord, hours: Collection[Hour], least: int, count: Count
 ) -> list[Hour] | None:
     """Return the hours whose number of events moved.
 
@@ -38,7 +38,7 @@ def narrow(
     Args:
         record: the day as the dataset holds it.
         hours: the hours that may have moved.
-        stated: the least number of events of the day, by the summary.
+        least: the least number of events of the day, by the summary.
         count: requests a total.
 
     Returns:
@@ -46,11 +46,11 @@ def narrow(
         not add up, the service ignores the hour, or the day has as many events as before.
     """
     total = count(None)
-    if total is None or total < stated or total == record.rows:
+    if total is None or total < least or total == record.rows:
         return None
-    unexplained, moved, held = total - record.rows, list[Hour](), record.by_hour
-    for hour in sorted(hours, key=lambda hour: (held[hour].asked_at, hour), reverse=True):
-        events, rows = count(hour.hour), held[hour].rows
+    unexplained, moved, records = total - record.rows, list[Hour](), record.by_hour
+    for hour in sorted(hours, key=lambda hour: (records[hour].asked_at, hour), reverse=True):
+        events, rows = count(hour.hour), records[hour].rows
         if events is None or (events == total and rows < record.rows):
             return None
         if events != rows:

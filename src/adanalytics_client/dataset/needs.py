@@ -48,27 +48,35 @@ def find_need(
     forced = [hour for hour in hours_of(state.day) if hour in force] if force else []
     if not forced or not (state.has_data or record.rows):
         return need
-    asked = {**need.asked, **dict.fromkeys(forced, Reason.FORCED)}
-    doubtful = tuple(hour for hour in need.doubtful if hour not in asked)
-    return replace(need, asked=asked, doubtful=doubtful)
+    reasons = {**need.asked, **dict.fromkeys(forced, Reason.FORCED)}
+    doubtful = tuple(hour for hour in need.doubtful if hour not in reasons)
+    return replace(need, asked=reasons, doubtful=doubtful)
 
 
 def _difference(record: DayRecord, state: DayState, now: datetime) -> DayNeed:
     started = started_hours(state, now)
     missing = [hour for hour in started if hour.hour not in record.hours]
-    held = {hour: record.hours[hour.hour] for hour in started if hour.hour in record.hours}
-    open_when_asked = [hour for hour, of in held.items() if not hour.is_over(of.asked_at)]
+    records = {hour: record.hours[hour.hour] for hour in started if hour.hour in record.hours}
+    open_when_asked = [
+        hour for hour, hour_record in records.items() if not hour.is_over(hour_record.asked_at)
+    ]
     if not state.has_data and not record.rows:
         return DayNeed(empty=tuple(h for h in (*missing, *open_when_asked) if h.is_over(now)))
-    changed = {hour for hour, of in held.items() if of.fingerprint != state.fingerprint}
-    asked = dict.fromkeys(missing, Reason.MISSING)
-    asked |= {hour: Reason.OPEN for hour in open_when_asked if hour in changed or hour.is_over(now)}
+    changed = {
+        hour
+        for hour, hour_record in records.items()
+        if hour_record.fingerprint != state.fingerprint
+    }
+    reasons = dict.fromkeys(missing, Reason.MISSING)
+    reasons |= {
+        hour: Reason.OPEN for hour in open_when_asked if hour in changed or hour.is_over(now)
+    }
     doubtful = sorted(changed.difference(open_when_asked))
     if not missing and not open_when_asked:
         # The summary changed, and nothing shows for which of the hours.
-        restated = [h for h in doubtful if held[h].fingerprint != UNCONFIRMED]
-        asked |= dict.fromkeys(restated, Reason.RESTATED)
-    return DayNeed(asked, doubtful=tuple(hour for hour in doubtful if hour not in asked))
+        restated = [h for h in doubtful if records[h].fingerprint != UNCONFIRMED]
+        reasons |= dict.fromkeys(restated, Reason.RESTATED)
+    return DayNeed(reasons, doubtful=tuple(hour for hour in doubtful if hour not in reasons))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,16 +114,18 @@ def find_needs(
         return Needs(service)
     days = [*days_between(service.span.first, service.span.last)]
     damaged = contents.find_damage(days)
-    again = days[-repull:] if repull else []
-    forced = {hour for day in again for hour in started_hours(service.state(day), now)}
-    held = contents.manifest.day
+    last_days = days[-repull:] if repull else []
+    forced = {hour for day in last_days for hour in started_hours(service.state(day), now)}
+    record_of = contents.manifest.day
 
     def compare(service: ServiceDays) -> Needs:
-        found = {day: find_need(held(day), service.state(day), now, force=forced) for day in days}
-        return Needs(service, found, damaged)
+        by_day = {
+            day: find_need(record_of(day), service.state(day), now, force=forced) for day in days
+        }
+        return Needs(service, by_day, damaged)
 
     needs = compare(service)
-    if any(need.asked and _is_silent(service, held(day)) for day, need in needs.days.items()):
+    if any(need.asked and _is_silent(service, record_of(day)) for day, need in needs.days.items()):
         needs = compare(ask())
     return needs
 

@@ -64,7 +64,7 @@ class ExpectedCounts:
 
 
 def plan_queries(
-    asked: Iterable[Hour], expected: ExpectedCounts, *, via: Via, by_hour: bool = False
+    hours: Iterable[Hour], counts: ExpectedCounts, *, via: Via, by_hour: bool = False
 ) -> list[Query]:
     """Return the queries for all needed hours, in the order of their days.
 
@@ -72,39 +72,39 @@ def plan_queries(
     counts, `auto` takes pages.
     """
     if by_hour:
-        return [*map(Query.of_hour, sorted(asked))]
-    by_day = {day: tuple(hours) for day, hours in groupby(sorted(asked), lambda hour: hour.day)}
+        return [*map(Query.of_hour, sorted(hours))]
+    by_day = {day: tuple(hours) for day, hours in groupby(sorted(hours), lambda hour: hour.day)}
     if via == "export":
-        runs = _runs(list(by_day), expected.counts)
+        runs = _runs(list(by_day), counts.counts)
         queries = [query for run in runs for query in _by_export(run, by_day)]
     else:
         queries = []
-        for run in _runs([day for day in by_day if day in expected.whole], expected.counts):
-            ways = [[*_by_pages(run, by_day, expected)]]
-            if via == "auto" and all(map(expected.counts.get, run)):
+        for run in _runs([day for day in by_day if day in counts.whole], counts.counts):
+            ways = [[*_by_pages(run, by_day, counts)]]
+            if via == "auto" and all(map(counts.counts.get, run)):
                 ways.append([*_by_export(run, by_day)])
-            queries += min(ways, key=lambda way: _price(way, expected))
-        for day in by_day.keys() - expected.whole:
-            queries += _of_some_hours(by_day[day], expected)
+            queries += min(ways, key=lambda way: _price(way, counts))
+        for day in by_day.keys() - counts.whole:
+            queries += _of_some_hours(by_day[day], counts)
     return sorted(queries, key=lambda query: (query.first, query.hour or 0))
 
 
-def requests_of(query: Query, expected: ExpectedCounts) -> int:
+def requests_of(query: Query, counts: ExpectedCounts) -> int:
     """Return the minimum number of requests for a query; filtered events are not counted."""
     if query.way == "export":
-        estimate = Estimate(query.first, query.last, _counts_of(query, expected) or None)
+        estimate = Estimate(query.first, query.last, _counts_of(query, counts) or None)
         return prices(estimate, QuotaState(None, None, None))[-1].requests
-    return max(1, -(-events_of(query, expected) // expected.page))
+    return max(1, -(-events_of(query, counts) // counts.page))
 
 
-def events_of(query: Query, expected: ExpectedCounts) -> int:
+def events_of(query: Query, counts: ExpectedCounts) -> int:
     """Estimate the number of events in a query; an hour counts as 1/24 of its day."""
-    return -(-sum(_counts_of(query, expected).values()) // (1 if query.hour is None else 24))
+    return -(-sum(_counts_of(query, counts).values()) // (1 if query.hour is None else 24))
 
 
-def _counts_of(query: Query, expected: ExpectedCounts) -> dict[date, int]:
+def _counts_of(query: Query, counts: ExpectedCounts) -> dict[date, int]:
     days = days_between(query.first, query.last)
-    return {day: expected.counts[day] for day in days if day in expected.counts}
+    return {day: counts.counts[day] for day in days if day in counts.counts}
 
 
 def _runs(days: list[date], counts: Mapping[date, int]) -> Iterator[list[date]]:
@@ -120,48 +120,48 @@ def _runs(days: list[date], counts: Mapping[date, int]) -> Iterator[list[date]]:
         yield run
 
 
-def _price(queries: Iterable[Query], expected: ExpectedCounts) -> tuple[int, int]:
+def _price(queries: Iterable[Query], counts: ExpectedCounts) -> tuple[int, int]:
     """Return the requests and the bytes of some queries."""
     pace, requests, size = Pace(), 0, 0
     for query in queries:
-        requests += requests_of(query, expected)
+        requests += requests_of(query, counts)
         event = pace.row_bytes if query.way == "export" else pace.event_bytes
-        size += events_of(query, expected) * event
+        size += events_of(query, counts) * event
     return requests, size
 
 
 def _by_pages(
-    run: list[date], by_day: Mapping[date, tuple[Hour, ...]], expected: ExpectedCounts
+    run: list[date], by_day: Mapping[date, tuple[Hour, ...]], counts: ExpectedCounts
 ) -> Iterator[Query]:
     """Query small days together, large ones and those of unknown size by the hour."""
-    known = []
+    counted = []
     for day in run:
-        if expected.counts.get(day):
-            known.append(day)
+        if counts.counts.get(day):
+            counted.append(day)
         else:
             yield from map(Query.of_hour, by_day[day])
-    for stretch in lay_out(known, expected.counts, size=expected.page, hour=None):
-        inside = known[bisect_left(known, stretch.start) : bisect_right(known, stretch.end)]
-        wanted = tuple(hour for day in inside for hour in by_day[day])
+    for stretch in lay_out(counted, counts.counts, size=counts.page, hour=None):
+        inside = counted[bisect_left(counted, stretch.start) : bisect_right(counted, stretch.end)]
+        hours = tuple(hour for day in inside for hour in by_day[day])
         if stretch.cut == "whole":
-            yield Query("pages", inside[0], inside[-1], None, wanted)
+            yield Query("pages", inside[0], inside[-1], None, hours)
         else:
-            yield from map(Query.of_hour, wanted)
+            yield from map(Query.of_hour, hours)
 
 
 def _by_export(run: list[date], by_day: Mapping[date, tuple[Hour, ...]]) -> Iterator[Query]:
     for begin in range(0, len(run), DAYS_PER_EXPORT):
         days = run[begin : begin + DAYS_PER_EXPORT]
-        wanted = tuple(hour for day in days for hour in by_day[day])
-        yield Query("export", days[0], days[-1], None, wanted)
+        hours = tuple(hour for day in days for hour in by_day[day])
+        yield Query("export", days[0], days[-1], None, hours)
 
 
-def _of_some_hours(hours: tuple[Hour, ...], expected: ExpectedCounts) -> Iterator[Query]:
+def _of_some_hours(hours: tuple[Hour, ...], counts: ExpectedCounts) -> Iterator[Query]:
     """Query a few hours of a day one by one, unless the complete day takes fewer requests."""
     day = hours[0].day
-    count = expected.counts.get(day, 0)
-    by_hour = len(hours) * max(1, -(-count // (24 * expected.page)))
-    pages = max(1, -(-count // expected.page))
+    count = counts.counts.get(day, 0)
+    by_hour = len(hours) * max(1, -(-count // (24 * counts.page)))
+    pages = max(1, -(-count // counts.page))
     if count and pages < by_hour and pages <= MOST_FULL_PAGES:
         yield Query("pages", day, day, None, hours)
     else:

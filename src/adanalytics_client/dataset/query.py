@@ -166,9 +166,9 @@ class CommittedFiles:
         days = manifest.records(manifest.days())
         hours = {hour: record for day in days for hour, record in day.by_hour.items()}
         files = [file for day in days for file in day.data_files(identity)]
-        for day, what in manifest.damaged.items():
+        for day, damage in manifest.damaged.items():
             raise DatasetDamaged(
-                f"{place}/{MANIFEST}/{day}.json is damaged: {what}.", remedy=_REPAIR
+                f"{place}/{MANIFEST}/{day}.json is damaged: {damage}.", remedy=_REPAIR
             )
         schema, names = Schema.read(store), read_names(store)
         scheme = f"adanalytics{next(_SCHEMES)}"
@@ -245,8 +245,8 @@ class CommittedFiles:
                 texts["currency"] = places[field]
             expressions = {name: f"CAST({text} AS {_OURS[name]})" for name, text in texts.items()}
             values += [expressions[name] for name in ours]
-            chosen = zip(values, names, strict=True)
-            fields = ", ".join(f"{value} AS {_name(name)}" for value, name in chosen)
+            selection = zip(values, names, strict=True)
+            fields = ", ".join(f"{value} AS {_name(name)}" for value, name in selection)
             source = self._source(paths, own, columns, has_hour=has_hour)
             selects.append(f"SELECT {fields} FROM {source}")  # noqa: S608  # all of it quoted here
         return " UNION ALL ".join(selects)
@@ -306,14 +306,14 @@ class CommittedFiles:
                     "queries that take so long.",
                 )
             if size is None:
-                what = "was deleted"
+                damage = "was deleted"
             elif size != file.size:
-                what = f"has {size:,} bytes, not {file.size:,}"
+                damage = f"has {size:,} bytes, not {file.size:,}"
             elif checked and checksum(self.store, file.name) != file.sha256:
-                what = "is corrupt (checksum mismatch)"
+                damage = "is corrupt (checksum mismatch)"
             else:
                 continue
-            return DatasetDamaged(f"{self.store.place}/{file.name} {what}.", remedy=_REPAIR)
+            return DatasetDamaged(f"{self.store.place}/{file.name} {damage}.", remedy=_REPAIR)
         return None
 
     def _is_current(self, file: DataFile) -> bool:
@@ -355,21 +355,25 @@ def _version() -> tuple[int, ...]:
     return tuple(map(int, _NUMBERS.findall(version)[:3]))
 
 
-def _inexact(what: str) -> ConfigurationError:
+def _inexact(subject: str) -> ConfigurationError:
     version = ".".join(map(str, _version()))
     return ConfigurationError(
-        f"DuckDB {version} cannot read {what}.", remedy="Install duckdb 2.0.1 or later."
+        f"DuckDB {version} cannot read {subject}.", remedy="Install duckdb 2.0.1 or later."
     )
 
 
 def _cast(place: str, own: ColumnType, type_: ColumnType, form: PartFormat) -> str:
     """Return an expression for a column of files with its own type, as the type of all files."""
-    made, bases = _sql_type(type_), {own.base, type_.base}
+    expression, bases = _sql_type(type_), {own.base, type_.base}
     if bases <= {"time", "epoch"}:
-        return f"CAST({_moment(place, made)} AS {made})" if form == "jsonl" else _plain(place, made)
+        return (
+            f"CAST({_moment(place, expression)} AS {expression})"
+            if form == "jsonl"
+            else _plain(place, expression)
+        )
     if form == "parquet" and type_.base == "number" and own.base == "epoch":
         factor = f"CAST(0.000001 AS DECIMAL(7, 6)) * {10 ** UNITS[own.epoch]}"
-        return _plain(f"CAST(epoch_us({place}) AS DECIMAL(19, 0)) * {factor}", made)
+        return _plain(f"CAST(epoch_us({place}) AS DECIMAL(19, 0)) * {factor}", expression)
     if type_.base == "text" and _is_fraction(own):
         return f"rtrim(rtrim(CAST({place} AS VARCHAR), '0'), '.')"
     if form == "parquet" and type_.base == "text":
@@ -378,16 +382,18 @@ def _cast(place: str, own: ColumnType, type_: ColumnType, form: PartFormat) -> s
             return f"strftime({place}, '%Y-%m-%dT%H:%M:%S.%{decimals}Z')"
         if own.base == "pairs":
             place = f"to_json({place})"
-    return _plain(place, made)
+    return _plain(place, expression)
 
 
-def _plain(place: str, made: str) -> str:
-    return f"CAST({place} AS {made})"
+def _plain(place: str, expression: str) -> str:
+    return f"CAST({place} AS {expression})"
 
 
-def _moment(place: str, made: str) -> str:
+def _moment(place: str, expression: str) -> str:
     """Return a time that JSON lines have as text, or as a number of seconds or of parts of them."""
-    make, decimals = ("make_timestamp", 6) if made == "TIMESTAMPTZ" else ("make_timestamp_ns", 9)
+    make, decimals = (
+        ("make_timestamp", 6) if expression == "TIMESTAMPTZ" else ("make_timestamp_ns", 9)
+    )
     cases = " ".join(
         f"WHEN {10 + digits} THEN CAST(CAST({place} AS DECIMAL(28, 9)) "
         f"* CAST({10 ** (decimals - digits)} AS DECIMAL(10, 0)) AS BIGINT)"
@@ -396,7 +402,7 @@ def _moment(place: str, made: str) -> str:
     )
     number = f"CASE strpos({place} || '.', '.') - 1 {cases} END"
     is_number = f"regexp_full_match({place}, '[0-9]+([.][0-9]+)?')"
-    text = f"CAST({place} AS {made})"
+    text = f"CAST({place} AS {expression})"
     return f"CASE WHEN {is_number} THEN {make}({number}) AT TIME ZONE 'UTC' ELSE {text} END"
 
 
@@ -544,7 +550,7 @@ def _source_of(files: CommittedFiles) -> EventSource:
     if "currency" not in ours:
         places["currency"] = next(places[name] for name in columns if name.lower() == "currency")
     select = select_events({files.place: files}, filtered=False)
-    labels = {group: known.names for group, known in files.group_names.items()}
+    labels = {group: group_names.names for group, group_names in files.group_names.items()}
     return EventSource(select, columns, files.identity.names, places, labels)
 
 
@@ -735,9 +741,9 @@ class QuerySession:
         fields = [field for source in sources if (field := find_field(word, source))]
         if fields:
             return fields[0]
-        known = dict.fromkeys(name for source in sources for name in (*source.columns, *_OURS))
-        near = get_close_matches(word, known, n=1)
-        hint = f"Did you mean {near[0]!r}?" if near else f"Choose from {', '.join(known)}."
+        names = dict.fromkeys(name for source in sources for name in (*source.columns, *_OURS))
+        near = get_close_matches(word, names, n=1)
+        hint = f"Did you mean {near[0]!r}?" if near else f"Choose from {', '.join(names)}."
         raise ConfigurationError(f"The events have no field {word!r}.", remedy=hint)
 
     def group_of(self, field: str) -> "GroupBy | None":
@@ -814,10 +820,10 @@ def _statement_of(connection: "duckdb.DuckDBPyConnection", sql: str) -> str:
     # DuckDB's name of a statement that installs is LOAD, too.
     names = {"LOAD": "INSTALL or LOAD"}
     refused = [names.get(kind, kind).replace("_", " ") for kind in kinds if kind != "SELECT"]
-    what = f"{len(kinds)} statements are refused: a query is one."
+    message = f"{len(kinds)} statements are refused: a query is one."
     if refused:
-        what = f"{refused[0]} is refused: a query only reads."
-    raise QueryError(what if kinds else "The SQL is empty.", remedy=_ONE_SELECT)
+        message = f"{refused[0]} is refused: a query only reads."
+    raise QueryError(message if kinds else "The SQL is empty.", remedy=_ONE_SELECT)
 
 
 def _rows_of(connection: "duckdb.DuckDBPyConnection", statement: str) -> "duckdb.DuckDBPyRelation":
@@ -859,8 +865,8 @@ def _explain(error: str, datasets: Collection[CommittedFiles], sql: str) -> Data
     listed = [line.strip() for line in lines[2:] if line.startswith("\t")][:_MOST_LISTED]
     text = " ".join([line for line in lines[:2] if not line.startswith("\t")])
     text += f" {', '.join(listed)}" if text.endswith(":") else ""
-    kind, known, reason = text.partition(" Error: ")
-    kind = kind if known else ""
+    kind, message, reason = text.partition(" Error: ")
+    kind = kind if message else ""
     if kind not in _OF_THE_SQL:
         for files in datasets:
             if damage := files.find_damage(error, thorough=kind in _OF_ANY_FILE):
@@ -886,15 +892,15 @@ def _excerpt(error: str, sql: str) -> str:
 
     The line may be one of a statement that DuckDB made of the SQL, so it is looked up.
     """
-    found = _EXCERPT.search(error)
-    if found is None:
+    excerpt = _EXCERPT.search(error)
+    if excerpt is None:
         return ""
-    heading, line, caret = found["heading"], found["line"], found["caret"]
+    heading, line, caret = excerpt["heading"], excerpt["line"], excerpt["caret"]
     begin = line.removeprefix("...").removesuffix("...")
     numbers = [n for n, own in enumerate(sql.splitlines(), start=1) if begin and begin in own]
     if not numbers:
         return ""
-    own_heading = heading if int(found["number"]) in numbers else f"LINE {numbers[0]}: "
+    own_heading = heading if int(excerpt["number"]) in numbers else f"LINE {numbers[0]}: "
     # DuckDB gives a tab no width; a terminal gives it up to eight.
     column, rest = len(caret) - len(caret.lstrip()) - len(heading), caret.strip()
     before = next((n for n in range(len(line)) if n - line[:n].count("\t") == column), len(line))

@@ -162,11 +162,11 @@ def _figures(source: EventSource, first: date, last: date, ask: Ask) -> dict[str
     of_type = names.sent("event_type", columns)
     if of_type is not None:
         kind = f"CAST({source.quoted[of_type]} AS VARCHAR)"
-        found = ask(
+        rows = ask(
             f"SELECT DISTINCT {kind} FROM ({source.select}) WHERE {_days(source, first, last)}"  # noqa: S608  # as above
         )
         texts = {column: ["NULL"] for column in COLUMN_OF_TYPE.values()}
-        for (text,) in found:
+        for (text,) in rows:
             if column := _COLUMN_OF_FOLDED.get(fold(text or "")):
                 texts[column].append(_quoted(text))
         figures = {

@@ -120,7 +120,7 @@ def write_report(report: SyncReport, store: Store) -> None:
     """Write the report on failed queries, if there are any, and set `report.file` to its path."""
     if report.failed:
         report.file = f"{REPORTS}/{report.began:%Y%m%dT%H%M%SZ}.json"
-        failed = [each.as_json() for each in report.failed]
+        failed = [failure.as_json() for failure in report.failed]
         content = json.dumps({"at": report.began.isoformat(), "bad": failed}, indent=2)
         store.write(report.file, content.encode() + b"\n")
 
@@ -201,7 +201,9 @@ class VerifyReport:
         return runs_of_days(self._days("repull"))
 
     def _days(self, remedy: Remedy) -> set[date]:
-        return {each.day for each in self.problems if each.day and each.remedy == remedy}
+        return {
+            problem.day for problem in self.problems if problem.day and problem.remedy == remedy
+        }
 
 
 def runs_of_days(days: set[date]) -> list[tuple[date, date]]:

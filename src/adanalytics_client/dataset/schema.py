@@ -37,8 +37,8 @@ def hour_column(names: Iterable[str]) -> str:
         >>> hour_column(["revenue"]), hour_column(["Hour"])
         ('hour', '_hour')
     """
-    taken = {name.lower() for name in names}
-    return next(name for number in count() if (name := f"{'_' * number}hour") not in taken)
+    lower = {name.lower() for name in names}
+    return next(name for number in count() if (name := f"{'_' * number}hour") not in lower)
 
 
 class Schema(msgspec.Struct, frozen=True):

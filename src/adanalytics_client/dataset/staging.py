@@ -83,10 +83,10 @@ class Staging:
         for finished in map(self._contents.reuse, pulled.hours):
             hour = finished.hour
             self._outstanding[hour.day] -= 1
-            held = self._contents.manifest.record(hour)
+            previous = self._contents.manifest.record(hour)
             of_day = self._contents.manifest.day(hour.day)
             # An agreed day is replaced as a whole, because its totals are to be kept.
-            if held is not None and (held.rows or of_day.is_agreed):
+            if previous is not None and (previous.rows or of_day.is_agreed):
                 self._staged[hour] = finished
             else:
                 self._commit(finished, UNCONFIRMED)
@@ -98,9 +98,9 @@ class Staging:
 
     def _commit(self, finished: FinishedHour, fingerprint: str) -> None:
         hour, rows = finished.hour, finished.record.rows
-        held = self._contents.manifest.record(hour)
+        previous = self._contents.manifest.record(hour)
         self._contents.commit(finished, fingerprint)
-        before = self.changed.get(hour, (held.rows if held else 0, 0))[0]
+        before = self.changed.get(hour, (previous.rows if previous else 0, 0))[0]
         if not finished.is_held and (before or rows):
             self.changed[hour] = before, rows
         self._committed[hour] = rows
@@ -108,7 +108,11 @@ class Staging:
 
     def _clear_spools(self) -> None:
         """Remove the kept pages of queries whose hours are committed or rejected."""
-        done = [each for each in self._spools if not self._staged.keys() & {*each.query.wanted}]
+        done = [
+            candidate
+            for candidate in self._spools
+            if not self._staged.keys() & {*candidate.query.wanted}
+        ]
         for spool in done:
             self._spools.remove(spool)
             spool.clear()
@@ -129,11 +133,11 @@ class Staging:
         else:
             # The summary of a day that is not over is older than the responses to come: it may
             # state fewer events than there are. Hours that have not started may have some, too.
-            held = self._contents.manifest.day(day)
+            previous = self._contents.manifest.day(day)
             losses = {
                 hour: finished.record.rows
                 for hour, finished in self._staged.items()
-                if hour.day == day and finished.record.rows < held.hours[hour.hour].rows
+                if hour.day == day and finished.record.rows < previous.hours[hour.hour].rows
             }
             empty = self._contradicted_hours(day)
             difference = f"{empty[0]} has no events, and the day lacks some" if empty else ""
@@ -178,16 +182,16 @@ class Staging:
     def _confirm(self, day: date) -> None:
         """Commit the staged hours of a day, and record that it agrees with the service."""
         record, fingerprint = self._complete_record(day), self._service.state(day).fingerprint
-        held = self._contents.manifest.day(day)
-        if (held.rows, held.totals) != (record.rows, record.totals):
+        previous = self._contents.manifest.day(day)
+        if (previous.rows, previous.totals) != (record.rows, record.totals):
             self._keep_totals(day)
             # First, so that a stop amid the hours neither loses the totals nor takes others for
             # them.
             self._contents.save([day])
         confirmed = [
             hour
-            for hour, of in record.by_hour.items()
-            if record.is_settled or of.fingerprint == UNCONFIRMED
+            for hour, hour_record in record.by_hour.items()
+            if record.is_settled or hour_record.fingerprint == UNCONFIRMED
         ]
         for hour in [hour for hour in self._staged if hour.day == day]:
             finished = self._staged.pop(hour)
@@ -195,7 +199,7 @@ class Staging:
         self._contents.mark(confirmed, fingerprint)
         self._contents.save([day])
         changes = changes_of(self._contents.manifest.day(day))[-1:]
-        if held.is_settled and changes != changes_of(held)[-1:]:
+        if previous.is_settled and changes != changes_of(previous)[-1:]:
             self.restated += changes
 
     def _keep_totals(self, day: date) -> None:
@@ -218,8 +222,8 @@ class Staging:
         self._service = service
         for day in self.differing.keys() - self._miscounted:
             self.compare(day)
-        again = sorted(self.differing.keys() - asked_twice)
-        return [hour for day in again for hour in self._hours_again(day)]
+        hours = sorted(self.differing.keys() - asked_twice)
+        return [hour for day in hours for hour in self._hours_again(day)]
 
     def _hours_again(self, day: date) -> list[Hour]:
         """List the hours to pull again: all of a day that is over, otherwise the doubtful ones."""
@@ -231,7 +235,7 @@ class Staging:
     def _contradicted_hours(self, day: date) -> list[Hour]:
         """List the hours without events, if the day has fewer events than the summary states."""
         record = self._complete_record(day)
-        empty = [hour for hour, of in record.by_hour.items() if not of.rows]
+        empty = [hour for hour, hour_record in record.by_hour.items() if not hour_record.rows]
         return empty if self._comparison(record).lacks_events else []
 
     def _comparison(self, record: DayRecord) -> DayComparison:

@@ -61,17 +61,17 @@ def sync(
     is_counted = check != "none"
     with update.staging(needs, workers) as (staging, fetcher):
 
-        def pull(asked: Mapping[Hour, Reason], service: ServiceDays) -> None:
-            if asked:
-                report.wanted = staging.expect(asked)
-                started = _usable(list_started(contents.store), asked, service)
+        def pull(reasons: Mapping[Hour, Reason], service: ServiceDays) -> None:
+            if reasons:
+                report.wanted = staging.expect(reasons)
+                started = _usable(list_started(contents.store), reasons, service)
                 keep_started(contents.store, started)
                 types = contents.schema.union
-                queries = _list_queries(update, started, asked, service, via, types)
+                queries = _list_queries(update, started, reasons, service, via, types)
                 notify(update.client.observer.plan, forecast(queries, service, contents.store))
 
                 def pages_of(export: Query) -> list[Query]:
-                    hours = {hour: asked[hour] for hour in export.wanted}
+                    hours = {hour: reasons[hour] for hour in export.wanted}
                     return _list_queries(update, (), hours, service, "pages", types)
 
                 exports = [query for query in queries if query.way == "export"]
@@ -79,8 +79,8 @@ def sync(
                     # Who chooses exports takes what their files have.
                     columns = types or _first_event(update, exports[0])[0]
                     fetcher.exports.columns = [*columns]
-                instead = pages_of if via == "auto" else None
-                update.stage(fetcher.pulled(queries, service, instead), staging)
+                replacement = pages_of if via == "auto" else None
+                update.stage(fetcher.pulled(queries, service, replacement), staging)
 
         def confirm(service: ServiceDays) -> None:
             if is_counted:
@@ -97,8 +97,8 @@ def sync(
         confirm(needs.service)
         if staging.differing:
             service = update.fetch_days()
-            again = staging.compare_again(service, {hour.day for hour in doubtful} - needs.narrowed)
-            pull(dict.fromkeys(again, Reason.RESTATED), service)
+            hours = staging.compare_again(service, {hour.day for hour in doubtful} - needs.narrowed)
+            pull(dict.fromkeys(hours, Reason.RESTATED), service)
             confirm(service)
         report.failed += staging.reject()
         if not report.left:
@@ -113,32 +113,32 @@ def plan(update: Update, *, via: Via, repull: int = 0) -> SyncPlan:
     """Find the needed hours, as `sync` does, and estimate the requests; pull and write nothing."""
     needs, store = _find_needs(update, via, repull), update.contents.store
     service, restated = needs.service, dict.fromkeys(_differing(update, needs), Reason.RESTATED)
-    asked = needs.asked | restated
-    started = _usable(list_started(store), asked, service)
+    reasons = needs.asked | restated
+    started = _usable(list_started(store), reasons, service)
     types, total, learning = update.contents.schema.union, None, 0
-    queries = _list_queries(update, started, asked, service, via, types)
+    queries = _list_queries(update, started, reasons, service, via, types)
     whole = [query for query in queries if query.hour is None]
     if whole and not types:
         types, total = _first_event(update, whole[0])
         if _is_by_hour(update, types):
             # A sync learns it from the first page of each, and then goes on by the hour.
             learning = sum(query.way == "pages" for query in whole)
-            queries = _list_queries(update, started, asked, service, via, types)
+            queries = _list_queries(update, started, reasons, service, via, types)
 
     if via == "auto" and not update.contents.schema.union:
         # An event on a page shows which columns an export must have.
         learning += any(query.way == "export" for query in queries)
 
     def queries_by(way: Way) -> list[Query]:
-        return _list_queries(update, started, asked, service, way, types)
+        return _list_queries(update, started, reasons, service, way, types)
 
-    expected = expected_counts(service)
+    forecasts = expected_counts(service)
     sample = _Sample(whole[0].first, whole[0].last, total) if total is not None else None
     events = _likely_events(update, service, sample)
-    held = {day: _events_beside(update.contents.manifest.day(day), asked) for day in events}
-    pulls = most_requests(queries, service, store, events, held)
+    rest = {day: _events_beside(update.contents.manifest.day(day), reasons) for day in events}
+    pulls = most_requests(queries, service, store, events, rest)
     doubtful = (day for day, need in needs.days.items() if need.doubtful)
-    days = {*doubtful, *(hour.day for hour in asked)}
+    days = {*doubtful, *(hour.day for hour in reasons)}
     counts = runs_to_count(service, [day for day in days if Hour(day, 23).is_over(update.now())])
     record_of = update.contents.manifest.day
     with_events = [d for d in needs.days if service.state(d).has_data or record_of(d).rows]
@@ -147,14 +147,14 @@ def plan(update: Update, *, via: Via, repull: int = 0) -> SyncPlan:
     columns = update.contents.schema.union
     spans = spans_without_names(names, with_events if days else (), columns, fields)
     return SyncPlan(
-        {hour: why.value for hour, why in asked.items()},
-        sum(service.counts.get(hour.day, 0) for hour in asked) // 24,
+        {hour: why.value for hour, why in reasons.items()},
+        sum(service.counts.get(hour.day, 0) for hour in reasons) // 24,
         needs.counts + pulls + learning + len(counts) + len(spans) * _REQUESTS_OF_NAMES,
         sum(query.way == "export" for query in queries),
         needs.damaged,
         _is_by_hour(update, types),
         {
-            way: sum(requests_of(query, expected) for query in queries_by(way))
+            way: sum(requests_of(query, forecasts) for query in queries_by(way))
             for way in get_args(Way)
         },
     )
@@ -180,8 +180,8 @@ def _find_needs(update: Update, via: Via, repull: int) -> Needs:
             counts += 1
             return update.client.count_events(day, hour)
 
-        stated = needs.service.counts[day]
-        moved = narrow(contents.manifest.day(day), need.asked, stated, count)
+        figure = needs.service.counts[day]
+        moved = narrow(contents.manifest.day(day), need.asked, figure, count)
         if moved is None:
             break
         others = tuple(hour for hour in need.asked if hour not in moved)
@@ -198,18 +198,19 @@ def _may_be_narrowed(update: Update, needs: Needs, day: date) -> bool:
     if not _is_dear(update, service, need.asked):
         return False
     # The pages that a stopped sync kept are for all of the day.
-    begun = _usable(list_started(store), need.asked, service)
+    starts = _usable(list_started(store), need.asked, service)
     return not any(
-        start.query.hour is None and start.query.first <= day <= start.query.last for start in begun
+        start.query.hour is None and start.query.first <= day <= start.query.last
+        for start in starts
     )
 
 
 def _is_dear(update: Update, service: ServiceDays, hours: Mapping[Hour, Reason]) -> bool:
     """Return whether pages of some hours of a day cost more requests than the hours' totals."""
-    types, expected = update.contents.schema.union, expected_counts(service)
+    types, counts = update.contents.schema.union, expected_counts(service)
     queries = _list_queries(update, (), hours, service, "pages", types)
-    pages = requests_of(Query.of_hour(next(iter(hours))), expected)
-    price = sum(requests_of(query, expected) for query in queries)
+    pages = requests_of(Query.of_hour(next(iter(hours))), counts)
+    price = sum(requests_of(query, counts) for query in queries)
     return price > expected_requests(hours, pages)
 
 
@@ -229,15 +230,15 @@ def _find_losses(update: Update, needs: Needs, staging: Staging) -> list[Hour]:
         if totals is None or not compare_day(totals, state.figures, names).has_surplus:
             continue
         count = cache(partial(update.client.count_events, day))
-        total, stated = count(None), events_in(state.figures)
-        if total is None or total > record.rows or total < stated:
+        total, figure = count(None), events_in(state.figures)
+        if total is None or total > record.rows or total < figure:
             continue
         if total < record.rows:
             hours = dict.fromkeys(need.doubtful, Reason.RESTATED)
             is_dear = _is_dear(update, needs.service, hours)
-            moved = narrow(record, hours, stated, count) if is_dear else None
+            moved = narrow(record, hours, figure, count) if is_dear else None
             lost += need.doubtful if moved is None else moved
-        elif stated == totals.events:
+        elif figure == totals.events:
             lost += need.doubtful
     return lost
 
@@ -270,25 +271,25 @@ def _likely_events(update: Update, service: ServiceDays, sample: _Sample | None)
     The summary leaves those out, or may count something else than events. The ratio is that of the
     sample, or else of the days in the dataset.
     """
-    stated, record_of = service.counts, update.contents.manifest.day
-    days = [day for day in stated if record_of(day).is_settled]
+    counts, record_of = service.counts, update.contents.manifest.day
+    days = [day for day in counts if record_of(day).is_settled]
     rows = sum(record_of(day).rows for day in days)
     if sample is not None:
-        days = [day for day in stated if sample.first <= day <= sample.last]
+        days = [day for day in counts if sample.first <= day <= sample.last]
         rows = sample.events
-    count = sum(stated[day] for day in days)
+    count = sum(counts[day] for day in days)
     if not days:
-        return stated
+        return counts
     if not count:
-        return dict.fromkeys(stated, -(-rows // len(days)))
+        return dict.fromkeys(counts, -(-rows // len(days)))
     return {
-        day: max(-(-events * rows // count), record_of(day).rows) for day, events in stated.items()
+        day: max(-(-events * rows // count), record_of(day).rows) for day, events in counts.items()
     }
 
 
-def _events_beside(record: DayRecord, asked: Collection[Hour]) -> int:
+def _events_beside(record: DayRecord, hours: Collection[Hour]) -> int:
     return sum(
-        hour_record.rows for hour, hour_record in record.by_hour.items() if hour not in asked
+        hour_record.rows for hour, hour_record in record.by_hour.items() if hour not in hours
     )
 
 
@@ -308,7 +309,7 @@ def _is_by_hour(update: Update, types: Types) -> bool:
 
 
 def _usable(
-    started: Iterable[Start], asked: Mapping[Hour, Reason], service: ServiceDays
+    started: Iterable[Start], hours: Mapping[Hour, Reason], service: ServiceDays
 ) -> list[Start]:
     """List the queries that an earlier run began, and whose pages or export can still be used.
 
@@ -316,7 +317,7 @@ def _usable(
     """
 
     def is_usable(start: Start) -> bool:
-        forced = any(asked.get(hour) is Reason.FORCED for hour in start.query.wanted)
+        forced = any(hours.get(hour) is Reason.FORCED for hour in start.query.wanted)
         return start.basis == service.basis(start.query.first, start.query.last) and not forced
 
     return [*filter(is_usable, started)]
@@ -325,7 +326,7 @@ def _usable(
 def _list_queries(
     update: Update,
     started: Iterable[Start],
-    asked: Mapping[Hour, Reason],
+    hours: Mapping[Hour, Reason],
     service: ServiceDays,
     via: Via,
     types: Types,
@@ -334,11 +335,11 @@ def _list_queries(
 
     `types` are the columns of the events, if they are known.
     """
-    queries, rest = [], dict(asked)
+    queries, rest = [], dict(hours)
     for start in started:
-        if wanted := tuple(hour for hour in start.query.wanted if hour in rest):
-            queries.append(replace(start.query, wanted=wanted))
-            for hour in wanted:
+        if share := tuple(hour for hour in start.query.wanted if hour in rest):
+            queries.append(replace(start.query, wanted=share))
+            for hour in share:
                 del rest[hour]
     now = update.now()
     whole = {
@@ -346,8 +347,8 @@ def _list_queries(
         for day, number in Counter(hour.day for hour in rest).items()
         if number == count_started(service.state(day), now)
     }
-    expected = expected_counts(service, whole)
+    counts = expected_counts(service, whole)
     export = update.client.service.export
     if via == "auto" and export and export.same_rows is False:
         via = "pages"
-    return queries + plan_queries(rest, expected, via=via, by_hour=_is_by_hour(update, types))
+    return queries + plan_queries(rest, counts, via=via, by_hour=_is_by_hour(update, types))

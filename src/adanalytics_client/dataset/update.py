@@ -137,12 +137,12 @@ class Update:
         days = staging.uncounted if check else {}
         if days and self.span:
             # Days that the service neither lists nor sums up may have events nevertheless.
-            held = self.contents.manifest.day
+            record_of = self.contents.manifest.day
             days = days | {
                 day: 0
                 for day in days_between(self.span.first, self.span.last)
                 if day not in service.days
-                and not held(day).rows
+                and not record_of(day).rows
                 and Hour(day, 23).is_over(self.now())
             }
         staging.take_counts(count_days(self.client, service, days).different_days)
@@ -178,8 +178,8 @@ class Update:
                 _LOG.warning("The dataset has no new names of %ss: %s", group, error.message)
                 if isinstance(error, _TEMPORARY):
                     return
-            known = names.get(group) or GroupNames(*span)
-            spanned = GroupNames(min(known.first, span[0]), max(known.last, span[1]), known.names)
+            entry = names.get(group) or GroupNames(*span)
+            spanned = GroupNames(min(entry.first, span[0]), max(entry.last, span[1]), entry.names)
             names[group] = spanned.updated(group, fresh)
             write_names(names, store)
 
@@ -189,5 +189,5 @@ def doubtful_hours(needs: Needs, staging: Staging) -> list[Hour]:
     for day, need in needs.days.items():
         if need.doubtful and not need.asked:
             staging.compare(day)
-    known = sorted(staging.differing.keys() & needs.days.keys())
-    return [hour for day in known for hour in needs.days[day].doubtful]
+    days = sorted(staging.differing.keys() & needs.days.keys())
+    return [hour for day in days for hour in needs.days[day].doubtful]

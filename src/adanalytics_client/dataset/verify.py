@@ -111,17 +111,17 @@ class Verification:
         )
 
     def _check_files(self) -> Iterator[Problem]:
-        identity, known, days = self.contents.identity, set[str](), self._manifest.days()
+        identity, names, days = self.contents.identity, set[str](), self._manifest.days()
         total = sum(len(record.hours) for record in self._manifest.records(days))
         sizes = self.contents.store.sizes(DATA)
         for day in days:
             if day in self._manifest.damaged:
-                what = f"its manifest is damaged: {self._manifest.damaged[day]}"
-                yield Problem(day, what, remedy="sync")
+                message = f"its manifest is damaged: {self._manifest.damaged[day]}"
+                yield Problem(day, message, remedy="sync")
             self._totals[day] = Totals()
             record, sound = self._manifest.day(day), dict[Hour, DataFile]()
             for file in record.data_files(identity):
-                known.add(file.name)
+                names.add(file.name)
                 if problem := self._check_bytes(file, sizes):
                     yield problem
                 else:
@@ -130,10 +130,10 @@ class Verification:
                 self._hours += 1
                 self._events += of_hour.rows
                 if hour in sound:
-                    for what in self._check_events(hour, sound[hour]):
-                        yield Problem(day, what, hour.hour)
+                    for message in self._check_events(hour, sound[hour]):
+                        yield Problem(day, message, hour.hour)
                 notify(self.observer.verified, HoursVerified(self._hours, total, deep=False))
-        strays = _strays(sizes.keys() - known, identity, self._manifest, self.now())
+        strays = _strays(sizes.keys() - names, identity, self._manifest, self.now())
         # A day whose manifest is damaged has no known files, so each of its files would be a stray.
         yield from (stray for stray in strays if stray.day not in self._manifest.damaged)
         yield from self._compare_table()
@@ -144,10 +144,10 @@ class Verification:
             lacking, foreign = self.contents.table.difference(self._manifest)
             if lacking or foreign:
                 lists = f"lists {counted(len(foreign), 'other')}"
-                what = f"the table lacks {counted(len(lacking), 'file')} and {lists}"
+                message = f"the table lacks {counted(len(lacking), 'file')} and {lists}"
                 day = min((file.day for file in lacking.values()), default=days[0])
                 self.contents.table.doubt()
-                yield Problem(day, what, remedy="sync")
+                yield Problem(day, message, remedy="sync")
 
     def _check_bytes(self, file: DataFile, sizes: Mapping[str, int]) -> Problem | None:
         """Compare the bytes of a file with its record."""
@@ -155,12 +155,14 @@ class Verification:
         if size == file.size and checksum(self.contents.store, file.name) == file.sha256:
             return None
         self._totals[file.day] = None
-        what = f"{file.name} {'was deleted' if size is None else 'is corrupt (checksum mismatch)'}"
+        message = (
+            f"{file.name} {'was deleted' if size is None else 'is corrupt (checksum mismatch)'}"
+        )
         # A sync compares names and sizes, not bytes.
         changed = file.name if size == file.size else ""
         remedy: Remedy = "repull" if changed else "sync"
         hour = min(file.hours).hour if len(file.hours) == 1 else None
-        return Problem(file.day, what, hour, remedy, changed=changed)
+        return Problem(file.day, message, hour, remedy, changed=changed)
 
     def _check_events(self, hour: Hour, file: DataFile) -> Iterator[str]:
         record = file.hours[hour]
@@ -198,23 +200,26 @@ class Verification:
 
     def _compare(self, service: ServiceDays) -> Iterator[Problem]:
         """Describe days and hours that are missing, and totals that differ from the summary."""
-        begun = {
+        days = {
             hour.day for start in list_started(self.contents.store) for hour in start.query.wanted
         }
-        first = min(begun.union(self._manifest.days()), default=date.min)
+        first = min(days.union(self._manifest.days()), default=date.min)
         for day, state in service.days.items():
             if day < first or day in self._manifest.damaged:
                 continue
             record, totals = self._manifest.day(day), self._totals.get(day)
-            if self._is_expected(record, day in begun):
+            if self._is_expected(record, day in days):
                 yield from self._missing(record)
             if not record.is_settled:
                 continue
             self._comparisons[day] = compare_day(totals, state.figures, self._names)
             if wrong := self._comparisons[day].difference:
-                what = f"its totals differ from the summary: {wrong}"
-                agreed = all(of.fingerprint == state.fingerprint for of in record.hours.values())
-                yield Problem(day, what, remedy="repull" if agreed else "sync")
+                message = f"its totals differ from the summary: {wrong}"
+                agreed = all(
+                    hour_record.fingerprint == state.fingerprint
+                    for hour_record in record.hours.values()
+                )
+                yield Problem(day, message, remedy="repull" if agreed else "sync")
 
     def _count(
         self, client: "View", service: ServiceDays, broken: Collection[date | None]
@@ -236,9 +241,9 @@ class Verification:
             if day not in broken
         }
         counted_days = count_days(client, service, days)
-        for day, what in counted_days.different_days.items():
+        for day, message in counted_days.different_days.items():
             # A sync compares a day that seems unchanged only with the summary.
-            yield Problem(day, what, remedy="repull")
+            yield Problem(day, message, remedy="repull")
         if len(counted_days.unknown_days) < len(days):
             self._compared.append(ComparedFigure(TOTAL))
         if counted_days.unknown_days:
@@ -260,11 +265,11 @@ class Verification:
             due, over = [hour for hour in hours if hour.hour not in record.hours], len(hours)
         early = sum(hour.hour in record.hours for hour in due)
         if missing := len(due) - early:
-            what = f"{missing} of {over} hours {'is' if missing == 1 else 'are'} missing"
-            yield Problem(record.day, what, remedy="sync", missing=True)
+            message = f"{missing} of {over} hours {'is' if missing == 1 else 'are'} missing"
+            yield Problem(record.day, message, remedy="sync", missing=True)
         if early:
-            what = f"{early} of {over} hours {'was' if early == 1 else 'were'} open when pulled"
-            yield Problem(record.day, what, remedy="sync", missing=True)
+            message = f"{early} of {over} hours {'was' if early == 1 else 'were'} open when pulled"
+            yield Problem(record.day, message, remedy="sync", missing=True)
 
     def _compare_with_exports(
         self, client: "View", broken: Iterable[date | None]
@@ -310,12 +315,12 @@ class Verification:
 
         Both are divided into groups by the ids of their events, and compared group by group.
         """
-        held = self._held(hour, file, tables) if file else iter(())
+        own = self._held(hour, file, tables) if file else iter(())
         events = file.hours[hour].rows if file else 0
         groups, rows = 1 + events // EVENTS_COMPARED, Counter[str]()
         with TemporaryDirectory(dir=folder) as name:
             parts = Partition(Path(name))
-            for side, whole in (("held", held), ("exported", exported)):
+            for side, whole in (("held", own), ("exported", exported)):
                 for table in whole:
                     rows[side] += table.num_rows
                     for group, part in split_by_id(table, self._names, groups):

@@ -96,8 +96,8 @@ class DayComparison:
     def difference(self) -> str:
         """The first figures that differ, in words; empty if none does."""
         texts = [
-            f"{name} {figure_text(mine)} instead of {figure_text(stated)}"
-            for name, (mine, stated) in self.differing.items()
+            f"{name} {figure_text(mine)} instead of {figure_text(figure)}"
+            for name, (mine, figure) in self.differing.items()
         ]
         more = f", and {len(texts) - 1} more" if len(texts) > 1 else ""
         return f"{texts[0]}{more}" if texts else ""
@@ -105,12 +105,12 @@ class DayComparison:
     @property
     def has_surplus(self) -> bool:
         """Whether the events say more than the summary states."""
-        return any(mine > stated for mine, stated in self.differing.values())
+        return any(mine > figure for mine, figure in self.differing.values())
 
     @property
     def lacks_events(self) -> bool:
         """Whether the summary states more than the events say."""
-        return any(mine < stated for mine, stated in self.differing.values())
+        return any(mine < figure for mine, figure in self.differing.values())
 
 
 def compare_day(
@@ -131,7 +131,7 @@ def compare_day(
     equal, differing = dict[str, int | None](), dict[str, tuple[Figure, Figure]]()
     uncompared = dict[str, str]()
     every = Totals.sum([totals, totals.filtered]) if totals and totals.filtered else None
-    for name, stated in figures.items():
+    for name, figure in figures.items():
         if fold(name) in _DERIVED:
             continue
         if totals is None:
@@ -140,19 +140,19 @@ def compare_day(
         readings = [*_readings(name, totals, names or FieldNames())]
         others = _readings(name, every, names or FieldNames()) if every else ()
         agreed = next(
-            (reading for reading in (*readings, *others) if _is_equal(reading.figure, stated)), None
+            (reading for reading in (*readings, *others) if _is_equal(reading.figure, figure)), None
         )
         if agreed:
-            is_exact = agreed.figure == stated
-            equal[name] = None if is_exact else _places(stated)
+            is_exact = agreed.figure == figure
+            equal[name] = None if is_exact else _places(figure)
         elif not readings:
             # Zero needs no field.
-            if stated:
+            if figure:
                 uncompared[name] = _NO_FIELD
-        elif doubt := readings[0].doubt(stated):
+        elif doubt := readings[0].doubt(figure):
             uncompared[name] = doubt
         else:
-            differing[name] = (readings[0].figure or 0, stated)
+            differing[name] = (readings[0].figure or 0, figure)
     return DayComparison(equal, differing, uncompared)
 
 
@@ -173,21 +173,21 @@ class _Reading:
     is_sure: bool = True
     values: Range | None = None
 
-    def doubt(self, stated: Figure) -> str:
+    def doubt(self, figure: Figure) -> str:
         """Return why the summary may be right if it states another figure; empty if it is not."""
         if self.figure is None:
             return "some values of its field are no numbers"
         if not self.is_sure and self.values is None:
             return _NO_FIELD
-        if self.figure < stated <= self.figure + self.more:
+        if self.figure < figure <= self.figure + self.more:
             return f"{counted(self.more, 'event')} may be of its type"
-        if self.figure > stated and self.unflagged:
+        if self.figure > figure and self.unflagged:
             return (
-                f"{figure_text(self.figure)} in the events, {figure_text(stated)} in the summary, "
+                f"{figure_text(self.figure)} in the events, {figure_text(figure)} in the summary, "
                 f"and {counted(self.unflagged, 'event')} may be filtered ones"
             )
-        if not self.is_sure and self.values and _is_between(stated, *self.values):
-            return f"{figure_text(stated)} may be an average of its field"
+        if not self.is_sure and self.values and _is_between(figure, *self.values):
+            return f"{figure_text(figure)} may be an average of its field"
         return ""
 
 
@@ -216,20 +216,20 @@ def _readings(name: str, totals: Totals, names: FieldNames) -> Iterator[_Reading
         yield _Reading(0)
 
 
-def _is_equal(mine: Figure | None, stated: Figure) -> bool:
+def _is_equal(mine: Figure | None, figure: Figure) -> bool:
     """Return whether two figures are equal at the precision of the one that the service states."""
     if mine is None:
         return False
-    difference = abs(EXACT.subtract(Decimal(mine), Decimal(stated)))
+    difference = abs(EXACT.subtract(Decimal(mine), Decimal(figure)))
     # Half a unit of the last digit: some services round half up, and others half to even.
-    return difference * 2 <= Decimal(1).scaleb(-_places(stated))
+    return difference * 2 <= Decimal(1).scaleb(-_places(figure))
 
 
-def _places(stated: Figure) -> int:
+def _places(figure: Figure) -> int:
     """Return how many decimal places of a figure count."""
-    if isinstance(stated, int):
+    if isinstance(figure, int):
         return 0
-    _, coefficient, exponent = stated.as_tuple()
+    _, coefficient, exponent = figure.as_tuple()
     places = max(0, -int(exponent))
     is_float = len(coefficient) >= _FLOAT_DIGITS and places > _MONEY_DIGITS
     return _MONEY_DIGITS if is_float else places

@@ -83,8 +83,8 @@ def write_hour(
             _write_jsonl(path, whole, tables)
         file = _described(path)
         record = HourRecord(rows, file.size, file.sha256, asked_at, UNCONFIRMED, totals)
-        again = EventTables(tables.names, tables.types)
-        repeated = ids.repeated(partial(_read_again, path, form, again))
+        batch = EventTables(tables.names, tables.types)
+        repeated = ids.repeated(partial(_read_again, path, form, batch))
         return FinishedHour(hour, record, str(path), repeated, {**tables.types}, tables.mixed)
 
 
@@ -279,7 +279,7 @@ def _write_parquet(
     path: Path, events: Iterator[Table], tables: EventTables, has_hour: bool
 ) -> None:
     """Write row groups of one size, whatever the size of the tables; `has_hour`: see `_stated`."""
-    held, rows, schema = list[Table](), 0, tables.schema
+    buffer, rows, schema = list[Table](), 0, tables.schema
     coded = [name for name in schema.names if name not in _UNIQUE]
     if has_hour:
         schema = schema.append(_column_of(schema.names))
@@ -287,13 +287,13 @@ def _write_parquet(
     with pq.ParquetWriter(path, schema, compression="zstd", use_dictionary=coded) as file:
 
         def write(size: int) -> None:
-            nonlocal held, rows
-            joined = pa.concat_tables(held)
+            nonlocal buffer, rows
+            joined = pa.concat_tables(buffer)
             file.write_table(joined.slice(0, size), row_group_size=size)
-            held, rows = [joined.slice(size)], rows - size
+            buffer, rows = [joined.slice(size)], rows - size
 
         for table in events:
-            held.append(table)
+            buffer.append(table)
             rows += table.num_rows
             while rows >= ROWS_PER_GROUP:
                 write(ROWS_PER_GROUP)

@@ -75,7 +75,7 @@ class Section:
                 fetch(file, range(max(size - _FOOTER_BYTES - footer, 0), size))
                 begins = group_begins(read_metadata(file))
                 begin, end = (
-                    min((each for each in begins if each >= place), default=size)
+                    min((offset for offset in begins if offset >= place), default=size)
                     for place in (self.begin, self.end)
                 )
             else:
@@ -88,7 +88,7 @@ def group_begins(metadata: "pq.FileMetaData") -> list[int]:
     """Return where each group of rows of a Parquet file begins."""
     groups = (metadata.row_group(number) for number in range(metadata.num_row_groups))
     columns = [group.column(0) for group in groups]
-    return [each.dictionary_page_offset or each.data_page_offset for each in columns]
+    return [column.dictionary_page_offset or column.data_page_offset for column in columns]
 
 
 def _line_at(file: BinaryIO, place: int) -> int:

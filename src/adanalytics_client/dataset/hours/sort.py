@@ -66,8 +66,8 @@ class Partition:
 
     def _move_to_files(self) -> None:
         """Append the held tables to the files: an Arrow stream for each schema in a row."""
-        for key, held in self._held.items():
-            for schema, tables in groupby(held, lambda table: table.schema):
+        for key, parts in self._held.items():
+            for schema, tables in groupby(parts, lambda table: table.schema):
                 table = pa.concat_tables(tables).combine_chunks()
                 with self._path(key).open("ab") as file, ipc.new_stream(file, schema) as out:
                     out.write_table(table)

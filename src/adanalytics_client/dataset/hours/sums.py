@@ -49,10 +49,10 @@ def totals_of(table: Table, names: FieldNames | None = None) -> Totals:
     # Only what is added up: the other columns are most of a table.
     table = table.select([*summed, *([of_type] if of_type else [])])
     # To fill nulls with a value of Python would import pandas.
-    kept = table.filter(pc.or_kleene(pc.is_null(flags), pc.invert(flags)))
+    paid = table.filter(pc.or_kleene(pc.is_null(flags), pc.invert(flags)))
     filtered = table.filter(flags)
     return replace(
-        _add_up(kept, summed, of_type, names),
+        _add_up(paid, summed, of_type, names),
         unflagged=flags.null_count,
         currencies=currencies,
         filtered=_add_up(filtered, summed, of_type, names) if len(filtered) else None,

@@ -68,8 +68,8 @@ class Totals:
             filtered += [part.filtered] if part.filtered else []
             # An hour without events has none.
             if part != cls():
-                known = None not in (currencies, part.currencies)
-                currencies = {*(currencies or ()), *(part.currencies or ())} if known else None
+                is_sure = None not in (currencies, part.currencies)
+                currencies = {*(currencies or ()), *(part.currencies or ())} if is_sure else None
             events += part.events
             unflagged += part.unflagged
             counts.update(part.counts)

@@ -217,13 +217,13 @@ class Fetcher:
         )
         with closing(events.text_pages()) as fresh:
             try:
-                for each in fresh:
-                    if doubt := each.drift or each.partial:
+                for page in fresh:
+                    if doubt := page.drift or page.partial:
                         raise _Drift(str(doubt))
-                    page = StoredPage(each.number, each.jsonl, each.last, each.token, each.total)
-                    spool.put(page)
-                    token = page.token
-                    yield page
+                    stored = StoredPage(page.number, page.jsonl, page.last, page.token, page.total)
+                    spool.put(stored)
+                    token = stored.token
+                    yield stored
             except errors.ProtocolError as error:
                 if token is None:
                     raise
@@ -251,7 +251,7 @@ class Fetcher:
         )
         if total is not None and total != rows:
             raise _Drift(f"{counted(rows, 'event')} arrived where the service counts {total:,}")
-        if repeated := sum(each.repeated for each in finished):
+        if repeated := sum(part.repeated for part in finished):
             raise _Drift(f"{counted(repeated, 'event')} arrived twice")
         return finished
 
@@ -263,14 +263,14 @@ def expected_counts(service: ServiceDays, whole: Collection[date] = ()) -> Expec
 
 def forecast(queries: Collection[Query], service: ServiceDays, store: Store) -> PullPlanned:
     """Estimate the requests, and the events on pages, except for pages that an earlier run kept."""
-    expected, requests, events = expected_counts(service), 0, 0
+    counts, requests, events = expected_counts(service), 0, 0
     hours = sum(len(query.wanted) for query in queries)
     for query in queries:
-        kept, is_whole = _pages_kept(query, service, store)
+        pages, is_whole = _pages_kept(query, service, store)
         if not is_whole:
-            requests += max(1, requests_of(query, expected) - kept)
+            requests += max(1, requests_of(query, counts) - pages)
             if query.way == "pages":
-                events += max(0, events_of(query, expected) - kept * expected.page)
+                events += max(0, events_of(query, counts) - pages * counts.page)
     return PullPlanned(len(queries), requests, events, hours=hours)
 
 
@@ -279,29 +279,29 @@ def most_requests(
     service: ServiceDays,
     store: Store,
     events: Mapping[date, int],
-    held: Mapping[date, int],
+    events_by_day: Mapping[date, int],
 ) -> int:
     """Return the most requests that queries need, unless one has to be repeated.
 
     Args:
         events: the likely number of events of each day, filtered ones included.
-        held: the number of events in the hours of each day that no query is for.
+        events_by_day: the number of events in the hours of each day that no query is for.
     """
-    expected, most, by_hour = ExpectedCounts(events, (), EVENTS_PER_PAGE), 0, dict[date, int]()
+    counts, most, by_hour = ExpectedCounts(events, (), EVENTS_PER_PAGE), 0, dict[date, int]()
     for query in queries:
-        kept, is_whole = _pages_kept(query, service, store)
+        pages, is_whole = _pages_kept(query, service, store)
         if is_whole:
             continue
         if query.way == "export":
-            most += requests_of(query, expected)
+            most += requests_of(query, counts)
         elif query.hour is None:
             # A full page may be the last, which only one more request shows.
-            most += max(1, events_of(query, expected) // expected.page + 1 - kept)
+            most += max(1, events_of(query, counts) // counts.page + 1 - pages)
         else:
             most += 1
             # However the events are spread over the hours, no more pages of theirs are full.
-            others = held.get(query.first, 0)
-            full = max(0, events.get(query.first, 0) - others) // expected.page
+            others = events_by_day.get(query.first, 0)
+            full = max(0, events.get(query.first, 0) - others) // counts.page
             # The number of events of the day is an estimate, and so is the rest.
             by_hour[query.first] = full + bool(others)
     return most + sum(by_hour.values())
@@ -309,10 +309,10 @@ def most_requests(
 
 def _pages_kept(query: Query, service: ServiceDays, store: Store) -> tuple[int, bool]:
     """Count the pages that an earlier run kept; also return whether they are all."""
-    kept, is_whole = 0, False
+    pages, is_whole = 0, False
     for page in _spool_of(query, service, store).pages():
-        kept, is_whole = page.number, page.last
-    return kept, is_whole
+        pages, is_whole = page.number, page.last
+    return pages, is_whole
 
 
 def _spool_of(query: Query, service: ServiceDays, store: Store) -> Spool:

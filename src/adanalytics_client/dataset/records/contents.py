@@ -120,7 +120,7 @@ class Contents:
                     damaged.add(hour)
         self.manifest.forget(damaged)
         days_lost = self.manifest.damaged.items()
-        return [*problems, *(f"the manifest of {day}: {what}" for day, what in days_lost)]
+        return [*problems, *(f"the manifest of {day}: {damage}" for day, damage in days_lost)]
 
     def reuse(self, finished: FinishedHour) -> FinishedHour:
         """Return an hour that was pulled again with its held file, if the events are the same.
@@ -128,26 +128,26 @@ class Contents:
         Neither the order of the events nor the version of pyarrow matters. The bytes of the held
         file are read, so that a repull replaces a damaged one.
         """
-        held, fresh = self.manifest.record(finished.hour), finished.record
-        if held is None or held.rows != fresh.rows:
+        previous, fresh = self.manifest.record(finished.hour), finished.record
+        if previous is None or previous.rows != fresh.rows:
             return finished
-        if held.rows:
-            name = self.identity.part_name(finished.hour, held)
+        if previous.rows:
+            name = self.identity.part_name(finished.hour, previous)
             if not self._is_sound(name, self.manifest.day(finished.hour.day)):
                 return finished
-            if held.sha256 != fresh.sha256 and not self._are_equal(name, held, finished):
+            if previous.sha256 != fresh.sha256 and not self._are_equal(name, previous, finished):
                 return finished
         # Columns of other days may have added sums of nothing.
-        totals = fresh.totals if held.totals in (None, fresh.totals) else held.totals
-        record = replace(held, asked_at=fresh.asked_at, totals=totals)
+        totals = fresh.totals if previous.totals in (None, fresh.totals) else previous.totals
+        record = replace(previous, asked_at=fresh.asked_at, totals=totals)
         return dataclasses.replace(finished, record=record, file=None, is_held=True)
 
-    def _are_equal(self, name: str, held: HourRecord, finished: FinishedHour) -> bool:
+    def _are_equal(self, name: str, previous: HourRecord, finished: FinishedHour) -> bool:
         """Return whether a held file and the file of a finished hour have the same events."""
         form, fresh = self.identity.form, finished.file or ""
         if form == "jsonl":
             return digest_lines(self.store, name) == digest_lines(self.store, fresh)
-        types = join_columns(self.schema.sets[held.types], finished.types)
+        types = join_columns(self.schema.sets[previous.types], finished.types)
         tables = EventTables(self.identity.names, types)
         with closing(HourReader(self.store, form)) as reader:
             one = digest_events(reader.read(name, finished.hour, tables))
@@ -158,10 +158,10 @@ class Contents:
 
         The events become visible at once, or by `save` if a file holds those of several hours.
         """
-        if finished.is_held and (held := self.manifest.record(finished.hour)):
+        if finished.is_held and (previous := self.manifest.record(finished.hour)):
             # Meanwhile its file may have been written anew, with wider types.
             asked_at, totals = finished.record.asked_at, finished.record.totals
-            record = replace(held, asked_at=asked_at, fingerprint=fingerprint, totals=totals)
+            record = replace(previous, asked_at=asked_at, fingerprint=fingerprint, totals=totals)
             self.manifest.put({finished.hour: record})
             return
         for name in (*finished.mixed, *became_text(self.schema.union, finished.types)):
@@ -170,10 +170,10 @@ class Contents:
                 self._named.add(name)
         types, hour = self._number(finished.types), finished.hour
         record = replace(finished.record, fingerprint=fingerprint, types=types)
-        name, held = self.identity.own_name(hour, record), self.manifest.record(hour)
-        if held and held.file in self.manifest.day(hour.day).files:
+        name, previous = self.identity.own_name(hour, record), self.manifest.record(hour)
+        if previous and previous.file in self.manifest.day(hour.day).files:
             self._waiting[hour] = finished
-            self.manifest.put({hour: replace(record, file=held.file)})
+            self.manifest.put({hour: replace(record, file=previous.file)})
             return
         if record.size and self.identity.partition == "day":
             record = replace(record, file=name)
@@ -214,8 +214,8 @@ class Contents:
     def discard(self, day: date, hours: Collection[Hour]) -> None:
         """Remove hours of a day, so that they are pulled again."""
         record = self.manifest.day(day)
-        held = record.by_hour
-        removed = {self.identity.part_name(hour, held[hour]) for hour in hours}
+        records = record.by_hour
+        removed = {self.identity.part_name(hour, records[hour]) for hour in hours}
         if removed & record.files.keys():
             self._outdated.add(day)
         self.manifest.forget(hours)
@@ -298,11 +298,11 @@ class Contents:
         joined = {hour for hour, of_hour in filled.items() if of_hour.file in record.files}
         is_small = sum(of_hour.size for of_hour in filled.values()) <= DAY_BYTES
         is_day = self.identity.partition == "day" and len(filled) > 1 and record.is_agreed
-        chosen = {*filled} if is_day and (record.files or is_small) else joined
+        parts = {*filled} if is_day and (record.files or is_small) else joined
         is_due = bool(waiting) or day in self._outdated
-        if not is_due and chosen == joined:
+        if not is_due and parts == joined:
             return False
-        names = {self.identity.part_name(h, filled[h]) for h in chosen.difference(waiting)}
+        names = {self.identity.part_name(h, filled[h]) for h in parts.difference(waiting)}
         if damaged := [name for name in sorted(names) if not self._is_sound(name, record)]:
             if not is_due:
                 # A new file would make a new record of what is wrong.
@@ -314,15 +314,15 @@ class Contents:
             )
         fresh = {h: replace(r, file="") for h, r in record.by_hour.items() if h not in filled}
         files = dict[str, FileRecord]()
-        if chosen:
-            sets = [self.schema.sets[filled[hour].types] for hour in sorted(chosen)]
+        if parts:
+            sets = [self.schema.sets[filled[hour].types] for hour in sorted(parts)]
             types = self.schema.union if self.table else reduce(join_columns, sets)
             tables = EventTables(self.identity.names, types)
             reader = HourReader(self.store, self.identity.form)
             with self.store.scratch() as folder, closing(reader):
                 hours = (
                     (hour, self._events(hour, filled[hour], reader, tables))
-                    for hour in sorted(chosen)
+                    for hour in sorted(parts)
                 )
                 path = folder / f"{day}.{self.identity.form}"
                 file = write_day(path, hours, tables)
@@ -332,7 +332,7 @@ class Contents:
             self._sizes[place] = file.size
             self._unpublished.add(place)
             number, files[place] = self._number(types), file
-            fresh |= {hour: replace(filled[hour], file=place, types=number) for hour in chosen}
+            fresh |= {hour: replace(filled[hour], file=place, types=number) for hour in parts}
         self.manifest.put(fresh, files)
         self._outdated.discard(day)
         for hour in waiting:
@@ -407,11 +407,11 @@ class Contents:
             with self.store.scratch() as folder, closing(reader):
                 for hour, of_hour in file.hours.items():
                     events = reader.read(file.name, hour, tables)
-                    made = write_hour(hour, events, folder, identity, of_hour.asked_at, tables)
-                    name = _beside(identity.own_name(hour, made.record))
-                    self.store.move_in(str(made.file), name)
-                    self._sizes[name] = made.record.size
-                    size, sha256 = made.record.size, made.record.sha256
+                    hour_file = write_hour(hour, events, folder, identity, of_hour.asked_at, tables)
+                    name = _beside(identity.own_name(hour, hour_file.record))
+                    self.store.move_in(str(hour_file.file), name)
+                    self._sizes[name] = hour_file.record.size
+                    size, sha256 = hour_file.record.size, hour_file.record.sha256
                     fresh[hour] = replace(of_hour, size=size, sha256=sha256, file=name)
         if fresh:
             self.manifest.put(fresh)
@@ -437,8 +437,10 @@ class Contents:
                 for hour, record in file.hours.items():
                     with self.store.scratch() as folder:
                         events = read_part(self.store, file.name, identity.form, tables)
-                        made = write_hour(hour, events, folder, identity, record.asked_at, tables)
-                        self.commit(made, record.fingerprint)
+                        hour_file = write_hour(
+                            hour, events, folder, identity, record.asked_at, tables
+                        )
+                        self.commit(hour_file, record.fingerprint)
 
 
 def _beside(name: str) -> str:
@@ -466,8 +468,8 @@ def _replaced_hours(contents: Contents, journal: Iterable[str]) -> dict[Hour, Ho
             record = unseal(store.read(name), dict[str, HourRecord])["prepared"]
         except (KeyError, ValueError):
             continue
-        held = contents.manifest.record(hour)
-        if held and (held.sha256, held.asked_at) == (record.sha256, record.asked_at):
+        current = contents.manifest.record(hour)
+        if current and (current.sha256, current.asked_at) == (record.sha256, record.asked_at):
             # Its file may since have become one with those of other hours.
             continue
         part = contents.identity.part_name(hour, record)

@@ -431,26 +431,28 @@ class Manifest:
         """Note in memory that the service restated a day; its totals become former ones."""
         record = self.day(day)
         former = FormerTotals(record.rows, record.totals, noticed_at)
-        kept = (*record.former, former)[-FORMER_KEPT:]
-        self._days[day] = replace(record, former=kept)
+        formers = (*record.former, former)[-FORMER_KEPT:]
+        self._days[day] = replace(record, former=formers)
         self.unsaved.add(day)
 
     def forget(self, hours: Iterable[Hour]) -> None:
         """Drop the records of hours in memory; the file keeps them until the day is saved."""
         for hour in hours:
             record = self.day(hour.day)
-            others = {number: of for number, of in record.hours.items() if number != hour.hour}
+            others = {
+                number: other for number, other in record.hours.items() if number != hour.hour
+            }
             self._days[hour.day] = record.with_hours(others, record.files)
 
     def days(self) -> list[date]:
         """List every day that has a file, in order."""
-        found = []
+        days = []
         for name in self._store.sizes(MANIFEST):
             try:
-                found.append(date.fromisoformat(name.rpartition("/")[2].removesuffix(".json")))
+                days.append(date.fromisoformat(name.rpartition("/")[2].removesuffix(".json")))
             except ValueError:
                 continue
-        return sorted(found)
+        return sorted(days)
 
     def save(self, days: Collection[date]) -> None:
         for day in sorted(self.unsaved.intersection(days)):

@@ -78,12 +78,12 @@ def spans_without_names(
         if not days or (columns and not fields.sent(part, columns)):
             continue
         first, last = min(days), max(days)
-        if known := names.get(group):
-            if known.first <= first and last <= known.last:
+        if entry := names.get(group):
+            if entry.first <= first and last <= entry.last:
                 continue
-            if known.first <= first:
-                first = known.last
-            elif last <= known.last:
-                last = known.first
+            if entry.first <= first:
+                first = entry.last
+            elif last <= entry.last:
+                last = entry.first
         spans[group] = (first, last)
     return spans

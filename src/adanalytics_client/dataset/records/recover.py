@@ -23,5 +23,5 @@ def recover(contents: Contents) -> None:
     store.remove_all(name for name in sorted(journal) if name != REPARTITION)
     if REPARTITION in journal:
         with suppress(Damaged):
-            begun = unseal(store.read(REPARTITION), dict[str, Partition])
-            repartition(contents, begun["partition"])
+            partitions = unseal(store.read(REPARTITION), dict[str, Partition])
+            repartition(contents, partitions["partition"])

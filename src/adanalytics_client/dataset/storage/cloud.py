@@ -71,12 +71,15 @@ class CloudFiles(AbstractFileSystem):  # type: ignore[misc]
         return modified
 
     def ls(self, path: str, **_: bool) -> list[str]:
-        found = self._bucket.list_with_delimiter(self._name(path))
-        return [*found["common_prefixes"], *(each["path"] for each in _filled(found["objects"]))]
+        listing = self._bucket.list_with_delimiter(self._name(path))
+        return [
+            *listing["common_prefixes"],
+            *(entry["path"] for entry in _filled(listing["objects"])),
+        ]
 
     def find(self, path: str, **_: bool) -> dict[str, Any]:
-        found = self._bucket.list(self._name(path))
-        return {self._start + each["path"]: each for chunk in found for each in _filled(chunk)}
+        chunks = self._bucket.list(self._name(path))
+        return {self._start + entry["path"]: entry for chunk in chunks for entry in _filled(chunk)}
 
     def _name(self, path: str) -> str:
         return f"{path}/".removeprefix(self._start).rstrip("/")
@@ -87,4 +90,4 @@ def _filled(objects: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
     obstore does not show that slash.
     """
-    return (each for each in objects if each["size"])
+    return (entry for entry in objects if entry["size"])

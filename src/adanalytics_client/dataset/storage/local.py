@@ -144,12 +144,12 @@ class LocalStore:
 
     def sizes(self, folder: str) -> Mapping[str, int]:
         """List every file below a folder with its size."""
-        found: dict[str, int] = {}
+        sizes: dict[str, int] = {}
         for base, _, names in os.walk(self._path(folder)):
             for name in names:
                 path = Path(base, name)
-                found[path.relative_to(self._root).as_posix()] = path.stat().st_size
-        return found
+                sizes[path.relative_to(self._root).as_posix()] = path.stat().st_size
+        return sizes
 
     @contextmanager
     def scratch(self) -> Iterator[Path]:

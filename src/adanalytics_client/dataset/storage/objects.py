@@ -135,15 +135,15 @@ class ObjectStore:
 
     def names(self) -> Collection[str]:
         with self._storage_errors(), suppress(FileNotFoundError):
-            found = self.file_system.ls(self._root, detail=False)
-            return {path.rstrip("/").rpartition("/")[2] for path in found}
+            names = self.file_system.ls(self._root, detail=False)
+            return {path.rstrip("/").rpartition("/")[2] for path in names}
         return ()
 
     def sizes(self, folder: str) -> Mapping[str, int]:
         with self._storage_errors(), suppress(FileNotFoundError):
-            found = self.file_system.find(self._path(folder), detail=True)
+            entries = self.file_system.find(self._path(folder), detail=True)
             start = self._path("")
-            sizes = {path.removeprefix(start): int(info["size"]) for path, info in found.items()}
+            sizes = {path.removeprefix(start): int(info["size"]) for path, info in entries.items()}
             self._sizes.update(sizes)
             return sizes
         return {}

@@ -77,9 +77,11 @@ class DeltaLog:
         names = listed["path"].to_pylist()
         if "null_count" not in listed.column_names:
             return {*names}
-        known = listed["null_count"].to_pylist()
+        null_counts = listed["null_count"].to_pylist()
         return {
-            name for name, of in zip(names, known, strict=True) if {*(of or {}).values()} <= {None}
+            name
+            for name, nulls in zip(names, null_counts, strict=True)
+            if {*(nulls or {}).values()} <= {None}
         }
 
     def change(self, change: Change) -> None:

@@ -157,8 +157,8 @@ class FileTable:
 
         over = {*filter(is_over, unlisted)}
         self._store.remove_all(sorted(over))
-        kept = {name: since for name, since in unlisted.items() if name not in over}
-        return replace(record, pruned_at=now, unlisted=kept)
+        rest = {name: since for name, since in unlisted.items() if name not in over}
+        return replace(record, pruned_at=now, unlisted=rest)
 
     def _publish(
         self,

@@ -103,8 +103,8 @@ def delta_statistics(footer: pq.FileMetaData) -> str:
         if filled and all(group.has_min_max for group in filled):
             least[name] = _bound(min(group.min for group in filled))
             most[name] = _bound(max(group.max for group in filled), is_most=True)
-    found = {"minValues": least, "maxValues": most, "nullCount": nulls}
-    return _ENCODER.encode({"numRecords": footer.num_rows, **found}).decode()
+    statistics = {"minValues": least, "maxValues": most, "nullCount": nulls}
+    return _ENCODER.encode({"numRecords": footer.num_rows, **statistics}).decode()
 
 
 def _has_range(type_: pa.DataType) -> bool:

@@ -131,19 +131,19 @@ class IcebergLog:
         settings = {**_SETTINGS, "schema.name-mapping.default": _mapping(metadata)}
         if not settings.items() <= metadata.properties.items():
             transaction.set_properties(settings)
-        gone = {*change.removed, *change.relisted}
+        removals = {*change.removed, *change.relisted}
         listed = [
             file
-            for file in (self._files(table) if gone else ())
-            if file.file_path.removeprefix(self._root) in gone
+            for file in (self._files(table) if removals else ())
+            if file.file_path.removeprefix(self._root) in removals
         ]
         update = transaction.update_snapshot({_PUBLISHED: change.now.isoformat()})
         with update.overwrite() if listed else update.fast_append() as snapshot:
             for file in listed:
                 snapshot.delete_data_file(file)
             for live, footer in read_footers(self._store, change.added):
-                made = _data_file(transaction.table_metadata, self._root, live, footer)
-                snapshot.append_data_file(made)
+                data_file = _data_file(transaction.table_metadata, self._root, live, footer)
+                snapshot.append_data_file(data_file)
         current = transaction.table_metadata.current_snapshot()
         if len(current.manifests(table.io)) > _MOST_MANIFESTS:
             # An append merges the manifests of the version before it.
@@ -290,14 +290,14 @@ def _data_file(metadata: Any, root: str, file: DataFile, footer: Any) -> Any:  #
 
 def _mapping(metadata: Any) -> str:  # noqa: ANN401  # as above
     """Return the names of the columns as JSON: readers need it, because files have no ids."""
-    known: Mapping[str, str] = metadata.properties
+    properties: Mapping[str, str] = metadata.properties
     text: str = metadata.schema().name_mapping.model_dump_json()
-    return known.get("schema.name-mapping.default", text)
+    return properties.get("schema.name-mapping.default", text)
 
 
 def _moment(snapshot: Any) -> datetime:  # noqa: ANN401  # as above
     """Return when a version was published, by the clock of the dataset if it is ours."""
-    stated = snapshot.summary and snapshot.summary.additional_properties.get(_PUBLISHED)
-    if stated:
-        return datetime.fromisoformat(stated)
+    version = snapshot.summary and snapshot.summary.additional_properties.get(_PUBLISHED)
+    if version:
+        return datetime.fromisoformat(version)
     return datetime.fromtimestamp(snapshot.timestamp_ms / 1000, UTC)

@@ -24,15 +24,15 @@ def run_task(task: Task) -> Part:
             f"The task was planned by adanalytics {task.version}; this machine has {__version__}.",
             remedy="Install the same version on every machine.",
         )
-    store, kept = open_store(task.place), folder_of(task.start.query)
-    start = read_start(store, kept)
+    store, plan = open_store(task.place), folder_of(task.start.query)
+    start = read_start(store, plan)
     if start is None or replace(start, job="") != task.start:
         raise DatasetError(
             f"{task.place} does not have the plan of this task on this machine.",
             remedy="Give every machine the same storage under this name. If it has: another "
             "sync ended the plan, so plan again.",
         )
-    name = f"{kept}/{token_hex(8)}"
+    name = f"{plan}/{token_hex(8)}"
     # It fails without the right to write, before anything is downloaded.
     store.write(f"{name}/begun", b"\n", lasting=False)
     with TemporaryDirectory(prefix="adanalytics-") as scratch, open_signed(task.export) as export:
@@ -41,8 +41,8 @@ def run_task(task: Task) -> Part:
         file = folder / "export"
         if (stored := task.stored) and task.section:
 
-            def fetch(into: BinaryIO, wanted: range) -> None:
-                export.receive(into, wanted, stored)
+            def fetch(into: BinaryIO, span: range) -> None:
+                export.receive(into, span, stored)
 
             task.section.collect(file, stored.size, fetch)
         else:
