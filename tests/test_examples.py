@@ -19,8 +19,9 @@ import pyarrow as pa
 import pyarrow.dataset
 import pytest
 
-from adanalytics_client import Client
+from adanalytics_client import Client, RetryPolicy
 from adanalytics_client.dataset import Dataset
+from adanalytics_client.dlt import events as dlt_events
 from adanalytics_server.local import LocalServer, Sample
 
 ROOT = Path(__file__).parent.parent
@@ -153,6 +154,28 @@ def test_dlt_requests_only_the_hours_since_the_last_run(
     # 2026-01-16T23 was the last hour with events. Late events may reach three hours before it.
     assert requested(server) == dates_and_hours("2026-01-16T20", 28)
     assert in_warehouse() == expected
+
+
+@pytest.mark.skipif(not find_spec("dlt"), reason="make test-examples installs dlt")
+def test_a_run_of_dlt_that_fails_loses_no_hour(
+    server: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import dlt
+    from dlt.pipeline.exceptions import PipelineStepFailed
+
+    monkeypatch.setenv("DLT_DATA_DIR", str(tmp_path))
+    monkeypatch.setenv("RUNTIME__DLTHUB_TELEMETRY", "false")
+    file = dlt.destinations.duckdb("warehouse.duckdb")
+    pipeline = dlt.pipeline("broken", destination=file, dataset_name="adanalytics")
+    with Client.from_env(retry=RetryPolicy(attempts=1)) as client:
+        server.faults.add("500 once after 30 on events")
+        with pytest.raises(PipelineStepFailed, match="500"):
+            pipeline.run(dlt_events(client))
+        pipeline.run(dlt_events(client, late=timedelta()))
+        assert in_warehouse() == served(server)
+        # The last hour with events is still requested: it may not have been over.
+        pipeline.run(dlt_events(client, late=timedelta()))
+        assert requested(server) == dates_and_hours("2026-01-16T23", 1)
 
 
 def in_warehouse() -> Rows:

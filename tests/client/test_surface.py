@@ -296,3 +296,23 @@ except Exception as error:
 """
     assert run(code).startswith("ConfigurationError The reference server needs")
     assert "adanalytics[server]" in run(code)
+
+
+def test_the_dlt_resource_names_the_missing_extra_and_refuses_a_negative_delay() -> None:
+    code = """
+import sys
+from datetime import timedelta
+sys.modules["dlt"] = None
+from adanalytics_client import Client
+from adanalytics_client.dlt import events
+with Client("https://stats.example", api_key="aak_x", partner="acme") as client:
+    for late in (timedelta(hours=3), timedelta(hours=-1)):
+        try:
+            events(client, late=late)
+        except Exception as error:
+            print(type(error).__name__, error)
+"""
+    missing, negative = run(code).splitlines()
+    assert missing.startswith("ConfigurationError This needs dlt.")
+    assert "adanalytics[dlt]" in missing
+    assert negative.startswith("ConfigurationError late must not be negative.")
