@@ -78,7 +78,7 @@ $(DUCKDB_STAMP): Makefile
 	fi
 	@touch $@
 
-test-examples: $(EXAMPLES_STAMP) $(AIRFLOW_STAMP)  ## run all examples, also with dlt and Airflow
+test-examples: $(EXAMPLES_STAMP) $(AIRFLOW_STAMP)  ## run all examples, also with dlt, Dagster and Airflow
 	@$(BIN)/python -m pytest -n 2 tests/test_examples.py
 
 $(EXAMPLES_STAMP): $(STAMP)

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
 from pathlib import Path
+from runpy import run_path
 from typing import Any
 
 import duckdb
@@ -33,7 +34,10 @@ ARGUMENTS = {
     "reconcile.py": (["2026-01-15"], "2026-01-15: events and summary agree"),
     "hours_of_a_week_async.py": ([], "\n23  "),
 }
-WITH_OTHER_TOOLS = {"airflow_dag.py", "airflow_tasks_dag.py", "dlt_pipeline.py", "spark_job.py"}
+WITH_OTHER_TOOLS = {
+    *("airflow_dag.py", "airflow_tasks_dag.py", "dagster_assets.py"),
+    *("dlt_pipeline.py", "spark_job.py"),
+}
 # Airflow needs an older fastapi than the server is tested with.
 AIRFLOW = ROOT / ".venv-airflow" / "bin"
 
@@ -200,6 +204,27 @@ def synced(server: LocalServer) -> pa.Table:
         Dataset("plain").sync(client, "2026-01-15", "2026-01-16", via="pages")
     server.reset()
     return rows_in("plain")
+
+
+@pytest.mark.skipif(not find_spec("dagster"), reason="make test-examples installs Dagster")
+def test_dagster_keeps_a_dataset_and_fails_while_hours_are_missing(
+    server: LocalServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import dagster
+
+    monkeypatch.setenv("EVENTS_DATASET", "events")
+    names = run_path(str(EXAMPLES / "dagster_assets.py"))
+    assert names["definitions"].resolve_schedule_def("nightly").cron_schedule == "30 2 * * *"
+    server.faults.add("500 on events")
+    # Called as a function, because a run waits an hour before its retry.
+    with pytest.raises(dagster.Failure, match="48 hours are missing"):
+        names["events"]()
+    server.faults.clear()
+    done = dagster.materialize([names["events"]])
+    assert done.asset_materializations_for_node("events")[0].metadata["events"].value == 600
+    events = pyarrow.dataset.dataset("events/data", partitioning="hive")
+    table = events.to_table(columns=COLUMNS)
+    assert sorted(zip(*table.to_pydict().values(), strict=True)) == served(server)
 
 
 @pytest.fixture
