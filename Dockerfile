@@ -9,7 +9,7 @@
 
 FROM python:3.12-slim AS build
 WORKDIR /source
-COPY pyproject.toml README.md LICENSE ./
+COPY pyproject.toml README.md LICENSE adanalytics.cdx.json ./
 COPY src ./src
 RUN python -m venv /opt/adanalytics \
  && /opt/adanalytics/bin/pip install --no-cache-dir '.[server,arrow,s3]'

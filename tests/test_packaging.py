@@ -1,15 +1,20 @@
 """The distribution is what it says: bounds that are tested, packages that are typed."""
 
+import json
 import re
 import tomllib
 from collections.abc import Iterator
+from io import BytesIO
 from itertools import product
 from pathlib import Path
+from shutil import copy, copytree, ignore_patterns
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 
 ROOT = Path(__file__).parent.parent
+SBOM = "adanalytics.cdx.json"
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
@@ -68,8 +73,39 @@ def test_the_client_knows_the_command_line_not_at_all() -> None:
     assert [file.name for file in files if forbidden.search(file.read_text())] == []
 
 
+def test_the_sbom_has_what_the_project_names_and_nothing_of_one_run() -> None:
+    sbom = json.loads((ROOT / SBOM).read_text())
+    versions = {each["bom-ref"]: each["version"] for each in sbom["components"]}
+    refs = {each["ref"]: each["dependsOn"] for each in sbom["dependencies"]}
+    groups = [PROJECT["dependencies"], *PROJECT["optional-dependencies"].values()]
+    named = {re.split(r"[\[<>=;]", bound)[0] for bounds in groups for bound in bounds}
+    direct = {ref.removeprefix("pkg:pypi/").partition("@")[0] for ref in refs["adanalytics"]}
+    assert direct == named - {"adanalytics"}
+    assert {ref for refs in refs.values() for ref in refs} <= versions.keys()
+    assert "serialNumber" not in sbom
+    assert "timestamp" not in sbom["metadata"]
+
+
+def test_two_builds_make_one_wheel_with_the_sbom(tmp_path: Path) -> None:
+    builder = pytest.importorskip("hatchling.builders.wheel").WheelBuilder
+    needed = ("pyproject.toml", "README.md", SBOM, *PROJECT["license-files"])
+    wheels = []
+    for name in ("first", "second"):
+        # Another folder, and files of another time.
+        source = tmp_path / name
+        copytree(ROOT / "src", source / "src", copy_function=copy, ignore=ignore_patterns("*.pyc"))
+        for file in needed:
+            copy(ROOT / file, source / file)
+        (wheel,) = builder(str(source)).build(directory=str(source / "dist"), versions=["standard"])
+        wheels.append(Path(wheel).read_bytes())
+    assert wheels[0] == wheels[1]
+    with ZipFile(BytesIO(wheels[0])) as archive:
+        (file,) = (each for each in archive.namelist() if ".dist-info/sboms/" in each)
+        assert archive.read(file) == (ROOT / SBOM).read_bytes()
+
+
 def test_the_container_is_built_from_all_that_the_build_needs() -> None:
-    needed = {"pyproject.toml", "src", "README.md", *PROJECT["license-files"]}
+    needed = {"pyproject.toml", "src", "README.md", SBOM, *PROJECT["license-files"]}
     steps = [line.split() for line in (ROOT / "Dockerfile").read_text().splitlines()]
     copied = {word for step in steps if step[:1] == ["COPY"] for word in step[1:-1]}
     seen = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines()}
