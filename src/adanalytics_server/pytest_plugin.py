@@ -6,7 +6,7 @@ imports only pytest until a test asks for a fixture.
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -22,6 +22,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="URL",
         help="Use the server at this address, which has its test controls on, instead of our own.",
     )
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:  # noqa: ANN401  # pytest-xdist has no types
+    """Refuse several processes of pytest-xdist on one server, which they would reset in turn."""
+    processes = node.workerinput["workercount"]
+    if processes > 1 and node.config.getoption("adanalytics_url"):
+        raise pytest.UsageError(
+            f"--adanalytics-url names one server, which {processes} processes of pytest-xdist "
+            "cannot share. Add -n 0, or leave out the URL: then each process has its own server."
+        )
 
 
 @pytest.fixture(scope="session")

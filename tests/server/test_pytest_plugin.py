@@ -130,6 +130,20 @@ def test_own_data_and_clients_on_a_server_here_and_elsewhere(tmp_path: Path) -> 
             assert "5 passed" in done.stdout, done.stdout + done.stderr
 
 
+def test_processes_that_would_share_a_server_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "test_suite.py").write_text("def test_nothing():\n    pass\n")
+    # Nothing answers there: the refusal comes before the first request.
+    shared = ("-p", "xdist", "--adanalytics-url", "http://127.0.0.1:9")
+    for options in (("-n", "2"), ("-d", "--tx", "2*popen")):
+        done = run(tmp_path, *shared, *options)
+        assert done.returncode == pytest.ExitCode.USAGE_ERROR
+        assert done.stderr == (
+            "ERROR: --adanalytics-url names one server, which 2 processes of pytest-xdist cannot "
+            "share. Add -n 0, or leave out the URL: then each process has its own server.\n\n"
+        )
+    assert run(tmp_path, *shared, "-n", "1").returncode == 0
+
+
 def test_who_does_not_use_it_does_not_pay_for_it(tmp_path: Path) -> None:
     (tmp_path / "test_other.py").write_text(
         "import sys\n"
