@@ -58,7 +58,7 @@ class Checked:
 
     def __call__(self, operation_id: str, method: str, path: str, **request: Any) -> httpx.Response:
         answer = self._http.request(method, path, **request)
-        documented = self._responses(operation_id)[str(answer.status_code)]
+        documented = self._resolve(self._responses(operation_id)[str(answer.status_code)])
         self._check_headers(answer, documented.get("headers", {}))
         content = documented.get("content", {})
         media_type = answer.headers.get("content-type", "").partition(";")[0]
@@ -74,10 +74,18 @@ class Checked:
         (found,) = [each for each in operations if each["operationId"] == operation_id]
         return found["responses"]
 
+    def _resolve(self, documented: Any) -> Any:
+        if "$ref" not in documented:
+            return documented
+        place = self._document
+        for name in documented["$ref"].removeprefix("#/").split("/"):
+            place = place[name]
+        return place
+
     def _check_headers(self, answer: httpx.Response, documented: Any) -> None:
         names = {name.lower() for name in documented}
         assert set(answer.headers) - TRANSPORT <= names
-        for name, header in documented.items():
+        for name, header in ((name, self._resolve(each)) for name, each in documented.items()):
             if name in answer.headers:
                 jsonschema_rs.validate(header["schema"], answer.headers[name])
             else:
@@ -157,6 +165,28 @@ def test_every_rate_has_its_formula(document: Any) -> None:
     row = document["components"]["schemas"]["SummaryRow"]["properties"]
     for name in RATES:
         assert re.search(r"`\w+( \* 1000)? / \w+`", row[name]["description"]), name
+
+
+def test_a_shared_header_or_error_is_written_once(document: Any) -> None:
+    responses = [
+        response
+        for path in document["paths"].values()
+        for operation in path.values()
+        for response in operation["responses"].values()
+    ]
+    headers = [
+        {"name": name, **header}
+        for response in (*responses, *document["components"]["responses"].values())
+        for name, header in response.get("headers", {}).items()
+    ]
+    whole = [json.dumps(each) for each in (*responses, *headers) if "$ref" not in each]
+    assert sorted(whole) == sorted(set(whole))
+    used = {each["$ref"] for each in (*responses, *headers) if "$ref" in each}
+    assert used == {
+        f"#/components/{kind}/{name}"
+        for kind in ("headers", "responses")
+        for name in document["components"][kind]
+    }
 
 
 def test_a_generated_client_reads_the_bytes_of_a_download(document: Any) -> None:

@@ -5,7 +5,7 @@ setting, or that only some responses of a status carry, are not required.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fastapi.applications import FastAPI  # a tracer may have replaced fastapi.FastAPI
@@ -72,11 +72,19 @@ class DocumentedApp(FastAPI):
             for path, operations in document["paths"].items():
                 for operation in operations.values():
                     operation["responses"].pop("422", None)
+                    for response in operation["responses"].values():
+                        if "$ref" in response:
+                            # FastAPI adds the name of the status, which the component describes.
+                            del response["description"]
                     is_open = not path.startswith(_PARTNER_PATHS)
                     operation["security"] = [] if is_open else [{"bearer": []}]
             for name in _FRAMEWORK_SCHEMAS:
                 document["components"]["schemas"].pop(name, None)
-            document["components"]["securitySchemes"] = {"bearer": _BEARER}
+            document["components"] |= {
+                "securitySchemes": {"bearer": _BEARER},
+                "headers": HEADERS,
+                "responses": ERRORS,
+            }
         return super().openapi()
 
 
@@ -93,60 +101,95 @@ def document_text(app: FastAPI) -> str:
 Responses = dict[int | str, dict[str, Any]]
 
 
-def _header(text: str, *, required: bool = False, **schema: object) -> dict[str, Any]:
+def _header(text: str, *, required: bool = True, **schema: object) -> dict[str, Any]:
     return {"description": text, "required": required, "schema": {"type": "string", **schema}}
 
 
-_REQUEST_ID = {
-    "X-Request-Id": _header(
-        "Identifies the request in the log.", required=True, pattern="^[0-9a-f]{32}$"
-    )
+def _reference(kind: str, name: str) -> dict[str, Any]:
+    return {"$ref": f"#/components/{kind}/{name}"}
+
+
+HEADERS = {
+    "X-Request-Id": _header("Identifies the request in the log.", pattern="^[0-9a-f]{32}$"),
+    "Retry-After": _header("Seconds to wait.", pattern="^[0-9]+$"),
+    "WWW-Authenticate": _header("The authentication scheme.", const="Bearer"),
+    "Accept-Encoding": _header(
+        "Sent if the body was compressed.", required=False, const="identity"
+    ),
+    "Location": _header("URL of the export's state.", format="uri"),
+    "ETag": _header("SHA-256 of the file, in hex and quotes.", pattern='^"[0-9a-f]{64}"$'),
+    "Cache-Control": _header("Who may cache the file."),
+    "Content-Length": _header("Length of this body in bytes.", pattern="^[0-9]+$"),
+    "Accept-Ranges": _header("Range requests work.", const="bytes"),
+    "Content-Disposition": _header("The name to save the file under."),
 }
-_RETRY_AFTER = _header("Seconds to wait.", required=True, pattern="^[0-9]+$")
-_CHALLENGE = {
-    "WWW-Authenticate": _header("The authentication scheme.", required=True, const="Bearer")
-}
-_WAIT = {
-    "Location": _header("URL of the export's state.", required=True, format="uri"),
-    "Retry-After": _RETRY_AFTER,
-}
+"""The headers that responses of several operations share."""
 
 
 def _response(
-    text: str, model: type[BaseModel] | None = ErrorAnswer, headers: Mapping[str, Any] | None = None
+    text: str,
+    model: type[BaseModel] | None = ErrorAnswer,
+    headers: Iterable[str] = (),
+    others: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    response: dict[str, Any] = {"description": text, "headers": {**_REQUEST_ID, **(headers or {})}}
+    """Describe a response with shared `headers`, and with `others` that it alone has."""
+    names = ("X-Request-Id", *headers)
+    header_fields = {name: _reference("headers", name) for name in names} | dict(others or {})
+    response: dict[str, Any] = {"description": text, "headers": header_fields}
     return response if model is None else {**response, "model": model}
 
 
-_BAD_REQUEST = "Bad parameter or body, named in `error`, or an unknown `Host`."
-_FAILED = _response("The server failed. Look for the request id in its log.")
-_BODY_TOO_LONG = "The body is longer than 1 MiB."
-_NO_JSON = "The content type is not `application/json`, or the body is compressed."
-_ENCODINGS = {"Accept-Encoding": _header("Sent if the body was compressed.", const="identity")}
+def _error(text: str, headers: Iterable[str] = ()) -> dict[str, Any]:
+    schema = _reference("schemas", ErrorAnswer.__name__)
+    return {**_response(text, None, headers), "content": {"application/json": {"schema": schema}}}
+
+
+ERRORS = {
+    "BadRequest": _error("Bad parameter or body, named in `error`, or an unknown `Host`."),
+    "Unauthorized": _error(
+        "The token or key is missing, invalid or expired.", ["WWW-Authenticate"]
+    ),
+    "Forbidden": _error("This credential may not read the partner."),
+    "NotFound": _error("The partner or the export does not exist."),
+    "ContentTooLarge": _error("The body is longer than 1 MiB."),
+    "UnsupportedMediaType": _error(
+        "The content type is not `application/json`, or the body is compressed.",
+        ["Accept-Encoding"],
+    ),
+    "TooManyRequests": _error(
+        "The request limit of this hour is used up; it begins anew at the full hour."
+    ),
+    "ServerError": _error("The server failed. Look for the request id in its log."),
+}
+"""The errors that several operations share."""
+
+_BODY: Responses = {
+    413: _reference("responses", "ContentTooLarge"),
+    415: _reference("responses", "UnsupportedMediaType"),
+}
+_ANY: Responses = {
+    400: _reference("responses", "BadRequest"),
+    500: _reference("responses", "ServerError"),
+}
+_PARTNER: Responses = {
+    **_ANY,
+    401: _reference("responses", "Unauthorized"),
+    403: _reference("responses", "Forbidden"),
+    404: _reference("responses", "NotFound"),
+    429: _reference("responses", "TooManyRequests"),
+}
 
 LOGIN: Responses = {
     200: _response("A token that is valid for seven days.", LoginAnswer),
-    400: _response(_BAD_REQUEST),
-    401: _response("Wrong e-mail address or password.", headers=_CHALLENGE),
-    413: _response(_BODY_TOO_LONG),
-    415: _response(_NO_JSON, headers=_ENCODINGS),
-    429: _response("Too many wrong passwords.", headers={"Retry-After": _RETRY_AFTER}),
-    500: _FAILED,
+    401: _response("Wrong e-mail address or password.", headers=["WWW-Authenticate"]),
+    429: _response("Too many wrong passwords.", headers=["Retry-After"]),
+    **_ANY,
+    **_BODY,
 }
-
-_PARTNER: Responses = {
-    400: _response(_BAD_REQUEST),
-    401: _response("The token or key is missing, invalid or expired.", headers=_CHALLENGE),
-    403: _response("This credential may not read the partner."),
-    404: _response("The partner or the export does not exist."),
-    429: _response("The request limit of this hour is used up; it begins anew at the full hour."),
-    500: _FAILED,
-}
-
 EVENTS: Responses = {200: _response("One page of events.", EventsAnswer), **_PARTNER}
 SUMMARY: Responses = {200: _response("The rows and their total.", SummaryAnswer), **_PARTNER}
 DATES: Responses = {200: _response("The days that have data.", DatesAnswer), **_PARTNER}
+_WAIT = ("Location", "Retry-After")
 _STATUS_LINK = {
     "status": {
         "operationId": "export_status",
@@ -167,31 +210,24 @@ START_EXPORT: Responses = {
         "links": _STATUS_LINK,
     },
     **_PARTNER,
-    413: _response(_BODY_TOO_LONG),
-    415: _response(_NO_JSON, headers=_ENCODINGS),
+    **_BODY,
 }
 EXPORT_STATUS: Responses = {
     200: _response(
         "The state of the export, with `Location` and `Retry-After` while it is in progress.",
         BulkExportAnswer,
-        {name: {**header, "required": False} for name, header in _WAIT.items()},
+        others={name: {**HEADERS[name], "required": False} for name in _WAIT},
     ),
     **_PARTNER,
 }
 
-_VERSION = {
-    "ETag": _header(
-        "SHA-256 of the file, in hex and quotes.", required=True, pattern='^"[0-9a-f]{64}"$'
-    )
-}
-_CACHING = {"Cache-Control": _header("Who may cache the file.", required=True)}
-_FILE = {
-    **_VERSION,
-    **_CACHING,
-    "Content-Length": _header("Length of this body in bytes.", required=True, pattern="^[0-9]+$"),
-    "Accept-Ranges": _header("Range requests work.", required=True, const="bytes"),
-    "Content-Disposition": _header("The name to save the file under.", required=True),
-}
+_VERSION = ("ETag", "Cache-Control")
+_FILE = (*_VERSION, "Content-Length", "Accept-Ranges", "Content-Disposition")
+_PART = _header(
+    "First and last byte of the range, and the size of the file.",
+    pattern="^bytes [0-9]+-[0-9]+/[0-9]+$",
+)
+_NO_PART = _header("Size of the file.", pattern=r"^bytes \*/[0-9]+$")
 _FORMATS = (
     # Never sent, but first: openapi-python-client returns bytes for this type only.
     "application/octet-stream",
@@ -202,22 +238,11 @@ _FORMATS = (
 )
 _FILES = {"content": {key: {"schema": {"type": "string", "format": "binary"}} for key in _FORMATS}}
 
-_PART = {
-    "Content-Range": _header(
-        "First and last byte of the range, and the size of the file.",
-        required=True,
-        pattern="^bytes [0-9]+-[0-9]+/[0-9]+$",
-    )
-}
-_NO_PART = {
-    "Content-Range": _header("Size of the file.", required=True, pattern=r"^bytes \*/[0-9]+$")
-}
-
 DOWNLOAD: Responses = {
     200: {**_response("The file.", None, _FILE), **_FILES},
-    202: _response("The file is not ready yet.", None, {"Retry-After": _RETRY_AFTER}),
-    206: {**_response("The requested range.", None, {**_FILE, **_PART}), **_FILES},
-    304: _response("`If-None-Match` names this file.", None, {**_VERSION, **_CACHING}),
+    202: _response("The file is not ready yet.", None, ["Retry-After"]),
+    206: {**_response("The requested range.", None, _FILE, {"Content-Range": _PART}), **_FILES},
+    304: _response("`If-None-Match` names this file.", None, _VERSION),
     400: _response(
         "An `Authorization` header, which a signed URL does not take, a bad parameter or an unknown"
         " `Host`."
@@ -225,7 +250,7 @@ DOWNLOAD: Responses = {
     403: _response("The signature is wrong or has expired."),
     404: _response("The export does not exist."),
     410: _response("The export failed, or its file was deleted."),
-    412: _response("`If-Match` names another file.", headers=_VERSION),
-    416: _response("The range is outside the file.", headers=_NO_PART),
-    500: _FAILED,
+    412: _response("`If-Match` names another file.", headers=["ETag"]),
+    416: _response("The range is outside the file.", others={"Content-Range": _NO_PART}),
+    500: _ANY[500],
 }
