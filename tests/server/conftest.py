@@ -11,7 +11,7 @@ import pytest
 
 from adanalytics_server.clock import Clock, rfc3339
 from adanalytics_server.local import LocalServer
-from adanalytics_server.storage.events import EVENT_TYPE_NUMBERS, LogEvent, Record, encode_event
+from adanalytics_server.storage.events import LogEvent, Record, encode_event, record_of
 from adanalytics_server.storage.ingest import ingest
 from adanalytics_server.storage.money import text_from_nanos
 from adanalytics_server.storage.store import PartnerStore
@@ -78,17 +78,7 @@ def make_record() -> RecordMaker:
             is_filtered=is_filtered,
             key_values={},
         )
-        return Record(
-            time=time,
-            event_id=event_id.bytes,
-            body=encode_event(event),
-            event_type=EVENT_TYPE_NUMBERS[event_type],
-            campaign_id=campaign_id,
-            demand_tag_id=demand_tag_id,
-            revenue=revenue,
-            cost=cost,
-            is_filtered=is_filtered,
-        )
+        return record_of(event, encode_event(event), time=time)
 
     return make
 

@@ -15,6 +15,7 @@ from adanalytics_server.loading.values import parse_timestamp
 from adanalytics_server.seed.generate import GenerateError, Sample, events_by_hour, generate
 from adanalytics_server.storage.chunks import split_pieces
 from adanalytics_server.storage.days import DayRange
+from adanalytics_server.storage.dimensions import Grouping
 from adanalytics_server.storage.events import (
     DEVICE_TYPES,
     EVENT_TYPES,
@@ -178,7 +179,8 @@ def test_money_is_on_the_event_that_the_payment_type_names(events: list[LogEvent
 
 def test_campaigns_and_demand_tags_have_names(two_days: PartnerStore) -> None:
     days = DayRange(START, date(2026, 2, 1))
-    for group_by in ("campaign", "demand_tag"):
+    groups: tuple[Grouping, ...] = ("campaign", "demand_tag")
+    for group_by in groups:
         rows = read_summary(two_days, days, group_by=group_by, currency="EUR")["summary"]
         assert all(row[f"{group_by}_name"] for row in rows[:-1])
         assert rows[-1][f"{group_by}_id"] is None

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from adanalytics_server.api.summaries import read_summary
 from adanalytics_server.storage.chunks import split_pieces
 from adanalytics_server.storage.days import DayRange
+from adanalytics_server.storage.dimensions import DIMENSIONS, GROUP_COLUMNS, Grouping
 from adanalytics_server.storage.events import EVENT_TYPES, LogEvent, Record, decode_event
 from adanalytics_server.storage.ingest import ingest
 from adanalytics_server.storage.pages import read_page
-from adanalytics_server.storage.rollups import CAMPAIGN
 from adanalytics_server.storage.schema import COUNTERS
 from adanalytics_server.storage.store import PartnerStore
 
@@ -70,11 +70,11 @@ def served(row: dict[str, Any]) -> dict[str, Any]:
     return {
         name: value if value is None or isinstance(value, int) else Decimal(str(value))
         for name, value in row.items()
-        if name not in {"date", "campaign_id", "campaign_name", "demand_tag_id", "demand_tag_name"}
+        if name not in GROUP_COLUMNS
     }
 
 
-def summary_of(store: PartnerStore, group_by: str | None) -> dict[str, Any]:
+def summary_of(store: PartnerStore, group_by: Grouping | None) -> dict[str, Any]:
     body = msgspec.json.encode(read_summary(store, DAYS, group_by=group_by, currency="USD"))
     decoded: dict[str, Any] = msgspec.json.Decoder(float_hook=Decimal).decode(body)
     return decoded
@@ -115,11 +115,9 @@ def test_every_grouping_equals_the_arithmetic_over_events(
         ingest(store, records)
         page = read_page(store, DAYS, page=1, per_page=10_000)
         events = [decode_event(body) for body in split_pieces(page.pieces)]
-        for group_by, key in [
-            ("day", "event_date"),
-            ("campaign", "campaign_id"),
-            ("demand_tag", "demand_tag_id"),
-        ]:
+        fields: list[tuple[Grouping, str]] = [("day", "event_date")]
+        fields += [(dimension.name, dimension.id_field) for dimension in DIMENSIONS]
+        for group_by, key in fields:
             summary = summary_of(store, group_by)
             assert served(summary["totals"]) == over_events(events)
             groups = defaultdict(list)
@@ -155,7 +153,7 @@ def test_a_day_may_earn_more_than_64_bits_of_nanos(
     assert totals["cost"] == "-29999999999.999999970"
 
 
-@pytest.mark.parametrize(("name", "expected"), [({(CAMPAIGN, 7): "Spring"}, "Spring"), ({}, None)])
+@pytest.mark.parametrize(("name", "expected"), [({(1, 7): "Spring"}, "Spring"), ({}, None)])
 def test_a_campaign_has_the_name_that_was_loaded_or_none(
     store: PartnerStore,
     make_record: MakeRecord,

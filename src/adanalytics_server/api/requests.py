@@ -29,6 +29,7 @@ from adanalytics_server.context import context_of
 from adanalytics_server.dialect import MOST_PER_PAGE, USUAL_PER_PAGE, dialect_for
 from adanalytics_server.errors import ApiError, Detail, bad_parameter, bad_request, error_response
 from adanalytics_server.storage.days import DayRange, parse_date
+from adanalytics_server.storage.dimensions import Grouping
 
 LARGEST_INTEGER = 2**63 - 1
 MOST_BYTES = 1 << 20
@@ -109,7 +110,7 @@ class EventsQuery(RangeQuery):
 class SummaryQuery(RangeQuery):
     """The summary of a range."""
 
-    group_by: Literal["day", "campaign", "demand_tag"] | None = Field(
+    group_by: Grouping | None = Field(
         None, description="One row per group. Default: a single total row.", examples=["day"]
     )
 

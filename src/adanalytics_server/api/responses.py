@@ -5,12 +5,16 @@ against the models.
 """
 
 import datetime as dt
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, WithJsonSchema, create_model
 
-from adanalytics_server.storage.events import CHOICES, FIELDS, Kind
+from adanalytics_server.api.summaries import FRACTIONS, PRICES
+from adanalytics_server.storage.dimensions import DIMENSIONS, GROUP_COLUMNS, Grouping
+from adanalytics_server.storage.events import CHOICES, EVENT_TYPES, FIELDS, Kind
+from adanalytics_server.storage.schema import COUNTERS
 
 Uuid = Annotated[str, Field(pattern=r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")]
 Instant = Annotated[
@@ -125,74 +129,48 @@ class EventsAnswer(BaseModel):
     meta: PageMeta = Field(description="The position of this page in the range.")
 
 
-def _of_type(event_type: str) -> str:
-    return f"Events of type `{event_type}`."
+def _row_fields() -> Iterator[tuple[str, Any, str]]:
+    """Yield the name, the type and the description of each column of a summary."""
+    yield "date", dt.date | None, "The day, in UTC. Only when grouped by `day`."
+    for dimension in DIMENSIONS:
+        noun, by = dimension.noun, dimension.name
+        yield dimension.id_field, int | None, f"Id of the {noun}. Only when grouped by `{by}`."
+        yield dimension.name_field, str | None, f"Name of the {noun}; null if unknown."
+    for counter, event_type in zip(COUNTERS, EVENT_TYPES, strict=True):
+        yield counter, Count, f"Events of type `{event_type}`."
+    exact = "exact, in units of the currency"
+    yield "revenue", Money, f"Sum of `revenue`: {exact}."
+    yield "cost", Money, f"Sum of `cost`: {exact}; a null cost counts as 0."
+    yield "profit", Money, f"`revenue - cost`: {exact}."
+    for name, (part, whole) in FRACTIONS.items():
+        rule = "a fraction rounded half to even to six digits, never clamped to 1"
+        text = f"`{part} / {whole}`: {rule}; null when `{whole}` is 0."
+        yield name, Fraction | None, f"{_RATE_NAMES.get(name, '')}{text}"
+    for name, (part, unit) in PRICES.items():
+        rule = "units of the currency, rounded half to even to six digits"
+        text = f"`{part} * 1000 / {unit}`: {rule}; null when `{unit}` is 0."
+        yield name, Rate | None, text
 
 
-def _share(part: str, total: str) -> str:
-    rule = "a fraction rounded half to even to six digits, never clamped to 1"
-    return f"`{part} / {total}`: {rule}; null when `{total}` is 0."
+_RATE_NAMES = {"ctr": "Click-through rate, ", "vcr": "Video completion rate, "}
+_ROW_FIELDS: dict[str, Any] = {
+    name: (kind, Field(None if name in GROUP_COLUMNS else ..., description=text))
+    for name, kind, text in _row_fields()
+}
+SummaryRow: Any = create_model(
+    "SummaryRow",
+    __doc__="""Counts, exact sums of money and rates of one group; filtered events are left out.
 
-
-def _per_thousand(money: str, count: str) -> str:
-    rule = "units of the currency, rounded half to even to six digits"
-    return f"`{money} * 1000 / {count}`: {rule}; null when `{count}` is 0."
-
-
-class SummaryRow(BaseModel):
-    """Counts, exact sums of money and rates of one group; filtered events are left out.
-
-    A row has only the key columns of its own grouping. An id is null in the row for events that
-    have no such id.
-    """
-
-    date: dt.date | None = Field(None, description="The day, in UTC. Only when grouped by `day`.")
-    campaign_id: int | None = Field(
-        None, description="Id of the campaign. Only when grouped by `campaign`."
-    )
-    campaign_name: str | None = Field(None, description="Name of the campaign; null if unknown.")
-    demand_tag_id: int | None = Field(
-        None, description="Id of the demand tag. Only when grouped by `demand_tag`."
-    )
-    demand_tag_name: str | None = Field(
-        None, description="Name of the demand tag; null if unknown."
-    )
-    requests: Count = Field(description=_of_type("ad_request"))
-    impressions: Count = Field(description=_of_type("impression"))
-    starts: Count = Field(description=_of_type("start"))
-    first_quartiles: Count = Field(description=_of_type("first_quartile"))
-    midpoints: Count = Field(description=_of_type("midpoint"))
-    third_quartiles: Count = Field(description=_of_type("third_quartile"))
-    completions: Count = Field(description=_of_type("complete"))
-    clicks: Count = Field(description=_of_type("click"))
-    skips: Count = Field(description=_of_type("skip"))
-    errors: Count = Field(description=_of_type("error"))
-    revenue: Money = Field(description="Sum of `revenue`: exact, in units of the currency.")
-    cost: Money = Field(
-        description="Sum of `cost`: exact, in units of the currency; a null cost counts as 0."
-    )
-    profit: Money = Field(description="`revenue - cost`: exact, in units of the currency.")
-    fill_rate: Fraction | None = Field(description=_share("impressions", "requests"))
-    ctr: Fraction | None = Field(
-        description=f"Click-through rate, {_share('clicks', 'impressions')}"
-    )
-    vcr: Fraction | None = Field(
-        description=f"Video completion rate, {_share('completions', 'impressions')}"
-    )
-    completion_rate_started: Fraction | None = Field(description=_share("completions", "starts"))
-    error_rate: Fraction | None = Field(description=_share("errors", "requests"))
-    margin: Fraction | None = Field(description=_share("profit", "revenue"))
-    ecpm: Rate | None = Field(description=_per_thousand("revenue", "impressions"))
-    rpm: Rate | None = Field(description=_per_thousand("revenue", "requests"))
-    cpm_cost: Rate | None = Field(description=_per_thousand("cost", "impressions"))
+A row has only the key columns of its own grouping. An id is null in the row for events that
+have no such id.""",
+    **_ROW_FIELDS,
+)
 
 
 class SummaryMeta(PageMeta):
     """What a summary is of, and its total; all rows are on one page."""
 
-    group_by: Literal["day", "campaign", "demand_tag"] | None = Field(
-        description="The requested grouping."
-    )
+    group_by: Grouping | None = Field(description="The requested grouping.")
     start_date: dt.date = Field(description="The first day, in UTC.")
     end_date: dt.date = Field(description="The last day, in UTC, included.")
     currency: Currency = Field(description="Currency of all money, ISO 4217.")

@@ -14,17 +14,27 @@ import msgspec
 from adanalytics_server.api.events import read_events
 from adanalytics_server.dialect import REFERENCE, Dialect
 from adanalytics_server.storage.days import DayRange, day_of_number
+from adanalytics_server.storage.dimensions import DIMENSIONS, TOTAL, Grouping
 from adanalytics_server.storage.money import NANOS, divided, text_from_nanos
-from adanalytics_server.storage.rollups import CAMPAIGN, DEMAND_TAG, TOTAL
 from adanalytics_server.storage.schema import COUNTERS, MEASURES
 from adanalytics_server.storage.store import PartnerStore
 
-# What each grouping reads: the dimension of its rollups, and the columns that name a row.
-GROUPINGS = {
-    "day": (TOTAL, "day"),
-    "campaign": (CAMPAIGN, "id_is_null, id"),
-    "demand_tag": (DEMAND_TAG, "id_is_null, id"),
+_DIMENSION_OF = {dimension.name: dimension for dimension in DIMENSIONS}
+FRACTIONS = {
+    "fill_rate": ("impressions", "requests"),
+    "ctr": ("clicks", "impressions"),
+    "vcr": ("completions", "impressions"),
+    "completion_rate_started": ("completions", "starts"),
+    "error_rate": ("errors", "requests"),
+    "margin": ("profit", "revenue"),
 }
+"""The columns that are fractions: what is divided, and by what."""
+PRICES = {
+    "ecpm": ("revenue", "impressions"),
+    "rpm": ("revenue", "requests"),
+    "cpm_cost": ("cost", "impressions"),
+}
+"""The columns that are money for a thousand: the money, and the count."""
 _LAST_OF_HOUR = timedelta(minutes=59, seconds=59)
 _SUMS = ", ".join(f"SUM({measure})" for measure in MEASURES)
 _ANY_EVENT = " + ".join(f"SUM({counter})" for counter in COUNTERS)
@@ -33,9 +43,9 @@ Row = dict[str, Any]
 
 
 def read_summary(
-    store: PartnerStore, days: DayRange, *, group_by: str | None, currency: str
+    store: PartnerStore, days: DayRange, *, group_by: Grouping | None, currency: str
 ) -> dict[str, Any]:
-    """Return a summary by day, campaign or demand tag, or of the total alone."""
+    """Return a summary by one of its groupings, or of the total alone."""
     with store.reading("ledger") as ledger:
         ledger.execute("BEGIN")
         try:
@@ -82,29 +92,30 @@ def _totals(ledger: sqlite3.Connection, days: DayRange) -> Row:
     return measures_of([number or 0 for number in sums])
 
 
-def _grouped(ledger: sqlite3.Connection, days: DayRange, group_by: str) -> list[Row]:
-    dimension, columns = GROUPINGS[group_by]
+def _grouped(ledger: sqlite3.Connection, days: DayRange, group_by: Grouping) -> list[Row]:
+    dimension = _DIMENSION_OF.get(group_by)
+    number, columns = (dimension.number, "id_is_null, id") if dimension else (TOTAL, "day")
     rows = ledger.execute(
         f"SELECT {columns}, {_SUMS} FROM rollups"  # noqa: S608  # column names only
         " WHERE dimension = ? AND day BETWEEN ? AND ?"
         # A group whose events were all replaced keeps its rollup, with zeros.
         f" GROUP BY {columns} HAVING {_ANY_EVENT} > 0 ORDER BY {columns}",
-        (dimension, days.first_day, days.last_day),
+        (number, days.first_day, days.last_day),
     ).fetchall()
-    if group_by == "day":
+    if dimension is None:
         return [
             {"date": day_of_number(day).isoformat(), **measures_of(sums)} for day, *sums in rows
         ]
     names = dict(
-        ledger.execute("SELECT id, CAST(name AS BLOB) FROM names WHERE dimension = ?", (dimension,))
+        ledger.execute("SELECT id, CAST(name AS BLOB) FROM names WHERE dimension = ?", (number,))
     )
     return [
         {
-            f"{group_by}_id": None if is_null else number,
-            f"{group_by}_name": None if is_null or number not in names else names[number].decode(),
+            dimension.id_field: None if is_null else id_,
+            dimension.name_field: None if is_null or id_ not in names else names[id_].decode(),
             **measures_of(sums),
         }
-        for is_null, number, *sums in rows
+        for is_null, id_, *sums in rows
     ]
 
 
@@ -114,22 +125,13 @@ def measures_of(sums: Sequence[int]) -> Row:
     revenue_units, revenue_nanos, cost_units, cost_nanos = sums[len(COUNTERS) :]
     revenue = revenue_units * NANOS + revenue_nanos
     cost = cost_units * NANOS + cost_nanos
-    profit = revenue - cost
-    requests, impressions = counts["requests"], counts["impressions"]
+    nanos = {"revenue": revenue, "cost": cost, "profit": revenue - cost}
+    both = counts | nanos
     return {
         **counts,
-        "revenue": text_from_nanos(revenue),
-        "cost": text_from_nanos(cost),
-        "profit": text_from_nanos(profit),
-        "fill_rate": _fraction(impressions, requests),
-        "ctr": _fraction(counts["clicks"], impressions),
-        "vcr": _fraction(counts["completions"], impressions),
-        "completion_rate_started": _fraction(counts["completions"], counts["starts"]),
-        "error_rate": _fraction(counts["errors"], requests),
-        "margin": _fraction(profit, revenue),
-        "ecpm": _per_thousand(revenue, impressions),
-        "rpm": _per_thousand(revenue, requests),
-        "cpm_cost": _per_thousand(cost, impressions),
+        **{name: text_from_nanos(amount) for name, amount in nanos.items()},
+        **{name: _fraction(both[part], both[whole]) for name, (part, whole) in FRACTIONS.items()},
+        **{name: _per_thousand(both[part], both[unit]) for name, (part, unit) in PRICES.items()},
     }
 
 

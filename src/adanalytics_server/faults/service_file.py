@@ -16,6 +16,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from adanalytics_server.faults.dialects import DialectError
+from adanalytics_server.storage.dimensions import Grouping
 
 VERSION = 1
 _OFFSET = re.compile(r"([+-])([0-9]{2}):([0-5][0-9])")
@@ -61,7 +62,7 @@ class Summary(_Table, frozen=True):
     """The place of a summary's rows, their columns, and the fields that add up to them."""
 
     rows_key: str | None = None
-    columns: dict[Literal["none", "day", "campaign", "demand_tag"], tuple[str, ...]] = {}
+    columns: dict[Literal["none", Grouping], tuple[str, ...]] = {}
     sums: dict[str, str] = {}
 
 

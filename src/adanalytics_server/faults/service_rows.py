@@ -20,6 +20,7 @@ import msgspec
 from adanalytics_server.api.summaries import measures_of
 from adanalytics_server.dialect import Row, RowChange, SummaryChange
 from adanalytics_server.faults.service_file import Column, ServiceFile, zone_of
+from adanalytics_server.storage.dimensions import GROUP_COLUMNS
 from adanalytics_server.storage.events import EVENT_FIELDS, EVENT_TYPES
 from adanalytics_server.storage.money import NANOS, divided, nanos_from_canonical, text_from_nanos
 from adanalytics_server.storage.schema import COUNTERS
@@ -39,8 +40,7 @@ _UUIDS = ("event_id", "auction_id")
 _EVENT_PARTS = {"ymdh": "event_time", "timestamp": "event_time"} | {
     _fold(name): name for name in EVENT_FIELDS
 }
-_GROUP_PARTS = ("date", "campaign_id", "campaign_name", "demand_tag_id", "demand_tag_name")
-_SUMMARY_PARTS = {_fold(name): name for name in (*_GROUP_PARTS, *measures_of([0] * 14))}
+_SUMMARY_PARTS = {_fold(name): name for name in (*GROUP_COLUMNS, *measures_of([0] * 14))}
 # The event type that a column counts, by the names of both and by those of log files.
 _TYPES = {"usablerequests": "ad_request"} | {
     _fold(name): event_type

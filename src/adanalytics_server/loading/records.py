@@ -15,7 +15,6 @@ from adanalytics_server.loading.mapping import Mapping
 from adanalytics_server.loading.values import NAME_FIELDS, REQUIRED_FIELDS
 from adanalytics_server.storage.events import LogEvent, Record, encode_event, record_of
 from adanalytics_server.storage.money import text_from_nanos
-from adanalytics_server.storage.rollups import CAMPAIGN, DEMAND_TAG
 
 # uuid5(NAMESPACE_URL, ...) of "urn:adanalytics:event" and "urn:adanalytics:auction".
 EVENT_NAMESPACE = UUID("1a2909e7-d44a-5a90-9977-026baab27fba")
@@ -114,14 +113,11 @@ def _check_together(values: Row[str, Any], facts: Row[str, Any]) -> None:
         raise FieldError("error_code", f"only error events have one, not {values['event_type']}")
 
 
-_DIMENSIONS = {"campaign_id": CAMPAIGN, "demand_tag_id": DEMAND_TAG}
-
-
 class Normalizer:
     """Makes the records of one file, for one partner.
 
     Attributes:
-        names: ``(dimension, id) -> name``, the last name of each campaign and demand tag.
+        names: ``(dimension, id) -> name``, the last name of each id.
         times_without_zone: timestamps so far without a zone, read as UTC.
     """
 
@@ -190,13 +186,14 @@ class Normalizer:
 
     def _take_names(self, values: dict[str, Any]) -> None:
         """Move the names, which are not fields of the event, from a row to ``names``."""
-        for name_field, id_field in NAME_FIELDS.items():
+        for name_field, dimension in NAME_FIELDS.items():
             name = values.pop(name_field, None)
             if name is None:
                 continue
-            if id_field not in values:
-                raise FieldError(name_field, f"the row has the name {name!r} but no {id_field}")
-            self.names[_DIMENSIONS[id_field], values[id_field]] = name
+            if (id_ := values.get(dimension.id_field)) is None:
+                message = f"the row has the name {name!r} but no {dimension.id_field}"
+                raise FieldError(name_field, message)
+            self.names[dimension.number, id_] = name
 
 
 def _ways_to_give(field: str) -> str:

@@ -13,6 +13,7 @@ from typing import NamedTuple, NoReturn
 
 from adanalytics_server.clock import MILLISECONDS_PER_DAY
 from adanalytics_server.storage.days import day_number, parse_date
+from adanalytics_server.storage.dimensions import DIMENSIONS
 from adanalytics_server.storage.events import CHOICES, Kind
 from adanalytics_server.storage.events import FIELDS as EVENT_TABLE
 from adanalytics_server.storage.money import nanos_from_text
@@ -311,8 +312,8 @@ _RULES: dict[Kind, Rule] = {
     **{kind: Rule(_one_of(words), "a string") for kind, words in CHOICES.items()},
 }
 
-# The names of campaigns and demand tags, which are not fields of an event.
-NAME_FIELDS = {"campaign_name": "campaign_id", "demand_tag_name": "demand_tag_id"}
+# The names of a dimension, which are not fields of an event.
+NAME_FIELDS = {dimension.name_field: dimension for dimension in DIMENSIONS}
 # The fields that a row may have: those of an event, and the names.
 FIELDS = {
     **{name: _RULES[field.kind] for name, field in EVENT_TABLE.items()},

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from adanalytics_server.storage.rollups import CAMPAIGN, DEMAND_TAG
+from adanalytics_server.storage.dimensions import DIMENSIONS
 
 Item = TypeVar("Item")
 
@@ -69,9 +69,11 @@ DEMAND_TAG_NAMES = {
     504: "Direct Sales",
     505: "Audio Exchange",
 }
+_NAMES = {"campaign": CAMPAIGN_NAMES, "demand_tag": DEMAND_TAG_NAMES}
 NAMES = {
-    **{(CAMPAIGN, number): name for number, name in CAMPAIGN_NAMES.items()},
-    **{(DEMAND_TAG, number): name for number, name in DEMAND_TAG_NAMES.items()},
+    (dimension.number, id_): name
+    for dimension in DIMENSIONS
+    for id_, name in _NAMES.get(dimension.name, {}).items()
 }
 
 _HOUSE = Campaign(None, None, ("house-1", "house-2"), None, "none", None, (0, 0), 0)

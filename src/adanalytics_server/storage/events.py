@@ -5,10 +5,12 @@ The body is encoded once, when the event is loaded, and never decoded to serve a
 
 from collections.abc import Iterator
 from enum import Enum, auto
+from operator import attrgetter
 from typing import Annotated, NamedTuple, get_args, get_type_hints
 
 import msgspec
 
+from adanalytics_server.storage.dimensions import DIMENSIONS
 from adanalytics_server.storage.money import nanos_from_canonical
 
 # VAST names, in the order of the summary's counting columns.
@@ -136,18 +138,21 @@ class Record(NamedTuple):
     """An event ready to be stored: its place, its body, and its share of the rollups.
 
     ``time`` is in milliseconds since 1970, money in nanos, ``event_type`` an index of
-    ``EVENT_TYPES``. Records sort by ``(time, event_id)``, the order within an hour.
+    ``EVENT_TYPES``, and ``ids`` those of ``DIMENSIONS``. Records sort by ``(time, event_id)``, the
+    order within an hour.
     """
 
     time: int
     event_id: bytes
     body: bytes
     event_type: int
-    campaign_id: int | None
-    demand_tag_id: int | None
+    ids: tuple[int | None, ...]
     revenue: int
     cost: int | None
     is_filtered: bool
+
+
+_ids_of = attrgetter(*(dimension.id_field for dimension in DIMENSIONS))
 
 
 def record_of(event: LogEvent, body: bytes, *, time: int) -> Record:
@@ -157,8 +162,7 @@ def record_of(event: LogEvent, body: bytes, *, time: int) -> Record:
         event_id=bytes.fromhex(event.event_id.replace("-", "")),
         body=body,
         event_type=EVENT_TYPE_NUMBERS[event.event_type],
-        campaign_id=event.campaign_id,
-        demand_tag_id=event.demand_tag_id,
+        ids=_ids_of(event),
         revenue=nanos_from_canonical(event.revenue),
         cost=None if event.cost is None else nanos_from_canonical(event.cost),
         is_filtered=event.is_filtered,

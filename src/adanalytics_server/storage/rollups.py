@@ -8,11 +8,10 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable
 
+from adanalytics_server.storage.dimensions import DIMENSIONS, TOTAL
 from adanalytics_server.storage.events import Record
 from adanalytics_server.storage.money import NANOS
 from adanalytics_server.storage.schema import COUNTERS, MEASURES
-
-TOTAL, CAMPAIGN, DEMAND_TAG = 0, 1, 2
 
 _REVENUE = len(COUNTERS)
 _COST = _REVENUE + 1
@@ -39,22 +38,18 @@ class Rollups:
         """
         # Most records share their type and ids with many others: adding them up first leaves few
         # rows to change.
-        alike: dict[tuple[int, int | None, int | None], list[int]] = defaultdict(lambda: [0, 0, 0])
+        alike: dict[tuple[int, tuple[int | None, ...]], list[int]] = defaultdict(lambda: [0, 0, 0])
         for record in records:
             if record.is_filtered:
                 continue
-            kind = (record.event_type, record.campaign_id, record.demand_tag_id)
-            sums = alike[kind]
+            sums = alike[record.event_type, record.ids]
             sums[0] += 1
             sums[1] += record.revenue
             sums[2] += record.cost or 0
-        for (event_type, campaign_id, demand_tag_id), (count, revenue, cost) in alike.items():
-            for key in (
-                (TOTAL, day, 0),
-                (CAMPAIGN, day, campaign_id),
-                (DEMAND_TAG, day, demand_tag_id),
-            ):
-                row = self._sums[key]
+        numbers = [TOTAL, *(dimension.number for dimension in DIMENSIONS)]
+        for (event_type, ids), (count, revenue, cost) in alike.items():
+            for dimension, number in zip(numbers, (0, *ids), strict=True):
+                row = self._sums[dimension, day, number]
                 row[event_type] += sign * count
                 row[_REVENUE] += sign * revenue
                 row[_COST] += sign * cost

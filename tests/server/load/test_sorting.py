@@ -13,7 +13,7 @@ from adanalytics_server.storage.events import Record
 
 def record(time: int, number: int, size: int = 0) -> Record:
     body = f"{number:08d}".encode() + b"x" * size
-    return Record(time, b"", body, number % 10, None, number, -number, None, number % 2 == 0)
+    return Record(time, b"", body, number % 10, (None, number), -number, None, number % 2 == 0)
 
 
 def open_files() -> int:
