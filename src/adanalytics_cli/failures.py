@@ -3,8 +3,6 @@
 import difflib
 import json
 import os
-import re
-import shlex
 import sys
 import traceback
 from dataclasses import dataclass
@@ -16,84 +14,59 @@ from adanalytics_cli.console.terminal import look_at
 from adanalytics_cli.core.errors import CommandError, ExitCode, remedy_of
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.prose import fitted
+from adanalytics_cli.core.remedies import words_of
+from adanalytics_client import Remedy
 from adanalytics_client._base.escaping import visible
 
-_SIGN_IN = "Check ADANALYTICS_API_KEY, or ADANALYTICS_EMAIL and ADANALYTICS_PASSWORD."
-_TOO_LATE = "Increase --deadline, or fetch it later with --job FILE."
+# The remedies for a refused credential.
+_SIGN_IN = {"log_in", "log_in_again", "new_key"}
 _GOES_ON = "Run the same command again to fetch the rest."
 _LOCATION = "Check the place of the dataset, then run the same command again."
-_LATER = "Run the same command again then."
-_DATA = "Check that --data is a server's folder, that it is writable, and that no load is running."
-_MEMORY = "Close other programs, or ask for fewer days at a time."
 
-# The exit status of an error, and its remedy where the error has none that fits a command line.
-# Keyed by top package and class name, so that looking up a failure imports nothing: the
-# server's classes are not even installed everywhere. The nearest base class counts.
-_TABLE: dict[str, tuple[ExitCode, str]] = {
-    "click.UsageError": (ExitCode.USAGE, ""),
-    "click.ClickException": (ExitCode.FAILED, ""),
-    "adanalytics_client.ConfigurationError": (ExitCode.USAGE, ""),
-    "adanalytics_client.UnusableLogin": (ExitCode.NOT_SIGNED_IN, ""),
-    "adanalytics_client.InvalidRequest": (ExitCode.USAGE, ""),
-    "adanalytics_client.NotFound": (ExitCode.USAGE, "Check --partner and --base-url."),
-    "adanalytics_client.AuthenticationError": (ExitCode.NOT_SIGNED_IN, _SIGN_IN),
-    "adanalytics_client.PermissionDenied": (ExitCode.NOT_SIGNED_IN, ""),
-    "adanalytics_client.QuotaExceeded": (ExitCode.USED_UP, _LATER),
-    "adanalytics_client.RateLimited": (ExitCode.USED_UP, _LATER),
-    "adanalytics_client.ExportTimeout": (ExitCode.USED_UP, _TOO_LATE),
-    "adanalytics_client.TransportError": (ExitCode.UNREACHABLE, ""),
-    "adanalytics_client.StatusError": (ExitCode.UNREACHABLE, ""),
-    "adanalytics_client.ExportError": (ExitCode.UNREACHABLE, ""),
-    "adanalytics_client.ProtocolError": (ExitCode.DAMAGED, ""),
-    "adanalytics_client.DownloadError": (ExitCode.DAMAGED, ""),
-    "adanalytics_client.UnsuitablePlace": (ExitCode.USAGE, ""),
-    "adanalytics_client.QueryError": (ExitCode.USAGE, ""),
-    "adanalytics_client.DatasetDamaged": (ExitCode.DAMAGED, ""),
-    "adanalytics_client.AdAnalyticsError": (ExitCode.FAILED, ""),
-    "adanalytics_server.MappingError": (ExitCode.USAGE, ""),
-    "adanalytics_server.DialectError": (ExitCode.USAGE, ""),
-    "adanalytics_server.AccountError": (ExitCode.FAILED, ""),
-    "adanalytics_server.LoadError": (ExitCode.FAILED, ""),
-    "adanalytics_server.GenerateError": (ExitCode.USAGE, ""),
-    "adanalytics_server.DamagedFile": (ExitCode.FAILED, ""),
-    "adanalytics_server.LocalServerError": (ExitCode.FAILED, ""),
-    "adanalytics_server.FolderInUse": (ExitCode.FAILED, ""),
-    "adanalytics_server.OtherSchema": (ExitCode.FAILED, ""),
-    "sqlite3.Error": (ExitCode.FAILED, _DATA),
-    "builtins.OSError": (ExitCode.FAILED, ""),
-    "builtins.MemoryError": (ExitCode.FAILED, _MEMORY),
+# The exit status of an error, keyed by top package and class name, so that looking up a failure
+# imports nothing: the server's classes are not even installed everywhere. The nearest base class
+# counts.
+_TABLE = {
+    "click.UsageError": ExitCode.USAGE,
+    "click.ClickException": ExitCode.FAILED,
+    "adanalytics_client.ConfigurationError": ExitCode.USAGE,
+    "adanalytics_client.UnusableLogin": ExitCode.NOT_SIGNED_IN,
+    "adanalytics_client.InvalidRequest": ExitCode.USAGE,
+    "adanalytics_client.NotFound": ExitCode.USAGE,
+    "adanalytics_client.AuthenticationError": ExitCode.NOT_SIGNED_IN,
+    "adanalytics_client.PermissionDenied": ExitCode.NOT_SIGNED_IN,
+    "adanalytics_client.QuotaExceeded": ExitCode.USED_UP,
+    "adanalytics_client.RateLimited": ExitCode.USED_UP,
+    "adanalytics_client.ExportTimeout": ExitCode.USED_UP,
+    "adanalytics_client.TransportError": ExitCode.UNREACHABLE,
+    "adanalytics_client.StatusError": ExitCode.UNREACHABLE,
+    "adanalytics_client.ExportError": ExitCode.UNREACHABLE,
+    "adanalytics_client.ProtocolError": ExitCode.DAMAGED,
+    "adanalytics_client.DownloadError": ExitCode.DAMAGED,
+    "adanalytics_client.UnsuitablePlace": ExitCode.USAGE,
+    "adanalytics_client.QueryError": ExitCode.USAGE,
+    "adanalytics_client.DatasetDamaged": ExitCode.DAMAGED,
+    "adanalytics_client.AdAnalyticsError": ExitCode.FAILED,
+    "adanalytics_server.MappingError": ExitCode.USAGE,
+    "adanalytics_server.DialectError": ExitCode.USAGE,
+    "adanalytics_server.AccountError": ExitCode.FAILED,
+    "adanalytics_server.LoadError": ExitCode.FAILED,
+    "adanalytics_server.GenerateError": ExitCode.USAGE,
+    "adanalytics_server.DamagedFile": ExitCode.FAILED,
+    "adanalytics_server.LocalServerError": ExitCode.FAILED,
+    "adanalytics_server.FolderInUse": ExitCode.FAILED,
+    "adanalytics_server.OtherSchema": ExitCode.FAILED,
+    "sqlite3.Error": ExitCode.FAILED,
+    "builtins.OSError": ExitCode.FAILED,
+    "builtins.MemoryError": ExitCode.FAILED,
 }
-# What to do here, by a word of Python in the remedy of the client.
-_INSTEAD_OF = {
-    "base_url": "Check --base-url, or try later.",
-    "moved_from": (
-        "Name another place (sync takes it as --to). If the service has moved here, sync takes its "
-        "former address as --moved-from."
+_REMEDIES = {
+    "sqlite3.Error": (
+        "Check that --data is a server's folder, that it is writable, and that no load is running."
     ),
-    "format of this one": "Give --to another place, or leave out --format and --table.",
-    "table of this one": "Leave out --table-name and --catalog, or give --to another place.",
-    "table='iceberg'": (
-        "Give --table iceberg for a new dataset, or leave out --table-name and --catalog."
-    ),
-    "partition of this one": "Leave out --partition, or add --repartition to write the files anew.",
-    "Leave out the retention": "Leave out --retain.",
-    "zone of this one": "Give that --zone, or give --to another place.",
-    "on_drift=": "Run the same command again later.",
-    "check=": "Run the same command again, or with --check none to take it as it is.",
-    "memory=": "Give a larger --memory, or select fewer rows or columns.",
-    "per_page=": "Use adanalytics export.",
-    "timeout=": "Check --base-url and the network, or try later.",
-    "columns=": "Use -f jsonl without --columns.",
-    "Use rows": "Use -f jsonl.",
-    "start_export": "Ask the service for the address of the file.",
-    "start and end": "Give START and END.",
-    "split=": "Ask for fewer days at a time.",
+    "builtins.MemoryError": "Close other programs, or ask for fewer days at a time.",
 }
 _UNEXPECTED = "This is a bug. Run the command again with --debug and report the output."
-# An argument of the client that is an option here.
-_PROFILE_ARGUMENT = re.compile(
-    r"Client\(service=ServiceProfile\((\w+)=(?:'([^'\\]*)'|\"([^\"\\]*)\")\)\)"
-)
 # Of a text from elsewhere, such as a key of an answer; about ten lines of a terminal.
 _LONGEST = 800
 
@@ -125,9 +98,7 @@ def explain(error: BaseException, *, sign_in_again: str = "") -> Failure:
     code, remedy = entry
     if getattr(error, "part", None):
         code, remedy = ExitCode.PARTLY_DONE, _GOES_ON
-    if remedy is _SIGN_IN and sign_in_again:
-        remedy = sign_in_again
-    remedy = remedy or _remedy(error)
+    remedy = remedy or _remedy(error, sign_in_again)
     request_id, url = getattr(error, "request_id", None), getattr(error, "url", None)
     facts = _shortened(getattr(error, "facts", ""))
     excerpt = getattr(error, "excerpt", "")
@@ -141,26 +112,22 @@ def _look_up(error: BaseException) -> tuple[ExitCode, str] | None:
         return ExitCode.FAILED, "Close other programs, or raise the limit of ulimit -u."
     for base in type(error).__mro__:
         package = base.__module__.partition(".")[0]
-        if entry := _TABLE.get(f"{package}.{base.__name__}"):
-            return entry
+        name = f"{package}.{base.__name__}"
+        if name in _TABLE:
+            return _TABLE[name], _REMEDIES.get(name, "")
     return None
 
 
-def _remedy(error: BaseException) -> str:
+def _remedy(error: BaseException, sign_in_again: str) -> str:
     """Return the remedy that the error itself has, in words of the command line."""
     stated = getattr(error, "remedy", "")
-    for word, remedy in _INSTEAD_OF.items():
-        if word in stated:
-            return remedy
-    stated = _PROFILE_ARGUMENT.sub(_option_of, stated)
+    if isinstance(stated, Remedy):
+        is_refused = stated.code in _SIGN_IN
+        stated = sign_in_again if is_refused and sign_in_again else words_of(stated)
     system = error.__cause__ if type(error).__name__ == "DatasetError" else error
     if not stated and isinstance(system, OSError):
         return remedy_of(system) or (_LOCATION if system is not error else "")
     return _shortened(stated)
-
-
-def _option_of(argument: re.Match[str]) -> str:
-    return f"--{argument[1].replace('_', '-')} {shlex.quote(argument[2] or argument[3])}"
 
 
 def _message(error: BaseException) -> str:

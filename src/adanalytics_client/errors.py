@@ -49,13 +49,50 @@ class FieldError(NamedTuple):
     message: str
 
 
+class Remedy(str):
+    """What to do about an error: a text, and a code for programs that word it in their own way.
+
+    Attributes:
+        code: what kind of remedy it is, such as `rows_key`; "" if it has no code.
+        option: the argument of Python that the text names; "" if it names none.
+        value: what the text says about this very case, such as a value for the argument.
+
+    Examples:
+        >>> remedy = Remedy("Pass memory='4GB'.", code="memory", option="memory", value="4GB")
+        >>> f"{remedy} Or give --{remedy.option} {remedy.value}."
+        "Pass memory='4GB'. Or give --memory 4GB."
+    """
+
+    __slots__ = ("code", "option", "value")
+    code: str
+    option: str
+    value: str
+
+    def __new__(cls, text: str = "", *, code: str = "", option: str = "", value: str = "") -> Self:
+        remedy = super().__new__(cls, text)
+        remedy.code, remedy.option, remedy.value = code, option, value
+        return remedy
+
+
+class _RemedyField:
+    """An attribute that takes any text and gives a `Remedy`."""
+
+    def __get__(self, error: "AdAnalyticsError | None", kind: type) -> Remedy:
+        # Without an error this is the default of the dataclass.
+        remedy: Remedy = vars(error)["remedy"] if error else Remedy()
+        return remedy
+
+    def __set__(self, error: "AdAnalyticsError", text: str) -> None:
+        vars(error)["remedy"] = text if isinstance(text, Remedy) else Remedy(text)
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
 class AdAnalyticsError(Exception):
     """The base class of all errors of the client; catch it to catch them all.
 
     Attributes:
         message: what happened.
-        remedy: what to do about it; "" if nothing is known to help.
+        remedy: what to do about it, as a `Remedy`; "" if nothing is known to help.
         request_id: the `X-Request-Id` of the last response, to quote to the service's support team.
         attempts: how many times the request was sent; 0 if it was never sent.
         url: the requested address, without the values in a signed query string.
@@ -72,7 +109,7 @@ class AdAnalyticsError(Exception):
     """
 
     message: str = field(kw_only=False)
-    remedy: str = ""
+    remedy: _RemedyField = _RemedyField()
     request_id: str | None = None
     attempts: int = 0
     url: str | None = None
@@ -326,8 +363,12 @@ class UnsuitablePlace(DatasetError):
     """
 
 
-_OWN = [each for each in vars().values() if getattr(each, "__module__", "") == __name__]
+_OWN = [
+    own
+    for name, own in vars().items()
+    if name[0] != "_" and getattr(own, "__module__", "") == __name__
+]
 # Type checkers would take no name as public if they saw a list that they cannot read.
-globals()["__all__"] = [each.__name__ for each in _OWN]
-for _each in _OWN:
-    _each.__module__ = "adanalytics_client"
+globals()["__all__"] = [own.__name__ for own in _OWN]
+for _own in _OWN:
+    _own.__module__ = "adanalytics_client"

@@ -92,7 +92,7 @@ def test_a_wrong_partner_and_nobody_there(run: Run, service: LocalServer) -> Non
     checks = found(run("doctor", "--base-url", "http://127.0.0.1:9"))
     assert checks["service"] == (
         "fail The client could not connect to 127.0.0.1:9: Connection refused."
-        " | Check --base-url and the network."
+        " | Check the address and the network, or try later."
     )
 
 

@@ -13,9 +13,11 @@ from click.testing import Result
 from tests.arrows import SOURCES
 
 from adanalytics_cli.core.errors import ExitCode
+from adanalytics_cli.core.remedies import WORDS
 from adanalytics_cli.failures import _TABLE, explain
 from adanalytics_client import Client, errors
 from adanalytics_client._base.clock import SystemClock
+from adanalytics_client._base.remedies import REMEDIES, remedy
 from adanalytics_server.local import LocalServer
 
 Run = Callable[..., Result]
@@ -240,22 +242,40 @@ def test_a_long_text_from_elsewhere_is_cut(
         assert len(run(*words).stderr) < 2_000
 
 
-def test_no_remedy_names_an_argument_of_python() -> None:
+_OF_PYTHON = re.compile(r"\b[a-z_]+=|\(\)|\b(base_url|moved_from|start_export|per_page)\b|\bPass ")
+
+
+@pytest.mark.parametrize("code", REMEDIES.keys() | WORDS.keys())
+def test_a_remedy_about_python_has_words_of_the_command_line(code: str) -> None:
+    stated = remedy(code, "Europe/Berlin '")
+    text = explain(errors.ProtocolError("x", remedy=stated)).remedy
+    assert text
+    assert not _OF_PYTHON.search(text)
+    assert "{" not in f"{stated}{text}"
+    assert WORDS[code] != stated
+
+
+def test_no_other_remedy_names_an_argument_of_python() -> None:
     """Of errors that a command line can meet; its own options are checked before."""
-    argument = re.compile(r"\b[a-z_]+=|\(\)|\b(base_url|moved_from|start_export)\b|\bPass ")
-    found: list[str] = []
+    stated: list[str] = []
+    codes: set[str] = set()
     for path in (SOURCES / "adanalytics_client").rglob("*.py"):
         if path.name in ("testing.py", "otel.py"):
             continue
         for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Call) and ast.unparse(node.func) != "ConfigurationError":
-                kind = getattr(errors, ast.unparse(node.func), errors.ProtocolError)
-                remedies = [
-                    ast.unparse(each.value) for each in node.keywords if each.arg == "remedy"
-                ]
-                found += [explain(kind("x", remedy=remedy)).remedy for remedy in remedies]
-    assert len(found) > 50
-    assert not [each for each in found if argument.search(each)]
+            if not isinstance(node, ast.Call):
+                continue
+            name = ast.unparse(node.func)
+            if name == "remedy":
+                codes.add(ast.unparse(node.args[0]).removeprefix("f").strip("'"))
+            elif name != "ConfigurationError":
+                remedies = (each.value for each in node.keywords if each.arg == "remedy")
+                stated += [ast.unparse(each) for each in remedies if not isinstance(each, ast.Call)]
+    assert len(stated) > 50
+    assert not [each for each in stated if _OF_PYTHON.search(each)]
+    variable = {code for code in codes if "{" in code}
+    assert len(variable) == 1
+    assert codes - variable == {code for code in REMEDIES if not code.startswith("dataset_")}
 
 
 def test_color_of_errors(run: Run) -> None:

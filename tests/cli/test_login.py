@@ -282,7 +282,7 @@ def test_only_what_was_wrong_is_asked_for_again(
         ("Error: The address is not an http or https address. Did you mean https://stats.example?"),
         (
             "Error: The client could not connect to 127.0.0.1:9: Connection refused. "
-            "Check the address."
+            "Check the address and the network, or try later."
         ),
         (
             f"Error: {at.url.removeprefix('http://')} does not speak https. "

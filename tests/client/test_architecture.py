@@ -36,6 +36,7 @@ INTERNALS = (
     "_base.locks",
     "_base.observer",
     "_base.quantities",
+    "_base.remedies",
     "_base.spelling",
     "_base.urls",
     "_base.validation",

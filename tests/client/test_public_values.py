@@ -104,6 +104,7 @@ VALUES: dict[str, Callable[[], Any]] = {
     "Plan": _plan,
     "PullPlanned": lambda: package.PullPlanned(24, 24, None),
     "QuotaState": lambda: QuotaState(1000, 999, NOON),
+    "Remedy": lambda: errors.Remedy("Wait.", code="wait", option="max_wait"),
     "RequestDue": lambda: RequestDue("GET", "https://x.example/a"),
     "RequestSent": lambda: RequestSent("GET", "https://x.example/a", None, 0.5, None, 1, "timeout"),
     "Response": lambda: package.Response(200, {"a": "b"}, {"c": Decimal("0.10")}, "r-1"),
@@ -163,6 +164,7 @@ def test_errors_are_pickled_and_copied_with_all_they_know(kind: type[Any]) -> No
     known = list(inspect.signature(kind).parameters)
     assert {"message", "remedy", "request_id", "attempts", "url", "body"} <= set(known)
     told = {name: f"{name} it had" for name in known} | {"attempts": 3}
+    told["remedy"] = errors.Remedy("remedy it had", code="zone", option="zone", value="UTC")
     error = kind(told.pop("message"), **told)
     assert vars(error) == {"message": "message it had", **told}
     assert str(error) == (
@@ -171,6 +173,8 @@ def test_errors_are_pickled_and_copied_with_all_they_know(kind: type[Any]) -> No
     for again in _ways(error):
         assert type(again) is kind
         assert (str(again), vars(again)) == (str(error), vars(error))
+        copied = again.remedy
+        assert (copied.code, copied.option, copied.value) == ("zone", "zone", "UTC")
 
 
 def test_what_is_bound_to_a_client_is_not_pickled() -> None:

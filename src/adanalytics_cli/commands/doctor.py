@@ -20,6 +20,7 @@ from adanalytics_cli.core.command import command, flag, option
 from adanalytics_cli.core.errors import CommandError, ExitCode
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.prose import fitted
+from adanalytics_cli.core.remedies import words_of
 from adanalytics_cli.core.settings import ServiceSettings, base_url_of, find_settings, partner_of
 from adanalytics_cli.output.formats import json_option
 from adanalytics_client._base.escaping import visible
@@ -96,9 +97,7 @@ def check_service(invocation: Invocation, settings: ServiceSettings) -> Iterator
             answers, check = progress.requests > 0, None
             reason = "The login was not checked. Try again then."
         except errors.TransportError as error:
-            remedy = "Check --base-url and the network."
-            remedy = error.remedy if "http://" in error.remedy else remedy
-            yield Check("fail", "service", error.message, remedy)
+            yield Check("fail", "service", error.message, words_of(error.remedy))
             return
         except errors.AuthenticationError as error:
             remedy = invocation.sign_in_again or "Check ADANALYTICS_API_KEY."
@@ -106,7 +105,7 @@ def check_service(invocation: Invocation, settings: ServiceSettings) -> Iterator
         except (errors.PermissionDenied, errors.NotFound) as error:
             check = Check("fail", "partner", error.message, f"Is '{partner}' the right partner?")
         except errors.AdAnalyticsError as error:
-            answers, check = False, Check("fail", "service", error.message, "Try again later.")
+            answers, check = False, Check("fail", "service", error.message, words_of(error.remedy))
         if answers:
             yield Check("ok", "service", f"{base_url} answers")
         if check:

@@ -23,6 +23,7 @@ from adanalytics_cli.core.errors import SettingsError
 from adanalytics_cli.core.files import naming
 from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.core.prose import fitted
+from adanalytics_cli.core.remedies import words_of
 from adanalytics_cli.core.settings import (
     Setting,
     base_url_of,
@@ -191,8 +192,7 @@ def _check_address(address: str, *, try_it: bool) -> str:
         # The service answers, and refuses the key as expected.
         pass
     except AdAnalyticsError as error:
-        remedy = error.remedy if "http://" in error.remedy else "Check the address."
-        raise click.UsageError(f"{visible(error.message)} {remedy}") from None
+        raise click.UsageError(f"{visible(error.message)} {words_of(error.remedy)}") from None
     return address
 
 

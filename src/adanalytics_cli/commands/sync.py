@@ -19,6 +19,7 @@ from adanalytics_cli.core.errors import Interrupted, PartlyDone, UsedUp
 from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.core.numbers import Number, WholeNumber
 from adanalytics_cli.core.periods import period, period_arguments, span
+from adanalytics_cli.core.remedies import words_of
 from adanalytics_cli.output.formats import json_option
 from adanalytics_client import Observer, Period, RequestDue, WaitStarted
 from adanalytics_client._base.escaping import visible
@@ -321,10 +322,11 @@ def _extent(report: "SyncReport | None") -> str:
 
 def _partly_done(report: "SyncReport", location: str, repetition: str) -> PartlyDone:
     first = report.failed[0]
+    problem = f"{first.message} {words_of(first.remedy)}".rstrip(". ")
     more = f", and {len(report.failed) - 1} more" if len(report.failed) > 1 else ""
     stopped = PartlyDone(
         f"{report.left:,} of {counted(report.wanted or 0, 'hour')} not done: "
-        f"{first.query}: {first.message.rstrip('.')}{more}. Report: {location}/{report.file}",
+        f"{first.query}: {problem}{more}. Report: {location}/{report.file}",
         remedy=f"Finish with: {repetition}",
     )
     stopped.facts = first.facts

@@ -11,6 +11,7 @@ import click
 from adanalytics_cli.console.table_view import Column, count
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.prose import fitted
+from adanalytics_cli.core.remedies import words_of
 from adanalytics_cli.output.plan_output import quota_line
 from adanalytics_cli.output.row_output import write_rows
 from adanalytics_client import QuotaState
@@ -37,7 +38,9 @@ def write_sync_report(report: "SyncReport", location: str, progress: "Progress")
         "left": report.left,
         "pages_kept": report.pages,
         "damaged": report.damaged,
-        "failed": [failure.as_json() for failure in report.failed],
+        "failed": [
+            {**failure.as_json(), "remedy": words_of(failure.remedy)} for failure in report.failed
+        ],
         "changed": [
             {"hour": str(hour), "before": before, "after": after}
             for hour, (before, after) in sorted(report.changed.items())

@@ -10,6 +10,7 @@ from typing import TypeVar
 from adanalytics_client import errors
 from adanalytics_client._base import effects
 from adanalytics_client._base.deadline import Deadline
+from adanalytics_client._base.remedies import remedy
 from adanalytics_client._base.secrets import Secret
 from adanalytics_client._base.urls import BaseUrl, redact_queries, redact_url
 from adanalytics_client._call.config import Bearer, Credential, Login
@@ -34,7 +35,7 @@ def token_of(content: Json) -> Secret:
     # Error reports show the local variables of every frame in the traceback.
     del content, token
     if secret is None:
-        raise errors.ProtocolError("The login answer has no token.", remedy="Check base_url.")
+        raise errors.ProtocolError("The login answer has no token.", remedy=remedy("address"))
     try:
         return secret.for_header("token")
     except errors.ConfigurationError:
@@ -86,12 +87,12 @@ class Credentials:
         return isinstance(self._source, Login)
 
     @property
-    def advice(self) -> str:
+    def advice(self) -> errors.Remedy:
         if isinstance(self._source, Login):
-            return "Check the e-mail and password."
+            return remedy("log_in")
         if isinstance(self._source, Bearer) and self._source.kind == "token":
-            return "Log in again: a token is valid for 7 days."
-        return "Check the API key, or have an admin create one in Settings > API Keys."
+            return remedy("log_in_again")
+        return remedy("new_key")
 
     def current(self, log_in: LogIn) -> effects.Operation[tuple[Secret, int]]:
         """Return the credential to send, after a login if there is none yet, and its round.
@@ -135,9 +136,15 @@ class Credentials:
         """Remove every secret from an error, wherever a server's text may hold it."""
         # Chained errors may hold the same text.
         error.__context__ = None
+        advice = error.remedy
         return error.amended(
             message=self.shown(error.message),
-            remedy=self.shown(error.remedy),
+            remedy=errors.Remedy(
+                self.shown(advice),
+                code=advice.code,
+                option=advice.option,
+                value=self.shown(advice.value),
+            ),
             url=self.redact(error.url) if error.url else None,
         )
 

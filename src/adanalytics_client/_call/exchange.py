@@ -10,6 +10,7 @@ from adanalytics_client._base import effects, urls
 from adanalytics_client._base.compression import DamagedBody
 from adanalytics_client._base.deadline import Deadline
 from adanalytics_client._base.observer import RequestDue, RequestSent, WaitStarted, notify
+from adanalytics_client._base.remedies import remedy
 from adanalytics_client._call.session import Session
 from adanalytics_client._quota.window import Permit, Reason, Wait
 from adanalytics_client.errors import ProtocolError, QuotaExceeded, RequestTimeout
@@ -111,7 +112,7 @@ def exchange(
         request = _redirected(session.config.base, request, head, carry=carry)
     raise ProtocolError(
         "The service redirects in a loop.",
-        remedy="Check base_url, or try later.",
+        remedy=remedy("address"),
         url=urls.redact_url(request.url),
     )
 
@@ -151,7 +152,7 @@ def _pace(
 def advice_for(hold: Wait) -> str:
     if hold.is_hopeless:
         return "Try again then. If the limit does not end, ask the service why."
-    return "Try again then, or allow longer waits with max_wait=."
+    return remedy("wait")
 
 
 def _described(hold: Wait) -> WaitStarted:
@@ -188,7 +189,7 @@ def _redirected(
     if urls.origin_of(target) is None:
         raise ProtocolError(
             "The service redirected to something that is not an http address.",
-            remedy="Check base_url.",
+            remedy=remedy("address"),
         )
     home = base.owns(target) and base.owns(request.url)
     if request.method != "GET":
@@ -197,6 +198,6 @@ def _redirected(
         elif not (home and head.status in {307, 308}):
             raise ProtocolError(
                 f"The service redirected a {request.method} to {urls.redact_url(target)}.",
-                remedy="If it has moved there, set base_url to it.",
+                remedy=remedy("moved"),
             )
     return replace(request, url=target, credential=request.credential if home and carry else None)

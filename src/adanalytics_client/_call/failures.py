@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from adanalytics_client._base.effects import LARGEST_BODY, Failure, FailureKind, Reply
+from adanalytics_client._base.remedies import remedy
 from adanalytics_client._base.urls import host_of
 from adanalytics_client._call.credentials import Credentials
 from adanalytics_client._call.session import Session
@@ -29,10 +30,6 @@ from adanalytics_client.errors import (
 # 15.5.9, RFC 8470 section 5.2, RFC 6585 section 4).
 _UNPROCESSED = frozenset({408, 425, 429})
 _LONGEST_REASON = 500
-_AWAY = (
-    "This address is not on the origin of base_url, so the credential was not sent; "
-    "if the service has moved, set base_url to its new address."
-)
 _PROXY_LOGIN = "A proxy asks for a login"
 _PROXY_ADVICE = (
     "Put it into the proxy's address, such as HTTP_PROXY=http://USER:PASSWORD@HOST:PORT."
@@ -51,7 +48,7 @@ class _Row(NamedTuple):
 _UNCONNECTED = _Row(
     RequestTimeout,
     "The client could not connect to {host} {time}.",
-    "Check the address and the network, or {more}.",
+    "Check the address and the network",
 )
 _FAILURES = {
     FailureKind.UNREACHABLE: _Row(
@@ -69,12 +66,12 @@ _FAILURES = {
         TransportError, f"{_PROXY_LOGIN} (407), on the way to {{host}}.", _PROXY_ADVICE
     ),
     FailureKind.TIMEOUT: _Row(
-        RequestTimeout, "{host} did not answer {time}{because}.", "Try later, or {more}."
+        RequestTimeout, "{host} did not answer {time}{because}.", "Try later"
     ),
     FailureKind.TOO_LARGE: _Row(
         ProtocolError,
         f"The answer from {{host}} is larger than {LARGEST_BODY >> 20} MiB, the limit in memory.",
-        "Ask for less with per_page=, or export to a file.",
+        remedy("less_at_once"),
     ),
     FailureKind.UNREADABLE: _Row(
         ProtocolError, "The answer from {host} cannot be read{because}.", "Try later."
@@ -143,9 +140,11 @@ def attempt_without_response(
         "host": host,
         "because": f": {detail}" if detail else "",
         "time": f"within {limit_name}" if limit_name else "in time",
-        "more": "allow more time" if limit_name else "raise timeout=",
     }
-    error = row.error(row.message.format(**facts), remedy=row.remedy.format(**facts))
+    advice = row.remedy
+    if row.error is RequestTimeout:
+        advice = f"{advice}, or allow more time." if limit_name else remedy("timeout", advice)
+    error = row.error(row.message.format(**facts), remedy=advice)
     can_retry = kind not in _LASTING and (repeatable or not failure.arrived)
     return FailedAttempt(error, can_retry, outage=kind is FailureKind.UNREACHABLE)
 
@@ -172,9 +171,9 @@ def refused_attempt(session: Session, reply: Reply, url: str, *, repeatable: boo
     transient = status in _UNPROCESSED or status >= 500
     can_retry = transient and (repeatable or status in _UNPROCESSED)
     home = session.config.base.owns(url)
-    kind, text, remedy = _meaning(status, credentials.advice if home else None)
+    kind, text, advice = _meaning(status, credentials.advice if home else None)
     error = kind(
-        f"{text} ({status}{detail}).", remedy=remedy, status=status, reason=reason, errors=errors
+        f"{text} ({status}{detail}).", remedy=advice, status=status, reason=reason, errors=errors
     )
     if isinstance(error, ServerError):
         error.retry_after = pause
@@ -186,17 +185,17 @@ def _meaning(status: int, advice: str | None) -> tuple[type[StatusError], str, s
     match status:
         case 401:
             text = "The credential was refused" if advice else "A credential is required"
-            return AuthenticationError, text, advice or _AWAY
+            return AuthenticationError, text, advice or remedy("other_origin")
         case 403:
-            remedy = "Ask an admin for access to this partner." if advice else _AWAY
-            return PermissionDenied, "Access was refused", remedy
+            ask = "Ask an admin for access to this partner."
+            return PermissionDenied, "Access was refused", ask if advice else remedy("other_origin")
         case 404 | 405 | 410:
-            return NotFound, "Not found", "Check the partner and base_url."
+            return NotFound, "Not found", remedy("partner")
         case 407:
             return InvalidRequest, _PROXY_LOGIN, _PROXY_ADVICE
         case 414 | 431:
-            remedy = "Check the credential and the partner: one of them is far too long."
-            return InvalidRequest, "The request is too long for the service", remedy
+            check = "Check the credential and the partner: one of them is far too long."
+            return InvalidRequest, "The request is too long for the service", check
         case 400 | 409 | 422:
             return InvalidRequest, "The service refused the request", "Change its parameters."
     if status >= 500:
@@ -222,9 +221,7 @@ def unreadable_attempt(reply: Reply, error: NotJson, *, repeatable: bool) -> Fai
         description = "the body is empty instead of JSON"
     else:
         description = f"its {error.size or len(reply.body)} bytes of {kind} are not JSON: {error}"
-    problem = ProtocolError(
-        f"Status {reply.status}, but {description}.", remedy="Check base_url, or try later."
-    )
+    problem = ProtocolError(f"Status {reply.status}, but {description}.", remedy=remedy("address"))
     problem.unreadable = True
     return FailedAttempt(problem, repeatable)
 

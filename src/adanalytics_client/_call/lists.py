@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from adanalytics_client._base.dates import Day, to_day, to_range
 from adanalytics_client._base.effects import Operation
+from adanalytics_client._base.remedies import remedy
 from adanalytics_client._base.spelling import fold
 from adanalytics_client._base.urls import Params, further_params, with_query
 from adanalytics_client._base.validation import invalid
@@ -180,15 +181,13 @@ def _find_dates(answer: Answer[Json]) -> Found:
             f"dates is {kind_of(texts)}" if has_dates else f"The answer is {describe(content)}"
         )
         raise ProtocolError(
-            f'{description}, not {{"dates": ["YYYY-MM-DD", ...]}}.',
-            remedy="Pass the days as start and end.",
+            f'{description}, not {{"dates": ["YYYY-MM-DD", ...]}}.', remedy=remedy("days")
         )
     try:
         return Found([to_day(day, "dates") for day in texts], (content,), error)
     except ConfigurationError as problem:
         raise ProtocolError(
-            f"The list of dates has an invalid entry: {problem.message}",
-            remedy="Pass the days as start and end.",
+            f"The list of dates has an invalid entry: {problem.message}", remedy=remedy("days")
         ) from None
 
 

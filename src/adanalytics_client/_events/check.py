@@ -28,6 +28,7 @@ from typing import Literal
 from adanalytics_client._base.dates import days_between
 from adanalytics_client._base.effects import Operation
 from adanalytics_client._base.quantities import counted
+from adanalytics_client._base.remedies import remedy
 from adanalytics_client._call.lists import dates
 from adanalytics_client._call.session import Session
 from adanalytics_client._events.counts import (
@@ -323,9 +324,7 @@ def compare(session: Session, pull: Comparison) -> Operation[tuple[Span, ...]]:
         if day is not None:
             raise ProtocolError(
                 f"No events arrived of {day}, but the service lists {day} as a day with data.",
-                remedy="Ask the service whether start_date and end_date belong to the range, and "
-                "whether pages begin with 1; or pull by days. If it lists days whose events it has "
-                'since removed, pass check="none".',
+                remedy=remedy("end_of_range"),
             )
     return different_spans
 
@@ -545,8 +544,7 @@ def _different(
     hint = f" ({pull.hint})" if pull.hint else ""
     return ProtocolError(
         f"The service counts {'; '.join(days)}{hint}.",
-        remedy='Pull it later, report it to the service, or pass on_drift="warn" to accept the '
-        "events that arrived.",
+        remedy=remedy("accept_difference", "Pull it later, report it to the service"),
     )
 
 

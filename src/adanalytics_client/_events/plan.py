@@ -7,6 +7,7 @@ from typing import Literal, Self, get_args
 
 from adanalytics_client._base.dates import Day, days_between, runs_of, to_day
 from adanalytics_client._base.quantities import counted
+from adanalytics_client._base.remedies import remedy
 from adanalytics_client._base.validation import invalid, is_whole
 from adanalytics_client.errors import ConfigurationError
 
@@ -98,7 +99,7 @@ def check_slices(ranges: Sequence[DateRange], hour: int | None) -> None:
         raise ConfigurationError(
             f"{ranges[0].start} to {ranges[-1].end} would take {queries} requests, more than "
             f"{MOST_SLICES}.",
-            remedy="Check the days, pull a shorter range, or choose split='none'.",
+            remedy=remedy("split"),
         )
 
 
@@ -278,8 +279,7 @@ def make_plan(
         raise invalid("hour", hour, "Pass a whole number from 0 to 23.")
     if not by_hour:
         if hour is not None:
-            remedy = "By its profile, the service ignores the hour: leave it out, or split='daily'."
-            raise invalid("hour", hour, remedy)
+            raise invalid("hour", hour, remedy("hour_ignored"))
         split = "daily" if split == "hourly" else split
     # A smaller page takes as many requests and fewer bytes.
     size = min(LARGEST_PAGE, max_events or LARGEST_PAGE) if per_page is None else per_page

@@ -9,6 +9,7 @@ from typing import Generic, Self, TypeVar, get_args
 from adanalytics_client._base.dates import Day
 from adanalytics_client._base.effects import Fanout, Operation
 from adanalytics_client._base.observer import BytesWritten, notify
+from adanalytics_client._base.remedies import remedy
 from adanalytics_client._base.urls import Params, further_params
 from adanalytics_client._base.validation import invalid, is_whole
 from adanalytics_client._call.config import Config
@@ -267,8 +268,7 @@ def convert_events(convert: Callable[[RawRows], T], ready: YieldedPage) -> T:
     except UnicodeEncodeError as error:
         text = ascii(error.object[error.start : error.end])
         problem = f"An event of {source.page} holds {text}, which UTF-8 cannot encode."
-    remedy = "Write jsonl without columns=, which keeps it."
-    raise source.sign(ProtocolError(problem, remedy=remedy))
+    raise source.sign(ProtocolError(problem, remedy=remedy("jsonl_events")))
 
 
 def plan_pull(request: EventRequest[M], config: Config) -> Pull[M]:

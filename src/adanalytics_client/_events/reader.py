@@ -6,6 +6,7 @@ from typing import Never
 
 from adanalytics_client._base.effects import Offload, Operation, Reply
 from adanalytics_client._base.observer import PageReceived, notify
+from adanalytics_client._base.remedies import remedy
 from adanalytics_client._base.urls import with_query
 from adanalytics_client._call.attempts import Answer, Rules, call
 from adanalytics_client._call.lists import dates
@@ -96,8 +97,7 @@ class PageReader:
         if not (cursor.is_first_page or _page_profile(session).heeds.get("page", True)):
             raise ProtocolError(
                 f"{cursor.slice} has a further page, but the service ignores the number of a page.",
-                remedy="Pull smaller queries, with another split or a larger per_page=, or use "
-                "start_export.",
+                remedy=remedy("smaller_queries"),
             )
         try:
             answer, reading = yield from self._try(session, cursor)
@@ -260,7 +260,5 @@ def _is_of(slice_: Slice, day: str | None, hour: int | None) -> bool:
 def _refuse(session: Session, cursor: Cursor, problem: str) -> Never:
     raise ProtocolError(
         f"The answers to {cursor} hold {problem}: they belong to another request.",
-        remedy="Pull it again. If it happens again, look for a caching proxy. If the service's "
-        f"hours are not in {session.config.service.zone}, name their time zone, such as "
-        "Client(service=ServiceProfile(zone='+05:30')).",
+        remedy=remedy("zone", session.config.service.zone),
     )

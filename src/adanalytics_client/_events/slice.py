@@ -15,6 +15,7 @@ from typing import Literal
 
 from adanalytics_client._base.observer import Observer, PageDrift, notify
 from adanalytics_client._base.quantities import counted
+from adanalytics_client._base.remedies import remedy
 from adanalytics_client._events.page import EventId, FetchedPage, PageKeys, digest_of, ids_of
 from adanalytics_client._events.paging import Cursor, contradiction
 from adanalytics_client._events.plan import Slice
@@ -502,24 +503,20 @@ def _first_page_again(cursor: Cursor, history: SliceHistory) -> Cursor:
 def _different(cursor: Cursor, history: SliceHistory) -> ProtocolError:
     total = counted(history.total or 0, "event")
     counts = f"The service counts {total} in {cursor.slice}, but {history.distinct:,} arrived"
-    accept = 'or pass on_drift="warn" to accept those that arrived.'
+    step = "Pull it again from its first page, by the hour if it is large"
+    detail = "; it is not known which are missing"
     if history.missing < 0:
-        return ProtocolError(f"{counts}.", remedy=f"Report it to the service, {accept}")
-    if cursor.attempt:
-        return ProtocolError(
-            f"{counts}, after {cursor.attempt + 1} attempts.", remedy=f"Pull it later, {accept}"
-        )
-    return ProtocolError(
-        f"{counts}; it is not known which are missing.",
-        remedy=f"Pull it again from its first page, by the hour if it is large, {accept}",
-    )
+        step, detail = "Report it to the service", ""
+    elif cursor.attempt:
+        step, detail = "Pull it later", f", after {cursor.attempt + 1} attempts"
+    return ProtocolError(f"{counts}{detail}.", remedy=remedy("accept_difference", step))
 
 
 def _endless(cursor: Cursor) -> ProtocolError:
     return ProtocolError(
         f"{cursor.slice} has more than {cursor.number - 1:,} pages and states no total, so its end "
         "is not in sight.",
-        remedy="Pull it by the hour, or with a larger per_page.",
+        remedy=remedy("smaller_queries"),
     )
 
 

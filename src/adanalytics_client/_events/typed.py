@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, cast
 
+from adanalytics_client._base.remedies import remedy
 from adanalytics_client._json.fields import DOCUMENTED
 from adanalytics_client._json.raw import RawRows
 from adanalytics_client.errors import ConfigurationError, ProtocolError
@@ -128,7 +129,7 @@ def _unfit(error: "ValidationError", events: RawRows) -> ProtocolError:
     text = ascii(error.errors()[0]["input"])
     return ProtocolError(
         f"Event {event} of {events.source.page} has {text}, which no model can hold.",
-        remedy="Use rows().",
+        remedy=remedy("rows"),
     )
 
 

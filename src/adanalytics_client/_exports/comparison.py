@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from adanalytics_client._base.effects import Operation
 from adanalytics_client._base.quantities import counted
+from adanalytics_client._base.remedies import remedy
 from adanalytics_client._call.session import Session
 from adanalytics_client._events.check import Check
 from adanalytics_client._events.counts import (
@@ -46,7 +47,7 @@ def compare(
     if doubt and not is_confirmed and (check != "none" or not total):
         raise DownloadError(
             f"The file may be incomplete: {doubt}, and the service states no number of events.",
-            remedy='Download it again, or pass check="none" to take it as it is.',
+            remedy=remedy("unchecked_file"),
         )
     if check != "none":
         _check_end(contents)
@@ -65,8 +66,7 @@ def _check_end(contents: Sequence[Content]) -> None:
         problem = "its last record has no line end, so a cut in its last field would look the same"
         if not content.is_framed:
             raise DownloadError(
-                f"The file may be incomplete: {problem}.",
-                remedy='Download it again, or pass check="none" to take it as it is.',
+                f"The file may be incomplete: {problem}.", remedy=remedy("unchecked_file")
             )
         _LOG.warning("Whether the file is complete is not known: %s.", problem)
 

@@ -8,6 +8,7 @@ from urllib.parse import quote
 from adanalytics_client import errors
 from adanalytics_client._base.deadline import Deadline
 from adanalytics_client._base.effects import Operation, Request
+from adanalytics_client._base.remedies import remedy
 from adanalytics_client._base.urls import Address, redact_url
 from adanalytics_client._base.validation import check_seconds
 from adanalytics_client._call.attempts import Access, Answer, Rules, call, wait
@@ -239,7 +240,7 @@ def _too_late(timeout: float, pause: float, status: ExportStatus) -> errors.Expo
     return errors.ExportTimeout(
         f"The export is not done within {timeout:g} s; its last status is "
         f"{status.status_text or 'unknown'!r}{advice}.",
-        remedy="Wait longer, or wait again later.",
+        remedy=remedy("export_time"),
     )
 
 
@@ -269,7 +270,6 @@ def _finished(session: Session, status: ExportStatus) -> ExportStatus:
             raise changed(service, f"a finished export has no {place}. {keys}")
         raise errors.ProtocolError(
             f"The export is done, but the answer names no file to download. {keys}.",
-            remedy="The whole answer is last_status.answer of the job that start_export returns: "
-            "fetch the file from an address in it, or ask the service for the address.",
+            remedy=remedy("file_address"),
         )
     return status

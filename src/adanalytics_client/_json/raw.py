@@ -15,6 +15,7 @@ from typing import AnyStr
 
 import msgspec
 
+from adanalytics_client._base.remedies import remedy
 from adanalytics_client._json.exact import Json, NotJson, parse, parse_text
 from adanalytics_client._json.fields import DOCUMENTED, FieldNames
 from adanalytics_client.errors import ProtocolError
@@ -132,10 +133,7 @@ class RawRows:
                 event, error = f"Event {number} of {self.source.page}", reason
                 break
         return self.source.sign(
-            ProtocolError(
-                f"{event} cannot be read: {error}.",
-                remedy="Write jsonl without columns=, which keeps it.",
-            )
+            ProtocolError(f"{event} cannot be read: {error}.", remedy=remedy("jsonl_events"))
         )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from adanalytics_client._base.remedies import remedy
 from adanalytics_client._base.spelling import fold
 from adanalytics_client._json.encoding import json_text
 from adanalytics_client._json.exact import Json
@@ -59,11 +60,11 @@ def _unclear(
         likely = [path for path, member in paths.items() if len(member) or not wrong_members]
         text = f"No list of {subject}"
         text += f": {wrong_members}, not a list of objects" if wrong_members else ""
-    remedy = "Report it to us with these keys."
+    advice = "Report it to us with these keys."
     if likely:
         best = max(likely, key=lambda path: len(paths[path]))
-        remedy = f"Name it: Client(service=ServiceProfile(rows_key={best!r}))."
-    return ProtocolError(f"{text}. Keys seen: {_keys(content)}.", remedy=remedy)
+        advice = remedy("rows_key", best)
+    return ProtocolError(f"{text}. Keys seen: {_keys(content)}.", remedy=advice)
 
 
 def _misfits(content: dict[str, Json], names: Collection[str], lists: Iterable[str]) -> str:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from adanalytics_client._base.effects import Operation
+from adanalytics_client._base.remedies import remedy
 from adanalytics_client._base.spelling import fold
 from adanalytics_client._call.retry import RetryPolicy
 from adanalytics_client._call.session import Session
@@ -46,8 +47,7 @@ def probe(session: Session, *, with_export: bool = False) -> Operation[ServicePr
     if events.rows_key is None and summary is None:
         raise ProtocolError(
             "The service serves neither events nor summaries in a form that can be read.",
-            remedy="Check base_url and partner. If the list of events has an unusual name, pass it "
-            "as ServiceProfile(rows_key=...).",
+            remedy=remedy("shape"),
         )
     export = None
     if with_export:

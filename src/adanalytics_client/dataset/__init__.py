@@ -15,7 +15,7 @@ from adanalytics_client.dataset.records.layout import Hour, PartFormat, Partitio
 from adanalytics_client.dataset.report import (
     FailedQuery,
     Problem,
-    Remedy,
+    Repair,
     SyncPlan,
     SyncReport,
     VerifyReport,
@@ -34,7 +34,7 @@ __all__ = [
     "PartFormat",
     "Partition",
     "Problem",
-    "Remedy",
+    "Repair",
     "Run",
     "SyncPlan",
     "SyncReport",
@@ -45,5 +45,5 @@ __all__ = [
     "Via",
 ]
 
-for _name in set(__all__) - {"PartFormat", "Partition", "Remedy", "TableFormat", "Via"}:
+for _name in set(__all__) - {"PartFormat", "Partition", "Repair", "TableFormat", "Via"}:
     globals()[_name].__module__ = __name__

@@ -4,7 +4,7 @@ from collections.abc import Collection, Generator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from adanalytics_client import DatasetError, ProtocolError
+from adanalytics_client import DatasetError, ProtocolError, Remedy
 from adanalytics_client.dataset.pull.exports import Sorted, join_parts
 from adanalytics_client.dataset.pull.fetch import Pulled
 from adanalytics_client.dataset.pull.spool import Spool, Start, list_started
@@ -99,7 +99,7 @@ def _join(delivery: Delivery, contents: Contents, folder: Path) -> Generator[Pul
             total, pieces = _complete(parts, query)
             yield Pulled(join_parts(query, total, pieces, store, folder, identity), spool)
         except (DatasetError, ProtocolError) as error:
-            yield FailedQuery(str(query), query.wanted, type(error).__name__, error.message)
+            yield FailedQuery(str(query), type(error).__name__, error.message, query.wanted)
             spool.clear()
 
 
@@ -112,7 +112,7 @@ def _complete(parts: Mapping[int, Part], query: object) -> tuple[int | None, lis
 
 
 def _with_command(failed: FailedQuery, place: str) -> FailedQuery:
-    """Add to the failure's message the command that finishes the days of its query."""
+    """Give a failure the command that finishes the days of its query as its remedy."""
     days = [hour.day for hour in failed.hours]
     command = f"adanalytics sync {min(days)} {max(days)} --to {place}"
-    return replace(failed, message=f"{failed.message} Finish with: {command}")
+    return replace(failed, remedy=Remedy(f"Finish with: {command}"))

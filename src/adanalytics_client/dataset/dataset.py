@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, get_args
 
 from adanalytics_client import Check, Day, Observer, Period, ServiceProfile
 from adanalytics_client._base.dates import to_range
+from adanalytics_client._base.remedies import remedy
 from adanalytics_client._base.urls import BaseUrl
 from adanalytics_client._base.validation import check_choice, import_extra, invalid, is_whole
 from adanalytics_client._json.fields import EVENT_KINDS
@@ -716,35 +717,25 @@ class Dataset:
         )
         if table != "iceberg" and (self._table_name or self._catalog):
             raise ConfigurationError(
-                "Only an Iceberg table has a name and a catalog.",
-                remedy="Pass table='iceberg' for a new dataset.",
+                "Only an Iceberg table has a name and a catalog.", remedy=remedy("iceberg_only")
             )
         if identity is None or not (days or names):
             return ours
         has_moved = former is not None and former.is_at(identity.origin)
         same_service = has_moved or base.is_at(identity.origin)
-        moved = " If the service moved here, give its former address as moved_from."
-        forms = ours.format_text(), identity.format_text()
-        partitions = ours.partition, identity.partition
-        for option, mine, theirs, same, more in (
-            ("partner", partner, identity.partner, partner == identity.partner, ""),
-            ("service", base.text, identity.origin, same_service, moved),
-            ("format", *forms, len({*forms}) == 1, ""),
-            (
-                "table",
-                ours.table_text,
-                identity.table_text,
-                ours.table_text == identity.table_text,
-                "",
-            ),
-            ("partition", *partitions, len({*partitions}) == 1, " Dataset.repartition changes it."),
-            ("zone", ours.zone, identity.zone, ours.zone == identity.zone, ""),
-            ("field names", ours.names, identity.names, ours.names == identity.names, ""),
+        for option, mine, theirs in (
+            ("partner", partner, identity.partner),
+            ("service", base.text, base.text if same_service else identity.origin),
+            ("format", ours.format_text(), identity.format_text()),
+            ("table", ours.table_text, identity.table_text),
+            ("partition", ours.partition, identity.partition),
+            ("zone", ours.zone, identity.zone),
+            ("field names", ours.names, identity.names),
         ):
-            if not same:
+            if mine != theirs:
                 raise DatasetError(
                     f"{store.place} is a dataset of {option} {theirs}, not {mine}.",
-                    remedy=f"Name another place, or use the {option} of this one.{more}",
+                    remedy=remedy(f"dataset_{option.partition(' ')[0]}"),
                 )
         return ours if has_moved else identity
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import pyarrow as pa
 
+from adanalytics_client._base.remedies import remedy
 from adanalytics_client._base.validation import import_extra
 from adanalytics_client._json.encoding import json_text
 from adanalytics_client._json.fields import EVENT_KINDS, Kind
@@ -56,7 +57,6 @@ _REPAIR = "If a sync is running, query again. Otherwise adanalytics verify says 
 _TABLES = "events, traffic, campaigns and demand_tags"
 _ONE_SELECT = f"Give one SELECT, which reads {_TABLES} and nothing else."
 _COLUMNS = f"The tables are {_TABLES}; DESCRIBE events lists its columns."
-_MORE_MEMORY = "Pass a larger memory=, or select fewer rows or columns."
 
 _SIZE = re.compile(r"\d+(\.\d+)?\s*[KMGT]i?B", re.IGNORECASE)
 
@@ -872,12 +872,12 @@ def _explain(error: str, datasets: Collection[CommittedFiles], sql: str) -> Data
             if damage := files.find_damage(error, thorough=kind in _OF_ANY_FILE):
                 return damage
     if kind == "Out of Memory":
-        return DatasetError(f"The query ran out of memory: {reason}.", remedy=_MORE_MEMORY)
+        return DatasetError(f"The query ran out of memory: {reason}.", remedy=remedy("memory"))
     if kind == "Permission":
         return QueryError(f"Refused: {reason.partition(' - ')[0]}.", remedy=_ONE_SELECT)
     text += "" if text.endswith((".", "!", "?")) else "."
-    remedy = _COLUMNS if kind in {"Binder", "Catalog"} else ""
-    return QueryError(text, remedy=remedy, excerpt=_excerpt(error, sql))
+    advice = _COLUMNS if kind in {"Binder", "Catalog"} else ""
+    return QueryError(text, remedy=advice, excerpt=_excerpt(error, sql))
 
 
 def _unwritable(error: str) -> DatasetError:

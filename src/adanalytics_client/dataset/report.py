@@ -11,8 +11,9 @@ from adanalytics_client.dataset.changes import DayChange
 from adanalytics_client.dataset.hours.compare import ComparedFigure, UncomparedFigure
 from adanalytics_client.dataset.records.layout import REPORTS, Hour
 from adanalytics_client.dataset.storage.local import Store
+from adanalytics_client.errors import Remedy
 
-Remedy = Literal["sync", "repull", "delete"]
+Repair = Literal["sync", "repull", "delete"]
 """The remedy for a problem: sync its day, sync its day with `repull`, or delete the file."""
 
 
@@ -22,16 +23,18 @@ class FailedQuery:
 
     Attributes:
         query: the day, the days or the hour that the query covers.
-        hours: the hours that could not be pulled because of the failure.
         kind: the class of the error.
-        message: what happened, and what to do about it.
+        message: what happened.
+        hours: the hours that could not be pulled because of the failure.
+        remedy: what to do about it; "" if nothing is known to help.
         facts: the request id, the number of attempts and the address, as far as they are known.
     """
 
     query: str
-    hours: tuple[Hour, ...]
     kind: str
     message: str
+    hours: tuple[Hour, ...]
+    remedy: Remedy = field(default_factory=Remedy)
     facts: str = ""
 
     def as_json(self) -> dict[str, Any]:
@@ -39,10 +42,11 @@ class FailedQuery:
 
         Examples:
             >>> hour = Hour(date(2026, 1, 15), 13)
-            >>> FailedQuery(str(hour), (hour,), "ServerError", "It failed.").as_json()["hours"]
+            >>> FailedQuery(str(hour), "ServerError", "It failed.", (hour,)).as_json()["hours"]
             ['2026-01-15T13']
         """
-        return {**asdict(self), "hours": [str(hour) for hour in self.hours]}
+        hours = [str(hour) for hour in self.hours]
+        return {**asdict(self), "hours": hours, "remedy": str(self.remedy)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +147,7 @@ class Problem:
     day: date | None
     what: str
     hour: int | None = None
-    remedy: Remedy = "repull"
+    remedy: Repair = "repull"
     missing: bool = False
     changed: str = ""
 
@@ -200,7 +204,7 @@ class VerifyReport:
         """
         return runs_of_days(self._days("repull"))
 
-    def _days(self, remedy: Remedy) -> set[date]:
+    def _days(self, remedy: Repair) -> set[date]:
         return {
             problem.day for problem in self.problems if problem.day and problem.remedy == remedy
         }

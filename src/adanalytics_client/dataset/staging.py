@@ -267,4 +267,4 @@ class Staging:
                     self.changed.pop(hour, None)
             self._contents.mark(hours_of(day), UNCONFIRMED)
             message = f"The events of {day} do not agree with the service: {difference}."
-            yield FailedQuery(str(day), tuple(rejected), ProtocolError.__name__, message)
+            yield FailedQuery(str(day), ProtocolError.__name__, message, tuple(rejected))

@@ -42,7 +42,7 @@ from adanalytics_client.dataset.records.manifest import (
     Identity,
     Manifest,
 )
-from adanalytics_client.dataset.report import Problem, Remedy, VerifyReport, runs_of_days
+from adanalytics_client.dataset.report import Problem, Repair, VerifyReport, runs_of_days
 from adanalytics_client.dataset.service import ServiceDays, count_days, fetch_service_days
 from adanalytics_client.errors import ProtocolError
 
@@ -160,7 +160,7 @@ class Verification:
         )
         # A sync compares names and sizes, not bytes.
         changed = file.name if size == file.size else ""
-        remedy: Remedy = "repull" if changed else "sync"
+        remedy: Repair = "repull" if changed else "sync"
         hour = min(file.hours).hour if len(file.hours) == 1 else None
         return Problem(file.day, message, hour, remedy, changed=changed)
 

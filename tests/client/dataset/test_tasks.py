@@ -102,7 +102,8 @@ def test_a_part_that_never_came_is_reported_and_the_next_sync_brings_it(
     (failed,) = report.failed
     assert (report.events, report.left, failed.query) == (300, 24, SECOND)
     command = f"adanalytics sync {SECOND} {SECOND} --to {tmp_path / 'events'}"
-    assert failed.message.endswith(f"delivered no part. Finish with: {command}")
+    assert failed.message.endswith("delivered no part.")
+    assert failed.remedy == f"Finish with: {command}"
     with pytest.raises(DatasetError, match="does not have the plan"):
         tasks[1].run()
     assert dataset.sync(client, FIRST, SECOND).events == 300
@@ -126,7 +127,7 @@ def test_a_day_that_changed_before_the_commit_is_planned_again(
     server.add_events([event(event_time=f"{FIRST}T05:00:00Z")])
     (failed,) = dataset.commit(client, parts).failed
     assert "impressions 76 instead of 77" in failed.message
-    assert f"Finish with: adanalytics sync {FIRST} {FIRST} --to " in failed.message
+    assert failed.remedy.startswith(f"Finish with: adanalytics sync {FIRST} {FIRST} --to ")
     again = [task.run() for task in dataset.tasks(client, FIRST)]
     assert dataset.commit(client, again).failed == []
     assert len(rows_of(dataset)) == 301
@@ -436,7 +437,7 @@ def test_each_day_that_a_commit_cannot_download_is_reported(
     with Client(server.url, api_key=key, partner="acme", retry=once) as impatient:
         report = dataset.commit(impatient, parts)
     assert len(report.failed) == len(tasks) == 8
-    assert all(f"--to {dataset.place}" in failed.message for failed in report.failed)
+    assert all(f"--to {dataset.place}" in failed.remedy for failed in report.failed)
 
 
 def test_a_commit_leaves_other_days_than_the_planned_ones_alone(

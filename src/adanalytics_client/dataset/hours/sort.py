@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import ipc
 
+from adanalytics_client._base.remedies import remedy
 from adanalytics_client._json.fields import DOCUMENTED, FieldNames
 from adanalytics_client._outputs.arrow.conversion import as_text
 from adanalytics_client.dataset.hours.events import (
@@ -152,7 +153,7 @@ def _hour_numbers(table: Table, names: FieldNames, zone: str) -> "pa.ChunkedArra
     if times is None:
         raise HourUnknown(
             "Some events have no field with a known time, so their hours are unknown.",
-            remedy="Name it with --time-field, or as time_field of the service's profile.",
+            remedy=remedy("time_field"),
         )
     times = times.cast(pa.timestamp("s", zone), safe=False)
     return pc.divide(pc.local_timestamp(times).cast(pa.int64()), 3600).cast(pa.int32())

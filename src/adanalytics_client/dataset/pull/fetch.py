@@ -135,9 +135,14 @@ class Fetcher:
                             elif isinstance(error, REFUSED):
                                 stopped = stopped or error
                             else:
-                                kind, facts = type(error).__name__, error.facts
-                                message = f"{error.message} {error.remedy}".rstrip()
-                                yield FailedQuery(str(query), query.wanted, kind, message, facts)
+                                yield FailedQuery(
+                                    str(query),
+                                    type(error).__name__,
+                                    error.message,
+                                    query.wanted,
+                                    error.remedy,
+                                    error.facts,
+                                )
                                 failures += 1
                         except Exception as error:  # noqa: BLE001  # raised below
                             # Requests that other queries have already sent are not wasted.

@@ -18,6 +18,7 @@ from typing import Self
 
 from msgspec.structs import replace
 
+from adanalytics_client._base.remedies import remedy
 from adanalytics_client._json.types import Types, became_text, join_columns
 from adanalytics_client._outputs.arrow.batches import warn_of
 from adanalytics_client.dataset.hours.events import EventTables, Table
@@ -276,7 +277,7 @@ class Contents:
         if self.table is None:
             raise ConfigurationError(
                 f"{self.store.place} has no table, so it keeps no earlier versions.",
-                remedy="Leave out the retention.",
+                remedy=remedy("retention"),
             )
         self.table.retained_hours = hours
 
