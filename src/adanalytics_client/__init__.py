@@ -85,7 +85,7 @@ _HOMES = {
     "errors": (
         *("AdAnalyticsError", "AuthenticationError", "ChecksumMismatch", "ConfigurationError"),
         *("DatasetDamaged", "DatasetError", "DatasetInUse", "DownloadError", "ExportError"),
-        *("ExportExpired", "ExportFailed", "ExportTimeout", "FieldError", "InvalidRequest"),
+        *("ExportExpired", "ExportFailed", "ExportTimeout", "FieldProblem", "InvalidRequest"),
         *("NotFound", "PermissionDenied", "ProtocolError", "QueryError", "QuotaExceeded"),
         *("RateLimited", "Remedy", "RequestLimitReached", "RequestTimeout", "ServerError"),
         *("StatusError", "TableConflict", "TransportError", "UnsuitablePlace"),

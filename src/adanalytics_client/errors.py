@@ -37,11 +37,11 @@ from datetime import datetime
 from typing import NamedTuple, Self
 
 
-class FieldError(NamedTuple):
+class FieldProblem(NamedTuple):
     """What the service says about one field of a request; `field` is "" if no field is named.
 
     Examples:
-        >>> FieldError("hour", "should be at most 23").field
+        >>> FieldProblem("hour", "should be at most 23").field
         'hour'
     """
 
@@ -181,7 +181,7 @@ class StatusError(AdAnalyticsError):
 
     status: int = 0
     reason: str = ""
-    errors: tuple[FieldError, ...] = ()
+    errors: tuple[FieldProblem, ...] = ()
 
 
 class InvalidRequest(StatusError):

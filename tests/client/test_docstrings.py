@@ -172,7 +172,7 @@ def test_an_error_has_a_remedy_and_an_example_on_its_page(name: str) -> None:
         (REFERENCE / "errors.md").read_text().partition(f"\n::: adanalytics_client.{name}\n")
     )
     entry, _, _ = rest.partition("\n:::")
-    assert name in {"FieldError", "Remedy"} or entry.lstrip().startswith("**Remedy:** ")
+    assert name in {"FieldProblem", "Remedy"} or entry.lstrip().startswith("**Remedy:** ")
     assert "```python" in entry or ">>>" in doc_of(name)
 
 

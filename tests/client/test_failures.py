@@ -120,7 +120,7 @@ def test_an_error_carries_what_the_service_answered(
     with pytest.raises(errors.InvalidRequest) as caught:
         variant.call("dates")
     error = caught.value
-    assert error.errors == (errors.FieldError("hour", "no ***"), errors.FieldError("", "late"))
+    assert error.errors == (errors.FieldProblem("hour", "no ***"), errors.FieldProblem("", "late"))
     assert error.message == "The service refused the request (422: hour no ***; late)."
     assert json.loads(error.body)["code"] == 7
     assert (error.headers["x-cost"], error.headers["x-echo"]) == ("3", "***")

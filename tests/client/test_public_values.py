@@ -93,7 +93,7 @@ VALUES: dict[str, Callable[[], Any]] = {
     "ExportStatus": lambda: ExportStatus(
         ExportPhase.WORKING, "dreaming", files=(ExportFile("u"),), answer={"new": Decimal("0.10")}
     ),
-    "FieldError": lambda: errors.FieldError("hour", "should be at most 23"),
+    "FieldProblem": lambda: errors.FieldProblem("hour", "should be at most 23"),
     "HoursVerified": lambda: package.HoursVerified(1, 24, deep=True),
     "HourWritten": lambda: package.HourWritten("2026-01-15T13", 250),
     "Page": lambda: Page(DAY, 1, [{"revenue": Decimal("0.10")}], last=True),

@@ -14,7 +14,7 @@ from adanalytics_client._quota.headers import retry_after
 from adanalytics_client.errors import (
     AdAnalyticsError,
     AuthenticationError,
-    FieldError,
+    FieldProblem,
     InvalidRequest,
     NotFound,
     PermissionDenied,
@@ -226,7 +226,7 @@ def unreadable_attempt(reply: Reply, error: NotJson, *, repeatable: bool) -> Fai
     return FailedAttempt(problem, repeatable)
 
 
-def stated_reason(reply: Reply, credentials: Credentials) -> tuple[str, tuple[FieldError, ...]]:
+def stated_reason(reply: Reply, credentials: Credentials) -> tuple[str, tuple[FieldProblem, ...]]:
     """Return the service's own words about an error, or its status, and those about fields.
 
     Secrets are removed before the text is shortened, so that no half of one stays.
@@ -239,7 +239,7 @@ def stated_reason(reply: Reply, credentials: Credentials) -> tuple[str, tuple[Fi
         return f"status {reply.status}", ()
     lists = (content.get(name) for name in ("details", "errors"))
     items = next((value for value in lists if isinstance(value, list)), [])
-    errors = tuple(FieldError(*map(credentials.shown, _field_error(entry))) for entry in items)
+    errors = tuple(FieldProblem(*map(credentials.shown, _field_error(entry))) for entry in items)
     parts = [_message(content), *(" ".join(filter(None, error)) for error in errors)]
     text = credentials.shown("; ".join(filter(None, parts)))
     return text[:_LONGEST_REASON] or f"status {reply.status}", errors
