@@ -2,11 +2,9 @@
 
 from collections.abc import Iterable
 
-import msgspec
-
 from adanalytics_client._json.raw import RawRows
 
 
 def raw_rows(texts: Iterable[bytes]) -> RawRows:
     """Return events from the texts of valid objects without line breaks."""
-    return RawRows([*map(msgspec.Raw, texts)])
+    return RawRows([*texts])

@@ -561,7 +561,7 @@ def _compare_hour(session: Session, pull: Comparison, hour: int) -> Operation[No
     hours = [replace(days, hour=(hour + offset) % 24) for offset in range(1, 24)]
     page = yield from request_place(session, hours[0], 1)
     total = page.signals.total
-    is_same = len(page) > 0 and pull.first in {bytes(page.rows.texts[0]), *ids_of(page.rows)}
+    is_same = len(page) > 0 and pull.first in {page.rows.texts[0], *ids_of(page.rows)}
     if total != pull.events and not (total is None and is_same):
         return
     range_total = yield from request_total(session, pull.start, pull.end)

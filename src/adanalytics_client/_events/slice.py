@@ -8,7 +8,7 @@ reveals every repeat; a slice with fewer events than it states is read again, tw
 
 import logging
 from collections import deque
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import Literal
@@ -101,7 +101,7 @@ class Tail:
             ProtocolError: if the page no longer begins with them.
         """
         if self.size and (
-            len(page) < self.size or hash(bytes(page.rows.texts[self.size - 1])) != self.mark
+            len(page) < self.size or hash(page.rows.texts[self.size - 1]) != self.mark
         ):
             raise page.rows.source.sign(
                 ProtocolError(
@@ -281,7 +281,7 @@ class SliceHistory:
             repeats = self._repeats(cursor, page, page.keys)
             moved, self._yielded = _moved(page, page.keys, self._yielded), ""
             repeats[:moved] = [True] * moved
-            self.last = digest_of(bytes(page.rows.texts[-1]))
+            self.last = digest_of(page.rows.texts[-1])
         repeat_count = sum(repeats)
         self.repeated += repeat_count
         self.distinct += len(page) - repeat_count
@@ -294,7 +294,7 @@ class SliceHistory:
         if len(page):
             self._first = self._first if len(self._first) else page.rows.first(1)
             self._last = replace(page.rows, texts=page.rows.texts[-1:])
-            self._tail = Tail(cursor, len(page), hash(bytes(page.rows.texts[-1])))
+            self._tail = Tail(cursor, len(page), hash(page.rows.texts[-1]))
             if page.days is None or self._days is None:
                 self._days = None
             else:
@@ -335,7 +335,7 @@ class SliceHistory:
             size % ROUND == 0 or (cursor.number > 1 and size >= cursor.first_size)
         )
         ends = [
-            (bytes(text), value)
+            (text, value)
             for rows in (self._first, self._last)
             for text, value in zip(rows.texts, ids_of(rows), strict=True)
         ]
@@ -418,9 +418,11 @@ class _Remembered:
             return repeats
         # In C, for 10,000 events a page. In a tuple, because a whole number is its own hash.
         ids = [*map(hash, zip(keys.ids))]
-        if self._texts.are_new(keys.texts) and self._ids.are_new(ids):
-            self._texts.update(keys.texts)
-            self._ids.update(ids)
+        new_texts, new_ids = {*keys.texts}, {*ids}
+        are_distinct = len(new_texts) == len(new_ids) == len(ids)
+        if are_distinct and self._texts.are_new(new_texts) and self._ids.are_new(new_ids):
+            self._texts.update(new_texts)
+            self._ids.update(new_ids)
             return repeats
         for index, (text, key, value) in enumerate(zip(keys.texts, ids, keys.ids, strict=True)):
             if value is not None:
@@ -445,13 +447,10 @@ class _Hashes:
     def __contains__(self, key: int) -> bool:
         return key in self._newer or key in self._older
 
-    def are_new(self, keys: Sequence[int]) -> bool:
-        """Return whether all keys are different from each other and from those of the set."""
-        new_keys = {*keys}
-        is_disjoint = self._newer.isdisjoint(new_keys) and self._older.isdisjoint(new_keys)
-        return is_disjoint and len(new_keys) == len(keys)
+    def are_new(self, keys: set[int]) -> bool:
+        return self._newer.isdisjoint(keys) and self._older.isdisjoint(keys)
 
-    def update(self, keys: Sequence[int]) -> None:
+    def update(self, keys: Iterable[int]) -> None:
         self._newer.update(keys)
         if len(self._newer) > self._limit // 2:
             self.forgotten |= bool(self._older)
@@ -486,7 +485,7 @@ def _moved(page: FetchedPage, keys: PageKeys, last: str) -> int:
     places = (
         at
         for at, (text, value) in enumerate(events, 1)
-        if value is not None and digest_of(bytes(text)) == last
+        if value is not None and digest_of(text) == last
     )
     return next(places, 0)
 

@@ -99,7 +99,7 @@ def _are_in_order(texts: Iterable[bytes], zone: tzinfo) -> bool:
     )
 
 
-def _fields(name: str, texts: Iterable[msgspec.Raw]) -> Iterator[bytes]:
+def _fields(name: str, texts: Iterable[bytes]) -> Iterator[bytes]:
     """Yield one field of events, as JSON text; empty for an event without it."""
     return (bytes(event.value) for event in map(_field_decoder(name).decode, texts))
 
