@@ -172,9 +172,7 @@ class Service:
     def _new(self, day: date, hour: int) -> Event:
         self._numbers += 1
         number = self._numbers
-        # Not those of two hours: queries whose only events share an id are taken for the same.
-        shared = f"{day}-{hour}-{number // 2}"
-        shown = {"shared ids": shared, "no ids": None}.get(self.kind, number)
+        shown = {"shared ids": number // 2, "no ids": None}.get(self.kind, number)
         name = f'"event_id":"e{shown}",' if shown is not None else ""
         text = (
             f'{{{name}"event_time":"{day}T{hour:02}:{number % 60:02}:00.000Z",'

@@ -466,6 +466,21 @@ def test_an_id_that_events_share_identifies_none(
     assert len(said) == (cap == 2 and shared in {"a", 7})
 
 
+@pytest.mark.parametrize("make", ["timed", "untimed"])
+def test_queries_whose_only_events_share_an_id_are_kept(
+    variant: Variant, service: Service, make: str
+) -> None:
+    """An id of other content is no id: the events differ, so no query was answered twice."""
+    service.make = lambda day, hour, at: {
+        "event_id": "a",
+        ("event_time" if make == "timed" else "at"): f"{day}T{hour:02}:{at:02}:00.000Z",
+    }
+    service.rows = lambda start, end, hours=range(24): [  # type: ignore[method-assign]
+        service.make(day, hour, 0) for day in DAYS if start <= day <= end for hour in hours
+    ]
+    assert variant.rows(*DAYS, check="always") == service.rows(*DAYS)
+
+
 def test_rows_without_an_id_are_kept_however_alike(variant: Variant, service: Service) -> None:
     service.make = lambda day, hour, at: {"auction": f"{day}", "clicks": 1}  # noqa: ARG005
     service.cap = 4

@@ -39,7 +39,6 @@ from adanalytics_client._events.counts import (
     request_places,
     request_total,
 )
-from adanalytics_client._events.page import EventId, ids_of
 from adanalytics_client._events.plan import Plan, Slice
 from adanalytics_client._events.resume import Position
 from adanalytics_client._events.slice import SliceEnd, Tail
@@ -102,8 +101,8 @@ class Comparison:
         is_blind: whether cut pages, or the same pages again, would not have been noticed.
         may_ignore_hour: whether an hour that is ignored would not have been noticed.
         is_typed: whether the summary counts as many events, because each has one type.
-        first: the id of the first event, or its text without one.
-        has_distinct_ids: whether equal ids, or equal texts, are of the same event.
+        first: the text of the first event.
+        is_identified: whether equal texts are of the same event.
         final: whether slices have been read on already.
     """
 
@@ -119,8 +118,8 @@ class Comparison:
     is_blind: bool = False
     may_ignore_hour: bool = False
     is_typed: bool = False
-    first: EventId | bytes = b""
-    has_distinct_ids: bool = False
+    first: bytes = b""
+    is_identified: bool = False
     final: bool = False
 
     def __str__(self) -> str:
@@ -165,7 +164,7 @@ class PullCheck:
         self.doubt = position.doubt
         self._ends: dict[int | None, SliceEnd] = {}
         self._totals: Counter[int | None] = Counter()
-        self._by_rows: dict[tuple[EventId | bytes, EventId | bytes, int], Slice] = {}
+        self._by_rows: dict[tuple[bytes, bytes, int], Slice] = {}
         self._refusal: StatusError | None = None
         self._compared = 0
         self._has_shared_ids = False
@@ -201,7 +200,7 @@ class PullCheck:
             return
         same = f"{slice_before} and {end.slice} have the same events"
         self.doubt = self.doubt or same
-        if end.has_distinct_ids and self._strict:
+        if end.is_identified and self._strict:
             raise _same_events(same)
 
     @property
@@ -237,7 +236,7 @@ class PullCheck:
             may_ignore_hour=any(end.doubt for end in ends),
             is_typed=all(end.is_typed for end in ends if end.rows),
             first=next((end.first for end in ends if end.rows), b""),
-            has_distinct_ids=all(end.has_distinct_ids for end in ends if end.rows),
+            is_identified=all(end.is_identified for end in ends if end.rows),
             final=not (first and self._strict),
         )
         looks_for_days = (
@@ -561,7 +560,7 @@ def _compare_hour(session: Session, pull: Comparison, hour: int) -> Operation[No
     hours = [replace(days, hour=(hour + offset) % 24) for offset in range(1, 24)]
     page = yield from request_place(session, hours[0], 1)
     total = page.signals.total
-    is_same = len(page) > 0 and pull.first in {page.rows.texts[0], *ids_of(page.rows)}
+    is_same = len(page) > 0 and pull.first == page.rows.texts[0]
     if total != pull.events and not (total is None and is_same):
         return
     range_total = yield from request_total(session, pull.start, pull.end)
@@ -571,7 +570,7 @@ def _compare_hour(session: Session, pull: Comparison, hour: int) -> Operation[No
             f"{hour} and in hour {hours[0].hour}: it ignores the hour.",
             remedy="Pull whole days instead.",
         )
-    if is_same and (pull.has_distinct_ids or (yield from _has_same_hours(session, pull, hours))):
+    if is_same and (pull.is_identified or (yield from _has_same_hours(session, pull, hours))):
         raise _same_events(f"{pull} and {hours[0]} have the same events")
 
 

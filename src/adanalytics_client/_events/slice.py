@@ -16,7 +16,7 @@ from typing import Literal
 from adanalytics_client._base.observer import Observer, PageDrift, notify
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._base.remedies import remedy
-from adanalytics_client._events.page import EventId, FetchedPage, PageKeys, digest_of, ids_of
+from adanalytics_client._events.page import FetchedPage, PageKeys, digest_of, ids_of
 from adanalytics_client._events.paging import Cursor, contradiction
 from adanalytics_client._events.plan import Slice
 from adanalytics_client._events.times import time_of
@@ -120,8 +120,8 @@ class SliceEnd:
         rows: the number of its events in this run, each counted once.
         total: the number that its pages state.
         doubt: why it may be incomplete, in words; empty for no doubt.
-        first: the id of the first event, or its text without one; the same of the `last` one.
-        has_distinct_ids: whether these events have an id or a time.
+        first: the text of the first event; the same of the `last` one.
+        is_identified: whether these events have an id or a time, so that equal texts are of one.
         is_typed: whether each of them has one type, so that a summary counts as many.
         days: the days of which events arrived; empty if that is not known.
         full: why it may have been cut, in words; empty for no doubt.
@@ -135,9 +135,9 @@ class SliceEnd:
     rows: int
     total: int | None
     doubt: str
-    first: EventId | bytes
-    last: EventId | bytes
-    has_distinct_ids: bool
+    first: bytes
+    last: bytes
+    is_identified: bool
     is_typed: bool
     days: tuple[date, ...]
     full: str
@@ -334,23 +334,18 @@ class SliceHistory:
         is_full = size > 0 and (
             size % ROUND == 0 or (cursor.number > 1 and size >= cursor.first_size)
         )
-        ends = [
-            (text, value)
-            for rows in (self._first, self._last)
-            for text, value in zip(rows.texts, ids_of(rows), strict=True)
-        ]
-        texts, ids = [text for text, _ in ends], [value for _, value in ends]
+        texts = [*self._first.texts, *self._last.texts]
+        ids = [*ids_of(self._first), *ids_of(self._last)]
         # Two events that share an id have none.
         are_ids = None not in ids and len({*ids}) == len({*texts})
-        marks = [text if value is None or not are_ids else value for text, value in ends] or [b""]
         return SliceEnd(
             slice_,
             self.distinct - self._before,
             self.total,
             doubt,
-            first=marks[0],
-            last=marks[-1],
-            has_distinct_ids=is_timed or are_ids,
+            first=texts[0] if texts else b"",
+            last=texts[-1] if texts else b"",
+            is_identified=is_timed or are_ids,
             is_typed=bool(self._first.names.sent("event_type", self._first.sample())),
             days=tuple(days) if has_events else (),
             full=f"its last page has {size:,} events" if is_full else "",
