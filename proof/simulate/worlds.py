@@ -147,9 +147,7 @@ class Scenario:
             whole=not service.is_right or pick.happens(50),
         )
         self._launch(program, Settings(pick.of((60, 60, 20))))
-        # What a wrong service hides is counted at the end, which a kill may prevent: a pull that is
-        # resumed behind its last page sends nothing, and so does not count, either.
-        if service.is_right and pick.happens(25):
+        if pick.happens(25):
             self.world.after(pick.of((0.2, 0.4, 1.0, 3.0)), self._replace)
 
     def _export(self) -> None:

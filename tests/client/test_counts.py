@@ -356,6 +356,37 @@ def test_a_resumed_pull_carries_its_sum(variant: Variant, service: Service) -> N
         variant.pages(*DAYS, check="always", resume=pages[20].token)
 
 
+def test_a_pull_that_is_resumed_behind_its_last_page_is_counted(
+    variant: Variant, service: Service, tmp_path: Path
+) -> None:
+    """The count of the first run may never have been requested, or its answer never have come."""
+    whole = variant.pages(*DAYS)[-1].token
+    # Both days state the same total, which a service may have capped.
+    same = variant.pages(*DAYS, split="daily")[-1].token
+    service.hidden[f"{DAYS[1]} 13"] = 99
+    short = variant.pages(*DAYS, check="none")[-1].token
+    service.total = nothing
+    doubtful = variant.pages(*DAYS, split="daily", per_page=5, check="none")[-1].token
+    service.total = lambda right, _size: right
+    service.asked.clear()
+    assert variant.pages(*DAYS, resume=whole, check="auto") == []
+    assert service.asked == []
+    for token, options in (
+        (whole, {"check": "always"}),
+        (same, {"split": "daily", "check": "auto"}),
+        (doubtful, {"split": "daily", "per_page": 5, "check": "auto"}),
+    ):
+        assert variant.pages(*DAYS, resume=token, **options) == []
+        assert "events" in service.requests
+        service.asked.clear()
+    with pytest.raises(ProtocolError, match=r"counts \d+ events in 2026-01-15..2026-01-16, but"):
+        variant.pages(*DAYS, resume=short, check="always")
+    query = variant.client.events(*DAYS, resume=short)
+    with pytest.raises(ProtocolError, match=r"counts \d+ events in 2026-01-15..2026-01-16, but"):
+        variant.on(query, "write", tmp_path / "days.jsonl")
+    assert [*tmp_path.iterdir()] == []
+
+
 @pytest.mark.parametrize(("cap", "scale"), [(20, 5), (100, 25), (110, 25), (128, 32)])
 def test_a_page_that_is_the_whole_total_of_the_largest_hours_is_counted(
     variant: Variant, service: Service, cap: int, scale: int
@@ -629,3 +660,15 @@ def test_two_days_of_the_same_total_are_counted(variant: Variant, service: Servi
     service.cap, service.total = 10, lambda _all, page: page
     with pytest.raises(ProtocolError, match="same total"):
         variant.rows(*DAYS, split="daily", check="auto")
+
+
+def test_a_resumed_pull_of_some_days_is_not_compared_with_all(
+    variant: Variant, service: Service
+) -> None:
+    for split in ("hourly", "auto"):
+        service.asked.clear()
+        query = variant.client.events(*DAYS, split=split, per_page=40, check="always")
+        pages = variant.all_of(query.only_days([DAYS[0]]).pages())
+        for page in (pages[0], pages[-1]):
+            variant.pages(*DAYS, split=split, check="always", resume=page.token)
+        assert service.requests == ["events"] * (len(pages) + len(pages) - 1), split

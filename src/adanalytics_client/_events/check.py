@@ -156,9 +156,11 @@ class PullCheck:
         self._plan = plan
         self._check = check
         self._is_always = check == "always" or (check == "auto" and is_output)
-        covers = not plan.params and not is_bounded and plan.days is None
+        covers = not plan.params and not is_bounded and not position.is_partial
         self._is_comparable = covers and check != "none"
         self._is_resumed = position.passed > 0 or position.opened > 0
+        # What an earlier run knew of its slices is not known any more.
+        self._was_in_doubt = bool(position.doubt)
         self._strict = strict
         self._arrived = position.arrived
         self.doubt = position.doubt
@@ -183,7 +185,7 @@ class PullCheck:
             return
         self._ends[place] = end
         self._totals[end.total] += 1
-        doubt = end.doubt or end.full
+        doubt = end.doubt or end.full or (f"{end.refusal}" if end.refusal else "")
         self.doubt = self.doubt or (f"{end.slice}: {doubt}" if doubt else "")
         self._refusal = self._refusal or end.refusal
         if end.has_shared_ids and not self._has_shared_ids:
@@ -211,16 +213,18 @@ class PullCheck:
             StatusError: when an error ended a slice, and no count can explain it.
         """
         plan, first = self._plan, not self._compared
-        if self._compared > 1 or not plan.slices:
+        # A pull that is resumed behind its last page may have ended before its comparison.
+        if self._compared > 1 or not (plan.slices or self._is_resumed):
             return None
         if self._refusal and not (self._is_comparable and self._confirms_refusal):
             raise self._refusal
-        self.doubt = self.doubt or self._doubtful_totals
+        self.doubt = self.doubt_at_end
         is_counted = self._is_comparable and (self._is_always or bool(self.doubt or self._refusal))
         if plan.hour is not None:
             is_counted = is_counted and bool(self.doubt) and self._arrived > 0
         ends = self._ends.values()
         days = sorted({day for end in ends for day in end.days})
+        typed = [end.is_typed for end in ends if end.rows]
         pull = Comparison(
             # All days: of a resumed pull, the plan has only the slices that were left.
             plan.start,
@@ -232,9 +236,9 @@ class PullCheck:
             hint=self.doubt,
             refusal=self._refusal,
             days=(plan.start, *days[-1:]) if self._is_resumed and days else tuple(days),
-            is_blind=any(end.is_blind or end.full for end in ends),
-            may_ignore_hour=any(end.doubt for end in ends),
-            is_typed=all(end.is_typed for end in ends if end.rows),
+            is_blind=self._was_in_doubt or any(end.is_blind or end.full for end in ends),
+            may_ignore_hour=self._was_in_doubt or any(end.doubt for end in ends),
+            is_typed=all(typed or [not self._is_resumed]),
             first=next((end.first for end in ends if end.rows), b""),
             is_identified=all(end.is_identified for end in ends if end.rows),
             final=not (first and self._strict),
@@ -248,13 +252,15 @@ class PullCheck:
         return pull if is_counted or looks_for_days else None
 
     @property
-    def _doubtful_totals(self) -> str:
-        """Say what is odd about the totals of the slices, in words; empty for nothing.
+    def doubt_at_end(self) -> str:
+        """Return why the pull may be incomplete, in words, if all of its slices have ended.
 
         A service that caps a page, at whatever number, and counts what is on it states the cap for
         every slice that has more. So several slices share the largest total, which the slices of an
         honest service rarely do unless they have few events.
         """
+        if self.doubt:
+            return self.doubt
         if len(self._ends) > 1 and len(self._totals) == 1 and not self._totals[0]:
             return "all of its queries state the same total"
         largest = max((total for total in self._totals if total is not None), default=0)

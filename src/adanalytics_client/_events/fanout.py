@@ -176,7 +176,8 @@ class PageFanout:
         elif isinstance(outcome, Position):
             # Only the single slice of an auto plan is replaced, and only once.
             self._open.remove(slice_)
-            self._position, self._opened = outcome, 0
+            is_partial = self._position.is_partial
+            self._position, self._opened = replace(outcome, is_partial=is_partial), 0
         else:
             self._receive(slice_, cast("FetchedPage", outcome))
         if isinstance(outcome, Position | FetchedPage) and outcome.plan:
@@ -266,13 +267,14 @@ class PageFanout:
         while rest and rest[-1][0] == count - 1 and rest[-1][1].is_first_page:
             rest.pop()
             count -= 1
+        is_end = not rest and count == len(self._position.slices)
         return replace(
             self._position,
             opened=count,
             open=tuple(cursor for _, cursor in rest),
             passed=self._yields,
             arrived=self._arrived,
-            doubt=self._check.doubt,
+            doubt=self._check.doubt_at_end if is_end else self._check.doubt,
         )
 
     def _may_open(self) -> bool:

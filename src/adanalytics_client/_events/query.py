@@ -127,7 +127,9 @@ class PullRun:
 
     def __init__(self, pull: Pull[M], session: Session, *, is_output: bool = False) -> None:
         request, plan, config = pull.request, pull.plan, session.config
-        position = pull.position or Position(plan.slices, plan.ranges)
+        position = pull.position or Position(
+            plan.slices, plan.ranges, is_partial=plan.days is not None
+        )
         self._deduplicator = Deduplicator(request.seen)
         check = PullCheck(
             plan,

@@ -29,6 +29,7 @@ class Position:
         passed: the number of yielded events.
         arrived: the events of the yielded pages; `seen=` may have left some out.
         doubt: why the pull may be incomplete so far, in words; empty for no doubt.
+        is_partial: whether only some days of the range were chosen.
         plan: the requests and events of the slices, if auto has just chosen them.
     """
 
@@ -39,6 +40,7 @@ class Position:
     passed: int = 0
     arrived: int = 0
     doubt: str = ""
+    is_partial: bool = False
     plan: PullPlanned | None = field(default=None, repr=False)
 
     def left(self) -> tuple[Slice, ...]:
