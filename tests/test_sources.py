@@ -125,4 +125,4 @@ def test_names_are_nouns() -> None:
     names = [name for _, node in nodes() if (name := bound(node))]
     words = Counter(word for name in names if NO_NOUNS.fullmatch(word := name.strip("_").lower()))
     share = words.total() / len(names)
-    assert share < 0.02, f"{share:.2%} of the names are no nouns: {words.most_common(12)}"
+    assert share < 0.005, f"{share:.2%} of the names are no nouns: {words.most_common(12)}"
