@@ -1,36 +1,75 @@
-"""The reference page shows the help as it is; `UPDATE_REFERENCE=1 pytest THIS_FILE` renews it."""
+"""The reference page shows the help, with what commands have in common stated once.
+
+`UPDATE_REFERENCE=1 pytest THIS_FILE` renews the page.
+"""
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import click
-from click.testing import Result
 
+from adanalytics_cli.core.command import ExampleCommand
 from adanalytics_cli.core.errors import ExitCode
+from adanalytics_cli.core.periods import PERIOD_HELP
 from adanalytics_cli.main import cli
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "command-line.md"
 MARK = "<!-- generated from here -->\n"
 
 
-def commands(group: click.Group, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Walk the tree of commands in the order of the help."""
+def commands(group: click.Group, path: str) -> Iterator[tuple[ExampleCommand, click.Context]]:
+    """Walk the commands, without the groups, in the order of the help."""
     context = click.Context(group)
     for name in group.list_commands(context):
         command = group.get_command(context, name)
-        yield (*path, name)
         if isinstance(command, click.Group):
-            yield from commands(command, (*path, name))
+            yield from commands(command, f"{path} {name}")
+        elif isinstance(command, ExampleCommand):
+            settings = command.context_settings
+            yield command, command.context_class(command, info_name=f"{path} {name}", **settings)
 
 
-def test_the_page_shows_the_help_of_every_command(run: Callable[..., Result]) -> None:
+def records(command: click.Command, context: click.Context) -> list[tuple[str, str]]:
+    """Return the names of the options that the help shows, each with its text."""
+    options = [param for param in command.get_params(context) if "--help" not in param.opts]
+    rows = [option.get_help_record(context) for option in options]
+    return [row for row in rows if row and all(row)]
+
+
+def block(*lines: str, rows: Collection[tuple[str, str]]) -> str:
+    formatter = click.HelpFormatter(width=100)
+    if rows:
+        formatter.write_dl(rows)
+    return "\n".join(["\n```text", *lines, f"{formatter.getvalue()}```\n"])
+
+
+def command_text(command: ExampleCommand, context: click.Context, shared: Collection[str]) -> str:
+    """Return the help of a command, with only the names of options that others have, too."""
+    rows = records(command, context)
+    own = [(names, text) for names, text in rows if text not in shared]
+    others = [f"`{names.rpartition(', ')[2].split()[0]}`" for names, text in rows if text in shared]
+    details = " ".join(command.details.replace(PERIOD_HELP, "").split())
+    usage = command.get_usage(context).removeprefix("Usage: ").replace(" [OPTIONS]", "")
+    lines = [usage, "", *command.examples, *([""] if own else [])]
+    title = f"\n### {context.command_path}\n\n{command.short_help} {details}".rstrip()
+    also = f"\n\nAlso: {', '.join(others)}." if others else ""
+    return f"{title}{also}\n{block(*lines, rows=own)}"
+
+
+def test_the_page_shows_the_help_of_every_command() -> None:
     written, _, shown = PAGE.read_text().partition(MARK)
-    generated = ""
-    for path in [(), *commands(cli, ())]:
-        title = " ".join(("adanalytics", *path))
-        generated += f"\n### {title}\n\n```text\n{run(*path, '--help').stdout}```\n"
+    everything = [*commands(cli, "adanalytics")]
+    rows = [row for pair in everything for row in records(*pair)]
+    counts = Counter(text for _, text in rows)
+    shared = {text: names for names, text in rows if counts[text] > 1 and "[required]" not in text}
+    generated = "\n### Options of every command\n"
+    generated += block(rows=records(cli, click.Context(cli)))
+    generated += "\n### Options of several commands\n"
+    generated += block(rows=[(names, text) for text, names in shared.items()])
+    generated += "".join(command_text(*pair, shared) for pair in everything)
     if os.environ.get("UPDATE_REFERENCE"):
         PAGE.write_text(written + MARK + generated)
         shown = generated
