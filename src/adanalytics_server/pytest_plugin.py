@@ -50,8 +50,7 @@ def adanalytics_sample(pytestconfig: pytest.Config) -> "Sample | None":
 def adanalytics_own_data() -> "Callable[[ControlledServer], object] | None":
     """A function that puts your own data on the server, called once before the first test.
 
-    Override it in a ``conftest.py``. What it adds survives each reset; a snapshot that it takes is
-    a state for ``pytest.mark.parametrize("adanalytics", ["name"], indirect=True)``.
+    Override it in a ``conftest.py``. What it adds survives each reset.
     """
     return None
 
@@ -85,16 +84,8 @@ def adanalytics_shared(adanalytics_server: "ControlledServer") -> "ControlledSer
 
 
 @pytest.fixture
-def adanalytics(
-    request: pytest.FixtureRequest, adanalytics_server: "ControlledServer"
-) -> "Iterator[ControlledServer]":
-    """The server of the run, reset before and after the test.
-
-    A parameter is the name of the snapshot to begin with.
-    """
-    if name := getattr(request, "param", None):
-        adanalytics_server.restore(name)
-    else:
-        adanalytics_server.reset()
+def adanalytics(adanalytics_server: "ControlledServer") -> "Iterator[ControlledServer]":
+    """The server of the run, reset before and after the test."""
+    adanalytics_server.reset()
     yield adanalytics_server
     adanalytics_server.reset()

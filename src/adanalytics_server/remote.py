@@ -153,22 +153,6 @@ class ControlledServer:
         """
         self._send("POST", "keep")
 
-    def snapshot(self, name: str) -> None:
-        """Save the current state, events included, under a name.
-
-        Raises:
-            ControlError: the server is not running, the name is invalid, or 10 snapshots exist.
-        """
-        self._send("POST", "snapshots", {"name": name})
-
-    def restore(self, name: str) -> None:
-        """Restore the state of a snapshot.
-
-        Raises:
-            ControlError: the server is not running, or the snapshot does not exist.
-        """
-        self._send("POST", f"snapshots/{name}/restore")
-
     def __repr__(self) -> str:
         return f"{type(self).__name__}(url={self.url!r}, partner={self.partner!r})"
 

@@ -27,9 +27,6 @@ EVERY = [
     ("DELETE", "/_control/faults"),
     ("GET", "/_control/requests"),
     ("DELETE", "/_control/requests"),
-    ("GET", "/_control/snapshots"),
-    ("POST", "/_control/snapshots"),
-    ("POST", "/_control/snapshots/a/restore"),
 ]
 
 
@@ -129,7 +126,6 @@ def test_tokens_and_rate_windows_follow_the_clock() -> None:
             "is not a field",
         ),
         ("faults", {"faults": [7]}, "faults.0", "object"),
-        ("snapshots", {"name": ".."}, "name", "invalid snapshot name"),
     ],
 )
 def test_what_it_cannot_do_is_named(
@@ -160,20 +156,6 @@ def test_faults_do_not_reach_the_controls(adanalytics: LocalServer) -> None:
     adanalytics.faults.add("reset")
     assert control(adanalytics, "reset").status_code == 204
     assert adanalytics.journal.entries() == []
-
-
-def test_snapshots_over_http(adanalytics: LocalServer) -> None:
-    adanalytics.faults.add("503")
-    taken = control(adanalytics, "snapshots", name="broken")
-    assert (taken.status_code, taken.json()["snapshots"][-1]) == (201, "broken")
-    adanalytics.faults.clear()
-    assert control(adanalytics, "snapshots/broken/restore").status_code == 204
-    assert len(adanalytics.faults.counts()) == 1
-    missing = control(adanalytics, "snapshots/none/restore")
-    assert missing.status_code == 404
-    assert "known snapshots: broken" in missing.json()["error"]
-    names = httpx.get(f"{adanalytics.url}/_control/snapshots").json()["snapshots"]
-    assert "broken" in names
 
 
 def test_the_journal_tells_what_was_asked_and_keeps_secrets_out(adanalytics: LocalServer) -> None:
@@ -219,7 +201,6 @@ def test_a_request_that_fails_inside_is_in_the_journal_as_500(adanalytics: Local
     ledger = adanalytics.settings.data / "partners" / "1" / "ledger.db"
     url = f"{adanalytics.url}/api/partners/acme/ad-analytics/dates"
     headers = {"Authorization": f"Bearer {adanalytics.api_key}"}
-    adanalytics.snapshot("sound")
     with LocalServer() as broken:
         folder = broken.settings.data / "partners" / "1"
         folder.mkdir(parents=True)

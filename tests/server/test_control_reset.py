@@ -1,4 +1,4 @@
-"""Reset and snapshots: complete, whatever a test did to the server."""
+"""Reset: complete, whatever a test did to the server."""
 
 import asyncio
 import sqlite3
@@ -17,7 +17,6 @@ import pytest
 from adanalytics_server import admin
 from adanalytics_server.accounts.ratelimit import RateLimiter
 from adanalytics_server.context import Context
-from adanalytics_server.control.controls import MOST_SNAPSHOTS, ControlError
 from adanalytics_server.control.files import CannotRestore
 from adanalytics_server.local import LocalServer, Sample
 from adanalytics_server.storage.events import Record
@@ -46,7 +45,7 @@ def contents(data: Path) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for path in sorted(data.rglob("*")):
         name = str(path.relative_to(data))
-        if name.startswith("snapshots") or path.suffix not in (".db", ".csv", ".jsonl"):
+        if name.startswith("captures") or path.suffix not in (".db", ".csv", ".jsonl"):
             continue
         if path.suffix != ".db":
             found[name] = path.read_bytes()
@@ -168,73 +167,17 @@ def test_every_part_of_the_server_has_its_line(server: LocalServer) -> None:
     assert parts == resettable | in_the_tables | in_files | never_changes
 
 
-def test_a_snapshot_brings_back_the_state_in_the_middle(
-    server: LocalServer, make_record: MakeRecord
-) -> None:
-    headers = {"Authorization": f"Bearer {server.api_key}"}
-    with httpx.Client(base_url=server.url, headers=headers) as http:
-        http.get(f"{API}/dates")
-        job = http.post(f"{API}/bulk-export", json=ORDER).json()
-        server.faults.add("500 twice on summary")
-        assert http.get(f"{API}/summary", params=DAY).status_code == 500
-        server.snapshot("half-way")
-        assert http.get(f"{API}/summary", params=DAY).status_code == 500
-        live(server, make_record)
-        for file in (server.settings.data / "exports").iterdir():
-            file.unlink()
-        server.restore("half-way")
-        found = [http.get(f"{API}/summary", params=DAY).status_code for _ in range(2)]
-        assert found == [500, 200]
-        assert httpx.get(job["download_url"]).status_code == 200
-        assert http.get(job["status_url"]).json() == job
-
-
-def test_a_snapshot_needs_a_name_that_is_there(server: LocalServer) -> None:
-    with pytest.raises(ControlError, match="known snapshots: none"):
-        server.restore("nothing")
-    with pytest.raises(ControlError, match="invalid snapshot name"):
-        server.snapshot("../state")
-    for number in range(MOST_SNAPSHOTS):
-        server.snapshot(f"s{number}")
-    server.snapshot("s0")
-    with pytest.raises(ControlError, match="already 10 snapshots"):
-        server.snapshot("one-more")
-
-
 def test_events_that_were_too_many_to_copy_are_an_error_only_when_changed(
     monkeypatch: pytest.MonkeyPatch, make_record: MakeRecord
 ) -> None:
-    monkeypatch.setattr("adanalytics_server.control.controls.MOST_COPIED_BYTES", 10)
+    monkeypatch.setattr("adanalytics_server.control.files.MOST_COPIED_BYTES", 10)
     with LocalServer(sample=Sample(events_per_day=50)) as server:
         server.reset()
-        server.snapshot("whole")
         store = PartnerStore(server.settings.data / "partners" / "1")
         ingest(store, [make_record(START, 1)])
         store.close()
-        with pytest.raises(CannotRestore, match="take a snapshot before loading"):
+        with pytest.raises(CannotRestore, match="restart the server on a fresh folder"):
             server.reset()
-        server.restore("whole")
-        server.reset()
-
-
-def test_a_snapshot_without_room_for_the_events_is_none(
-    server: LocalServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    server.snapshot("whole")
-    real = sqlite3.Connection
-
-    def full(path: str | Path, **options: Any) -> sqlite3.Connection:
-        connection: sqlite3.Connection = real(path, **options)
-        if "named-whole" in str(path):
-            connection.execute("PRAGMA max_page_count = 1")
-        return connection
-
-    with monkeypatch.context() as patch:
-        patch.setattr(sqlite3, "Connection", full)
-        with pytest.raises(ControlError, match=r"no room on the disk: .*\.db"):
-            server.snapshot("whole")
-    with pytest.raises(ControlError, match="known snapshots: none"):
-        server.restore("whole")
 
 
 def test_events_that_could_not_be_copied_are_a_409_when_changed(
@@ -242,11 +185,10 @@ def test_events_that_could_not_be_copied_are_a_409_when_changed(
 ) -> None:
     folder = server.settings.data / "partners" / "1"
     (folder / "2026-02.db").write_bytes(b"no database" * 1000)
-    snapshots = f"{server.url}/_control/snapshots"
-    assert httpx.post(snapshots, json={"name": "damaged"}).status_code == 201
+    server.keep()
     with closing(PartnerStore(folder)) as store:
         ingest(store, [make_record(START, 1)])
-    answer = httpx.post(f"{snapshots}/damaged/restore")
+    answer = httpx.post(f"{server.url}/_control/reset")
     assert (answer.status_code, "a file cannot be read" in answer.text) == (409, True)
 
 
@@ -262,8 +204,8 @@ def test_requests_are_answered_while_the_limiter_reads_its_file(
         return real(*values)
 
     monkeypatch.setattr(RateLimiter, method, off_the_loop)
-    server.snapshot("now")
-    server.restore("now")
+    server.keep()
+    server.reset()
 
 
 def test_resets_from_many_threads_take_turns(server: LocalServer) -> None:

@@ -146,7 +146,6 @@ def test_events_are_a_list_of_them(server: ControlledServer, forgotten: Any) -> 
             "role should be 'admin', 'analyst' or 'viewer'",
         ),
         ("add_events", {"events": [{}], "partner": "nowhere"}, "Unknown partner 'nowhere'"),
-        ("restore", {"name": "nothing"}, "unknown snapshot"),
     ],
 )
 def test_what_cannot_be_added_says_why(
@@ -156,18 +155,14 @@ def test_what_cannot_be_added_says_why(
         getattr(server, method)(**given)
 
 
-def test_what_was_kept_survives_a_reset_and_a_snapshot_is_a_state(server: ControlledServer) -> None:
+def test_what_was_kept_survives_a_reset(server: ControlledServer) -> None:
     server.faults.clear()
     server.add_events([event(event_time=f"{DAY}T12:00:00Z")])
-    server.snapshot("one")
     server.keep()
     server.add_events([event(event_time="2026-03-02T12:00:00Z")])
     with client(server) as partner:
         assert len(partner.dates()) == 2
         server.reset()
-        assert len(partner.dates()) == 1
-        server.add_events([event(event_time="2026-03-02T12:00:00Z")])
-        server.restore("one")
         assert len(partner.dates()) == 1
 
 

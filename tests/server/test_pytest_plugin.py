@@ -78,7 +78,6 @@ def adanalytics_own_data():
     def add(server):
         server.add_partner("south")
         server.add_events([event(event_time="2026-03-01T10:00:00Z")])
-        server.snapshot("one")
         server.add_events([event(event_time="2026-03-02T10:00:00Z")])
     return add
 
@@ -91,10 +90,9 @@ def test_own_data_are_there_again(adanalytics, adanalytics_sync_client, number):
     assert len(adanalytics_sync_client.dates()) == 3
 
 
-@pytest.mark.parametrize("adanalytics", ["one"], indirect=True)
-def test_a_snapshot(adanalytics, adanalytics_shared, adanalytics_async_client):
+def test_a_shared_server(adanalytics, adanalytics_shared, adanalytics_async_client):
     assert adanalytics is adanalytics_shared
-    assert len(asyncio.run(adanalytics_async_client.dates())) == 1
+    assert len(asyncio.run(adanalytics_async_client.dates())) == 2
 
 
 def test_the_log_is_the_testers_own(adanalytics, adanalytics_sync_client, caplog):

@@ -25,7 +25,7 @@ from adanalytics_server.api.requests import MOST_DISCARDED_BYTES, bad_fields, re
 from adanalytics_server.api.routes import json_response
 from adanalytics_server.clock import milliseconds_of, rfc3339
 from adanalytics_server.control import data
-from adanalytics_server.control.controls import ControlError, Controls
+from adanalytics_server.control.controls import Controls
 from adanalytics_server.control.files import CannotRestore
 from adanalytics_server.errors import ApiError, bad_parameter, error_response
 from adanalytics_server.faults import Fault, parse_fault
@@ -77,12 +77,6 @@ class FaultsOrder(Order):
     faults: list[Annotated[Fault, BeforeValidator(_from_text)]] = Field(
         min_length=1, max_length=1_000
     )
-
-
-class SnapshotOrder(Order):
-    """The name of a snapshot to take."""
-
-    name: str
 
 
 class Addition(RootModel[dict[str, Any]]):
@@ -171,29 +165,6 @@ async def requests(controls: ItsControls) -> Response:
 @control_router.delete("/requests", status_code=204)
 async def forget_requests(controls: ItsControls) -> None:
     controls.journal.clear()
-
-
-@control_router.get("/snapshots")
-async def snapshots(controls: ItsControls) -> Response:
-    return json_response({"snapshots": controls.snapshots()})
-
-
-@control_router.post("/snapshots")
-async def take_snapshot(request: Request, controls: ItsControls) -> Response:
-    order = await read_body(request, SnapshotOrder)
-    try:
-        await controls.snapshot(order.name)
-    except ControlError as error:
-        raise bad_parameter("name", str(error)) from error
-    return json_response({"snapshots": controls.snapshots()}, status=201)
-
-
-@control_router.post("/snapshots/{name}/restore", status_code=204)
-async def restore_snapshot(name: str, controls: ItsControls) -> None:
-    try:
-        await controls.restore(name)
-    except ControlError as error:
-        raise ApiError(404, str(error)) from error
 
 
 async def add(request: Request, controls: ItsControls) -> Response:

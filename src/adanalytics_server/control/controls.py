@@ -1,11 +1,10 @@
-"""Test controls of a running server: reset and snapshots, the clock, faults and the journal.
+"""Test controls of a running server: reset, the clock, faults and the journal.
 
 ``Controls._capture`` is the single list of what a reset restores. A test compares the complete
 server before and after a reset, and names whatever the list lacks.
 """
 
 import asyncio
-import re
 import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -19,11 +18,6 @@ from adanalytics_server.control.files import DataFiles, Files
 from adanalytics_server.faults import Faults, Journal
 from adanalytics_server.storage.state import State
 
-# A partner's events up to this size are copied at the start.
-MOST_COPIED_BYTES = 64 << 20
-# Snapshots of one server; each holds a copy of its events on disk.
-MOST_SNAPSHOTS = 10
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _TABLES = (
     "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
 )
@@ -60,14 +54,13 @@ class Controls:
         self.faults = Faults(clock)
         self.journal = Journal(clock)
         self._turn = asyncio.Lock()
-        self._snapshots: dict[str, Captured] = {}
 
     @asynccontextmanager
     async def at_work(self, context: Context, state: State) -> AsyncIterator[None]:
         """Save the current state for ``reset``, and offer the controls during a block."""
         self.context, self._state = context, state
         self._files = DataFiles(context.settings.data, context.stores)
-        self._folder = context.settings.data / "snapshots"
+        self._folder = context.settings.data / "captures"
         await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
         await self.begin()
         try:
@@ -79,7 +72,7 @@ class Controls:
     async def begin(self) -> None:
         """Let ``reset`` and ``forget`` restore the current state, if no other was kept."""
         async with self._turn:
-            self._start = await self._capture("at-start", at_most=MOST_COPIED_BYTES)
+            self._start = await self._capture("at-start")
 
     async def reset(self) -> None:
         """Restore the state after the start, or the one that was kept later.
@@ -93,7 +86,7 @@ class Controls:
     async def keep(self) -> None:
         """Let ``reset`` restore the current state from now on."""
         async with self._turn:
-            self._baseline = await self._capture("kept", at_most=MOST_COPIED_BYTES)
+            self._baseline = await self._capture("kept")
 
     async def forget(self) -> None:
         """Restore the state after the start, also at later resets."""
@@ -101,44 +94,8 @@ class Controls:
             self._baseline = None
             await self._restore(self._start)
 
-    async def snapshot(self, name: str) -> None:
-        """Save the current state under a name, replacing an older snapshot of that name.
-
-        Raises:
-            ControlError: the name is invalid, or there are ``MOST_SNAPSHOTS`` already.
-            DiskFull: the disk has no room for the events; no snapshot has the name then.
-        """
-        if not _NAME.fullmatch(name):
-            raise ControlError(
-                f"invalid snapshot name {name!r}: use up to 64 letters, digits, '.', '_' and '-'"
-            )
-        async with self._turn:
-            if name not in self._snapshots and len(self._snapshots) >= MOST_SNAPSHOTS:
-                raise ControlError(
-                    f"there are already {MOST_SNAPSHOTS} snapshots: reuse one of their names"
-                )
-            # Remove the old files first: if the new snapshot fails, none has this name.
-            self._snapshots.pop(name, None)
-            self._snapshots[name] = await self._capture(f"named-{name}", at_most=None)
-
-    async def restore(self, name: str) -> None:
-        """Restore the state of a snapshot.
-
-        Raises:
-            ControlError: the snapshot does not exist.
-            CannotRestore: events have changed, and the snapshot could not copy a damaged file.
-        """
-        async with self._turn:
-            if name not in self._snapshots:
-                names = ", ".join(self._snapshots) or "none"
-                raise ControlError(f"unknown snapshot {name!r}; known snapshots: {names}")
-            await self._restore(self._snapshots[name])
-
-    def snapshots(self) -> list[str]:
-        return list(self._snapshots)
-
-    async def _capture(self, folder: str, *, at_most: int | None) -> Captured:
-        """Save everything that can change; ``at_most`` limits the bytes of events to copy."""
+    async def _capture(self, folder: str) -> Captured:
+        """Save everything that can change."""
         context = self.context
         sources: list[Any] = [self.clock, self.faults, self.journal]
         sources += [context.sign_ins, context.limiter]
@@ -148,7 +105,7 @@ class Controls:
             rows = await self._state.rows(f'SELECT * FROM "{name}"')  # noqa: S608  # from the schema
             tables[name] = [tuple(row) for row in rows]
         target = self._folder / folder
-        files = await asyncio.to_thread(self._files.capture, target, at_most=at_most)
+        files = await asyncio.to_thread(self._files.capture, target)
         return Captured(parts, tables, files)
 
     async def _restore(self, capture: Captured) -> None:

@@ -10,6 +10,9 @@ from pathlib import Path
 from adanalytics_server.storage.damage import DiskFull, room_for
 from adanalytics_server.storage.store import Stores
 
+# A partner's events up to this size are copied.
+MOST_COPIED_BYTES = 64 << 20
+
 
 class CannotRestore(RuntimeError):
     """The events have changed and there is no copy; the text says what to do."""
@@ -50,18 +53,15 @@ class DataFiles:
         self._partners = data / "partners"
         self._stores = stores
 
-    def capture(self, folder: Path, *, at_most: int | None) -> Files:
-        """Copy all files into a new folder, but at most so many bytes of a partner's events.
-
-        A full disk is ``DiskFull`` if ``at_most`` is ``None``.
-        """
+    def capture(self, folder: Path) -> Files:
+        """Copy all files into a new folder, but no partner's events above ``MOST_COPIED_BYTES``."""
         shutil.rmtree(folder, ignore_errors=True)
         exports = folder / "exports"
         exports.mkdir(parents=True)
         for file in self._export_files():
             os.link(file, exports / file.name)
         events = {
-            number: self._copied(number, folder / "partners" / str(number), at_most)
+            number: self._copied(number, folder / "partners" / str(number))
             for number in self._numbers()
         }
         return Files(exports, events)
@@ -88,8 +88,8 @@ class DataFiles:
             elif events.copy is None:
                 raise CannotRestore(
                     f"the events of partner number {number} have changed, and there is no copy"
-                    f" because {events.reason}: take a snapshot before loading, or restart the"
-                    " server on a fresh folder"
+                    f" because {events.reason}: restart the server on a fresh"
+                    " folder"
                 )
             else:
                 # Over the open files, the ledger last: it decides which rows are visible.
@@ -109,7 +109,7 @@ class DataFiles:
         with self._stores.of(partner).reading("ledger") as ledger:
             return int(ledger.execute("SELECT number FROM revision").fetchone()[0])
 
-    def _copied(self, partner: int, target: Path, at_most: int | None) -> Events:
+    def _copied(self, partner: int, target: Path) -> Events:
         revision: int | None = None
         store = self._stores.of(partner)
         try:
@@ -119,14 +119,12 @@ class DataFiles:
                 size = sum(file.stat().st_size for file in store.folder.iterdir())
                 if revision == 0:
                     return Events(revision)
-                if at_most is not None and size > at_most:
+                if size > MOST_COPIED_BYTES:
                     return Events(revision, reason=f"{size >> 20} MiB was too much to copy")
                 target.mkdir(parents=True)
                 for file in sorted(store.folder.glob("*.db")):
                     _copy(file, target / file.name)
         except (sqlite3.DatabaseError, DiskFull) as error:
-            if at_most is None and isinstance(error, DiskFull):
-                raise
             # A damaged file must not prevent the start: requests that need it report it.
             return Events(revision, reason=f"a file cannot be read ({error})")
         return Events(revision, target)
