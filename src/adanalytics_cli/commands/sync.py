@@ -1,13 +1,10 @@
 """`adanalytics sync`: keep a folder of events equal to the service."""
 
-import ctypes
 import os
 import re
 import threading
 from collections.abc import Callable
-from contextlib import suppress
 from datetime import datetime, timedelta
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 import click
@@ -28,9 +25,6 @@ from adanalytics_client._base.quantities import counted
 if TYPE_CHECKING:
     from adanalytics_client import Check
     from adanalytics_client.dataset import PartFormat, Partition, SyncReport, TableFormat, Via
-
-# Of malloc.h.
-_M_ARENA_MAX = -8
 
 
 class _Age(click.ParamType[str]):
@@ -213,7 +207,6 @@ def sync(
             progress.finish()
             show_dry_run(plan, client.quota, progress.requests, repetition, invocation)
             return
-        _share_memory()
 
         quota_check = QuotaCheck(invocation, client, progress, resumable=True, most=max_requests)
         observers = (quota_check, *invocation.observers, budget, progress)
@@ -294,20 +287,6 @@ class Budget(Observer):
                 f"Stopped: the {self._seconds:g} s deadline passes before requests may resume "
                 f"at {info.resumes_at:%H:%M:%S} UTC"
             )
-
-
-def _share_memory() -> None:
-    """Let Arrow and all threads take memory from one heap for the rest of the process.
-
-    Arrow's pools and the heaps that glibc gives to threads each keep their freed memory. A sync of
-    a million events would need 306 MB instead of 280.
-    """
-    with suppress(AttributeError, OSError):
-        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
-    # If it is missing, the sync itself says what to install.
-    with suppress(ImportError):
-        arrow = import_module("pyarrow")
-        arrow.set_memory_pool(arrow.system_memory_pool())
 
 
 def _extent(report: "SyncReport | None") -> str:
