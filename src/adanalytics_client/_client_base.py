@@ -14,6 +14,7 @@ from adanalytics_client._base.logs import log_to_stderr
 from adanalytics_client._base.observer import Observer
 from adanalytics_client._base.urls import Address, BaseUrl
 from adanalytics_client._base.validation import check_observer, invalid
+from adanalytics_client._base.variables import variable
 from adanalytics_client._call.config import Config, GivenCredential, OnLimit
 from adanalytics_client._call.retry import RetryPolicy
 from adanalytics_client._call.session import Connection, Session
@@ -38,7 +39,7 @@ def _chosen(argument: Choice | None, name: str, choices: tuple[Choice, ...]) -> 
     """Return what is given, else the choice in a variable of the environment, else the first."""
     if argument is not None:
         return argument
-    value = os.environ.get(name) or choices[0]
+    value = variable(name) or choices[0]
     for choice in choices:
         if value == choice:
             return choice

@@ -1,19 +1,21 @@
 """Quiet defaults and fixtures for pytest.
 
 In a test run a client counts its requests in memory, and raises when they are used up: otherwise a
-mocked client would leave its count in the user's home, and wait for an hour. The fixtures are a
-client of each kind on the server of the `adanalytics` fixture.
+mocked client would leave its count in the user's home, and wait for an hour. In tests that use a
+fixture of this package, variables of the environment say the same to other processes. The fixtures
+are a client of each kind on the server of the `adanalytics` fixture.
 
 pytest finds this module by its entry point in every project that has adanalytics installed, so it
-imports nothing but pytest until a test requests a fixture.
+imports next to nothing but pytest until a test requests a fixture.
 """
 
 import os
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+
+from adanalytics_client._base.variables import FALLBACKS
 
 if TYPE_CHECKING:
     from adanalytics_client import AsyncClient, Client
@@ -23,24 +25,25 @@ _DEFAULTS = {"ADANALYTICS_QUOTA_LOG": "memory", "ADANALYTICS_ON_LIMIT": "raise"}
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Set the default variables that are not yet set, for the duration of the test run."""
-    for name in _DEFAULTS.keys() - os.environ.keys():
-        os.environ[name] = _DEFAULTS[name]
-        config.add_cleanup(partial(_unset, name))
+    """Set the defaults of the clients in this process, for the duration of the test run."""
+    patch = pytest.MonkeyPatch()
+    for name, value in _DEFAULTS.items():
+        patch.setitem(FALLBACKS, name, value)
+    config.add_cleanup(patch.undo)
 
 
-def _unset(name: str) -> None:
-    # A test may have removed it.
-    os.environ.pop(name, None)
-
-
-def pytest_report_header() -> str:
-    """Return the header line that shows which defaults apply."""
-    return "adanalytics: " + ", ".join(f"{name}={os.environ.get(name)}" for name in _DEFAULTS)
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Set the variables that are not yet set, for a test that uses a fixture of this package."""
+    with pytest.MonkeyPatch.context() as patch:
+        if any(name.startswith("adanalytics") for name in getattr(item, "fixturenames", ())):
+            for name in _DEFAULTS.keys() - os.environ.keys():
+                patch.setenv(name, _DEFAULTS[name])
+        return (yield)
 
 
 @pytest.fixture
-def adanalytics_client(adanalytics: "ControlledServer") -> "Iterator[Client]":
+def adanalytics_sync_client(adanalytics: "ControlledServer") -> "Iterator[Client]":
     """Yield a `Client` for the server of the `adanalytics` fixture, with its own quota in memory.
 
     The client and the server share one clock that stands still until it is moved: when the client
@@ -54,14 +57,8 @@ def adanalytics_client(adanalytics: "ControlledServer") -> "Iterator[Client]":
 
 
 @pytest.fixture
-def adanalytics_sync_client(adanalytics_client: "Client") -> "Client":
-    """Return `adanalytics_client` under a name that is not also the name of a package."""
-    return adanalytics_client
-
-
-@pytest.fixture
 def adanalytics_async_client(adanalytics: "ControlledServer") -> "Iterator[AsyncClient]":
-    """Yield an `AsyncClient` like `adanalytics_client`; it is always closed after the test."""
+    """Yield an `AsyncClient` like `adanalytics_sync_client`; it is always closed after the test."""
     import asyncio
     from concurrent.futures import ThreadPoolExecutor
 

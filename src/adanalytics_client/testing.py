@@ -276,10 +276,6 @@ class reference_client:  # noqa: N801  # used like a function
         await self._async_stack.aclose()
 
 
-async_reference_client = reference_client
-"""The same, under the name for `async with`."""
-
-
 def _start(server: "LocalServer") -> None:
     """Start the server, which checks the partner's id only then."""
     try:

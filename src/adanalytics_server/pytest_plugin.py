@@ -56,7 +56,7 @@ def adanalytics_own_data() -> "Callable[[ControlledServer], object] | None":
 
 
 @pytest.fixture(scope="session")
-def adanalytics_server(
+def adanalytics_shared(
     pytestconfig: pytest.Config,
     adanalytics_sample: "Sample | None",
     adanalytics_own_data: "Callable[[ControlledServer], object] | None",
@@ -77,15 +77,9 @@ def adanalytics_server(
         yield server
 
 
-@pytest.fixture(scope="session")
-def adanalytics_shared(adanalytics_server: "ControlledServer") -> "ControlledServer":
-    """Like ``adanalytics_server``, under a name that is not also the name of a package."""
-    return adanalytics_server
-
-
 @pytest.fixture
-def adanalytics(adanalytics_server: "ControlledServer") -> "Iterator[ControlledServer]":
+def adanalytics(adanalytics_shared: "ControlledServer") -> "Iterator[ControlledServer]":
     """The server of the run, reset before and after the test."""
-    adanalytics_server.reset()
-    yield adanalytics_server
-    adanalytics_server.reset()
+    adanalytics_shared.reset()
+    yield adanalytics_shared
+    adanalytics_shared.reset()

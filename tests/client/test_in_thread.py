@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from adanalytics_client._io.async_driver import in_thread
-from adanalytics_client.testing import async_reference_client
+from adanalytics_client.testing import reference_client
 from adanalytics_server.local import LocalServer
 
 
@@ -100,7 +100,7 @@ def test_a_reference_server_that_was_cancelled_while_it_started_is_stopped(
     monkeypatch.setattr(LocalServer, "__enter__", slowly)
 
     async def use() -> None:
-        async with async_reference_client(events_per_day=10):
+        async with reference_client(events_per_day=10):
             raise AssertionError("it was cancelled before")
 
     async def main() -> None:

@@ -23,33 +23,33 @@ from adanalytics_server.local import LocalServer, Sample
 
 
 @pytest.fixture(scope="session")
-def adanalytics_server():
+def adanalytics_shared():
     with LocalServer(sample=Sample(events_per_day=1), rate_limit=5) as server:
         yield server
 
 
 @pytest.mark.parametrize("number", range(6))
-def test_each_test_has_a_quota_of_its_own(adanalytics_client, number):
-    assert len(adanalytics_client.dates()) == 1
-    assert adanalytics_client.quota.remaining == 4
+def test_each_test_has_a_quota_of_its_own(adanalytics_sync_client, number):
+    assert len(adanalytics_sync_client.dates()) == 1
+    assert adanalytics_sync_client.quota.remaining == 4
 
 
-def test_a_wait_for_quota_moves_the_clock_of_both(adanalytics, adanalytics_client):
+def test_a_wait_for_quota_moves_the_clock_of_both(adanalytics, adanalytics_sync_client):
     before = adanalytics.clock.now
     for _ in range(11):
-        adanalytics_client.dates()
+        adanalytics_sync_client.dates()
     assert (adanalytics.clock.now - before).total_seconds() == 7200
     assert [entry.status for entry in adanalytics.journal.entries()] == [200] * 11
 
 
-def test_both_clients_share_the_clock(adanalytics_client, adanalytics_async_client):
+def test_both_clients_share_the_clock(adanalytics_sync_client, adanalytics_async_client):
     async def pull():
         async with adanalytics_async_client as client:
             return [len(await client.dates()) for _ in range(6)]
 
     assert asyncio.run(pull()) == [1] * 6
-    assert adanalytics_client.quota.remaining == 5
-    assert len(adanalytics_client.dates()) == 1
+    assert adanalytics_sync_client.quota.remaining == 5
+    assert len(adanalytics_sync_client.dates()) == 1
 
 
 def test_the_clock_goes_on_after_a_test(adanalytics):
@@ -86,8 +86,8 @@ def test_a_client_with_its_defaults(respx_mock):
     assert respx_mock.calls.call_count == 1000
 
 
-def test_a_variable_may_be_removed_for_good():
-    del os.environ["ADANALYTICS_ON_LIMIT"]
+def test_no_variable_is_set():
+    assert not any(name.startswith("ADANALYTICS_") for name in os.environ)
 """
 
 
@@ -102,25 +102,28 @@ def test_a_mocked_client_neither_waits_nor_leaves_its_count(
         "-p", "respx.plugin", "-p", "adanalytics_client.pytest_plugin"
     )
     done.assert_outcomes(passed=2)
-    done.stdout.fnmatch_lines(
-        "adanalytics: ADANALYTICS_QUOTA_LOG=memory, ADANALYTICS_ON_LIMIT=raise"
-    )
     assert list(Path(os.environ["XDG_STATE_HOME"]).iterdir()) == []
     assert not DEFAULTS & os.environ.keys()
 
 
-def test_variables_that_are_set_stay(
+def test_a_test_with_a_fixture_has_the_variables_that_are_not_set(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-    for name, value in (("ADANALYTICS_QUOTA_LOG", "shared"), ("ADANALYTICS_ON_LIMIT", "wait")):
-        monkeypatch.setenv(name, value)
-    pytester.makepyfile("def test_nothing(): ...")
-    done = pytester.runpytest_inprocess("-p", "adanalytics_client.pytest_plugin")
-    done.stdout.fnmatch_lines(
-        "adanalytics: ADANALYTICS_QUOTA_LOG=shared, ADANALYTICS_ON_LIMIT=wait"
+    monkeypatch.delenv("ADANALYTICS_QUOTA_LOG")
+    monkeypatch.setenv("ADANALYTICS_ON_LIMIT", "wait")
+    pytester.makepyfile(
+        "import os\n"
+        "NAMES = ('ADANALYTICS_QUOTA_LOG', 'ADANALYTICS_ON_LIMIT')\n"
+        "def test_before():\n"
+        "    assert list(map(os.environ.get, NAMES)) == [None, 'wait']\n"
+        "def test_with_a_fixture(adanalytics_sample):\n"
+        "    assert list(map(os.environ.get, NAMES)) == ['memory', 'wait']\n"
+        "def test_after():\n"
+        "    assert list(map(os.environ.get, NAMES)) == [None, 'wait']\n"
     )
-    assert os.environ["ADANALYTICS_ON_LIMIT"] == "wait"
+    ours = ("-p", "adanalytics_server.pytest_plugin", "-p", "adanalytics_client.pytest_plugin")
+    pytester.runpytest_inprocess(*ours).assert_outcomes(passed=3)
 
 
 @pytest.mark.parametrize("name", sorted(DEFAULTS))

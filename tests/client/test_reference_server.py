@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from adanalytics_client import Client, Observer, RequestSent, errors
-from adanalytics_client.testing import async_reference_client, reference_client
+from adanalytics_client.testing import reference_client
 from adanalytics_server.local import LocalServer
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def test_the_testing_helpers() -> None:
         assert len(rows) == 50
 
     async def main() -> list[dict[str, Any]]:
-        async with async_reference_client(seed=7, events_per_day=50) as other:
+        async with reference_client(seed=7, events_per_day=50) as other:
             return [row async for row in other.events(FIRST).rows()]
 
     assert asyncio.run(main()) == rows

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from adanalytics_client import AsyncClient, errors
-from adanalytics_client.testing import MovableClock, async_reference_client, reference_client
+from adanalytics_client.testing import MovableClock, reference_client
 
 NOON = datetime(2026, 1, 20, 12, tzinfo=UTC)
 DAY = "2026-01-15"
@@ -94,7 +94,7 @@ def test_no_wait_moves_the_clock_while_an_operation_runs() -> None:
 
 def test_the_same_with_tasks_and_another_dialect() -> None:
     async def count() -> int:
-        async with async_reference_client(
+        async with reference_client(
             events_per_day=50, dialect="bare", faults=["reset once on events"], clock=MovableClock()
         ) as client:
             assert isinstance(client, AsyncClient)

@@ -150,7 +150,8 @@ def test_who_does_not_use_it_does_not_pay_for_it(tmp_path: Path) -> None:
         "    assert heavy.isdisjoint(sys.modules)\n"
         "    ours = {name for name in sys.modules if name.startswith('adanalytics')}\n"
         "    assert {name.rpartition('.')[2] for name in ours} == {\n"
-        "        'adanalytics_client', 'adanalytics_server', '_version', 'pytest_plugin'}\n"
+        "        'adanalytics_client', 'adanalytics_server', '_version', 'pytest_plugin',\n"
+        "        '_base', 'variables'}\n"
     )
     done = run(tmp_path)
     assert "1 passed" in done.stdout, done.stdout + done.stderr
@@ -170,8 +171,8 @@ def test_the_fixture_is_a_local_server(adanalytics: LocalServer) -> None:
 
 
 def test_a_reset_comes_before_the_test_too(
-    adanalytics_server: LocalServer, request: pytest.FixtureRequest
+    adanalytics_shared: LocalServer, request: pytest.FixtureRequest
 ) -> None:
-    adanalytics_server.faults.add("503")
+    adanalytics_shared.faults.add("503")
     server: LocalServer = request.getfixturevalue("adanalytics")
     assert server.faults.counts() == []
