@@ -6,7 +6,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from adanalytics_client import Observer, RetryPlanned, SeenEvents, WaitStarted
+from adanalytics_client import Observer, SeenEvents
 from adanalytics_client._base.effects import Operation, Sleep
 from adanalytics_client._call.lists import dates, summary
 from adanalytics_client._call.session import Session
@@ -18,6 +18,7 @@ from adanalytics_client._exports.download import ExportDownload
 from adanalytics_client._exports.order import start_export
 from adanalytics_client._exports.saved import SavedExport
 from adanalytics_client.errors import AdAnalyticsError, ConfigurationError
+from adanalytics_client.observers import RetryPlanned, WaitStarted
 from proof.simulate.driver import Process, Violation, World, stream
 from proof.simulate.service import HOUR, HOURS, Service
 

@@ -7,8 +7,9 @@ from pathlib import Path
 from adanalytics_cli.__main__ import main
 from adanalytics_cli.core.errors import UsedUp
 from adanalytics_cli.core.invocation import Invocation
-from adanalytics_client import Observer, RequestDue
+from adanalytics_client import Observer
 from adanalytics_client._base.quantities import counted
+from adanalytics_client.observers import RequestDue
 
 
 class Meter(Observer):

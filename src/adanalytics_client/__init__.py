@@ -16,19 +16,7 @@ if TYPE_CHECKING:
     from adanalytics_client._base.clock import Clock as Clock
     from adanalytics_client._base.dates import Day as Day
     from adanalytics_client._base.dates import Period as Period
-    from adanalytics_client._base.observer import BytesReceived as BytesReceived
-    from adanalytics_client._base.observer import BytesWritten as BytesWritten
-    from adanalytics_client._base.observer import HoursVerified as HoursVerified
-    from adanalytics_client._base.observer import HourWritten as HourWritten
     from adanalytics_client._base.observer import Observer as Observer
-    from adanalytics_client._base.observer import PageDrift as PageDrift
-    from adanalytics_client._base.observer import PageReceived as PageReceived
-    from adanalytics_client._base.observer import PartialAnswer as PartialAnswer
-    from adanalytics_client._base.observer import PullPlanned as PullPlanned
-    from adanalytics_client._base.observer import RequestDue as RequestDue
-    from adanalytics_client._base.observer import RequestSent as RequestSent
-    from adanalytics_client._base.observer import RetryPlanned as RetryPlanned
-    from adanalytics_client._base.observer import WaitStarted as WaitStarted
     from adanalytics_client._base.urls import Params as Params
     from adanalytics_client._call.config import OnLimit as OnLimit
     from adanalytics_client._call.lists import GroupBy as GroupBy
@@ -93,11 +81,7 @@ _HOMES = {
     "models": ("Event", "Summary", "SummaryRow"),
     "_base.clock": ("Clock",),
     "_base.dates": ("Day", "Period"),
-    "_base.observer": (
-        *("BytesReceived", "BytesWritten", "HoursVerified", "HourWritten", "Observer", "PageDrift"),
-        *("PageReceived", "PartialAnswer", "PullPlanned", "RequestDue", "RequestSent"),
-        *("RetryPlanned", "WaitStarted"),
-    ),
+    "_base.observer": ("Observer",),
     "_shapes.service": (
         *("ColumnProfile", "ExportProfile", "HeaderProfile", "PageProfile", "ServiceProfile"),
         *("SummaryProfile",),

@@ -9,8 +9,9 @@ from click.testing import Result
 
 from adanalytics_cli.console.progress import show_progress
 from adanalytics_cli.core.invocation import Invocation
-from adanalytics_client import Client, ConfigurationError, RetryPlanned, ServerError, Summary
+from adanalytics_client import Client, ConfigurationError, ServerError, Summary
 from adanalytics_client._base.escaping import visible
+from adanalytics_client.observers import RetryPlanned
 from adanalytics_server.local import LocalServer
 
 Run = Callable[..., Result]

@@ -14,9 +14,9 @@ from click.testing import Result
 from adanalytics_cli.console import progress
 from adanalytics_cli.console.progress import show_progress, show_stages
 from adanalytics_cli.core.invocation import Invocation
-from adanalytics_client import PageReceived, RequestSent, RetryPlanned, WaitStarted
 from adanalytics_client._progress.display import Display
 from adanalytics_client._progress.drawing import Line
+from adanalytics_client.observers import PageReceived, RequestSent, RetryPlanned, WaitStarted
 from adanalytics_server.loading.load import Progress as Stage
 from adanalytics_server.local import LocalServer
 

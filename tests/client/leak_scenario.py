@@ -15,7 +15,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from adanalytics_client import AsyncClient, Client, Observer, WaitStarted
+from adanalytics_client import AsyncClient, Client, Observer
+from adanalytics_client.observers import WaitStarted
 
 DAY = "2026-01-15"
 

@@ -29,6 +29,7 @@ from typing import Any
 import httpx
 import pyarrow as pa
 import pytest
+from tests.client.public_names import HOMES, PUBLIC
 from tests.stored_login import store_login
 
 import adanalytics_client as package
@@ -53,8 +54,9 @@ SHOWN_BY_THE_CLASS: set[type] = {package.Observer, package.Clock, package.Slice,
 
 def things() -> dict[str, Any]:
     """All public classes and functions, by their names."""
-    public = {name: getattr(package, name) for name in package.__all__ if name != "Json"}
-    found: dict[str, Any] = {name: each for name, each in public.items() if inspect.isclass(each)}
+    found: dict[str, Any] = {
+        name: each for name, each in PUBLIC.items() if name != "Json" and inspect.isclass(each)
+    }
     for each in MODULES:
         module = importlib.import_module(f"adanalytics_client.{each}")
         found |= {
@@ -158,7 +160,7 @@ def test_the_fields_of_a_value_are_in_its_entry() -> None:
     """As text in the docstring, or in the signature that the entry asks for."""
     hidden = {}
     for name, kind in THINGS.items():
-        _, _, entry = PAGES.partition(f"\n::: adanalytics_client.{name}\n")
+        _, _, entry = PAGES.partition(f"\n::: {HOMES.get(name, package.__name__)}.{name}\n")
         options = re.match("(    .*\n)*", entry)
         if inspect.isclass(kind) and is_dataclass(kind) and "merge_init" not in f"{options}":
             own = [each.name for each in fields(kind) if each.name in kind.__annotations__]

@@ -16,7 +16,8 @@ from tests.client.one_export import CSV, FILE, fetch, offer, parquet
 from tests.client.stand_in import Say
 from tests.client.variants import BOTH_LIBRARIES
 
-from adanalytics_client import Observer, RetryPlanned, RetryPolicy, WaitStarted, errors
+from adanalytics_client import Observer, RetryPolicy, errors
+from adanalytics_client.observers import RetryPlanned, WaitStarted
 
 if TYPE_CHECKING:
     from tests.client.conftest import Asked, MovedClock, OpenVariant, StandIn, Variant

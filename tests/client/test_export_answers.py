@@ -13,7 +13,8 @@ import pytest
 from tests.client.one_export import CSV, FILE, PATH, fetch, parquet
 from tests.client.stand_in import Say
 
-from adanalytics_client import Observer, PartialAnswer, errors
+from adanalytics_client import Observer, errors
+from adanalytics_client.observers import PartialAnswer
 
 if TYPE_CHECKING:
     from tests.client.conftest import OpenVariant, StandIn, Variant

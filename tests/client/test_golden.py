@@ -33,7 +33,8 @@ from typing import Any, Protocol
 
 import pytest
 
-from adanalytics_client import AsyncClient, Client, Observer, RequestSent
+from adanalytics_client import AsyncClient, Client, Observer
+from adanalytics_client.observers import RequestSent
 from adanalytics_client.testing import MovableClock
 from adanalytics_server.local import LocalServer, Sample
 

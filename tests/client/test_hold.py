@@ -26,7 +26,7 @@ from adanalytics_server.clock import Clock
 if TYPE_CHECKING:
     from tests.client.conftest import Asked, OpenVariant, StandIn, Variant
 
-    from adanalytics_client import WaitStarted
+    from adanalytics_client.observers import WaitStarted
 
 DAY = "2026-01-15"
 DATES = {"dates": [DAY]}

@@ -12,7 +12,8 @@ import httpx
 import httpx2
 import pytest
 
-from adanalytics_client import AsyncClient, Client, Observer, RetryPlanned, errors
+from adanalytics_client import AsyncClient, Client, Observer, errors
+from adanalytics_client.observers import RetryPlanned
 
 if TYPE_CHECKING:
     from tests.client.conftest import OpenVariant, Say, StandIn, Variant

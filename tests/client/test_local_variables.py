@@ -14,8 +14,9 @@ import pytest
 from tests.stored_login import store_login
 
 import adanalytics_client
-from adanalytics_client import AsyncClient, BytesReceived, Client, Observer, errors
+from adanalytics_client import AsyncClient, Client, Observer, errors
 from adanalytics_client._base.urls import Address
+from adanalytics_client.observers import BytesReceived
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,7 +15,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.client.raw_events import raw_rows
 
-from adanalytics_client import Observer, PageDrift, SeenEvents
+from adanalytics_client import Observer, SeenEvents
 from adanalytics_client._events.check import PullCheck
 from adanalytics_client._events.fanout import PageFanout
 from adanalytics_client._events.page import FetchedPage
@@ -25,6 +25,7 @@ from adanalytics_client._events.resume import Position
 from adanalytics_client._events.slice import SliceRules
 from adanalytics_client._shapes.page import Signals
 from adanalytics_client.errors import ConfigurationError, ProtocolError
+from adanalytics_client.observers import PageDrift
 from adanalytics_server.local import LocalServer, Sample
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
-from adanalytics_client import BytesReceived, Observer
+from adanalytics_client import Observer
+from adanalytics_client.observers import BytesReceived
 
 if TYPE_CHECKING:
     from collections.abc import Callable

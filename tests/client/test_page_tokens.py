@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from adanalytics_client import Observer, PageDrift, SeenEvents
+from adanalytics_client import Observer, SeenEvents
 from adanalytics_client.errors import ConfigurationError, ProtocolError
+from adanalytics_client.observers import PageDrift
 
 if TYPE_CHECKING:
     from tests.client.conftest import Asked, OpenVariant, Say, StandIn, Variant

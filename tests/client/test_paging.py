@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from adanalytics_client import Observer, PageReceived, ServiceProfile
+from adanalytics_client import Observer, ServiceProfile
 from adanalytics_client.errors import ProtocolError
+from adanalytics_client.observers import PageReceived
 
 if TYPE_CHECKING:
     from tests.client.conftest import Asked, OpenVariant, Say, StandIn, Variant

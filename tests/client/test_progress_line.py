@@ -15,19 +15,7 @@ import pytest
 from rich.console import Console
 from tests.client.raw_events import raw_rows
 
-from adanalytics_client import (
-    BytesReceived,
-    BytesWritten,
-    HoursVerified,
-    HourWritten,
-    Observer,
-    PageReceived,
-    PullPlanned,
-    RequestDue,
-    RequestSent,
-    RetryPlanned,
-    WaitStarted,
-)
+from adanalytics_client import Observer
 from adanalytics_client._base.quantities import in_bytes, in_minutes
 from adanalytics_client._events.check import PullCheck
 from adanalytics_client._events.fanout import PageFanout
@@ -40,6 +28,18 @@ from adanalytics_client._progress.display import Display
 from adanalytics_client._progress.drawing import Drawing, Line
 from adanalytics_client._progress.progress import Progress, joined
 from adanalytics_client._shapes.page import Signals
+from adanalytics_client.observers import (
+    BytesReceived,
+    BytesWritten,
+    HoursVerified,
+    HourWritten,
+    PageReceived,
+    PullPlanned,
+    RequestDue,
+    RequestSent,
+    RetryPlanned,
+    WaitStarted,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -15,13 +15,13 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from tests.client.public_names import PUBLIC
 
 import adanalytics_client as package
 from adanalytics_client import (
     AsyncClient,
     AsyncEventQuery,
     AsyncExportJob,
-    BytesReceived,
     Client,
     ColumnProfile,
     DateRange,
@@ -36,15 +36,9 @@ from adanalytics_client import (
     HeaderProfile,
     Observer,
     Page,
-    PageDrift,
     PageProfile,
-    PageReceived,
-    PartialAnswer,
     Period,
     QuotaState,
-    RequestDue,
-    RequestSent,
-    RetryPlanned,
     RetryPolicy,
     SeenEvents,
     ServiceProfile,
@@ -53,8 +47,21 @@ from adanalytics_client import (
     SummaryProfile,
     SummaryRow,
     TextPage,
-    WaitStarted,
     errors,
+)
+from adanalytics_client.observers import (
+    BytesReceived,
+    BytesWritten,
+    HoursVerified,
+    HourWritten,
+    PageDrift,
+    PageReceived,
+    PartialAnswer,
+    PullPlanned,
+    RequestDue,
+    RequestSent,
+    RetryPlanned,
+    WaitStarted,
 )
 
 NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
@@ -85,7 +92,7 @@ def _plan() -> Any:
 
 VALUES: dict[str, Callable[[], Any]] = {
     "BytesReceived": lambda: BytesReceived(5, None),
-    "BytesWritten": lambda: package.BytesWritten(5),
+    "BytesWritten": lambda: BytesWritten(5),
     "Event": lambda: Event.model_validate(TOMORROW),
     "ExportFile": lambda: ExportFile("https://x.example/a?sig=1", "a.csv", 5, "0" * 64),
     "ExportOrder": lambda: ExportOrder(NOON.date(), NOON.date(), "csv", "gzip"),
@@ -94,15 +101,15 @@ VALUES: dict[str, Callable[[], Any]] = {
         ExportPhase.WORKING, "dreaming", files=(ExportFile("u"),), answer={"new": Decimal("0.10")}
     ),
     "FieldProblem": lambda: errors.FieldProblem("hour", "should be at most 23"),
-    "HoursVerified": lambda: package.HoursVerified(1, 24, deep=True),
-    "HourWritten": lambda: package.HourWritten("2026-01-15T13", 250),
+    "HoursVerified": lambda: HoursVerified(1, 24, deep=True),
+    "HourWritten": lambda: HourWritten("2026-01-15T13", 250),
     "Page": lambda: Page(DAY, 1, [{"revenue": Decimal("0.10")}], last=True),
     "PageDrift": lambda: PageDrift("2026-01-15", 2, 3, 17, 20, last=True),
     "PageReceived": lambda: PageReceived("2026-01-15", 1, 5),
     "PartialAnswer": lambda: PartialAnswer("https://stats.example/dates", "slow", "r-1"),
     "Period": lambda: Period(NOON.date(), NOON.date()),
     "Plan": _plan,
-    "PullPlanned": lambda: package.PullPlanned(24, 24, None),
+    "PullPlanned": lambda: PullPlanned(24, 24, None),
     "QuotaState": lambda: QuotaState(1000, 999, NOON),
     "Remedy": lambda: errors.Remedy("Wait.", code="wait", option="max_wait"),
     "RequestDue": lambda: RequestDue("GET", "https://x.example/a"),
@@ -143,7 +150,7 @@ ERRORS: set[type[Any]] = {
 
 def test_every_public_class_is_looked_at() -> None:
     aliases = {"Json"}
-    public = {name for name in package.__all__ if inspect.isclass(getattr(package, name))} - aliases
+    public = {name for name, thing in PUBLIC.items() if inspect.isclass(thing)} - aliases
     others = {each.__name__ for group in (BOUND, CODE, ERRORS) for each in group}
     assert public == VALUES.keys() | others
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from adanalytics_client import Client, Observer, RequestSent, errors
+from adanalytics_client import Client, Observer, errors
+from adanalytics_client.observers import RequestSent
 from adanalytics_client.testing import reference_client
 from adanalytics_server.local import LocalServer
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from adanalytics_client import Observer, PartialAnswer, ProtocolError
+from adanalytics_client import Observer, ProtocolError
+from adanalytics_client.observers import PartialAnswer
 
 if TYPE_CHECKING:
     from tests.client.conftest import OpenVariant, Say, StandIn, Variant

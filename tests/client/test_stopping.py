@@ -22,14 +22,12 @@ from adanalytics_client import (
     Client,
     ConfigurationError,
     Observer,
-    RequestSent,
-    RetryPlanned,
     RetryPolicy,
     TransportError,
-    WaitStarted,
 )
 from adanalytics_client._events.fanout import Job, PageFanout
 from adanalytics_client._io.stop import Stop
+from adanalytics_client.observers import RequestSent, RetryPlanned, WaitStarted
 
 if TYPE_CHECKING:
     from tests.client.conftest import Asked, Say, StandIn

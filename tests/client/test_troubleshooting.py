@@ -17,15 +17,9 @@ from click.testing import CliRunner
 from tests.client.wire import served_with, sized
 
 from adanalytics_cli.main import cli
-from adanalytics_client import (
-    AdAnalyticsError,
-    AsyncClient,
-    Client,
-    Observer,
-    RateLimited,
-    RequestDue,
-)
+from adanalytics_client import AdAnalyticsError, AsyncClient, Client, Observer, RateLimited
 from adanalytics_client.dataset import Dataset
+from adanalytics_client.observers import RequestDue
 from adanalytics_server.local import LocalServer
 
 if TYPE_CHECKING:

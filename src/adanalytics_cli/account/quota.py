@@ -11,8 +11,9 @@ from adanalytics_cli.console.prompts import can_ask
 from adanalytics_cli.core.errors import UsedUp
 from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.core.settings import find_settings
-from adanalytics_client import Observer, PullPlanned
+from adanalytics_client import Observer
 from adanalytics_client._base.quantities import counted
+from adanalytics_client.observers import PullPlanned
 
 if TYPE_CHECKING:
     from adanalytics_client import Client

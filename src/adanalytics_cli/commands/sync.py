@@ -18,9 +18,10 @@ from adanalytics_cli.core.numbers import Number, WholeNumber
 from adanalytics_cli.core.periods import period, period_arguments, span
 from adanalytics_cli.core.remedies import words_of
 from adanalytics_cli.output.formats import json_option
-from adanalytics_client import Observer, Period, RequestDue, WaitStarted
+from adanalytics_client import Observer, Period
 from adanalytics_client._base.escaping import visible
 from adanalytics_client._base.quantities import counted
+from adanalytics_client.observers import RequestDue, WaitStarted
 
 if TYPE_CHECKING:
     from adanalytics_client import Check

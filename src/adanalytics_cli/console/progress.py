@@ -14,12 +14,12 @@ from urllib.parse import urlsplit
 from adanalytics_cli.console.terminal import Terminal, look_at
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.prose import fitted
-from adanalytics_client import PageReceived, RequestSent, RetryPlanned, WaitStarted
 from adanalytics_client._base.escaping import visible
 from adanalytics_client._base.logs import formatter
 from adanalytics_client._base.quantities import counted, in_bytes
 from adanalytics_client._progress.drawing import Drawing, Line
 from adanalytics_client._progress.progress import Progress
+from adanalytics_client.observers import PageReceived, RequestSent, RetryPlanned, WaitStarted
 
 if TYPE_CHECKING:
     from adanalytics_client._progress.display import Display

@@ -16,9 +16,10 @@ from adanalytics_cli.core.settings import find_settings
 from adanalytics_cli.output.formats import SHEET_ROWS, Format
 from adanalytics_cli.output.output_file import open_output
 from adanalytics_cli.output.row_output import Row, write_rows
-from adanalytics_client import Observer, PullPlanned
+from adanalytics_client import Observer
 from adanalytics_client._json.columns import EVENT_COLUMNS, Columns
 from adanalytics_client._json.fields import FieldNames, Kind
+from adanalytics_client.observers import PullPlanned
 
 if TYPE_CHECKING:
     from adanalytics_client import EventQuery

@@ -294,8 +294,9 @@ def notify(hear: Callable[[Info], None], info: Info) -> None:
         ) from error
 
 
+Observer.__module__ = "adanalytics_client"
 for _class in (
-    *(BytesReceived, BytesWritten, HoursVerified, HourWritten, Observer, PageDrift, PageReceived),
+    *(BytesReceived, BytesWritten, HoursVerified, HourWritten, PageDrift, PageReceived),
     *(PartialAnswer, PullPlanned, RequestDue, RequestSent, RetryPlanned, WaitStarted),
 ):
-    _class.__module__ = "adanalytics_client"
+    _class.__module__ = "adanalytics_client.observers"

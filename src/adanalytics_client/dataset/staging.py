@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 
-from adanalytics_client import HourWritten, Observer
+from adanalytics_client import Observer
 from adanalytics_client._base.observer import notify
 from adanalytics_client.dataset.changes import DayChange, changes_of
 from adanalytics_client.dataset.hours.compare import DayComparison, compare_day
@@ -22,6 +22,7 @@ from adanalytics_client.dataset.records.manifest import UNCONFIRMED, DayRecord, 
 from adanalytics_client.dataset.report import FailedQuery
 from adanalytics_client.dataset.service import ServiceDays
 from adanalytics_client.errors import ProtocolError
+from adanalytics_client.observers import HourWritten
 
 
 class Staging:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from adanalytics_client import HoursVerified, Observer
+from adanalytics_client import Observer
 from adanalytics_client._base.dates import days_between
 from adanalytics_client._base.observer import notify
 from adanalytics_client._base.quantities import counted
@@ -45,6 +45,7 @@ from adanalytics_client.dataset.records.manifest import (
 from adanalytics_client.dataset.report import Problem, Repair, VerifyReport, runs_of_days
 from adanalytics_client.dataset.service import ServiceDays, count_days, fetch_service_days
 from adanalytics_client.errors import ProtocolError
+from adanalytics_client.observers import HoursVerified
 
 if TYPE_CHECKING:
     from adanalytics_client._view import View

@@ -10,11 +10,12 @@ from typing import Any
 
 from tests.datasets import Row, read_rows
 
-from adanalytics_client import Client, Observer, RequestDue, WaitStarted
+from adanalytics_client import Client, Observer
 from adanalytics_client.dataset import Dataset, SyncReport
 from adanalytics_client.dataset.planning import Via
 from adanalytics_client.dataset.pull import fetch
 from adanalytics_client.dataset.records.layout import Partition
+from adanalytics_client.observers import RequestDue, WaitStarted
 from adanalytics_server.local import LocalServer
 
 FIRST, SECOND = "2026-01-15", "2026-01-16"

@@ -16,13 +16,12 @@ from adanalytics_client import (
     ConfigurationError,
     DatasetError,
     DatasetInUse,
-    HoursVerified,
     Observer,
-    PullPlanned,
     StatusError,
     UnsuitablePlace,
 )
 from adanalytics_client.dataset import Dataset, Hour, runs
+from adanalytics_client.observers import HoursVerified, PullPlanned
 from adanalytics_server.faults import Fault
 from adanalytics_server.local import LocalServer
 
