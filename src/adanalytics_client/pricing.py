@@ -140,7 +140,7 @@ class Choice:
         >>> day = date(2026, 1, 15)
         >>> known = Estimate(day, day, {day: 5_000})
         >>> print(choose(known, prices(known, client.quota)).why)
-        1 request instead of 24
+        1 request instead of 24 by the hour or 3 by an export
     """
 
     way: Way
