@@ -94,8 +94,8 @@ class Tail:
         """Return the cursor that reads the slice on, until a page has no events."""
         return replace(self.cursor, total=None, mark="", last="", to_the_end=True)
 
-    def cut(self, page: FetchedPage) -> FetchedPage:
-        """Leave out the events that were yielded.
+    def check(self, page: FetchedPage) -> None:
+        """Check that a page begins with the events that were yielded.
 
         Raises:
             ProtocolError: if the page no longer begins with them.
@@ -109,7 +109,6 @@ class Tail:
                     remedy="Pull it again.",
                 )
             )
-        return page.without([index < self.size for index in range(len(page))])
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,8 +177,9 @@ def read_slice(
     while cursor is not None:
         page = yield ready
         if tail is not None:
-            history.skip(tail.size)
-            page, tail = tail.cut(page), None
+            tail.check(page)
+            history.skip(page, tail.size)
+            tail = None
         _refuse(cursor, page, history)
         new_page, drift = history.compare(cursor, page)
         if page.refusal is not None and history.missing and rules.on_drift == "warn":
@@ -244,6 +244,7 @@ class SliceHistory:
         self._stale = 0
         self._first = self._last = RawRows()
         self._days: set[date] | None = set()
+        self._tail_size = 0
         self._tail = Tail(cursor)
         self._end = FetchedPage(RawRows(), Signals())
 
@@ -264,10 +265,13 @@ class SliceHistory:
         self._stale = 0
         self._total_is_old = True
 
-    def skip(self, events: int) -> None:
-        """Count events that were yielded before the slice is read on."""
+    def skip(self, page: FetchedPage, events: int) -> None:
+        """Count and remember the first events of a page, which were yielded before."""
         self.distinct += events
         self._before += events
+        self._tail_size = events
+        if page.keys:
+            self._yielded_ids.add(PageKeys.of(page.rows.first(events)))
 
     def compare(self, cursor: Cursor, page: FetchedPage) -> tuple[FetchedPage, PageDrift | None]:
         """Leave out events that arrived before, and detect drift and endless pages.
@@ -282,9 +286,12 @@ class SliceHistory:
             moved, self._yielded = _moved(page, page.keys, self._yielded), ""
             repeats[:moved] = [True] * moved
             self.last = digest_of(page.rows.texts[-1])
-        repeat_count = sum(repeats)
+        repeats[: self._tail_size] = [True] * self._tail_size
+        new_count = len(page) - sum(repeats)
+        repeat_count = len(page) - new_count - self._tail_size
+        self._tail_size = 0
         self.repeated += repeat_count
-        self.distinct += len(page) - repeat_count
+        self.distinct += new_count
         if (total := page.signals.total) is not None:
             last_total = 0 if self._total_is_old else self.total or 0
             self.total, self._total_is_old = max(last_total, total), False
