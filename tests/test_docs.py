@@ -21,7 +21,7 @@ ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # Their code runs with `make test-spark`, which installs what they need.
 SPARK_PAGE = ROOT / "docs/how-to/use-spark.md"
-TABLE_PAGE = ROOT / "docs/how-to/iceberg-or-delta.md"
+TABLE_PAGE = ROOT / "docs/how-to/load-into-a-warehouse.md"
 SPARK_PAGES = {SPARK_PAGE, TABLE_PAGE}
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # Named, as pytest finds new entry points only after the next installation.
