@@ -71,11 +71,10 @@ def fields(title: str, model: type[BaseModel]) -> Iterator[str]:
     lines = []
     for name, field in model.model_fields.items():
         what, _, null = TEXTS[model, name].partition(" None ")
-        # In a table, some readers of Markdown take a | for the end of a cell.
-        kind = re.sub(r"\b\w+\.", "", str(field.annotation)).replace("|", "&#124;")
+        # Any field may be None, which the page says once.
+        kind = re.sub(r"\b\w+\.", "", str(field.annotation)).removesuffix(" | None")
         written = [kind_of(model, name)] if model is not Summary else []
-        null = null.rstrip(".") or "never"
-        lines.append((f"`{name}`", what, null, f"<code>{kind}</code>", *written))
+        lines.append((f"`{name}`", what, null.rstrip("."), f"`{kind}`", *written))
     column = " | in files" if model is not Summary else ""
     yield from (f"## {title}", "", *table(f"field | what it is | None | in Python{column}", lines))
 

@@ -39,11 +39,12 @@ def records(command: click.Command, context: click.Context) -> list[tuple[str, s
     return [row for row in rows if row and all(row)]
 
 
-def block(*lines: str, rows: Collection[tuple[str, str]]) -> str:
+def block(rows: Collection[tuple[str, str]]) -> str:
+    if not rows:
+        return ""
     formatter = click.HelpFormatter(width=100)
-    if rows:
-        formatter.write_dl(rows)
-    return "\n".join(["\n```text", *lines, f"{formatter.getvalue()}```\n"])
+    formatter.write_dl(rows)
+    return f"\n```text\n{formatter.getvalue()}```\n"
 
 
 def command_text(command: ExampleCommand, context: click.Context, shared: Collection[str]) -> str:
@@ -53,10 +54,9 @@ def command_text(command: ExampleCommand, context: click.Context, shared: Collec
     others = [f"`{names.rpartition(', ')[2].split()[0]}`" for names, text in rows if text in shared]
     details = " ".join(command.details.replace(PERIOD_HELP, "").split())
     usage = command.get_usage(context).removeprefix("Usage: ").replace(" [OPTIONS]", "")
-    lines = [usage, "", *command.examples, *([""] if own else [])]
-    title = f"\n### {context.command_path}\n\n{command.short_help} {details}".rstrip()
+    title = f"\n### {usage}\n\n{command.short_help} {details}".rstrip()
     also = f"\n\nAlso: {', '.join(others)}." if others else ""
-    return f"{title}{also}\n{block(*lines, rows=own)}"
+    return f"{title}{also}\n{block(own)}"
 
 
 def test_the_page_shows_the_help_of_every_command() -> None:
@@ -66,9 +66,9 @@ def test_the_page_shows_the_help_of_every_command() -> None:
     counts = Counter(text for _, text in rows)
     shared = {text: names for names, text in rows if counts[text] > 1 and "[required]" not in text}
     generated = "\n### Options of every command\n"
-    generated += block(rows=records(cli, click.Context(cli)))
+    generated += block(records(cli, click.Context(cli)))
     generated += "\n### Options of several commands\n"
-    generated += block(rows=[(names, text) for text, names in shared.items()])
+    generated += block([(names, text) for text, names in shared.items()])
     generated += "".join(command_text(*pair, shared) for pair in everything)
     if os.environ.get("UPDATE_REFERENCE"):
         PAGE.write_text(written + MARK + generated)
