@@ -93,6 +93,7 @@ class Period:
         if is_range:
             return cls._range(cls.parse(begin, today), cls.parse(end, today))
         days_ago = _DAYS_AGO.fullmatch(text)
+        # `-7` may mean seven days ago or a negative number, so it is asked for.
         if days_ago and not days_ago[2]:
             raise ConfigurationError(f"'{text}' is not a date.", remedy=f"Did you mean {text}d?")
         try:
@@ -117,6 +118,7 @@ class Period:
                 year, month, quarter = words.groups()
                 first = date(int(year), int(month or 3 * int(quarter or 1) - 2), 1)
                 return cls._whole_months(first, 1 if month else 3 if quarter else 12, today)
+        # A form that fits and a day that does not exist, such as 2026-02-30 or the year 0.
         except (ValueError, OverflowError):
             raise ConfigurationError(
                 f"'{value}' is not in the calendar.", remedy=f"Write {cls.FORMS}."

@@ -87,6 +87,8 @@ class GivenCredential:
     def checked(self) -> Credential:
         secrets = {"api_key": self.api_key, "token": self.token, "password": self.password}
         check_text("email", self.email)
+        # Before anything is sent: a key with a line break would otherwise fail inside httpx, with
+        # the key in the message.
         for name, secret in secrets.items():
             if secret is not None:
                 secret.check(name)

@@ -64,6 +64,7 @@ def exchange(
     pause, hold = 0.0, None
     request = replace(request, timeout=session.config.timeout)
     for number in range(resends, resends + _MOST_REDIRECTS + 1):
+        # Before the permit: a request that is not sent must not cost quota.
         if deadline is not None and deadline.over:
             host = urls.host_of(request.url)
             raise RequestTimeout(
@@ -78,6 +79,7 @@ def exchange(
         permit, pause_of_hop = yield from _pace(session, request.url, max_wait)
         pause += pause_of_hop
         if deadline is not None:
+            # The deadline is about the service, and a wait for quota is the client's own.
             deadline.extend(pause_of_hop)
         notify(session.observer.send, due)
         start = session.clock.monotonic()
@@ -85,14 +87,18 @@ def exchange(
         outcome: effects.Reply | effects.Failure
         try:
             outcome = yield effects.Send(request, until, sink)
+        # The sink found it, not the HTTP library: to the caller it is one more way in which a
+        # response fails.
         except DamagedBody as error:
             outcome = effects.Failure(
                 effects.FailureKind.UNREADABLE, arrived=True, detail=str(error)
             )
         head = outcome.head if isinstance(outcome, effects.Reply) else None
+        # Clocks of other hosts, such as an object store, say nothing about the service's quota.
         if head is not None and session.config.base.owns(request.url):
             session.clock_check.compare(head.sent_at)
         if permit is not None:
+            # Also after a failure: the service may have counted a request whose response got lost.
             hold = yield effects.Atomic(partial(session.quota.settle, permit, head))
         seconds = session.clock.monotonic() - start
         report = RequestSent(
@@ -191,6 +197,7 @@ def _redirected(
             "The service redirected to something that is not an http address.",
             remedy=remedy("address"),
         )
+    # Both ends: a redirect back to the base from elsewhere was made by somebody else.
     home = base.owns(target) and base.owns(request.url)
     if request.method != "GET":
         if head.status == 303:

@@ -153,8 +153,10 @@ def refused_attempt(session: Session, reply: Reply, url: str, *, repeatable: boo
     status, now, credentials = reply.status, session.clock.time(), session.credentials
     pause = retry_after(reply.head, now)
     reason, errors = stated_reason(reply, credentials)
+    # Words that only repeat the status would stand twice in the message.
     empty = {f"status {status}", "not found"}
     detail = "" if reason.lower() in empty else f": {reason.rstrip('.')}"
+    # Some services limit with a 403; the header tells it from a missing right.
     if status == 429 or (status == 403 and reply.head.get("retry-after") is not None):
         resumes_at = datetime.fromtimestamp(now + pause, tz=UTC) if pause else None
         until = f", until {resumes_at:%Y-%m-%d %H:%M:%S} UTC" if resumes_at else ""
@@ -169,8 +171,11 @@ def refused_attempt(session: Session, reply: Reply, url: str, *, repeatable: boo
         )
         return FailedAttempt(limited, can_retry=True, retry_after=pause, limited=True)
     transient = status in _UNPROCESSED or status >= 500
+    # A request that may have been carried out, such as an order, is not sent twice, unless the
+    # status says that the service has not begun with it.
     can_retry = transient and (repeatable or status in _UNPROCESSED)
     home = session.config.base.owns(url)
+    # Another origin never got the credential, so its refusal says nothing about it.
     kind, text, advice = _meaning(status, credentials.advice if home else None)
     error = kind(
         f"{text} ({status}{detail}).", remedy=advice, status=status, reason=reason, errors=errors

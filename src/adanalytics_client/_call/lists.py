@@ -171,6 +171,7 @@ def _find_dates(answer: Answer[Json]) -> Found:
     content = _content(answer)
     texts = content.get("dates") if isinstance(content, dict) else None
     error = stated_error([content]) if isinstance(content, dict) else ""
+    # With days beside it, an error is a remark, about which the caller decides.
     if error and not texts:
         raise ProtocolError(
             f"The answer contains an error instead of dates: {error}", remedy="Try later."

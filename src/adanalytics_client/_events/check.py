@@ -450,6 +450,8 @@ def _compare_range(session: Session, pull: Comparison) -> Operation[tuple[Span, 
 def _missing_day(session: Session, pull: Comparison) -> Operation[date | None]:
     """Return a day that is over and that the service lists, but of which no event arrived."""
     empty, days, first_open = pull.empty_days, pull.days, first_open_day(session)
+    # With events of the first and the last day, only a day between them can be missing; one that is
+    # not over may still be empty.
     is_all = days and (days[0], days[-1]) == (pull.start, pull.end)
     if is_all and not any(day < first_open for day in empty):
         return None
@@ -465,6 +467,8 @@ def _missing_day(session: Session, pull: Comparison) -> Operation[date | None]:
         and day < first_open
         and (day in empty or not days or not days[0] <= day <= days[-1])
     ]
+    # A page shows only some of its days. Only a day without any event in a whole query is known to
+    # be missing; about the others, the service is asked once more.
     sure = [day for day in missing if day in empty or not pull.events] if data_days else []
     omission = next(iter(sure), None)
     if omission is not None and pull.events and (yield from _has_all(session, pull, omission)):
@@ -505,6 +509,7 @@ def _left_out(
         if rest_days.start > rest_days.end or (pull.days and pull.days[0] <= day <= pull.days[-1]):
             continue
         page = yield from request_place(session, own_days, 1)
+        # While days are open, events arrive between two requests, and no sum of totals would hold.
         total = page.signals.total if pull.end < first_open else None
         rest = yield from request_place(session, rest_days, 1 if total is not None else pull.events)
         if total is not None and rest.signals.total is not None:
@@ -523,6 +528,7 @@ def _differing(
     while parts:
         spans, total = parts.pop()
         events = sum(span.events for span in spans)
+        # The search must not cost more than what it saves: then a range stands for its days.
         if len(spans) == 1 or counts >= MOST_COUNTS:
             places = tuple(place for span in spans for place in span.places)
             if events != total:
@@ -556,6 +562,7 @@ def _different(
 def _compare_hour(session: Session, pull: Comparison, hour: int) -> Operation[None]:
     """Check that the service neither cuts the pages of an hour, nor ignores the hour."""
     days = Slice(pull.start, pull.end, hour)
+    # Without a total, a service that cuts its pages shows it only by an event behind the last.
     if pull.is_blind and pull.end < first_open_day(session):
         place = yield from request_place(session, days, pull.events + 1)
         if len(place):
@@ -563,6 +570,8 @@ def _compare_hour(session: Session, pull: Comparison, hour: int) -> Operation[No
     if not pull.may_ignore_hour:
         return
     days = Slice(pull.start, pull.end)
+    # Of a service that ignores the hour, any other hour returns the same events. Two hours with as
+    # many events by chance are told apart by the total of the days.
     hours = [replace(days, hour=(hour + offset) % 24) for offset in range(1, 24)]
     page = yield from request_place(session, hours[0], 1)
     total = page.signals.total
@@ -576,6 +585,8 @@ def _compare_hour(session: Session, pull: Comparison, hour: int) -> Operation[No
             f"{hour} and in hour {hours[0].hour}: it ignores the hour.",
             remedy="Pull whole days instead.",
         )
+    # Ids tell at once. Without them, the first event of two hours may be equal by chance, so all
+    # hours have to agree.
     if is_same and (pull.is_identified or (yield from _has_same_hours(session, pull, hours))):
         raise _same_events(f"{pull} and {hours[0]} have the same events")
 

@@ -101,9 +101,11 @@ class PageReader:
             )
         try:
             answer, reading = yield from self._try(session, cursor)
+            # A proxy that mixes up responses does so on one connection; the repeat closes it.
             for _ in range(_REPEATS):
                 if reading.problem:
                     answer, reading = yield from self._try(session, cursor, _CLOSE)
+        # Services mean an empty page by some error statuses, which are no failure of the pull.
         except StatusError as error:
             return (yield from self._absent(session, cursor, error))
         if reading.problem:
@@ -119,11 +121,13 @@ class PageReader:
             doubt=reading.doubt,
             partial=partial_answer,
         )
+        # For the check at the end: which days of a query of several days have events.
         if cursor.slice.start < cursor.slice.end and len(page):
             zone = session.config.service.tzinfo()
             days = yield Offload(partial(days_of, page.rows, zone))
             page = replace(page, days=days)
         if _is_compared(cursor, page):
+            # Hashing a page takes milliseconds, in which an event loop would stand still.
             page = yield Offload(page.with_keys)
         return page
 
@@ -138,6 +142,7 @@ class PageReader:
         """Return an empty page if the status means that there is none; else raise the error."""
         is_usual = _usual_without_events(session, cursor) == str(error.status)
         doubt = "" if is_usual else f"the answer was {error.status}"
+        # Behind the last page. Before the first, the same status may be a wrong address.
         if not cursor.is_first_page and error.status in _NO_PAGE:
             return FetchedPage(RawRows(), Signals(), doubt=doubt)
         if not cursor.is_first_page and error.status in _REFUSED_PAGE:
@@ -152,6 +157,8 @@ class PageReader:
             if is_usual:
                 # Only a partner that exists has dates.
                 yield from dates(session)
+            # A larger range than this one would tell an empty hour from a wrong address, and there
+            # is none.
             elif self.range_slice is None or self.range_slice == cursor.slice:
                 raise error
             else:
@@ -172,6 +179,7 @@ class PageReader:
         rules, parse = Rules(patient=self.has_page, is_whole=True), partial(_parse, session)
         answer = yield from call(session, request, parse, rules)
         usual = _usual_without_events(session, cursor)
+        # An empty body is most often an accident of a proxy, which does not happen twice.
         if is_empty(answer.reply) and usual != str(answer.reply.status):
             answer = yield from call(session, request, parse, rules)
         self.has_page = True
@@ -202,6 +210,7 @@ def _read(session: Session, answer: Answer[Json], cursor: Cursor) -> _Read:
         page_signals = signals(Found([], ()), headers, pages)
         if usual == str(status):
             return _Read(RawRows(), page_signals)
+        # There must be events, by a total or an earlier page, so nothing is not an answer.
         if page_signals.total or cursor.total or not cursor.is_first_page:
             raise ProtocolError(
                 f"The answer to {cursor} was empty twice.",
@@ -213,6 +222,7 @@ def _read(session: Session, answer: Answer[Json], cursor: Cursor) -> _Read:
     page_signals = signals(finding, headers, pages)
     error = finding.error or stated_shortfall(finding.containers, headers, answer.url)
     shape = f"{status} {finding.placeholder}" if finding.placeholder else ""
+    # A response that states an error has an unusual shape, and the error says more.
     if not error:
         check_page(service, finding, headers, shape=shape, usual=usual)
     rows = finding.rows if isinstance(finding.rows, RawRows) else RawRows()

@@ -86,6 +86,7 @@ class StatusSink:
     def accept(self, head: ResponseHead) -> bool | None:
         """Refuse a file, have a response collected, and inspect a body that may be either."""
         self._body, self._file = bytearray(), False
+        # An error is never the file, and JSON is only if JSON was ordered.
         if head.status != 200 or is_answer(head, self._form):
             return False
         attached = "attachment" in (head.get("content-disposition") or "").lower()
@@ -93,6 +94,8 @@ class StatusSink:
         self._file = attached or lines or (self._of_file and is_json_format(self._form))
         if self._file:
             return None
+        # A body of a type that says nothing, such as text/plain, may be either: `write` looks at
+        # it.
         loose = head.media_type in _LOOSE_KINDS or is_json_format(self._form)
         return self._of_file or not loose
 
@@ -101,6 +104,8 @@ class StatusSink:
         self._body += piece
         start = self._body.lstrip()
         self._file = bool(start) and not start.startswith(_MARKS)
+        # No response about an export is this long, and a file without a type must not fill the
+        # memory.
         self._file |= len(self._body) > _LARGEST_UNTYPED
         return not self._file
 
@@ -189,12 +194,16 @@ def _read_status(
 
     listed_only = {"files": content} if isinstance(content, list) else {}
     answer = content if isinstance(content, dict) else listed_only
+    # Services wrap the job in an object such as `data` or `job`. Of a name on several levels, the
+    # innermost one counts: an outer `status` is often that of the request.
     levels = _levels(answer)
     fields = {name: value for level in levels for name, value in level.items()}
     _check_days(fields, order)
     words, ids, rows = known("status"), known("id"), known("rows")
     levels_of_status = levels if words is None else [{"status": next(iter(words), None)}]
     status_text = next(filter(None, map(_status_text, reversed(levels_of_status))), None)
+    # Names such as `download_url` can only be the file. Names such as `url` are the file of a
+    # finished export, and the address to poll of any other.
     specific, generic = _named(fields, _SPECIFIC, url), _named(fields, _GENERIC, url)
     listing = _entries(fields.get("files"), url)
     header = _address(url, head.get("location"))
@@ -202,6 +211,7 @@ def _read_status(
         generic, header = {}, None
         listing = _entries(next(iter(addresses), None), url)
         specific = {profile.names["file"]: listing} if len(listing) == 1 else {}
+    # A profile that knows a place replaces the guess, also if nothing is there yet.
     states = known("state")
     polls = _poll_addresses(fields) if states is None else states
     poll = next(filter(None, (_address(url, place) for place in polls)), None)
@@ -303,9 +313,12 @@ def _phase(
         return ExportPhase.DONE
     if word == "expired":
         return ExportPhase.EXPIRED
+    # An `error` beside an address is a remark about a file that exists.
     no_export = status_text is None and not (has_address or is_poll)
     if word in _FAILED or (no_export and _reason(fields, ("error",))):
         return ExportPhase.FAILED
+    # An unknown word means that the export goes on: to wait for a finished one ends with the
+    # timeout, but to take an unfinished one for finished would lose events.
     is_working = status_text or head.status == 202 or (is_poll and not has_address)
     return ExportPhase.WORKING if is_working else ExportPhase.DONE
 

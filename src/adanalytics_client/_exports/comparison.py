@@ -36,13 +36,17 @@ def compare(
             service's count of days that are over, or when no number confirms a doubtful file.
     """
     rows = [content.rows for content in contents if content.rows is not None]
+    # Without pyarrow, the rows of a parquet file are not known, and a sum of the others means
+    # nothing.
     if len(rows) < len(contents):
         return status.with_rows(None, None)
     total, row_count = sum(rows), status.row_count
     if row_count is not None and row_count != total:
         raise _differing(total, f"{row_count:,} were announced")
+    # An announced number may be that of the file as it was cut, so it does not replace the count.
     count = None if check == "none" else (yield from _count(session, order, total))
     doubt = next((content.doubt for content in contents if content.doubt), "")
+    # On a day that is not over, the count may already be above the rows, which confirms nothing.
     is_confirmed = row_count is not None or (count is not None and count <= total)
     if doubt and not is_confirmed and (check != "none" or not total):
         raise DownloadError(

@@ -367,6 +367,7 @@ def _read_parquet(file: BinaryIO, order: FileOrder) -> Content:
         raise _other("parquet", "its first bytes are not PAR1")
     file.seek(max(size - _FOOTER_END, 0))
     end = file.read()
+    # The file ends with the footer's length and PAR1. A cut file fails here, without pyarrow.
     footer = size - _FOOTER_END - int.from_bytes(end[:4], "little")
     if not end.endswith(_PARQUET) or footer < len(_PARQUET):
         raise _incomplete("its footer is missing")
@@ -385,9 +386,11 @@ def _read_parquet(file: BinaryIO, order: FileOrder) -> Content:
         for number in range(group.num_columns):
             column = group.column(number)
             begin = column.dictionary_page_offset or column.data_page_offset
+            # A file that lost bytes in its middle keeps a readable footer.
             if begin + column.total_compressed_size > footer:
                 raise _incomplete("it is shorter than its footer says")
             if column.path_in_schema == _DAY_COLUMN and column.is_stats_set:
+                # The statistics bound all days of the group, so no row has to be read.
                 for value in (column.statistics.min, column.statistics.max):
                     _check_day(str(value).encode(), order)
     return Content(metadata.num_rows)

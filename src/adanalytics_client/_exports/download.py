@@ -246,6 +246,8 @@ class ExportDownload:
         answered_at = now if status.answered_at is None else status.answered_at.timestamp()
         if transfer.received or (status.address_exists and status.poll_url is None):
             return False
+        # A 403 is that of a missing object only at a signed address, and only if no status ever
+        # told more about the export.
         missing = reply.status == 404 or (
             reply.status == 403 and status.status_text is None and is_signed(self._session, url)
         )
@@ -263,6 +265,7 @@ class ExportDownload:
         """Describe the problem of a response that is not the file."""
         session, form = self._session, self._order.format
         pause = retry_after(reply.head, session.clock.time())
+        # The part is longer than the file, so it is of another version.
         if reply.status == 416:
             transfer.restart()
             error = incomplete("The service does not have the rest of the file.")
@@ -270,6 +273,7 @@ class ExportDownload:
         if reply.status == 202:
             error = DownloadError("The file is not ready yet.", remedy="Wait for the export first.")
             return FailedAttempt(error, can_retry=True, retry_after=pause, absent=True)
+        # A page of a proxy or of a login, which goes away by itself; the body says which.
         if 200 <= reply.status < 400:
             reason, _ = stated_reason(reply, session.credentials)
             kind = reply.head.media_type or "an answer without a media type"
@@ -278,6 +282,7 @@ class ExportDownload:
                 DownloadError(text, remedy="Try the download later."), can_retry=True
             )
         limited = reply.status == 403 and reply.head.get("retry-after") is not None
+        # A signed address needs no credential, so a 401 there is an expired signature, too.
         missing_statuses = {403, 404, 410} | ({401} if has_signature else set())
         if reply.status in missing_statuses and not limited:
             text = f"The file is no longer offered ({reply.status})."
@@ -305,6 +310,7 @@ def _broken(
         return FailedAttempt(
             incomplete(f"The file arrived damaged ({failure.detail})."), can_retry=True
         )
+    # Once bytes arrived, the error says how many, since the next attempt begins behind them.
     has_part = transfer.received and failure.kind is effects.FailureKind.BROKEN
     if has_part or failure.kind is effects.FailureKind.TRUNCATED:
         return FailedAttempt(_short(transfer), can_retry=True)
@@ -342,6 +348,7 @@ def _renewed(
 
     The ETag and the checksum prove later that a file is unchanged.
     """
+    # Only an address to poll gives new addresses without another export.
     if last_status.poll_url is None:
         return None
     try:
@@ -354,6 +361,8 @@ def _renewed(
         and last_status.export_id != status.export_id
     ):
         raise _gone(f"the service answered with another export ({status.export_id})", last_status)
+    # Still the same export, whose files the service does not list any more: the caller's error
+    # about the old address says more.
     if not status.files:
         return None
     pairs = [*zip(last_status.files, status.files, strict=False)]

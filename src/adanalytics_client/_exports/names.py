@@ -42,6 +42,7 @@ def named_format(
     if (has_gz and is_gzip is False) or (plain and is_gzip):
         ending = ".gz" if has_gz else suffix
         raise _contradiction(path, ending, f"compression={compression!r}")
+    # The suffix decides only what the caller leaves open.
     packing = "gzip" if has_gz and compression is None else compression
     return suffix_format or "csv" if file_format is None else file_format, packing
 

@@ -126,9 +126,11 @@ def _absent(
     has_signature = is_signed(session, url)
     ordered_at = last_status.answered_at.timestamp() if last_status.answered_at else 0.0
     may_appear = not last_status.address_exists and session.clock.time() < ordered_at + ONE_HOUR
+    # Object stores answer 403 for a missing object to those who may not list the bucket.
     if may_appear and (error.status == 404 or (error.status == 403 and has_signature)):
         reason = f"its address answers {error.status} ({error.reason.rstrip('.')})"
         return replace(last_status, retry_after=None, reason=reason)
+    # The signature of a file's address expires with a 403; the API would mean a missing right.
     if error.status in _GONE or (of_file and error.status == 403):
         export_name = f" {last_status.export_id}" if last_status.export_id else ""
         expiry = errors.ExportExpired(
@@ -264,6 +266,7 @@ def _finished(session: Session, status: ExportStatus) -> ExportStatus:
         detail = f": {reason}" if reason else ""
         expiry = errors.ExportExpired(f"The export has expired{detail}.", remedy="Start it again.")
         raise described(expiry, status)
+    # A finished export without a file is not an empty one: that has a file without rows.
     if not status.files:
         keys = f"Keys seen: {', '.join(status.keys)[:_LONGEST_KEYS] or 'none'}"
         if (place := _file_place(session)) and service.probe_date is not None:

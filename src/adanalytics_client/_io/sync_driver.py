@@ -192,11 +192,13 @@ class SyncDriver(BaseDriver[httpx.Client]):
                 return effect.action()
         if isinstance(effect, Exclusive):
             return self._alone(effect, stop)
+        # What is left does not wait for anything: this thread performs it.
         return effect.action()
 
     def _alone(self, effect: Exclusive, stop: Stop) -> object:
         remaining = self._left(effect.deadline)
         seconds = -1.0 if remaining is None else min(max(0.0, remaining), threading.TIMEOUT_MAX)
+        # While this thread waits for the lock, a clock of a test must not wait for this thread.
         lock = self._exclusive
         self._clock.running(-1)
         try:
@@ -225,6 +227,7 @@ class SyncDriver(BaseDriver[httpx.Client]):
             raise interrupt.with_traceback(None) from None
         finally:
             RUNNING.reset(token)
+        # A client that was closed during this request left its connections open for it.
             if self._closed.is_set():
                 self._close_connections()
 
@@ -254,10 +257,14 @@ class SyncDriver(BaseDriver[httpx.Client]):
     ) -> Reply | Failure:
         receiver = begin_receiving(response, send.sink)
         pieces = response.iter_raw()
+        # The receiver decides after each piece whether it needs the rest: a caller that only wants
+        # to know what came leaves a large file unread.
         while not receiver.unread:
             try:
                 piece = next(pieces, None)
             except self._errors as error:
+                # An interrupted read looks like a broken connection; the reason is that nobody
+                # waits for it.
                 if running.stop.is_set():
                     raise cancelled_error() from None
                 return self._failure_of(error, send.request, has_head=True)
@@ -265,6 +272,7 @@ class SyncDriver(BaseDriver[httpx.Client]):
                 break
             if running.stop.is_set():
                 raise cancelled_error()
+            # The timeouts of httpx begin anew with each piece, so a slow body would never end.
             if (failure := self._too_late(send)) is not None:
                 return failure
         return receiver.finish()

@@ -176,6 +176,8 @@ def find_rows(
         raise ProtocolError(
             f"The answer is {kind_of(content)}, not an object or a list of objects."
         )
+    # A profile says that the body is the list. An object there is either a response without
+    # records, or no list.
     if rows_key == BODY:
         inner_finding = find_rows(content, extra_name=extra_name, single=single)
         if len(inner_finding) and not extra_name:
@@ -185,6 +187,7 @@ def find_rows(
         {fold(rows_key)} if rows_key else {fold(name) for name in (*ROW_NAMES, extra_name or "")}
     )
     findings = _candidates(content, names, rows_key)
+    # A list of this endpoint may have another name than the events, which the key is for.
     if rows_key and extra_name and not findings:
         return find_rows(content, extra_name=extra_name, single=single)
     findings = findings or _without_list(content, names, single=single)
@@ -192,8 +195,10 @@ def find_rows(
         findings[0].containers if len(findings) == 1 else (content, *_inner(content, WRAPPERS))
     )
     error = stated_error(containers)
+    # An error beside records is left to the caller, who knows whether a part is enough.
     if error and not any(map(len, findings)):
         raise ProtocolError(f"The answer contains an error instead of records: {error}")
+    # Two lists with usual names: to take either would be a guess, and a wrong one loses events.
     if len(findings) != 1:
         rows = [finding.rows for finding in findings]
         raise _unclear(content, names, rows, rows_key)

@@ -702,6 +702,8 @@ class Dataset:
         form = self._format or (identity.form if identity and not self._table else "parquet")
         table = self._table or (identity.table if identity and form == identity.form else None)
         service, partner = client.service, client.partner
+        # A dataset without a day and without a file has nothing that another identity would
+        # falsify.
         days, names = Manifest(store).days(), store.sizes(DATA)
         ours = Identity(
             partner or "",
@@ -721,8 +723,10 @@ class Dataset:
             )
         if identity is None or not (days or names):
             return ours
+        # Only the address that the dataset has may move: a wrong `moved_from` changes nothing.
         has_moved = former is not None and former.is_at(identity.origin)
         same_service = has_moved or base.is_at(identity.origin)
+        # The order of the messages: a wrong partner explains all that follows.
         for option, mine, theirs in (
             ("partner", partner, identity.partner),
             ("service", base.text, base.text if same_service else identity.origin),

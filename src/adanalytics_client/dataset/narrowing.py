@@ -51,6 +51,7 @@ def narrow(
     unexplained, moved, records = total - record.rows, list[Hour](), record.by_hour
     for hour in sorted(hours, key=lambda hour: (records[hour].asked_at, hour), reverse=True):
         events, rows = count(hour.hour), records[hour].rows
+        # An hour with all events of the day: the service ignores the parameter.
         if events is None or (events == total and rows < record.rows):
             return None
         if events != rows:
@@ -58,6 +59,7 @@ def narrow(
             unexplained -= events - rows
             if len(moved) > MOST_MOVED:
                 return None
+            # The hours found so far explain the day; the rest would only cost requests.
             if not unexplained:
                 return sorted(moved)
     return None

@@ -117,6 +117,7 @@ def plan(update: Update, *, via: Via, repull: int = 0) -> SyncPlan:
     started = _usable(list_started(store), reasons, service)
     types, total, learning = update.contents.schema.union, None, 0
     queries = _list_queries(update, started, reasons, service, via, types)
+    # Whether the events of a whole day tell their hours is not known before one was seen.
     whole = [query for query in queries if query.hour is None]
     if whole and not types:
         types, total = _first_event(update, whole[0])
@@ -168,6 +169,7 @@ def _find_needs(update: Update, via: Via, repull: int) -> Needs:
     """
     needs, contents, counts = update.find_needs(repull), update.contents, 0
     days, narrowed, pages = {**needs.days}, set[date](), update.client.service.pages
+    # An export brings whole days, and a service that ignores the hour has no totals of hours.
     if via == "export" or (pages and pages.heeds.get("hour") is False):
         return needs
     # Last days first: a day that cannot be narrowed was reprocessed, as those before it may be.
@@ -180,8 +182,10 @@ def _find_needs(update: Update, via: Via, repull: int) -> Needs:
             counts += 1
             return update.client.count_events(day, hour)
 
+        # The summary is a lower bound: it leaves out filtered events.
         figure = needs.service.counts[day]
         moved = narrow(contents.manifest.day(day), need.asked, figure, count)
+        # The whole day is pulled, and so are those before it: their totals would be spent in vain.
         if moved is None:
             break
         others = tuple(hour for hour in need.asked if hour not in moved)
@@ -231,6 +235,7 @@ def _find_losses(update: Update, needs: Needs, staging: Staging) -> list[Hour]:
             continue
         count = cache(partial(update.client.count_events, day))
         total, figure = count(None), events_in(state.figures)
+        # The count may still be behind, or the summary may be: neither shows a loss.
         if total is None or total > record.rows or total < figure:
             continue
         if total < record.rows:
@@ -238,6 +243,7 @@ def _find_losses(update: Update, needs: Needs, staging: Staging) -> list[Hour]:
             is_dear = _is_dear(update, needs.service, hours)
             moved = narrow(record, hours, figure, count) if is_dear else None
             lost += need.doubtful if moved is None else moved
+        # The same events with other amounts: no total of an hour tells which of them changed.
         elif figure == totals.events:
             lost += need.doubtful
     return lost

@@ -318,6 +318,9 @@ class Verification:
         """
         own = self._held(hour, file, tables) if file else iter(())
         events = file.hours[hour].rows if file else 0
+        # An hour may have more events than fit into memory, and the two sides have other orders.
+        # Equal ids come into equal groups, so that a group of one side needs only that of the
+        # other.
         groups, rows = 1 + events // EVENTS_COMPARED, Counter[str]()
         with TemporaryDirectory(dir=folder) as name:
             parts = Partition(Path(name))

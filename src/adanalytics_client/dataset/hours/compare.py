@@ -177,10 +177,13 @@ class _Reading:
         """Return why the summary may be right if it states another figure; empty if it is not."""
         if self.figure is None:
             return "some values of its field are no numbers"
+        # Whether the summary adds the field up or averages it, nothing tells.
         if not self.is_sure and self.values is None:
             return _NO_FIELD
+        # Events of an unknown type may be of the counted one.
         if self.figure < figure <= self.figure + self.more:
             return f"{counted(self.more, 'event')} may be of its type"
+        # Without the flag, an event may be one that the summary leaves out.
         if self.figure > figure and self.unflagged:
             return (
                 f"{figure_text(self.figure)} in the events, {figure_text(figure)} in the summary, "
