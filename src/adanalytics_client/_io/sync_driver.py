@@ -227,7 +227,7 @@ class SyncDriver(BaseDriver[httpx.Client]):
             raise interrupt.with_traceback(None) from None
         finally:
             RUNNING.reset(token)
-        # A client that was closed during this request left its connections open for it.
+            # A client that was closed during this request left its connections open for it.
             if self._closed.is_set():
                 self._close_connections()
 
