@@ -232,6 +232,7 @@ class ClientBase(Generic[Http, Driving]):
 
         profile = read_profiles(settings_file(os.environ)).find(name)
         kind, secret = sign_in_of(name, profile, os.environ)
+        # Several partners are for summaries of the command line; a client reads one.
         if partner is None and "," in (partner := profile.partner or ""):
             raise ConfigurationError(
                 f"Profile '{name}' has the partners {partner}.", remedy="Pass one as partner=."

@@ -303,6 +303,7 @@ class Dialect:
         """
         if status != "completed" or not self.states:
             return status, 0
+        # Some services answer a repeated order with the state of the first one.
         is_new = is_order and (self.wait != "order" or responses > len(self.states))
         number = 0 if is_new else responses
         return (*self.states, status)[min(number, len(self.states))], number + 1
@@ -321,6 +322,7 @@ class Dialect:
             "status": self.words.get(status, status),
             "download_path": f"{parts.path}?{parts.query}",
         }
+        # Of a service whose state has to be polled, the order itself never names the file.
         if status == "completed" and not (is_order and self.wait == "state"):
             facts["ready_url"] = url
         if export["error"]:

@@ -88,11 +88,14 @@ def make_server(session: Session) -> Server:
             values = tool.checked(params.arguments or {})
             if not tool.writes:
                 return _result(*await session.call(tool, values))
+            # A sync changes files and may cost hundreds of requests: first its price, then the
+            # user.
             offer = await session.price_sync(tool, values)
             spent = offer.spent
             consent = None if offer.answer else await _consent(context, params, offer)
             if isinstance(consent, InputRequiredResult):
                 return consent
+            # An offer holds for one answer: the same arguments later have another price.
             session.forget(tool, values)
             if offer.answer:
                 return _result(offer.answer, offer.is_error)

@@ -97,6 +97,7 @@ def login(
         )
     logins = LoginStore(state_folder(os.environ))
     stored = logins.find(profile)
+    # Who signed in with a key will most likely do so again.
     key_first = stored is not None and stored.kind == "api_key"
     if can_ask():
         check = partial(_check_address, try_it=not no_verify)
@@ -107,6 +108,8 @@ def login(
     refused_email: str | None = None
     invocation.sign_in_again = "Nothing was stored. Run the command again."
     outcome: tuple[StoredLogin, str] | None = None
+    # Until a credential works. Only an answer to a prompt is asked for again: anything else would
+    # be refused in the same way each time.
     while outcome is None:
         if can_ask():
             settings = replace(settings, partner=_asked("Partner", settings.partner))
@@ -145,6 +148,7 @@ def login(
             text = f"Error: {visible(error.message)} Check the partner."
             click.echo(fitted(text, sys.stderr), err=True)
             settings = replace(settings, partner=None)
+    # Nothing is written before this point, so a failed login leaves the profile as it was.
     login, secret = outcome
     invocation.secrets.add(secret)
     values: dict[str, Any] = {"base_url": base_url, "partner": partner_of(settings)}

@@ -112,6 +112,7 @@ def _sql_of(sql: str | None, file: str | None) -> str:
     if (sql is None) == (file is None):
         problem = "There is no SQL." if sql is None else "SQL and --file are two queries."
         raise click.UsageError(f"{problem} Give SQL, or --file FILE, or - for stdin.")
+    # A lone dash is stdin, as for other programs; SQL never is one.
     file = "-" if sql == "-" else file
     if file is None:
         return sql or ""

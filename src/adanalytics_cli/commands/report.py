@@ -104,6 +104,7 @@ def report(
         spans, omission = [periods.period(invocation, start, end)], ""
         if compare:
             last_days = [dataset.last_whole_day or date.min for dataset in session.coverage]
+            # A day that is not over would look like a loss beside a whole one.
             whole_until = date.max if all_hours else max(last_days)
             days_by_partner = (
                 {} if all_hours else {dataset.partner: dataset.days for dataset in session.coverage}
@@ -116,6 +117,7 @@ def report(
         answers, *earlier = _ask(session, key, spans)
         if chart and len(answers) > 1:
             raise click.UsageError("--chart draws one partner in one currency. Give one --in.")
+        # A terminal is narrow: only the usual figures fit.
         if form == "table" and not (columns or compare or chart):
             options = replace(options, columns=tuple(usual_columns(answers, group_by)))
         summary = write_answers(
@@ -136,6 +138,7 @@ def _ask(session: "QuerySession", field: str, spans: Sequence[Span]) -> "list[li
     for number, coverage in enumerate(session.coverage):
         by_currency = [{answer.currency: answer for answer in side[number]} for side in sides]
         currencies = dict.fromkeys(code for side in by_currency for code in side if side[code].rows)
+        # A currency that occurs in one period only is compared with nothing.
         for code in currencies or by_currency[0]:
             for list_, side, days in zip(answers, by_currency, spans, strict=True):
                 summary = side.get(code) or Summary(currency=code)

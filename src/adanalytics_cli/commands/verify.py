@@ -75,6 +75,7 @@ def verify(
         if offline and is_set:
             raise click.UsageError(f"{option} asks the service. Leave out --offline or {option}.")
     dataset = Dataset(location, clock=invocation.clock)
+    # Before the client is opened: without a dataset, no sign-in is needed to say so.
     holdings = dataset.holdings()
     if holdings is None:
         raise CommandError(
@@ -97,6 +98,7 @@ def verify(
         for problem in () if invocation.as_json else report.problems:
             click.echo(fitted(visible(str(problem)), sys.stdout))
         count = counted(len(report.problems), "problem")
+        # What is only missing comes with the next sync; anything else is damage.
         missing = all(problem.missing for problem in report.problems)
         kind = PartlyDone if missing else ProblemsFound
         remedy = _bound(holdings, report) + _remedy(invocation, location, report)

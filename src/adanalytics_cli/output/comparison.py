@@ -201,6 +201,7 @@ class Comparison:
         is_money, (column,) = metric in MONEY, summary_columns(None, [metric])
         for name in VALUES[:3]:
             value = values[name]
+            # An average has no exact digits.
             if per_day and isinstance(value, Decimal):
                 value = Decimal(format(value, "z.9f" if is_money else "z.2f"))
             if is_money:
@@ -259,6 +260,7 @@ class Comparison:
             length = (answer.last - answer.first).days + 1
             days = [answer.first + timedelta(days=n) for n in range(length)]
             sides.append([(day, rows.get(day, {})) for day in days])
+        # By place: months of other lengths have no common dates.
         for place in range(max(map(len, sides))):
             (before_day, before), (day, after) = (
                 side[place] if place < len(side) else (None, None) for side in sides

@@ -101,6 +101,7 @@ def describe_comparison(report: "VerifyReport") -> str:
         names.setdefault(figure.reason, []).append(figure.name)
     reasons = [f"{', '.join(columns)}, {reason}" for reason, columns in names.items()]
     texts += [f"not compared: {'; '.join(reasons)}"] if reasons else []
+    # Who reads OK must know that this was not looked for.
     if report.without_id and report.without_id == report.events:
         texts.append("repeats could not be looked for, because no event has an id")
     elif report.without_id:

@@ -180,6 +180,7 @@ def _comparable(
     """
     indexes = range(len(statement.names))
     places = [index for index in indexes if any(record[3][index] is not None for record in records)]
+    # Without records nothing tells which figures we have.
     if not records or len(places) == len(statement.names):
         return statement, indexes
     names, missing_names = (

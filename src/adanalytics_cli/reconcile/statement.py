@@ -246,6 +246,8 @@ class _Table:
                 raise self.unmapped(f"the {key}", key)
         if not keys:
             raise self.unmapped("a day, a campaign or a demand tag", "day")
+        # A summary has one grouping: of a campaign and its tag, the campaign is what people
+        # compare.
         if not by and not both_groups and "campaign" in keys:
             keys = [key for key in keys if key != "demand_tag"]
         return [key for key in KEYS if key in (by or keys)]
@@ -290,6 +292,8 @@ class _Table:
             CommandError: for text that is no number, and if both marks are possible.
         """
         places = [self.columns[name] for name in figures]
+        # 1.234 is a thousand or one and a bit. All cells are read with either mark at once, and a
+        # mark that does not fit a cell is out.
         readings: dict[str, list[Figures]] = {mark: [] for mark in NUMBERS}
         for line in self.lines:
             cells = [cell_at(line, place) for place in places]
@@ -306,6 +310,7 @@ class _Table:
             for mark, row in fitting.items():
                 readings[mark].append(row)
         marks = [*readings]
+        # Both marks fit, with other values: counts have to be whole, which most often decides.
         if len(marks) > 1 and readings["."] != readings[","]:
             counts = [indexes for indexes, name in enumerate(figures) if name not in MONEY]
             marks = [

@@ -194,6 +194,7 @@ def further_params(
                 f"params: the name {name!r} is not valid.",
                 remedy=f"Pass the service's own names{advice}.",
             )
+        # `True` would be sent as the word True, which no service means.
         if not isinstance(value, str | int | date) or isinstance(value, bool):
             raise ConfigurationError(
                 f"params: {name}={value!r} is not valid.", remedy="Pass a str, an int or a date."

@@ -192,6 +192,7 @@ class _Attempts:
         ):
             self.authorized = True
             return True
+        # A signed address refuses a second credential, as object stores do.
         if round_trip.status == 400 and self.authorized:
             self.authorized, self.has_signature = False, True
             return True
@@ -281,6 +282,7 @@ class _Attempts:
         """Wait for a file that does not exist yet; False if there was never time for it."""
         appears_by, pause = self.rules.appears_by, attempt.retry_after or 0.0
         if appears_by is None or appears_by.left <= 0 or pause > appears_by.left:
+            # Having waited, the caller learns what the address said last.
             if self.polls:
                 raise attempt.error
             return False

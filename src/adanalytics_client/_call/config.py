@@ -66,6 +66,7 @@ class GivenCredential:
         if self.api_key is not None or self.token is not None:
             return self
         key = variables.get("ADANALYTICS_API_KEY")
+        # A given e-mail means a login, whatever key the environment has.
         if key and self.email is None and self.password is None:
             return replace(self, api_key=Secret(key))
         email, password = self.email, self.password

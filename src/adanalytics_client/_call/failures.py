@@ -247,6 +247,7 @@ def stated_reason(reply: Reply, credentials: Credentials) -> tuple[str, tuple[Fi
     errors = tuple(FieldProblem(*map(credentials.shown, _field_error(entry))) for entry in items)
     parts = [_message(content), *(" ".join(filter(None, error)) for error in errors)]
     text = credentials.shown("; ".join(filter(None, parts)))
+    # The words come from the service: they are masked above, and cut here.
     return text[:_LONGEST_REASON] or f"status {reply.status}", errors
 
 

@@ -380,6 +380,7 @@ def _days_in(row: Mapping[str, Json], grouping: str | None) -> Iterator[date]:
         ['2026-01-15']
     """
     for name, cell in row.items():
+        # A figure such as 20260115 is no day, unless the rows are days.
         if name not in DAY_NAMES and (grouping != "day" or fold(name) in _METRICS):
             continue
         text = str(cell)

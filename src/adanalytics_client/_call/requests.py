@@ -100,6 +100,7 @@ def request(
     verb = method.upper()
     if verb not in _METHODS:
         raise invalid("method", method, f"Pass one of {', '.join(sorted(_METHODS))}.")
+    # A host in the path would send the credential elsewhere.
     if not path.startswith("/") or "?" in path or "#" in path:
         raise ConfigurationError(
             f"{path!r} is not a path of the service.",

@@ -179,6 +179,7 @@ class PullCheck:
         """
         self._arrived += end.rows
         end_before = self._ends.get(place)
+        # Further events of a slice that was read on: its total and its doubts are known.
         if end_before is not None:
             days = tuple({*end_before.days, *end.days})
             self._ends[place] = replace(end, rows=end_before.rows + end.rows, days=days)
@@ -281,6 +282,7 @@ class PullCheck:
         """
         self._compared += 1
         if isinstance(outcome, BaseException):
+            # `on_drift="warn"` takes what arrived, but does not hide that the client was closed.
             if self._strict or not isinstance(outcome, ProtocolError):
                 raise outcome
             _LOG.warning("%s", outcome.message)
@@ -368,6 +370,7 @@ def compare_days(
         return CountedDays(dict.fromkeys(days, error.message.rstrip(".")))
     first_open = first_open_day(session)
     empty = [span.start for span in spans if not span.events and span.start < first_open]
+    # Counts that agree prove nothing if the service leaves the day out of both.
     if not different_spans and (omission := next((day for day in empty if day in data_days), None)):
         words = "the service lists it as a day with data, but it has no events"
         return CountedDays({omission: words})

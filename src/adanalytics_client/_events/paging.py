@@ -66,6 +66,8 @@ def following(cursor: Cursor, size: int, page_signals: Signals, per_page: int) -
     if size == 0:
         return None
     total_seen = cursor.seen + size
+    # A service may cap its pages below what was requested; the first one shows how many a full page
+    # has.
     first_size = size if cursor.is_first_page else cursor.first_size
     totals = [total for total in (cursor.total, page_signals.total) if total is not None]
     is_full = size >= min(per_page, page_signals.per_page or per_page)

@@ -308,6 +308,7 @@ def begun(ranges: Iterable[DateRange], moment: datetime, hour: int | None) -> It
     """Cut off days and hours that begin after `moment`, which is in the service's time zone."""
     today = moment.date()
     yesterday = today - timedelta(days=1)
+    # An hour of today that has not begun costs a request and brings nothing.
     last_day = today if hour is None or hour <= moment.hour else yesterday
     for part in ranges:
         last = min(part.end, last_day)

@@ -252,6 +252,7 @@ def _other_content(
     if page_signals.page not in {None, cursor.number - 1 + first}:
         return f"page {page_signals.page}"
     slice_, zone = cursor.slice, service.tzinfo()
+    # The first and the last event tell: a page is in order, or from another request.
     for event in (rows, replace(rows, texts=rows.texts[-1:])):
         places = [*places_of(event.sample(), rows.names, zone)]
         if places and not any(_is_of(slice_, day, hour) for day, hour in places):

@@ -210,6 +210,7 @@ class _CsvTable:
             raise _incomplete(f"record {self._rows + 1} ends inside quotes")
         is_closed = not self._rest.strip(b"\r")
         self._refuse_header(b"\n")
+        # The last record may lack its line end, which CSV allows.
         self._count([self._rest] if self._rest else [])
         if not self._rows and any(name != name.strip() for name in self._names):
             raise _other("csv", "its first line is not a header row")

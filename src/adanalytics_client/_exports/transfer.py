@@ -104,6 +104,7 @@ class Transfer:
                 self._file.write(self._decoding.finish())
         except DamagedBody as error:
             raise incomplete(f"The file is incomplete ({error}).") from None
+        # Services announce the size or the digest of the stored file or of the decompressed one.
         if size is not None and size not in self._sizes():
             actual_size = self._sizes()[-1]
             raise incomplete(f"The file has {actual_size} bytes, but {size} were announced.")

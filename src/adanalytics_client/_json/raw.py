@@ -118,6 +118,7 @@ class RawRows:
             raise self._unreadable(error) from None
         money = [self.names.sent(part, rows[0]) or part for part in MONEY] if rows else ()
         for row in rows:
+            # A whole amount such as 5 would be an int among Decimals.
             for name in money:
                 if row.get(name).__class__ is int:
                     row[name] = Decimal(row[name])

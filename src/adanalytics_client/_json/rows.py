@@ -222,6 +222,7 @@ def _candidates(content: dict[str, Json], names: set[str], rows_key: str | None)
 
 def _without_list(content: dict[str, Json], names: set[str], *, single: bool) -> list[Found]:
     """Return what stands where the list should be: one record if `single`, null, or `{}`."""
+    # A list under an unknown name may be the rows: the caller has to say so.
     if any(_is_rows(value) and len(value) for _, value in _members(content, _MOST_LEVELS)):
         return []
     parents = [(content,), *((content, member) for member in _inner(content, WRAPPERS))]
@@ -230,6 +231,7 @@ def _without_list(content: dict[str, Json], names: set[str], *, single: bool) ->
     ]
     records = [(parent, value) for parent, value in members if isinstance(value, dict) and value]
     if single:
+        # An object of objects is an envelope and no record.
         records = [pair for pair in records if not all(map(_is_container, pair[1].values()))]
         return [Found([value], parent) for parent, value in records]
     kinds = [

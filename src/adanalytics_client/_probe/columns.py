@@ -67,6 +67,7 @@ def _column_profile(name: str, values: Sequence[Json]) -> ColumnProfile:
 
 
 def _role(name: str, json_type: JsonType, texts: Sequence[str]) -> tuple[Role | None, str]:
+    # From the surest sign to the weakest: most values would fit several roles.
     if json_type == "flag" or (json_type == "integer" and {*texts} <= {"0", "1"}):
         return "flag", ""
     if json_type in {"object", "list", "mixed"}:

@@ -76,6 +76,7 @@ def _remove(path: Path) -> None:
 def _names(base: str, statuses: Iterable[ExportStatus]) -> dict[ExportFact, str]:
     """Return the place of each fact in the responses, the latest one first."""
     names: dict[ExportFact, str] = {}
+    # The last response is the most complete one, and its places are those that matter.
     for status in reversed([*statuses]):
         facts: dict[ExportFact, set[Any]] = {
             "id": {status.export_id},

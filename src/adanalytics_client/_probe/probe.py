@@ -94,6 +94,7 @@ def _probe_summary(asker: Asker, day: ProbeDay) -> Operation[SummaryProfile | No
         rows = look.rows(key)
         if rows:
             columns[grouping] = _names(rows)
+        # Only with all events of the day can a figure be recognised by its sum.
         if grouping == "none" and len(rows) == 1 and day.is_whole:
             ties = sums(day.rows, column_profiles(day.rows), rows[0])
     if rows := by_day.rows(key):

@@ -179,6 +179,7 @@ def _content_of(table: object, place: str) -> Mapping[str, Any]:
         raise ConfigurationError(
             f"{place} is not a table.", remedy=f"Known keys: {', '.join(names)}."
         )
+    # Before the unknown keys, so that a password in the file is not called a typing mistake.
     _refuse_secrets(table, place)
     for key, value in table.items():
         if key not in names:

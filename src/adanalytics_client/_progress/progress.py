@@ -214,6 +214,7 @@ class Progress(Observer):
         """Return the state, the most important first; None before there is any."""
         with self._lock:
             now = self._now()
+            # A wait for an export has no end that is known, so it counts up.
             if self._wait and self._export_since is not None:
                 duration = in_minutes(now - self._export_since)
                 return Line(f"{self._wait.reason.capitalize()} on the server, {duration} so far")

@@ -44,6 +44,7 @@ def rate_window(head: ResponseHead, now: float) -> tuple[int, float] | None:
 def _rate(head: ResponseHead, now: float) -> tuple[int | None, float | None]:
     """Return requests left and seconds to the reset, by the policy with the fewest left."""
     policies = [dict(_PARAMETER.findall(text)) for text in (head.get("ratelimit") or "").split(",")]
+    # A service may limit seconds and hours at once; the tightest one stops the client.
     policy = min(policies, key=lambda entry: int(entry.get("r", sys.maxsize)))
     remaining = policy.get("r", (head.get("x-ratelimit-remaining") or "").strip())
     reset = (head.get("x-ratelimit-reset") or "").strip()
@@ -52,6 +53,7 @@ def _rate(head: ResponseHead, now: float) -> tuple[int | None, float | None]:
         seconds = float(policy["t"])
     elif _NUMBER.fullmatch(reset):
         seconds = float(reset)
+        # Nobody states whether this header is a duration or a moment; its size tells.
         if seconds > _EPOCH_FROM:
             seconds = max(0.0, seconds - now)
     return int(float(remaining)) if _NUMBER.fullmatch(remaining) else None, seconds

@@ -49,6 +49,7 @@ def _differences(before: Json, after: Json, path: str) -> Iterator[Difference]:
         yield Difference(path, "there", _MISSING)
     elif path == "pages.most" and before is None and after is not None:
         yield Difference(path, before, after)
+    # What is not known on one side, such as for want of data, does not differ.
     if before == after or None in (before, after):
         return
     if is_dataclass(before):

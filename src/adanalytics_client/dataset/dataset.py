@@ -129,6 +129,7 @@ class Dataset:
             check_choice("table", table, get_args(TableFormat))
             if format not in {None, "parquet"}:
                 raise invalid("format", format, "A table lists parquet files.")
+        # Refused rather than ignored: the caller expects a table under that name.
         if table == "delta" and (table_name, catalog) != (None, None):
             raise ConfigurationError(
                 "A Delta table has neither a name nor a catalog: its folder is its address.",
@@ -428,6 +429,7 @@ class Dataset:
         service = view.service if view else ServiceProfile(zone=identity.zone)
         now = self._clock_of(service, view.now if view else lambda: service.now(time.time()))
         last = Period.parse(until, now().date()).last if until is not None else None
+        # Also while it only reads: a sync would change files between two checks.
         with store.lock():
             contents = Contents.open(store, self._identity(view, store) if view else identity)
             recover(contents)
@@ -475,7 +477,9 @@ class Dataset:
             contents = Contents.open(store, identity)
             recover(contents)
             keep_started(
-                store, [start for start in list_started(store) if start.query.way == "pages"]
+                # An export in progress has parts for files of the former kind.
+                store,
+                [start for start in list_started(store) if start.query.way == "pages"],
             )
             if damaged := repartition(contents, partition):
                 raise DatasetDamaged(

@@ -108,6 +108,7 @@ def find_needs(
     The last `repull` days are pulled regardless.
     """
     service = ask()
+    # An empty list is most often an accident. A dataset with days would notice it below.
     if service.lists_nothing and not contents.manifest.days():
         service = ask()
     if service.span is None:
@@ -125,6 +126,8 @@ def find_needs(
         return Needs(service, by_day, damaged)
 
     needs = compare(service)
+    # Days that vanished would be pulled, and their events removed, so the service has to say it
+    # twice.
     if any(need.asked and _is_silent(service, record_of(day)) for day, need in needs.days.items()):
         needs = compare(ask())
     return needs

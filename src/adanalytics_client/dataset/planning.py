@@ -80,10 +80,12 @@ def plan_queries(
     else:
         queries = []
         for run in _runs([day for day in by_day if day in counts.whole], counts.counts):
+            # Days side by side share a query or an export, so runs of days are priced, not days.
             ways = [[*_by_pages(run, by_day, counts)]]
             if via == "auto" and all(map(counts.counts.get, run)):
                 ways.append([*_by_export(run, by_day)])
             queries += min(ways, key=lambda way: _price(way, counts))
+        # Some hours of a day: an export would bring the whole day for them.
         for day in by_day.keys() - counts.whole:
             queries += _of_some_hours(by_day[day], counts)
     return sorted(queries, key=lambda query: (query.first, query.hour or 0))

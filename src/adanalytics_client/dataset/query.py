@@ -219,10 +219,13 @@ class CommittedFiles:
         Files of different types are read each with its own, and cast to those of `columns`.
         """
         names = _names(columns, ours)
+        # DuckDB joins files of one scan only if their types agree, so each set of types is a scan
+        # of its own, and its columns are cast to those of all files.
         by_types = dict[tuple[int, bool], list[str]]()
         for file in self.files:
             alike = by_types.setdefault((file.types, file.has_hour), [])
             alike.append(self.address(file.name))
+        # Without files there is nothing to scan; a query still has to see the columns.
         if not by_types:
             types = [*map(_sql_type, columns.values()), *(_OURS[name] for name in ours)]
             pairs = zip(types, names, strict=True)
@@ -298,7 +301,9 @@ class CommittedFiles:
         """
         sizes = self.store.sizes(DATA)
         for file in self.files:
+            # To read every file takes long, so at first only the one that DuckDB names.
             size, checked = sizes.get(file.name), thorough or self.store.address(file.name) in error
+            # Only a table removes files that a running query may still read.
             if size is None and self.identity.table and not self._is_current(file):
                 return DatasetDamaged(
                     f"{self.store.place}/{file.name} was removed by a sync meanwhile.",
@@ -371,9 +376,11 @@ def _cast(place: str, own: ColumnType, type_: ColumnType, form: PartFormat) -> s
             if form == "jsonl"
             else _plain(place, expression)
         )
+    # Earlier files took whole seconds for a time; as a number they are what the service sent.
     if form == "parquet" and type_.base == "number" and own.base == "epoch":
         factor = f"CAST(0.000001 AS DECIMAL(7, 6)) * {10 ** UNITS[own.epoch]}"
         return _plain(f"CAST(epoch_us({place}) AS DECIMAL(19, 0)) * {factor}", expression)
+    # The files have as many decimals as their widest value; the service sent none of these zeros.
     if type_.base == "text" and _is_fraction(own):
         return f"rtrim(rtrim(CAST({place} AS VARCHAR), '0'), '.')"
     if form == "parquet" and type_.base == "text":

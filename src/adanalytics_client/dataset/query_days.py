@@ -23,8 +23,10 @@ def unmet_conditions(sql: str, times: Collection[str], ask: Ask) -> Iterator[tup
         times: the columns of days, hours and times.
         ask: runs a statement on the connection of the query.
     """
+    # DuckDB's own parser tells the conditions; words of SQL in a text or a remark would mislead.
     ((text,),) = ask(f"SELECT CAST(json_serialize_sql({_quoted(sql)}) AS VARCHAR)")
     parsed = json.loads(text)
+    # It does not serialize every statement that it can run, and a hint may be missing.
     if parsed.get("error"):
         return
     names = {name.casefold() for name in times}

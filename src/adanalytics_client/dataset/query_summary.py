@@ -73,6 +73,7 @@ def find_field(word: str, source: EventSource) -> str | None:
     name = word.replace("-", "_").casefold()
     if name in _OURS:
         return _OURS[name]
+    # People say `creative`, and the field is creative_id or creative_name.
     for end in _ENDS:
         part = f"{name}{end}"
         sent = source.names.sent(part, source.columns) if part in EVENT_KINDS else None
@@ -160,6 +161,8 @@ def _figures(source: EventSource, first: date, last: date, ask: Ask) -> dict[str
     columns, names = source.columns, source.names
     figures = dict[str, str]()
     of_type = names.sent("event_type", columns)
+    # Services write types in their own way, such as AdRequest: first those that occur, then a
+    # filter for each column.
     if of_type is not None:
         kind = f"CAST({source.quoted[of_type]} AS VARCHAR)"
         rows = ask(
@@ -173,12 +176,14 @@ def _figures(source: EventSource, first: date, last: date, ask: Ask) -> dict[str
             column: f"count(*) FILTER (WHERE {kind} IN ({', '.join(values)}))"
             for column, values in texts.items()
         }
+    # Events with types are counted; only events without one may be counters themselves.
     for name in (*(() if figures else COLUMN_OF_TYPE.values()), *AMOUNTS):
         sent = names.sent(name, columns)
         if sent is not None and columns[sent].base in {"number", "bit"}:
             value = source.quoted[sent]
             value = f"CAST({value} AS INT)" if columns[sent].base == "bit" else value
             figures[name] = f"coalesce(sum({value}), 0)"
+    # Neither types nor counters are known: at least how many events there are.
     if not figures.keys() & {*COLUMN_OF_TYPE.values()}:
         figures = {"events": "count(*)", **figures}
     return figures

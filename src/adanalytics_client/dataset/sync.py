@@ -284,8 +284,10 @@ def _likely_events(update: Update, service: ServiceDays, sample: _Sample | None)
         days = [day for day in counts if sample.first <= day <= sample.last]
         rows = sample.events
     count = sum(counts[day] for day in days)
+    # Nothing to compare with: the summary's own numbers are the best guess.
     if not days:
         return counts
+    # The summary counts something else, so each day gets the mean.
     if not count:
         return dict.fromkeys(counts, -(-rows // len(days)))
     return {
@@ -343,6 +345,7 @@ def _list_queries(
     """
     queries, rest = [], dict(hours)
     for start in started:
+        # A query goes on only with the hours that are still needed; it still reads all its pages.
         if share := tuple(hour for hour in start.query.wanted if hour in rest):
             queries.append(replace(start.query, wanted=share))
             for hour in share:
@@ -355,6 +358,7 @@ def _list_queries(
     }
     counts = expected_counts(service, whole)
     export = update.client.service.export
+    # A probe saw that its rows are not those of the pages.
     if via == "auto" and export and export.same_rows is False:
         via = "pages"
     return queries + plan_queries(rest, counts, via=via, by_hour=_is_by_hour(update, types))

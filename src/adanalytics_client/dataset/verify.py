@@ -204,6 +204,7 @@ class Verification:
         days = {
             hour.day for start in list_started(self.contents.store) for hour in start.query.wanted
         }
+        # A dataset need not begin with the service's first day, but has no gap from its own.
         first = min(days.union(self._manifest.days()), default=date.min)
         for day, state in service.days.items():
             if day < first or day in self._manifest.damaged:
@@ -216,6 +217,7 @@ class Verification:
             self._comparisons[day] = compare_day(totals, state.figures, self._names)
             if wrong := self._comparisons[day].difference:
                 message = f"its totals differ from the summary: {wrong}"
+                # An hour that was pulled by this very summary would not be pulled again by a sync.
                 agreed = all(
                     hour_record.fingerprint == state.fingerprint
                     for hour_record in record.hours.values()
@@ -262,6 +264,7 @@ class Verification:
         """Describe the hours of a day that are over and were not pulled since."""
         now, hours = self.now(), [*hours_of(record.day)]
         due, over = record.due(now), sum(hour.is_over(now) for hour in hours)
+        # By this machine's clock the day is to come; the service lists it, so the clock is behind.
         if record.day > now.date():
             due, over = [hour for hour in hours if hour.hour not in record.hours], len(hours)
         early = sum(hour.hour in record.hours for hour in due)

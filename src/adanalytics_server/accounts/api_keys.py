@@ -78,6 +78,7 @@ class ApiKeys:
             AccountError: no key matches, or several have this name.
         """
         keys = await self.all()
+        # Numbers first: a key named "2" must not hide key 2.
         matches = [key for key in keys if str(key.number) == number_or_name] or [
             key for key in keys if key.name == number_or_name
         ]

@@ -90,6 +90,8 @@ class Accounts:
                     "INSERT INTO partners (id, name, currency) VALUES (?, ?, ?)",
                     (partner_id, name, currency),
                 )
+        # The database decides, since another process may add the same between a check and the
+        # insert.
         except sqlite3.IntegrityError as error:
             raise AccountError(
                 f"Partner {partner_id!r} already exists. Use it, or choose another id."

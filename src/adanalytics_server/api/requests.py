@@ -258,6 +258,7 @@ async def read_body(request: Request, model: type[Model], *, limit: int = MOST_B
         content = model.model_validate_json(body)
     except ValidationError as error:
         raise bad_fields(error) from error
+    # JSON parsers disagree about a name that comes twice, so nobody may rely on either.
     _refuse_repeated_names(body)
     return content
 

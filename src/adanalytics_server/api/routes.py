@@ -162,6 +162,7 @@ async def start_export(
     Repeating the request returns the same export while the data is unchanged.
     """
     body = await read_body(request, BulkExportRequest)
+    # A dialect of rows changes texts, and parquet is written from typed columns.
     if body.format == "parquet" and dialect_for(request).changes_rows:
         raise bad_parameter("format", "should be 'csv' or 'jsonl' in this dialect")
     if body.format == "parquet" and not parquet_is_available():
@@ -209,6 +210,7 @@ async def download(
 
     As with an object store, the signed URL is the credential: send no `Authorization` header.
     """
+    # As object stores do: two credentials for one request are a mistake of the client.
     if "authorization" in request.headers:
         raise ApiError(400, "A signed URL takes no Authorization header")
     now = context.clock.milliseconds()
@@ -216,6 +218,7 @@ async def download(
         request.url.path, expires=query.expires, signature=query.signature, now=now // 1000
     ):
         raise ApiError(403, "Forbidden")
+    # After the signature: who has none does not learn which exports exist.
     job = await context.exports.table.job(export_id)
     if job is None:
         raise ApiError(404, "Not Found")

@@ -67,6 +67,7 @@ def write_export(
         HourReplaced: an hour was replaced during the read; no file is left behind.
     """
     make_folder(target.parent)
+    # Downloads serve only the final name, so a half-written file is never sent.
     part = target.with_name(target.name + ".part")
     try:
         spans = read_spans(store, days)
@@ -74,6 +75,7 @@ def write_export(
         parts = _until(stopping, read_in_parts(store, spans, rows=rows))
         count = sum(span.n for span in spans)
         texts: Iterable[bytes] = ()
+        # A dialect changes decoded events; all other formats copy the stored text.
         if change is not None:
             file_rows = change([event for pieces in parts for event in _decode_all(pieces)])
             count, texts = len(file_rows), _row_texts(file_rows, form=form)

@@ -468,6 +468,7 @@ def _inside(dialect: Dialect) -> Dialect:
 
 
 def _check_room(dialect: Dialect) -> None:
+    # A bare array is the whole body.
     if dialect.envelope == WHOLE_BODY and dialect.beside:
         raise DialectError("envelope-array has no room beside the rows: choose another envelope")
     places = [place for place in dialect.metadata.values() if not place.startswith(HEADER)]

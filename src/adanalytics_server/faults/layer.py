@@ -38,6 +38,7 @@ class _Armed:
     def hits(self, request: Entry, now: int) -> bool:
         fault = self.fault
         self.matched += 1
+        # An hour begins with a strike, also when a test moves the clock back.
         if self.first_strike is None or not 0 <= now - self.first_strike < MILLISECONDS_PER_HOUR:
             self.first_strike = None
             if fault.per == "hour":
@@ -45,11 +46,13 @@ class _Armed:
         name = (request.method, request.path, request.query) if fault.per == "request" else ()
         if self.matched <= fault.after or self.strikes[name] >= (fault.times or math.inf):
             return False
+        # The dice fall only for requests that may be struck, so that a seed repeats the run.
         if fault.probability < 1 and self.dice.random() >= fault.probability:
             return False
         self.struck += 1
         self.first_strike = now if self.first_strike is None else self.first_strike
         self.strikes[name] += 1
+        # A server that runs for weeks must not remember every request.
         if len(self.strikes) > MOST_REQUESTS:
             self.strikes.pop(next(iter(self.strikes)))
         return True

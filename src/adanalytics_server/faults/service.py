@@ -82,6 +82,7 @@ def _of_pages(pages: Pages, list_path: str) -> Changes:
         raise DialectError(f"pages.first is {pages.first}: the first page is 0 or 1")
     if pages.most is not None and pages.most < 1:
         raise DialectError(f"pages.most is {pages.most}: leave it out if there is no such limit")
+    # The same place may say that pages follow, or that this is the last; its name tells.
     end_fact = "is_last" if _last_name(pages.more) in _LAST else "has_more"
     places = {
         "total": pages.total,

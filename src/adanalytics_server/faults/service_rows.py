@@ -93,6 +93,7 @@ class Parts:
 def row_change(file: ServiceFile, names: tuple[str, ...] = ()) -> RowChange:
     """Return the change of events to the columns of a file, or to those of ``names``."""
     parts, zone = Parts(file), zone_of(file.zone)
+    # With a field of types, a column such as `impressions` is a figure and no counter.
     has_types = any(parts.of_event(name) == "event_type" for name in file.columns)
     columns = file.columns if not names else {name: _column(file, name) for name in names}
 
@@ -104,6 +105,7 @@ def row_change(file: ServiceFile, names: tuple[str, ...] = ()) -> RowChange:
         value = _value(name, column, part, event_type, zone)
         if column.nulls == "never":
             return value
+        # Null where the event itself is, so that sums and groups stay those of the events.
         if part in _OFTEN_NULL:
             return lambda event: None if event[part] is None else value(event)
         return lambda event: None if _number(event, f"{name}?") % 4 == 0 else value(event)
@@ -399,6 +401,7 @@ class _Summary:
             event_type = self._parts.counted_type(column)
             return sum(event["event_type"] == event_type for event, _ in pairs)
         field_column = self._fields.get(field, _UNKNOWN)
+        # Of the served values, which may have fewer digits than the stored ones.
         total = sum((_decimal(row.get(field)) for _, row in pairs), Decimal())
         if field_column.type in ("integer", "flag"):
             return int(total)

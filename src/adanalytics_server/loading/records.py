@@ -103,6 +103,7 @@ def _build_record(values: Row[str, Any], *, partner_id: str, currency: str) -> R
 
 
 def _check_together(values: Row[str, Any], facts: Row[str, Any]) -> None:
+    # A file may repeat what follows from other fields, but not contradict it.
     for field, value in facts.items():
         if values.get(field, value) != value:
             source = "this partner" if field in ("partner_id", "currency") else "event_time"

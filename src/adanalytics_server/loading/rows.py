@@ -205,6 +205,7 @@ class JsonlRows(_TextFile):
             raise self._error(str(error)) from error
         if not isinstance(row, dict):
             raise self._error(f"expected a JSON object, not {kind_of(row)}")
+        # Most rows have the same keys, and only new ones cost anything.
         if not row.keys() <= self.columns.keys():
             self.columns.update(dict.fromkeys(row))
             if len(self.columns) > MOST_COLUMNS:

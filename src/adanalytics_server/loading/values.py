@@ -143,6 +143,7 @@ def parse_timestamp(text: str) -> Instant:
     except ValueError as error:
         raise ValueError(f"the day {text[:10]!r} does not exist") from error
     try:
+        # Later versions of Python read 24:00 as midnight, and earlier ones refuse it.
         time_of_day = None if text[11:13] == "24" else time.fromisoformat(text[11:].upper())
     except ValueError:
         time_of_day = None

@@ -49,6 +49,7 @@ def listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:
+        # A server that restarts finds its port in TIME_WAIT.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host, port))
         listener.listen(1024)
@@ -160,6 +161,7 @@ class ServerThread:
 
     def __init__(self, app: ASGIApp) -> None:
         logger = logging.getLogger("adanalytics_server")
+        # A test's output should not have a line for each request, unless the test asks for it.
         if logger.level == logging.NOTSET:
             logger.setLevel(logging.ERROR)
         for name in _SHARED_LOGGERS:
@@ -176,6 +178,7 @@ class ServerThread:
             raise LocalServerError(
                 f"the server did not start within {START_SECONDS:.0f} s; its log may say why"
             )
+        # The thread ended before the server ran; its own error says more than a timeout.
         if not self._server.started:
             self._thread.join(STOP_SECONDS)
             raise LocalServerError(

@@ -175,6 +175,7 @@ def read_in_parts(store: PartnerStore, spans: list[Span], *, rows: int) -> Itera
             yield read_pieces(store, part)
             part, size = [], 0
         hour, first, count = span
+        # One hour may have more rows than a part.
         while count > rows:
             yield read_pieces(store, [Span(hour, first, rows)])
             first, count = first + rows, count - rows

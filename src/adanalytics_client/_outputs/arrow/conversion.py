@@ -75,6 +75,7 @@ def learn(
         return ColumnType("time", scale=_decimals(column))
     if _IS.is_date(type_):
         return DATE
+    # A number in a column of times is seconds since 1970, if it is a plausible moment.
     if (_IS.is_integer(type_) or _IS.is_decimal(type_)) and kind is not Kind.TIME:
         return _of_numbers(kind, column)
     if _IS.is_integer(type_) and (epoch := _epoch_of(column)):
@@ -84,6 +85,7 @@ def learn(
     members = [type_.item_type] if _IS.is_map(type_) else []
     if _IS.is_struct(type_):
         members = [member.type for member in type_]
+    # A map of texts only where pairs are documented: any other object stays JSON.
     is_pairs = all(_is_text(member) or _IS.is_null(member) for member in members)
     return PAIRS if kind is Kind.PAIRS and members and is_pairs else TEXT
 
@@ -341,6 +343,7 @@ def _read_pairs(text: str, suffix: str) -> Pairs | None:
 
 
 def _map_array(sets: Sequence[Pairs | None]) -> pa.MapArray:
+    # Nulls are rare; without them, the buffers are built at once, which is faster.
     if any(pairs is None or any(text is None for _, text in pairs) for pairs in sets):
         return pa.array(sets, arrow_type(PAIRS))
     flat = [pair for pairs in sets for pair in pairs or ()]

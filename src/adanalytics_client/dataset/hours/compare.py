@@ -206,6 +206,8 @@ def _readings(name: str, totals: Totals, names: FieldNames) -> Iterator[_Reading
     """Yield what the events say of a column of the summary: by their type, and by their field."""
     documented = _BY_FOLD.get(fold(name))
     is_sure = documented is not None or name in names.fields or names.documented(name) in ADDITIVE
+    # A column of the summary counts events of a type, or adds up a field of the same name; which,
+    # only the events tell.
     typed = sum(totals.counts.values())
     if documented in COLUMN_OF_TYPE.values() and typed:
         more = totals.events - typed + totals.counts.get(OTHER, 0)
@@ -215,6 +217,7 @@ def _readings(name: str, totals: Totals, names: FieldNames) -> Iterator[_Reading
     if field_name is not None:
         values = totals.ranges.get(field_name)
         yield _Reading(totals.sums[field_name], 0, totals.unflagged, is_sure, values)
+    # Without events, every figure has to be zero.
     elif is_sure and not totals.events:
         yield _Reading(0)
 
@@ -247,6 +250,7 @@ def merge(
         for name, digits in comparison.equal.items():
             places.setdefault(name, []).append(digits)
         for name in comparison.differing:
+            # A day that differs was compared, too, to no known number of digits.
             places.setdefault(name, []).append(None)
         for name, reason in comparison.uncompared.items():
             reasons.setdefault(name, {})[day] = reason

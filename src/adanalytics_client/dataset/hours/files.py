@@ -159,6 +159,7 @@ def join_pieces(
     pieces: Sequence[FinishedHour], store: Store, folder: Path, identity: Identity
 ) -> FinishedHour:
     """Return one hour whose events are in one or more files, in the order of the files."""
+    # Most hours are in one part of an export, and need not be written again.
     filled = [piece for piece in pieces if piece.file] or pieces[:1]
     if len(filled) == 1:
         return filled[0]

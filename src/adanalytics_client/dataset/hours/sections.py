@@ -56,6 +56,7 @@ class Section:
         from pyarrow.parquet import read_metadata
 
         with path.open("w+b") as file:
+            # A sparse file has the size of the whole one, so a reader finds each byte at its place.
             file.truncate(size)
 
             def fetch_line(place: int) -> None:
@@ -67,7 +68,9 @@ class Section:
                     place += _BLOCK
 
             fetch_line(0)
+            # One byte before tells whether a line begins here or before.
             begin, end = max(self.begin - 1, 0), self.end
+            # Sections of parquet end at row groups, those of CSV at the first line end behind them.
             if beginning_of(path) == PARQUET:
                 fetch(file, range(size - _FOOTER_BYTES, size))
                 file.seek(-_FOOTER_BYTES, SEEK_END)

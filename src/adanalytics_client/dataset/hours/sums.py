@@ -71,6 +71,7 @@ def _add_up(table: Table, summed: Sequence[str], of_type: str | None, names: Fie
     ranges = {
         name: (least, most)
         for name, (least, most) in ends.items()
+        # Only of fields whose meaning is not documented: the summary may state their average.
         if least is not None and most is not None and names.documented(name) is None
     }
     return Totals(table.num_rows, dict(counts), sums, ranges=ranges)

@@ -184,6 +184,7 @@ def join_parts(
         raise errors.ProtocolError(
             f"The export of {query} has {counted(rows, 'event')}, not {total:,}."
         )
+    # Each part has all hours of the query, so the pieces of an hour stand at one place.
     pieces = zip(*(hours for hours, _ in parts), strict=True)
     hours = [join_pieces(group, store, folder, identity) for group in pieces]
     if repeated := sum(hour.repeated for hour in hours):

@@ -162,6 +162,7 @@ class Fetcher:
 
     def _pull(self, spool: Spool) -> Pulled:
         """Pull one query; runs on its own thread."""
+        # An export is one moment of the service's data, in which nothing drifts.
         if spool.query.way == "export":
             hours = self.exports.pull(spool)
             for finished in hours:
@@ -248,6 +249,7 @@ class Fetcher:
             nonlocal total
             for page in self._pages(spool):
                 total = page.total
+                # Arrow needs much memory to read a page, so one thread at a time.
                 with self._reading:
                     table = tables.from_jsonl(page.jsonl)
                 yield table

@@ -116,6 +116,7 @@ class Contents:
                     damaged.update(file.hours)
             for hour, empty in record.by_hour.items():
                 name = self.identity.own_name(hour, empty)
+                # A file of an hour without events: readers of the folder would count it.
                 if not empty.size and name in self._sizes:
                     problems.append(f"{name} has {self._sizes[name]} bytes, not 0")
                     damaged.add(hour)
@@ -367,10 +368,14 @@ class Contents:
         """
         identity, record = self.identity, self.manifest.day(day)
         used = {identity.part_name(*item) for item in record.by_hour.items()}
+        # A table names its files by their content, so none takes another's place: what no record
+        # uses was written for a record that was never saved.
         if self.table:
             folder = identity.day_folder(day)
             self._remove(*(n for n in self._unpublished - used if n.startswith(folder)))
             return
+        # The record names a file beside the data until the file is among the data, so that a kill
+        # at any point leaves a record whose files exist.
         names = {of_hour.file for of_hour in record.hours.values()}
         places = {name: _among_data(name) for name in names if name.startswith(JOURNAL)}
         used.update(places.values())

@@ -59,6 +59,7 @@ def unseal(content: bytes | None, kind: type[T]) -> T:
     if not isinstance(record, dict):
         raise Damaged("it is not an object")
     claimed = record.pop(_CHECKSUM, None)
+    # Of the meaning and not of the bytes: a file that was formatted anew is not damaged.
     if claimed != _digest(record):
         raise Damaged("its checksum does not match")
     try:

@@ -176,6 +176,7 @@ class ObjectStore:
     def _storage_errors(self) -> Iterator[None]:
         """Turn an error of a storage library, which may be of any class, into a DatasetError."""
         try:
+            # Whatever touches the store first makes sure that the lock is still ours.
             if self._lease:
                 self._lease.keep()
             yield
@@ -183,6 +184,7 @@ class ObjectStore:
             raise
         except Exception as error:
             reason = str(error).strip().partition("\n")[0] or type(error).__name__
+            # Without keys the library asks the machine for a role, and its error is about that.
             lacks_keys = self.place.startswith("s3") and not os.environ.get("AWS_ACCESS_KEY_ID")
             raise DatasetError(
                 f"Cannot use {self.place}: {redact_queries(reason).rstrip('.')}.",

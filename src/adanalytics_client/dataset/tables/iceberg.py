@@ -251,6 +251,7 @@ def _days_filter(metadata: Any, days: Collection[date] | None) -> Callable[[Any]
 
     def covers(manifest: Any) -> bool:  # noqa: ANN401  # as above
         ranges = manifest.partitions or ()
+        # A manifest of another partition has other ranges: it is read.
         if days is None or manifest.partition_spec_id != metadata.default_spec_id or not ranges:
             return True
         if ranges[0].lower_bound is None or ranges[0].upper_bound is None:
