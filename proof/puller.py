@@ -12,8 +12,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Literal
 
-from adanalytics_client import AdAnalyticsError, Client, DatasetError, QuotaExceeded
-from adanalytics_client.dataset import Dataset
+from adanalytics_client import AdAnalyticsError, Client, QuotaExceeded
+from adanalytics_client.dataset import Dataset, DatasetError
 from proof.trial import (
     COLUMNS,
     FIRST,

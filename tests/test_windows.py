@@ -18,8 +18,8 @@ if sys.platform != "win32":
     install()
 from datetime import date
 from pathlib import Path
-from adanalytics_client import AsyncClient, Client, errors
-from adanalytics_client.dataset import Dataset
+from adanalytics_client import AsyncClient, Client
+from adanalytics_client.dataset import Dataset, DatasetInUse
 from adanalytics_server.local import LocalServer, Sample
 
 day = "2026-01-15"
@@ -76,7 +76,7 @@ with LocalServer(sample=sample) as server:
             with module.open_store(format).lock():
                 try:
                     dataset.sync(client, day)
-                except errors.DatasetInUse:
+                except DatasetInUse:
                     continue
             raise AssertionError
 """

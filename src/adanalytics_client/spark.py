@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from adanalytics_client._base.dates import Day
 from adanalytics_client.client import Client
-from adanalytics_client.dataset import Dataset, Task
+from adanalytics_client.dataset import Dataset, DatasetError, Task
 from adanalytics_client.dataset.query import CommittedFiles
-from adanalytics_client.errors import DatasetError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

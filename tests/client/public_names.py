@@ -3,9 +3,15 @@
 from typing import Any
 
 import adanalytics_client as package
-from adanalytics_client import observers
+from adanalytics_client import dataset, observers
 
-HOMES = {name: module.__name__ for module in (package, observers) for name in module.__all__}
-PUBLIC: dict[str, Any] = {
-    name: getattr(module, name) for module in (package, observers) for name in module.__all__
-}
+_NAMES = [(module, name) for module in (package, observers) for name in module.__all__]
+_NAMES += [
+    (dataset, name)
+    for name, thing in vars(dataset).items()
+    if isinstance(thing, type) and issubclass(thing, Exception)
+]
+HOMES = {name: module.__name__ for module, name in _NAMES}
+PUBLIC: dict[str, Any] = {name: getattr(module, name) for module, name in _NAMES}
+# The errors, which have a page of their own.
+ERRORS = {name for name, thing in PUBLIC.items() if hasattr(thing, "amended")}

@@ -54,6 +54,7 @@ INTERNALS = (
 )
 # The floors of a dataset, from the lowest: a module imports no module of a higher floor.
 FLOORS = (
+    ("errors",),
     ("storage", "records.layout"),
     ("hours", "records", "schema", "planning", "narrowing", "tables"),
     (

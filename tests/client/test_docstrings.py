@@ -29,7 +29,7 @@ from typing import Any
 import httpx
 import pyarrow as pa
 import pytest
-from tests.client.public_names import HOMES, PUBLIC
+from tests.client.public_names import ERRORS, HOMES, PUBLIC
 from tests.stored_login import store_login
 
 import adanalytics_client as package
@@ -168,13 +168,11 @@ def test_the_fields_of_a_value_are_in_its_entry() -> None:
     assert {name: missing for name, missing in hidden.items() if missing} == {}
 
 
-@pytest.mark.parametrize("name", package._HOMES["errors"])
+@pytest.mark.parametrize("name", sorted(ERRORS))
 def test_an_error_has_a_remedy_and_an_example_on_its_page(name: str) -> None:
-    _, _, rest = (
-        (REFERENCE / "errors.md").read_text().partition(f"\n::: adanalytics_client.{name}\n")
-    )
+    _, _, rest = (REFERENCE / "errors.md").read_text().partition(f"\n::: {HOMES[name]}.{name}\n")
     entry, _, _ = rest.partition("\n:::")
-    assert name in {"FieldProblem", "Remedy"} or entry.lstrip().startswith("**Remedy:** ")
+    assert entry.lstrip().startswith("**Remedy:** ")
     assert "```python" in entry or ">>>" in doc_of(name)
 
 

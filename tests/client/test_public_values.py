@@ -143,7 +143,7 @@ BOUND: set[type[Any]] = {
 CODE: set[type[Any]] = {Observer, package.Clock}
 ERRORS: set[type[Any]] = {
     each
-    for each in vars(errors).values()
+    for each in PUBLIC.values()
     if inspect.isclass(each) and issubclass(each, errors.AdAnalyticsError)
 }
 

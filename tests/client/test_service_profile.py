@@ -16,8 +16,7 @@ from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.main import cli
 from adanalytics_client import Client, ConfigurationError, ProtocolError, ServiceProfile
 from adanalytics_client._profiles.settings_file import settings_file
-from adanalytics_client.dataset import Dataset
-from adanalytics_client.errors import DatasetError
+from adanalytics_client.dataset import Dataset, DatasetError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,8 +10,8 @@ import pytest
 from pyspark.sql import SparkSession
 from tests.spark.on_spark import FIRST, SECOND, asked, command_line_of, processes_of, rows_of
 
-from adanalytics_client import Client, DatasetError
-from adanalytics_client.dataset import Dataset
+from adanalytics_client import Client
+from adanalytics_client.dataset import Dataset, DatasetError
 from adanalytics_client.spark import sync
 from adanalytics_server.faults import Fault
 from adanalytics_server.local import LocalServer

@@ -21,9 +21,9 @@ from adanalytics_cli.output.formats import Format, is_packed
 from adanalytics_cli.output.output_file import open_output
 from adanalytics_cli.output.query_footer import facts_of
 from adanalytics_cli.output.row_output import Row, write_chart, write_rows
-from adanalytics_client import QueryError
 from adanalytics_client._base.escaping import visible
 from adanalytics_client._base.quantities import counted
+from adanalytics_client.dataset import QueryError
 from adanalytics_client.dataset.query import QueryResult, QuerySession
 
 # More rows of a table, or more bars, would only scroll by.

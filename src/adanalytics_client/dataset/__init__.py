@@ -9,6 +9,14 @@ Examples:
 
 from adanalytics_client.dataset.changes import DayChange
 from adanalytics_client.dataset.dataset import Dataset, Holdings
+from adanalytics_client.dataset.errors import (
+    DatasetDamaged,
+    DatasetError,
+    DatasetInUse,
+    QueryError,
+    TableConflict,
+    UnsuitablePlace,
+)
 from adanalytics_client.dataset.hours.compare import ComparedFigure, UncomparedFigure
 from adanalytics_client.dataset.planning import Via
 from adanalytics_client.dataset.records.layout import Hour, PartFormat, Partition, TableFormat
@@ -26,6 +34,9 @@ from adanalytics_client.dataset.tasks.task import Part, Task
 __all__ = [
     "ComparedFigure",
     "Dataset",
+    "DatasetDamaged",
+    "DatasetError",
+    "DatasetInUse",
     "DayChange",
     "FailedQuery",
     "Holdings",
@@ -34,13 +45,16 @@ __all__ = [
     "PartFormat",
     "Partition",
     "Problem",
+    "QueryError",
     "Repair",
     "Run",
     "SyncPlan",
     "SyncReport",
+    "TableConflict",
     "TableFormat",
     "Task",
     "UncomparedFigure",
+    "UnsuitablePlace",
     "VerifyReport",
     "Via",
 ]

@@ -4,7 +4,8 @@ from collections.abc import Collection, Generator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from adanalytics_client import DatasetError, ProtocolError, Remedy
+from adanalytics_client import ProtocolError, Remedy
+from adanalytics_client.dataset.errors import DatasetError
 from adanalytics_client.dataset.pull.exports import Sorted, join_parts
 from adanalytics_client.dataset.pull.fetch import Pulled
 from adanalytics_client.dataset.pull.spool import Spool, Start, list_started

@@ -16,18 +16,18 @@ from adanalytics_client._base.urls import BaseUrl
 from adanalytics_client._base.validation import check_choice, import_extra, invalid, is_whole
 from adanalytics_client._json.fields import EVENT_KINDS
 from adanalytics_client._json.types import NULL
-from adanalytics_client.dataset.planning import Via
-from adanalytics_client.dataset.records.layout import DATA, OURS, PartFormat, Partition, TableFormat
-from adanalytics_client.dataset.records.manifest import LAYOUT_OF, Identity, Manifest
-from adanalytics_client.dataset.report import SyncPlan, SyncReport, VerifyReport
-from adanalytics_client.dataset.storage.local import Store, open_store
-from adanalytics_client.errors import (
-    ConfigurationError,
+from adanalytics_client.dataset.errors import (
     DatasetDamaged,
     DatasetError,
     DatasetInUse,
     UnsuitablePlace,
 )
+from adanalytics_client.dataset.planning import Via
+from adanalytics_client.dataset.records.layout import DATA, OURS, PartFormat, Partition, TableFormat
+from adanalytics_client.dataset.records.manifest import LAYOUT_OF, Identity, Manifest
+from adanalytics_client.dataset.report import SyncPlan, SyncReport, VerifyReport
+from adanalytics_client.dataset.storage.local import Store, open_store
+from adanalytics_client.errors import ConfigurationError
 
 if TYPE_CHECKING:
     import duckdb

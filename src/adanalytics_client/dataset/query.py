@@ -30,6 +30,7 @@ from adanalytics_client._json.types import (
 )
 from adanalytics_client._outputs.arrow.schema import arrow_type
 from adanalytics_client.dataset.coverage import Coverage
+from adanalytics_client.dataset.errors import DatasetDamaged, DatasetError, QueryError
 from adanalytics_client.dataset.hours.files import checksum
 from adanalytics_client.dataset.query_copy import csv_columns
 from adanalytics_client.dataset.query_days import unmet_conditions
@@ -41,7 +42,7 @@ from adanalytics_client.dataset.records.names import ID_OF, Names, read_names
 from adanalytics_client.dataset.schema import Schema
 from adanalytics_client.dataset.storage.local import Store, open_store
 from adanalytics_client.dataset.storage.objects import ObjectStore
-from adanalytics_client.errors import ConfigurationError, DatasetDamaged, DatasetError, QueryError
+from adanalytics_client.errors import ConfigurationError
 
 if TYPE_CHECKING:
     import duckdb

@@ -6,11 +6,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from adanalytics_client.dataset.errors import DatasetError, DatasetInUse
 from adanalytics_client.dataset.records.layout import RUNS
 from adanalytics_client.dataset.records.manifest import Damaged, Identity, seal, unseal
 from adanalytics_client.dataset.report import SyncReport
 from adanalytics_client.dataset.storage.local import Store
-from adanalytics_client.errors import DatasetError, DatasetInUse
 
 MOST_RUNS = 100
 """The most runs that are kept; the oldest go first."""

@@ -13,10 +13,10 @@ import msgspec
 
 from adanalytics_client._json.fields import FieldNames
 from adanalytics_client._json.types import ColumnType, Types, join_columns
+from adanalytics_client.dataset.errors import DatasetDamaged
 from adanalytics_client.dataset.records.layout import SCHEMA
 from adanalytics_client.dataset.records.manifest import Damaged, seal, unseal
 from adanalytics_client.dataset.storage.local import Store
-from adanalytics_client.errors import DatasetDamaged
 
 
 def tell_hours(types: Types, names: FieldNames) -> bool:

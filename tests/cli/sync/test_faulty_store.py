@@ -22,8 +22,7 @@ import pytest
 from tests.cli.processes import TIMEOUT
 from tests.cli.sync.faulty_s3 import FaultyS3, serve
 
-from adanalytics_client import errors
-from adanalytics_client.dataset import Dataset
+from adanalytics_client.dataset import Dataset, DatasetDamaged, DatasetError, DatasetInUse
 from adanalytics_client.dataset.storage import lease, objects, ranges
 from adanalytics_server.local import LocalServer, Sample
 
@@ -224,14 +223,14 @@ def test_a_store_that_fails_under_a_reader_is_told(shop: Shop, faulty: FaultyS3)
     faulty.only, faulty.share, faulty.status = "GET /bucket/events/data", 1, 403
     for read in (lambda: dataset.query("FROM events"), lambda: dataset.verify(None)):
         faulty.requests.clear()
-        with pytest.raises(errors.DatasetError, match=f"Cannot use {PLACE}: .*{part}") as caught:
+        with pytest.raises(DatasetError, match=f"Cannot use {PLACE}: .*{part}") as caught:
             read()
-        assert type(caught.value) is errors.DatasetError
+        assert type(caught.value) is DatasetError
         # Not each file, to find a damaged one.
         assert len([r for r in faulty.requests if part.partition("/")[0] in r]) <= 3
     faulty.rest()
     objects.open_object_store(PLACE).remove(part)
-    with pytest.raises(errors.DatasetDamaged, match=f"{part} was deleted"):
+    with pytest.raises(DatasetDamaged, match=f"{part} was deleted"):
         dataset.query("FROM events")
 
 
@@ -346,7 +345,7 @@ def test_one_of_many_takes_an_expired_lease(
         try:
             with mine.lock():
                 end.wait(TIMEOUT)
-        except errors.DatasetInUse:
+        except DatasetInUse:
             end.wait(TIMEOUT)
             return False
         return True

@@ -18,7 +18,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from adanalytics_client import errors
+from adanalytics_client.dataset import DatasetError, DatasetInUse
 from adanalytics_client.dataset.storage import lease, objects
 from adanalytics_client.dataset.storage.lease import LEASE_SECONDS
 from adanalytics_server.local import LocalServer, Sample
@@ -198,7 +198,7 @@ def test_the_clock_of_a_machine_changes_no_lease(
         return objects.open_object_store(place).lock()
 
     for first, second in ((ahead, 0), (0, ahead)):
-        with take(first), pytest.raises(errors.DatasetInUse), take(second):
+        with take(first), pytest.raises(DatasetInUse), take(second):
             pass
         # It was released, so its age does not matter.
         with take(second):
@@ -206,7 +206,7 @@ def test_the_clock_of_a_machine_changes_no_lease(
         killed = take(first)
         killed.__enter__()
         passing_time(LEASE_SECONDS - 2)
-        with pytest.raises(errors.DatasetInUse, match=r"expires in [1-5] seconds"), take(second):
+        with pytest.raises(DatasetInUse, match=r"expires in [1-5] seconds"), take(second):
             pass
         passing_time(5)
         with take(second):
@@ -226,7 +226,7 @@ def test_a_store_that_tells_no_time_is_asked_no_age(
     else:
         monkeypatch.setattr(type(files), "modified", Mock(side_effect=tells))
     told = "if it was killed, delete memory://.*/tests/events/_adanalytics/lock"
-    with pytest.raises(errors.DatasetInUse, match=told), store.lock():
+    with pytest.raises(DatasetInUse, match=told), store.lock():
         pass
     store.remove("_adanalytics/lock")
     for _ in range(2):
@@ -237,7 +237,7 @@ def test_a_store_that_tells_no_time_is_asked_no_age(
 def test_a_lock_that_is_unreadable_expires(memory: str, passing_time: PassTime) -> None:
     files_of(memory).pipe_file(f"{memory}/_adanalytics/lock", b"[")
     store = objects.open_object_store(memory)
-    with pytest.raises(errors.DatasetInUse), store.lock():
+    with pytest.raises(DatasetInUse), store.lock():
         pass
     passing_time(LEASE_SECONDS + 3)
     with store.lock():
@@ -272,7 +272,7 @@ def test_a_process_that_lost_its_lease_writes_nothing_more(
         passing_time(2 * LEASE_SECONDS)
         monkeypatch.setattr(lease, "elapsed", lambda: now() + 2 * LEASE_SECONDS)
         for _ in range(2):
-            with other.lock(), pytest.raises(errors.DatasetInUse, match="Another process took"):
+            with other.lock(), pytest.raises(DatasetInUse, match="Another process took"):
                 store.write("data/second", b"")
     assert [*store.sizes("data")] == ["data/first"]
 
@@ -319,7 +319,7 @@ def test_storage_that_cannot_be_used_is_told(
     assert "defect" not in result.stderr
     assert len(result.stderr.splitlines()) == 2
     assert SECRET not in result.stderr
-    with pytest.raises(errors.DatasetError) as caught:
+    with pytest.raises(DatasetError) as caught:
         objects.open_object_store(place).write("a", b"1")
     assert SECRET not in "".join(format_exception(caught.value))
 

@@ -11,16 +11,15 @@ from typing import Any
 import pytest
 from tests.client.dataset.shop import AtMost, Stop
 
-from adanalytics_client import (
-    Client,
-    ConfigurationError,
+from adanalytics_client import Client, ConfigurationError, Observer, StatusError
+from adanalytics_client.dataset import (
+    Dataset,
     DatasetError,
     DatasetInUse,
-    Observer,
-    StatusError,
+    Hour,
     UnsuitablePlace,
+    runs,
 )
-from adanalytics_client.dataset import Dataset, Hour, runs
 from adanalytics_client.observers import HoursVerified, PullPlanned
 from adanalytics_server.faults import Fault
 from adanalytics_server.local import LocalServer

@@ -12,8 +12,8 @@ import pytest
 from tests.client.dataset.shop import FIRST, SECOND, Shop
 from tests.datasets import READERS, Row, files_in
 
-from adanalytics_client import ConfigurationError, DatasetError
-from adanalytics_client.dataset import Dataset, Hour, Partition
+from adanalytics_client import ConfigurationError
+from adanalytics_client.dataset import Dataset, DatasetError, Hour, Partition
 from adanalytics_client.dataset.records import contents
 from adanalytics_client.dataset.records.contents import Contents
 from adanalytics_client.dataset.records.manifest import FinishedHour, HourRecord, Identity

@@ -6,15 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from adanalytics_client import (
-    Client,
-    ConfigurationError,
-    DatasetError,
-    NotFound,
-    RetryPolicy,
-    TransportError,
-)
-from adanalytics_client.dataset import Dataset
+from adanalytics_client import Client, ConfigurationError, NotFound, RetryPolicy, TransportError
+from adanalytics_client.dataset import Dataset, DatasetError
 from adanalytics_server.faults import Fault
 
 if TYPE_CHECKING:

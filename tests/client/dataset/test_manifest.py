@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from adanalytics_client import Client
-from adanalytics_client.dataset import Dataset
+from adanalytics_client.dataset import Dataset, DatasetError
 from adanalytics_client.dataset.hours.totals import Totals
 from adanalytics_client.dataset.records.layout import IDENTITY, Hour
 from adanalytics_client.dataset.records.manifest import HourRecord, Identity, Manifest, seal
 from adanalytics_client.dataset.storage.local import open_store
-from adanalytics_client.errors import DatasetError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -19,10 +19,10 @@ import pytest
 from adanalytics_client import Client
 from adanalytics_client._json.fields import FieldNames
 from adanalytics_client._json.types import TEXT
-from adanalytics_client.dataset import Dataset, PartFormat
+from adanalytics_client.dataset import Dataset, DatasetDamaged, DatasetError, PartFormat, QueryError
 from adanalytics_client.dataset.query import run_query
 from adanalytics_client.dataset.query_summary import EventSource, find_field
-from adanalytics_client.errors import ConfigurationError, DatasetDamaged, DatasetError, QueryError
+from adanalytics_client.errors import ConfigurationError
 from adanalytics_client.tables import event_schema
 
 FIRST = "data/date=2026-01-15/day.parquet"

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.client.dataset.table_reader import Reader, catalog, configure
 
-from adanalytics_client import Client, ConfigurationError, DatasetError, TableConflict
-from adanalytics_client.dataset import Dataset
+from adanalytics_client import Client, ConfigurationError
+from adanalytics_client.dataset import Dataset, DatasetError, TableConflict
 from adanalytics_client.dataset.query import CommittedFiles
 from adanalytics_client.dataset.tables import delta, iceberg
 

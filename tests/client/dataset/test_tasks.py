@@ -18,14 +18,13 @@ from werkzeug import Request, Response
 from adanalytics_client import (
     Client,
     ConfigurationError,
-    DatasetError,
     DownloadError,
     ExportExpired,
     InvalidRequest,
     ProtocolError,
     RetryPolicy,
 )
-from adanalytics_client.dataset import Dataset, Part, Task
+from adanalytics_client.dataset import Dataset, DatasetError, Part, Task
 from adanalytics_client.dataset.hours import sections
 from adanalytics_client.dataset.tasks import plan
 from adanalytics_server.faults import Fault

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.client.dataset.service_of_rows import ServiceOfRows
 
-from adanalytics_client import DatasetError
-from adanalytics_client.dataset import Dataset, Hour
+from adanalytics_client.dataset import Dataset, DatasetError, Hour
 from adanalytics_client.dataset.hours.events import EventTables
 from adanalytics_client.dataset.hours.files import join_pieces, write_hour
 from adanalytics_client.dataset.records.manifest import Identity

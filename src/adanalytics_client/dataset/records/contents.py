@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from adanalytics_client._base.remedies import remedy
 from adanalytics_client._json.types import Types, became_text, join_columns
 from adanalytics_client._outputs.arrow.batches import warn_of
+from adanalytics_client.dataset.errors import DatasetDamaged
 from adanalytics_client.dataset.hours.events import EventTables, Table
 from adanalytics_client.dataset.hours.files import (
     HourReader,
@@ -45,7 +46,7 @@ from adanalytics_client.dataset.records.manifest import (
 from adanalytics_client.dataset.schema import Schema
 from adanalytics_client.dataset.storage.local import Store
 from adanalytics_client.dataset.tables.file_table import FileTable
-from adanalytics_client.errors import ConfigurationError, DatasetDamaged
+from adanalytics_client.errors import ConfigurationError
 
 _LOG = logging.getLogger("adanalytics_client")
 

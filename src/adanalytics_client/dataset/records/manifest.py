@@ -11,6 +11,7 @@ import msgspec
 
 from adanalytics_client._json.fields import FieldNames
 from adanalytics_client._json.types import Types
+from adanalytics_client.dataset.errors import DatasetDamaged, DatasetError
 from adanalytics_client.dataset.hours.totals import Totals
 from adanalytics_client.dataset.records.layout import (
     DATA,
@@ -23,7 +24,6 @@ from adanalytics_client.dataset.records.layout import (
     hours_of,
 )
 from adanalytics_client.dataset.storage.local import Store
-from adanalytics_client.errors import DatasetDamaged, DatasetError
 
 T = TypeVar("T")
 

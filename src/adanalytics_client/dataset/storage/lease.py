@@ -20,8 +20,8 @@ from datetime import datetime
 from secrets import token_hex
 from typing import Any
 
+from adanalytics_client.dataset.errors import DatasetInUse, UnsuitablePlace
 from adanalytics_client.dataset.records.layout import LOCK, STORE_CLOCK
-from adanalytics_client.errors import DatasetInUse, UnsuitablePlace
 
 LEASE_SECONDS = 120.0
 """The lifetime of a lease that nobody renews, for example because its process was killed."""

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from adanalytics_client._base.files import make_folder, put_in_place, rename, sync_folder
 from adanalytics_client._base.locks import lock
+from adanalytics_client.dataset.errors import DatasetError, DatasetInUse, UnsuitablePlace
 from adanalytics_client.dataset.records.layout import LOCK, OURS, SCRATCH
-from adanalytics_client.errors import DatasetError, DatasetInUse, UnsuitablePlace
 
 if TYPE_CHECKING:
     from adanalytics_client.dataset.storage.objects import ObjectStore

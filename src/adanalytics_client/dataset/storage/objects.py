@@ -15,8 +15,9 @@ from typing import Any
 
 from adanalytics_client._base.urls import redact_queries
 from adanalytics_client._base.validation import import_extra
+from adanalytics_client.dataset.errors import DatasetError
 from adanalytics_client.dataset.storage.lease import Lease
-from adanalytics_client.errors import ConfigurationError, DatasetError
+from adanalytics_client.errors import ConfigurationError
 
 READERS = 16
 """The most small objects that are read side by side; of other libraries, not all allow it."""

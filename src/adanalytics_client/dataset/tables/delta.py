@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from adanalytics_client._base.validation import import_extra
+from adanalytics_client.dataset.errors import TableConflict
 from adanalytics_client.dataset.records.layout import DATA
 from adanalytics_client.dataset.records.manifest import Identity
 from adanalytics_client.dataset.storage.local import Store
@@ -19,7 +20,6 @@ from adanalytics_client.dataset.tables.files import (
     read_footers,
     stored_type,
 )
-from adanalytics_client.errors import TableConflict
 
 LOG = "_delta_log"
 

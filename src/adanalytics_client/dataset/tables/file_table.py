@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from adanalytics_client._base.validation import import_extra
 from adanalytics_client._json.types import Types
 from adanalytics_client._outputs.arrow.schema import arrow_schema
+from adanalytics_client.dataset.errors import DatasetError
 from adanalytics_client.dataset.records.layout import DATA
 from adanalytics_client.dataset.records.manifest import Identity, Manifest
 from adanalytics_client.dataset.schema import Schema, hour_column
@@ -28,7 +29,7 @@ from adanalytics_client.dataset.tables.delta import DeltaLog
 from adanalytics_client.dataset.tables.files import Change, Files, stored_type
 from adanalytics_client.dataset.tables.iceberg import IcebergLog
 from adanalytics_client.dataset.tables.record import RETAINED_HOURS, TableRecord
-from adanalytics_client.errors import AdAnalyticsError, DatasetError
+from adanalytics_client.errors import AdAnalyticsError
 
 # Earlier versions are looked for no more often, because that lists all files.
 _PRUNED_EVERY = timedelta(days=1)

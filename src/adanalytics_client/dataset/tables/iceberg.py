@@ -12,11 +12,12 @@ from typing import Any
 import pyarrow as pa
 
 from adanalytics_client._base.validation import import_extra
+from adanalytics_client.dataset.errors import DatasetError, TableConflict
 from adanalytics_client.dataset.records.layout import DATA, OURS
 from adanalytics_client.dataset.records.manifest import DataFile, Identity
 from adanalytics_client.dataset.storage.local import Store
 from adanalytics_client.dataset.tables.files import Change, free_name, read_footers, stored_type
-from adanalytics_client.errors import ConfigurationError, DatasetError, TableConflict
+from adanalytics_client.errors import ConfigurationError
 
 CATALOG = f"{OURS}/catalog.db"
 

@@ -8,13 +8,14 @@ from typing import BinaryIO
 
 from adanalytics_client import __version__
 from adanalytics_client._export_files import open_signed
+from adanalytics_client.dataset.errors import DatasetError
 from adanalytics_client.dataset.hours.sort import HourUnknown
 from adanalytics_client.dataset.pull.exports import sort
 from adanalytics_client.dataset.pull.spool import folder_of, read_start
 from adanalytics_client.dataset.records.manifest import FinishedHour
 from adanalytics_client.dataset.storage.local import open_store
 from adanalytics_client.dataset.tasks.task import FORMAT, Part, Task
-from adanalytics_client.errors import DatasetError, ProtocolError
+from adanalytics_client.errors import ProtocolError
 
 
 def run_task(task: Task) -> Part:
