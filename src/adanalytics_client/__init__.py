@@ -13,42 +13,20 @@ from typing import TYPE_CHECKING
 from adanalytics_client._version import __version__
 
 if TYPE_CHECKING:
-    from adanalytics_client._base.clock import Clock as Clock
-    from adanalytics_client._base.dates import Day as Day
     from adanalytics_client._base.dates import Period as Period
     from adanalytics_client._base.observer import Observer as Observer
-    from adanalytics_client._base.urls import Params as Params
-    from adanalytics_client._call.config import OnLimit as OnLimit
-    from adanalytics_client._call.lists import GroupBy as GroupBy
     from adanalytics_client._call.requests import Response as Response
     from adanalytics_client._call.retry import RetryPolicy as RetryPolicy
-    from adanalytics_client._events.check import Check as Check
     from adanalytics_client._events.dedupe import SeenEvents as SeenEvents
-    from adanalytics_client._events.page import EventId as EventId
     from adanalytics_client._events.page import Page as Page
     from adanalytics_client._events.page import TextPage as TextPage
-    from adanalytics_client._events.plan import Cut as Cut
-    from adanalytics_client._events.plan import DateRange as DateRange
     from adanalytics_client._events.plan import Plan as Plan
-    from adanalytics_client._events.plan import Slice as Slice
-    from adanalytics_client._events.plan import Split as Split
-    from adanalytics_client._events.slice import OnDrift as OnDrift
     from adanalytics_client._exports.status import ExportFile as ExportFile
     from adanalytics_client._exports.status import ExportOrder as ExportOrder
     from adanalytics_client._exports.status import ExportPhase as ExportPhase
     from adanalytics_client._exports.status import ExportStatus as ExportStatus
-    from adanalytics_client._json.exact import Json as Json
-    from adanalytics_client._outputs.frames import Amounts as Amounts
-    from adanalytics_client._outputs.frames import Dtypes as Dtypes
-    from adanalytics_client._outputs.open import Format as Format
-    from adanalytics_client._quota.store import QuotaLog as QuotaLog
     from adanalytics_client._quota.window import QuotaState as QuotaState
-    from adanalytics_client._shapes.service import ColumnProfile as ColumnProfile
-    from adanalytics_client._shapes.service import ExportProfile as ExportProfile
-    from adanalytics_client._shapes.service import HeaderProfile as HeaderProfile
-    from adanalytics_client._shapes.service import PageProfile as PageProfile
     from adanalytics_client._shapes.service import ServiceProfile as ServiceProfile
-    from adanalytics_client._shapes.service import SummaryProfile as SummaryProfile
     from adanalytics_client.aclient import AsyncClient as AsyncClient
     from adanalytics_client.aevents import AsyncEventQuery as AsyncEventQuery
     from adanalytics_client.ajobs import AsyncExportJob as AsyncExportJob
@@ -72,35 +50,21 @@ _HOMES = {
     "ajobs": ("AsyncExportJob",),
     "errors": (
         *("AdAnalyticsError", "AuthenticationError", "ChecksumMismatch", "ConfigurationError"),
-        *("DownloadError", "ExportError"),
-        *("ExportExpired", "ExportFailed", "ExportTimeout", "FieldProblem", "InvalidRequest"),
-        *("NotFound", "PermissionDenied", "ProtocolError", "QuotaExceeded"),
-        *("RateLimited", "Remedy", "RequestLimitReached", "RequestTimeout", "ServerError"),
-        *("StatusError", "TransportError"),
+        *("DownloadError", "ExportError", "ExportExpired", "ExportFailed", "ExportTimeout"),
+        *("FieldProblem", "InvalidRequest", "NotFound", "PermissionDenied", "ProtocolError"),
+        *("QuotaExceeded", "RateLimited", "Remedy", "RequestLimitReached", "RequestTimeout"),
+        *("ServerError", "StatusError", "TransportError"),
     ),
     "models": ("Event", "Summary", "SummaryRow"),
-    "_base.clock": ("Clock",),
-    "_base.dates": ("Day", "Period"),
+    "_base.dates": ("Period",),
     "_base.observer": ("Observer",),
-    "_shapes.service": (
-        *("ColumnProfile", "ExportProfile", "HeaderProfile", "PageProfile", "ServiceProfile"),
-        *("SummaryProfile",),
-    ),
-    "_base.urls": ("Params",),
-    "_call.config": ("OnLimit",),
-    "_call.lists": ("GroupBy",),
+    "_shapes.service": ("ServiceProfile",),
     "_call.requests": ("Response",),
     "_call.retry": ("RetryPolicy",),
-    "_events.check": ("Check",),
     "_events.dedupe": ("SeenEvents",),
-    "_events.page": ("EventId", "Page", "TextPage"),
-    "_events.plan": ("Cut", "DateRange", "Plan", "Slice", "Split"),
-    "_events.slice": ("OnDrift",),
+    "_events.page": ("Page", "TextPage"),
+    "_events.plan": ("Plan",),
     "_exports.status": ("ExportFile", "ExportOrder", "ExportPhase", "ExportStatus"),
-    "_json.exact": ("Json",),
-    "_outputs.frames": ("Amounts", "Dtypes"),
-    "_outputs.open": ("Format",),
-    "_quota.store": ("QuotaLog",),
     "_quota.window": ("QuotaState",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

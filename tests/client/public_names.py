@@ -3,9 +3,9 @@
 from typing import Any
 
 import adanalytics_client as package
-from adanalytics_client import dataset, observers
+from adanalytics_client import dataset, observers, types
 
-_NAMES = [(module, name) for module in (package, observers) for name in module.__all__]
+_NAMES = [(module, name) for module in (package, observers, types) for name in module.__all__]
 _NAMES += [
     (dataset, name)
     for name, thing in vars(dataset).items()

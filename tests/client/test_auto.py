@@ -13,9 +13,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from adanalytics_client import AsyncClient, Client, DateRange, RetryPolicy
+from adanalytics_client import AsyncClient, Client, RetryPolicy
 from adanalytics_client._events.auto import lay_out, requests_of
 from adanalytics_client.errors import AuthenticationError, ConfigurationError
+from adanalytics_client.types import DateRange
 from adanalytics_server.local import LocalServer, Sample
 
 FIRST = date(2026, 1, 15)

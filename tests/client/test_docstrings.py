@@ -36,6 +36,7 @@ import adanalytics_client as package
 from adanalytics_client._client_base import _ON_LIMIT, _QUOTA_LOG
 from adanalytics_client._io.http import _DEFAULT_TIMEOUT
 from adanalytics_client.testing import MovableClock
+from adanalytics_client.types import Clock, Slice
 from adanalytics_server.local import LocalServer, Sample
 
 REFERENCE = Path(__file__).parents[2] / "docs/reference"
@@ -49,7 +50,7 @@ ALIASES = {
     for name in re.findall(r"^([A-Z][A-Za-z]+) = (?!TypeVar)", module.read_text(), re.MULTILINE)
 }
 # Their methods are written or called by others than the user; the class's example shows how.
-SHOWN_BY_THE_CLASS: set[type] = {package.Observer, package.Clock, package.Slice, MovableClock}
+SHOWN_BY_THE_CLASS: set[type] = {package.Observer, Clock, Slice, MovableClock}
 
 
 def things() -> dict[str, Any]:

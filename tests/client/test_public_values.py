@@ -23,28 +23,21 @@ from adanalytics_client import (
     AsyncEventQuery,
     AsyncExportJob,
     Client,
-    ColumnProfile,
-    DateRange,
     Event,
     EventQuery,
     ExportFile,
     ExportJob,
     ExportOrder,
     ExportPhase,
-    ExportProfile,
     ExportStatus,
-    HeaderProfile,
     Observer,
     Page,
-    PageProfile,
     Period,
     QuotaState,
     RetryPolicy,
     SeenEvents,
     ServiceProfile,
-    Slice,
     Summary,
-    SummaryProfile,
     SummaryRow,
     TextPage,
     errors,
@@ -62,6 +55,16 @@ from adanalytics_client.observers import (
     RequestSent,
     RetryPlanned,
     WaitStarted,
+)
+from adanalytics_client.types import (
+    Clock,
+    ColumnProfile,
+    DateRange,
+    ExportProfile,
+    HeaderProfile,
+    PageProfile,
+    Slice,
+    SummaryProfile,
 )
 
 NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
@@ -140,7 +143,7 @@ BOUND: set[type[Any]] = {
     ExportJob,
     AsyncExportJob,
 }
-CODE: set[type[Any]] = {Observer, package.Clock}
+CODE: set[type[Any]] = {Observer, Clock}
 ERRORS: set[type[Any]] = {
     each
     for each in PUBLIC.values()

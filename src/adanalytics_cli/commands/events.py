@@ -21,7 +21,7 @@ from adanalytics_client._base.quantities import counted
 from adanalytics_client._json.columns import EVENT_COLUMNS
 
 if TYPE_CHECKING:
-    from adanalytics_client import Check
+    from adanalytics_client.types import Check
 
 Split = Literal["hourly", "daily", "none", "auto"]
 

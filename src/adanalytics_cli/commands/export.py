@@ -26,8 +26,9 @@ from adanalytics_client._base.quantities import counted
 from adanalytics_client._json.encoding import json_text
 
 if TYPE_CHECKING:
-    from adanalytics_client import Check, Client, ExportJob
+    from adanalytics_client import Client, ExportJob
     from adanalytics_client._progress.progress import Progress
+    from adanalytics_client.types import Check
 
 FORMATS = ("csv", "jsonl", "parquet")
 # Bytes; a saved export has a few kilobytes, mostly signed addresses. A file of more is none.

@@ -24,8 +24,8 @@ from adanalytics_client._base.quantities import counted
 from adanalytics_client.observers import RequestDue, WaitStarted
 
 if TYPE_CHECKING:
-    from adanalytics_client import Check
     from adanalytics_client.dataset import PartFormat, Partition, SyncReport, TableFormat, Via
+    from adanalytics_client.types import Check
 
 
 class _Age(click.ParamType[str]):

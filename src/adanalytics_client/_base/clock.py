@@ -85,4 +85,4 @@ class ClockCheck:
             )
 
 
-Clock.__module__ = "adanalytics_client"
+Clock.__module__ = "adanalytics_client.types"

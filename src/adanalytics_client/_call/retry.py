@@ -73,9 +73,9 @@ class RetryPolicy:
         """Return the seconds before retry number `repeat`, or `retry_after` if that is longer.
 
         Examples:
-            >>> 0 <= RetryPolicy().wait(2, asked=None) < 2
+            >>> 0 <= RetryPolicy().wait(2, retry_after=None) < 2
             True
-            >>> RetryPolicy().wait(2, asked=60.0)
+            >>> RetryPolicy().wait(2, retry_after=60.0)
             60.0
         """
         return max(retry_after or 0.0, self.bound(repeat) * random())  # noqa: S311  # not a secret

@@ -332,5 +332,6 @@ def _among(ranges: Iterable[DateRange], days: frozenset[date]) -> Iterator[DateR
             yield replace(part, start=run[0], end=run[-1])
 
 
-for _class in (DateRange, Plan, Slice):
-    _class.__module__ = "adanalytics_client"
+Plan.__module__ = "adanalytics_client"
+for _class in (DateRange, Slice):
+    _class.__module__ = "adanalytics_client.types"

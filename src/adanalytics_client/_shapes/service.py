@@ -352,12 +352,6 @@ def _unknown(part: object) -> ConfigurationError:
     return ConfigurationError(f"fields: {part!r} is not a documented field.", remedy=remedy)
 
 
-for _profile in (
-    ColumnProfile,
-    ExportProfile,
-    HeaderProfile,
-    PageProfile,
-    ServiceProfile,
-    SummaryProfile,
-):
-    _profile.__module__ = "adanalytics_client"
+ServiceProfile.__module__ = "adanalytics_client"
+for _profile in (ColumnProfile, ExportProfile, HeaderProfile, PageProfile, SummaryProfile):
+    _profile.__module__ = "adanalytics_client.types"

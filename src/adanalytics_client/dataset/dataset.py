@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, get_args
 
-from adanalytics_client import Check, Day, Observer, Period, ServiceProfile
+from adanalytics_client import Observer, Period, ServiceProfile
 from adanalytics_client._base.dates import to_range
 from adanalytics_client._base.remedies import remedy
 from adanalytics_client._base.urls import BaseUrl
@@ -28,6 +28,7 @@ from adanalytics_client.dataset.records.manifest import LAYOUT_OF, Identity, Man
 from adanalytics_client.dataset.report import SyncPlan, SyncReport, VerifyReport
 from adanalytics_client.dataset.storage.local import Store, open_store
 from adanalytics_client.errors import ConfigurationError
+from adanalytics_client.types import Check, Day
 
 if TYPE_CHECKING:
     import duckdb

@@ -12,7 +12,6 @@ from datetime import date
 from functools import cache, partial
 from typing import NamedTuple, get_args
 
-from adanalytics_client import Check
 from adanalytics_client._base.observer import notify
 from adanalytics_client._json.types import Types
 from adanalytics_client._outputs.arrow.values import type_of
@@ -31,6 +30,7 @@ from adanalytics_client.dataset.schema import tell_hours
 from adanalytics_client.dataset.service import ServiceDays, count_started, runs_to_count
 from adanalytics_client.dataset.staging import Staging
 from adanalytics_client.dataset.update import Update, doubtful_hours
+from adanalytics_client.types import Check
 
 # A list of some lengths may have one more page, which is then requested.
 _REQUESTS_OF_NAMES = 2

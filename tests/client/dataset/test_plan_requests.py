@@ -8,11 +8,12 @@ import pytest
 from tests.client.dataset.shop import FIRST, NAMES, SECOND, Shop
 from tests.datasets import read_rows
 
-from adanalytics_client import Client, ExportProfile, ServiceProfile
+from adanalytics_client import Client, ServiceProfile
 from adanalytics_client.dataset import Dataset
 from adanalytics_client.dataset.hours.events import EventTables
 from adanalytics_client.dataset.planning import Via
 from adanalytics_client.dataset.pull import fetch
+from adanalytics_client.types import ExportProfile
 from adanalytics_server.faults import Fault
 from adanalytics_server.local import LocalServer, Sample
 

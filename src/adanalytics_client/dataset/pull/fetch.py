@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
 
-from adanalytics_client import Check, errors
+from adanalytics_client import errors
 from adanalytics_client._base.observer import notify
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._json.types import Types
@@ -31,6 +31,7 @@ from adanalytics_client.dataset.report import FailedQuery
 from adanalytics_client.dataset.service import ServiceDays
 from adanalytics_client.dataset.storage.local import Store
 from adanalytics_client.observers import HourWritten, PullPlanned
+from adanalytics_client.types import Check
 
 _LOG = logging.getLogger("adanalytics_client")
 
