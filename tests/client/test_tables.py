@@ -64,6 +64,39 @@ def test_a_batch_read_from_text_is_the_one_made_of_values(
         assert read == outcome(lambda: event_batch(events.rows(), columns))  # noqa: B023
 
 
+# Commas and names inside of values, which a page is cut at.
+INNER = [
+    *('"a,b"', '",x"', '"x,"', '","', "[1,2]", '["a","cost"]', '{"a":1,"cost":5}', '"[{"', '"}"'),
+    *('[{"a":"b","cost":"5"}]', '{"cost":"5"}', '"\\",\\"cost\\":5"', '"\u00e9"', '" x "', '""'),
+    *("5.0", "-0", "-0.0", "1E2", "1e400", "1" * 19, "-9223372036854775808", "false", '"null}"'),
+]
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    names=st.lists(st.sampled_from([*NAMES, "a b"]), min_size=1, max_size=4),
+    rows=st.lists(
+        st.lists(st.sampled_from([*VALUES, *INNER]), min_size=4, max_size=4), min_size=1, max_size=5
+    ),
+    repeated=st.booleans(),
+    comma=st.sampled_from([",", ", ", " ,"]),
+    colon=st.sampled_from([":", ": "]),
+    last=st.sampled_from(["", '"key_values":{}', '"key_values": {"a":"1","cost":"5"} ']),
+)
+def test_events_with_the_same_members_in_the_same_order(
+    names: list[str], rows: list[list[str]], repeated: bool, comma: str, colon: str, last: str
+) -> None:
+    """They are cut at their commas, but none that has other commas, other values or other names."""
+    texts = []
+    for values in rows * 25 if repeated else rows:
+        members = [f'"{name}"{colon}{value}' for name, value in zip(names, values, strict=False)]
+        texts.append("{" + comma.join([*members, *([last] if last else [])]) + "}")
+    events = raw_rows(map(str.encode, texts))
+    for columns in (None, SOME, ["cost"]):
+        read = outcome(lambda: jsonl_batch(events.jsonl(), columns))  # noqa: B023  # called at once
+        assert read == outcome(lambda: event_batch(events.rows(), columns))  # noqa: B023
+
+
 PAGES = st.lists(st.lists(st.lists(ODD, max_size=3), min_size=1, max_size=4), max_size=3)
 
 

@@ -2,8 +2,10 @@
 
 import logging
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from decimal import Decimal
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -23,6 +25,7 @@ Row = Mapping[str, Json]
 # Events whose values are looked at before Arrow reads a page: most fields have a value in one.
 _FIRST_EVENTS = 20
 
+_LINES = msgspec.json.Decoder(msgspec.Raw)
 _LOG = logging.getLogger("adanalytics_client")
 
 
@@ -83,7 +86,7 @@ class ArrowRows:
         if self._columns is not None:
             self._columns.sent = events.names
         count_before = len(self.mixed)
-        read_batch = self._read_lines(events.jsonl(), events.first(_FIRST_EVENTS).rows())
+        read_batch = self._read_lines(events.texts, events.first(_FIRST_EVENTS).rows())
         batch = self.batch(events.rows()) if read_batch is None else read_batch
         for name in [*self.mixed][count_before:]:
             warn_of(name, self.types[name])
@@ -95,8 +98,13 @@ class ArrowRows:
         Raises:
             ProtocolError: for a line that is not a JSON object.
         """
-        texts = lines.split(b"\n", _FIRST_EVENTS)[:-1]
-        batch = self._read_lines(lines, [*map(_row, texts)])
+        batch = None
+        with suppress(msgspec.DecodeError, UnicodeDecodeError):
+            if not lines.isascii():
+                lines.decode()
+            texts = [*map(bytes, _LINES.decode_lines(lines))]
+            if len(texts) == lines.count(b"\n"):
+                batch = self._read_lines(texts, [*map(_row, texts[:_FIRST_EVENTS])])
         return self.batch([*map(_row, lines.split(b"\n")[:-1])]) if batch is None else batch
 
     def batch(self, rows: Sequence[Row]) -> pa.RecordBatch:
@@ -155,7 +163,7 @@ class ArrowRows:
         if self._columns is not None:
             self._columns.check()
 
-    def _read_lines(self, lines: bytes, first: Sequence[Row]) -> pa.RecordBatch | None:
+    def _read_lines(self, texts: Sequence[bytes], first: Sequence[Row]) -> pa.RecordBatch | None:
         """Return the batch read by Arrow itself, if that is exact and names no other column."""
         if not first:
             return self._batch({}, 0)
@@ -179,7 +187,7 @@ class ArrowRows:
         }
         is_chosen = self._columns is not None
         try:
-            batch = read_lines(lines, guess, numbers, wide=self._wide, skip_others=is_chosen)
+            batch = read_lines(texts, guess, numbers, wide=self._wide, skip_others=is_chosen)
         except REFUSALS:
             return None
         arrays = dict(zip(batch.schema.names, batch.columns, strict=True))
