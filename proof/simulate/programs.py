@@ -74,6 +74,8 @@ class Program:
         service = self.service
         service.forget(process)
         self.world.say(lambda: f"it ends with {type(error).__name__}: {error}")
+        if service.shows_secret(f"{error} {error!r} {vars(error)}"):
+            raise Violation(f"a secret in an error: {error!r}") from error
         if not (self.kept.calm and service.is_right) or service.struck or service.restated:
             return
         if not service.refused:
@@ -96,7 +98,7 @@ class Calls(Program):
                 yield Sleep(clock.monotonic() + pause)
             watch, began = Watch(), clock.monotonic()
             watched = replace(session, observer=watch)
-            lists_days = not pick.below(2)
+            lists_days = pick.below(3) < 2
             try:
                 yield from self._list_days(watched) if lists_days else self._sum_up(watched)
             except AdAnalyticsError as error:

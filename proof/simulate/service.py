@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from email.utils import formatdate
 from functools import lru_cache, partial
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, quote, urlsplit
 
 from adanalytics_client._base.effects import (
     Failure,
@@ -24,7 +24,7 @@ from proof.simulate.driver import Process, Violation, World
 
 BASE, FILES, ELSEWHERE = "https://stats.example", "https://files.example", "https://else.example"
 FILE_ENDS = (".csv", ".csv?sig=abc")
-KEY, EMAIL, PASSWORD = "key-0123456789abcdef", "ann@stats.example", "password-0123456789"
+KEY, EMAIL, PASSWORD = "key/0123456789abcdef", "ann@stats.example", "password-0123456789"
 NOON = 1_768_910_400.0
 """When worlds begin: 2026-01-20, in seconds since 1970."""
 FIRST_DAY = date(2026, 1, 15)
@@ -52,7 +52,7 @@ FAULTS = (
         "429 date",
         "429 bare",
     ),
-    *("redirect", "away", "202", "empty body", "403 wait"),
+    *("redirect", "away", "202", "empty body", "403 wait", "echo"),
 )
 ODD = (
     *("shared ids", "no ids", "warned", "404 end", "204", "null", "404", "cut", "uneven"),
@@ -79,6 +79,7 @@ class Event:
     hour: int
     text: bytes
     number: int
+    name: str
 
 
 @dataclass(slots=True)
@@ -161,7 +162,7 @@ class Service:
         self.states: dict[tuple[date, int], list[tuple[float, tuple[Event, ...]]]] = {}
         for day in self.days:
             for hour in range(HOURS):
-                events = tuple(self._new(day, hour) for _ in range(pick.of((1, 2, 3, 0, 5, 7))))
+                events = tuple(self._new(day, hour) for _ in range(pick.of((1, 2, 3, 0, 5))))
                 if self.kind == "404" and not self.states:
                     # A service that knows no day at all may not know the partner.
                     events = (self._new(day, hour),)
@@ -178,7 +179,7 @@ class Service:
             f'{{{name}"event_time":"{day}T{hour:02}:{number % 60:02}:00.000Z",'
             f'"event_type":"impression","n":{number},"revenue":"0.{number:09}"}}'
         )
-        event = Event(day, hour, text.encode(), number)
+        event = Event(day, hour, text.encode(), number, f"e{shown}")
         self.events[event.text] = event
         return event
 
@@ -326,8 +327,13 @@ class Service:
         elif parts.path == "/api/auth/login":
             response = self._log_in(request)
         else:
-            response = self._counted(request, parts.path, dict(parse_qsl(parts.query)), fault)
+            response = self._counted(request, parts.path, _parameters(parts.query), fault)
         return Response(response.status, response.body, stamp | response.headers, response.cut)
+
+    def shows_secret(self, text: str) -> bool:
+        """Return whether a text shows a credential, as it is or quoted."""
+        secrets = (KEY, quote(KEY, safe=""), PASSWORD, *self._tokens)
+        return any(secret in text for secret in secrets)
 
     def issue(self, number: int) -> str:
         """Return a token of the user, made elsewhere."""
@@ -381,6 +387,9 @@ class Service:
         match fault:
             case "500":
                 return _error(500, "Internal Server Error")
+            case "echo" if request.credential:
+                secret = request.credential.reveal()
+                return _error(500, pick.of((secret, quote(secret, safe=""))))
             case "503":
                 return Response(503, b"", asked)
             case "html":
@@ -579,11 +588,10 @@ class Service:
         return _json(body, status)
 
     def file_of(self, export: Export) -> bytes:
-        lines = [b"event_id,event_date,event_hour,n"]
-        for event in export.rows:
-            n = json.loads(event.text)
-            lines.append(f"{n.get('event_id')},{event.day},{event.hour},{n['n']}".encode())
-        return b"\r\n".join(lines) + b"\r\n"
+        rows = [f"{event.name},{event.day},{event.hour},{event.number}" for event in export.rows]
+        return "".join(
+            f"{line}\r\n" for line in ("event_id,event_date,event_hour,n", *rows)
+        ).encode()
 
     def _file(self, request: Request, fault: str) -> Response:
         name = urlsplit(request.url).path.rpartition("/")[2]
@@ -624,7 +632,7 @@ class Service:
 
 def _sums(events: list[Event]) -> dict[str, object]:
     """Return the figures of a summary."""
-    nanos = sum(int(json.loads(event.text)["revenue"][2:]) for event in events)
+    nanos = sum(event.number for event in events)
     return {
         "requests": 0,
         "impressions": len(events),
@@ -638,6 +646,11 @@ def _json(content: object, status: int = 200) -> Response:
 
 def _error(status: int, text: str) -> Response:
     return _json({"error": text}, status)
+
+
+@lru_cache(maxsize=4096)
+def _parameters(query: str) -> dict[str, str]:
+    return dict(parse_qsl(query))
 
 
 @lru_cache(maxsize=4096)

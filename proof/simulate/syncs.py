@@ -5,6 +5,7 @@ on a disk that forgets. The two queries that it runs at a time run one after the
 seed fixes what happens: the threads of a sync are not simulated.
 """
 
+import logging
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
@@ -129,6 +130,7 @@ class SyncScenario:
             Violation: when the dataset does not equal the service in the end.
         """
         pick = self.pick
+        logging.getLogger("adanalytics_client").setLevel(logging.CRITICAL)
         with forgetful_disk() as disk, _without_threads():
             dataset = Dataset(disk.folder / "events", format="jsonl")
             for _ in range(pick.below(4)):

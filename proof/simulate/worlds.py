@@ -1,16 +1,20 @@
 """Worlds: a service, a machine, its processes, and what happens to them."""
 
+import logging
 from bisect import bisect_right
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from sqlite3 import Connection
+from typing import TypeVar
 
 from adanalytics_client import Observer, RetryPolicy
 from adanalytics_client._base.secrets import Secret
 from adanalytics_client._base.urls import BaseUrl
 from adanalytics_client._call.config import Bearer, Config, Credential, Login
 from adanalytics_client._call.session import Session
+from adanalytics_client._events.plan import Split
 from adanalytics_client._quota.store import QuotaStore
 from proof.simulate.choices import Choices
 from proof.simulate.disk import Disk, forgetful_disk
@@ -30,10 +34,42 @@ from proof.simulate.service import (
     Service,
 )
 
+T = TypeVar("T")
+
 REFUSALS_AN_HOUR = 12
 
+
+class _Listener(logging.Handler):
+    """Looks for secrets of a service in what the client logs."""
+
+    service: Service
+    leak = ""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if self.service.shows_secret(text := record.getMessage()):
+            # The client may catch an exception.
+            self.leak = text
+
+
+class _Store(QuotaStore):
+    """The log of a key in memory, with one transaction for a whole world, whose end forgets all."""
+
+    def run(self, action: Callable[[Connection], T]) -> T:
+        connection = self._connection or self._open()
+        if not connection.in_transaction:
+            connection.execute("BEGIN")
+        return action(connection)
+
+    def forget(self) -> None:
+        if self._connection is not None:
+            self._connection.rollback()
+
+
+_LOGGER, _LISTENER = logging.getLogger("adanalytics_client"), _Listener()
+_LOGGER.addHandler(_LISTENER)
+
 # For all worlds, by the name of a key: to make a database takes longer than a world.
-_STORES: dict[str, QuotaStore] = {}
+_STORES: dict[str, _Store] = {}
 
 
 @dataclass(frozen=True)
@@ -71,17 +107,19 @@ class Scenario:
             Violation: when a promise is broken.
         """
         for store in _STORES.values():
-            store.run(_empty)
+            store.forget()
         pick = self.pick
-        build = pick.of(3 * [self._calls] + 5 * [self._pull] + [self._refusals, self._export])
+        build = pick.of(4 * [self._calls] + 8 * [self._pull] + [self._refusals, self._export])
         kind = pick.of(LISTS)
         if build == self._pull:
             kind = self._kind or pick.of(pick.of((HONEST, ODD, WRONG)))
-        days, faults = pick.of((1, 2, 1, 1, 3)), pick.of((0, 0, 3, 0, 15))
+        days, faults = pick.of((1, 1, 2, 1)), pick.of((0, 0, 3, 0, 15))
         if kind in WRONG:
             # If the count itself fails, that is logged and the rows stand.
             faults = 0
         self.service = Service(self.world, kind, faults=faults, days=days)
+        _LISTENER.service, _LISTENER.leak = self.service, ""
+        _LOGGER.setLevel(logging.DEBUG if pick.happens(5) else logging.WARNING)
         with ExitStack() as stack:
             if build == self._export:
                 self._disk = stack.enter_context(forgetful_disk())
@@ -90,6 +128,8 @@ class Scenario:
                 pass
         if self._running:
             raise Violation("a process waits for ever")
+        if _LISTENER.leak:
+            raise Violation(f"a secret is logged: {_LISTENER.leak}")
         self._check_windows()
 
     # What there is.
@@ -97,8 +137,8 @@ class Scenario:
     def _calls(self) -> None:
         """Several processes share a key; they are killed, and the machine starts anew."""
         pick, service = self.pick, self.service
-        processes = pick.of((1, 1, 2, 3))
-        settings = Settings(pick.of((4, 6)), pick.below(2), login=pick.happens(15))
+        processes = pick.of((1, 2, 2, 3))
+        settings = Settings(pick.of((2, 3)), pick.below(2), login=pick.happens(15))
         self._most = settings.limit - settings.reserve
         if settings.login:
             service.token_life = pick.of((10 * HOUR, 100.0))
@@ -108,7 +148,7 @@ class Scenario:
             service.limit = max(settings.reserve + 1, settings.limit - pick.below(3))
             service.reserve = settings.reserve if processes == 1 else None
         for _ in range(processes):
-            self._launch(Calls(self.world, service, self._kept(), 1 + pick.below(4)), settings)
+            self._launch(Calls(self.world, service, self._kept(), 1 + pick.below(3)), settings)
         if pick.happens(25):
             self.world.after(pick.of((0.02, 2.0, 1_000.0, 3_700.0)), self._restart)
         elif pick.happens(33):
@@ -131,22 +171,27 @@ class Scenario:
     def _pull(self) -> None:
         """A pull, which is killed and resumed, of data that change."""
         pick, service = self.pick, self.service
-        if service.kind not in {"no ids", "shared ids"}:
-            # Rows without ids that move to another page look like other rows.
-            service.restates = pick.of((0, 0, 1, 2))
+        split: Split = pick.of(("none", "hourly", "daily", "auto"))
+        service.restates = pick.of((0, 0, 1, 2))
         # Without a total, an event that goes hides one that moves to an earlier page.
-        ways = ("late", "between", "gone") if service.states_total else ("late", "between")
+        ways: tuple[str, ...] = (
+            ("late", "between", "gone") if service.states_total else ("late", "between")
+        )
+        if service.kind in {"no ids", "shared ids"}:
+            # Rows without ids that move to another page look like other rows.
+            ways = ("late",)
+            service.restates *= split == "hourly"
         service.restate_way = pick.of(ways)
         program = Pull(
             self.world,
             service,
             self._kept(),
-            split=pick.of(("none", "hourly", "daily", "auto")),
-            per_page=pick.of((3, 2, 5, 100)),
+            split=split,
+            per_page=pick.of((3, 2, 100)),
             concurrency=pick.of((1, 4, 2)),
             whole=not service.is_right or pick.happens(50),
         )
-        self._launch(program, Settings(pick.of((60, 60, 20))))
+        self._launch(program, Settings(pick.of((20, 30))))
         if pick.happens(25):
             self.world.after(pick.of((0.2, 0.4, 1.0, 3.0)), self._replace)
 
@@ -184,7 +229,7 @@ class Scenario:
             reserve=settings.reserve,
             max_wait=settings.max_wait,
         )
-        store = _STORES.setdefault(config.quota_name, QuotaStore(None))
+        store = _STORES.setdefault(config.quota_name, _Store(None))
         session = Session.open(config, store=store, observer=Observer(), clock=self.world)
         self._running[process] = program, settings
 
@@ -256,9 +301,3 @@ class Scenario:
             # Those in flight at the first refusal know nothing of it.
             if number > REFUSALS_AN_HOUR + self.service.in_flight_at_refusal:
                 raise Violation(f"{number} refused requests in an hour")
-
-
-def _empty(log: Connection) -> None:
-    for table in ("sends", "refusals", "hold", "state"):
-        log.execute(f"DELETE FROM {table}")
-    log.execute("INSERT INTO state (rowid) VALUES (1)")
