@@ -9,7 +9,7 @@ import pytest
 from adanalytics_client._quota import window
 from proof.mutation import ROOT
 from proof.simulate.__main__ import explain, simulate
-from proof.simulate.broken import broken_lines, defects
+from proof.simulate.broken import broken_lines, changed, defects
 from proof.simulate.choices import Choices
 from proof.simulate.disk import Disk, forgetful_disk
 
@@ -56,7 +56,7 @@ def test_a_broken_line_is_found_and_shrunk(monkeypatch: pytest.MonkeyPatch) -> N
 def test_the_lines_of_each_defect_are_there_once() -> None:
     assert len(broken_lines()) >= 10
     for each in (*broken_lines(), *defects()):
-        assert each.changed(ROOT)
+        assert changed((*each.changes, *each.control), ROOT)
 
 
 def test_a_disk_forgets_what_was_not_synced(disk: Disk) -> None:
