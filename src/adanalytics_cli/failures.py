@@ -122,6 +122,7 @@ def _remedy(error: BaseException, sign_in_again: str) -> str:
     """Return the remedy that the error itself has, in words of the command line."""
     stated = getattr(error, "remedy", "")
     if isinstance(stated, Remedy):
+        # The client names arguments of Python; a command has its own way to sign in.
         is_refused = stated.code in _SIGN_IN
         stated = sign_in_again if is_refused and sign_in_again else words_of(stated)
     system = error.__cause__ if type(error).__name__ == "DatasetError" else error

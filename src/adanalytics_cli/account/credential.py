@@ -59,6 +59,7 @@ def find_credential(
         store = LoginStore(state_folder(environment))
         login = store.find(settings.profile.value)
         email = settings.email.value if settings.email else None
+        # A stored secret goes only to the address that it was stored for.
         if login is not None and login.is_for(base_url_of(settings), email):
             secret = _revealed(store, login, settings)
             source = "keyring" if login.secret is None else str(store.path)

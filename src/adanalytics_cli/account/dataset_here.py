@@ -31,6 +31,7 @@ def find_datasets(invocation: Invocation, places: Sequence[str]) -> list[str]:
     from adanalytics_client.dataset import Dataset
 
     places = places or [default_dataset()]
+    # Given twice, every event would count twice.
     same = {place if "://" in place else os.path.realpath(place) for place in places}
     if len(same) < len(places):
         raise SettingsError("--in names a dataset twice.", remedy="Give each dataset once.")
@@ -60,5 +61,6 @@ def dataset_here(settings: ServiceSettings, place: str | None = None) -> "Holdin
         (settings.partner, holdings.partner),
         (settings.base_url, holdings.origin),
     )
+    # The folder may be of another partner than the one that is asked about.
     is_other = any(setting is not None and setting.value != fact for setting, fact in pairs or ())
     return None if is_other else holdings

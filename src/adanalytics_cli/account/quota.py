@@ -78,6 +78,7 @@ class QuotaCheck(Observer):
         """Ask whether to start; raises UsedUp for a no, and where nobody can answer."""
         if not can_ask():
             raise UsedUp(problem, remedy=f"To start it, add --max-wait 7200. {self.remedy}")
+        # The question must not be overwritten by the progress line.
         self.progress.finish()
         remark(problem, self.invocation)
         if not click.confirm("Start it?", err=True):

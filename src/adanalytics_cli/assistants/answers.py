@@ -127,6 +127,7 @@ def _first_rows(path: Path) -> tuple[list[dict[str, Any]], int]:
     number = 0
     with path.open("rb") as file:
         while len(rows) <= MOST_ROWS and (line := file.readline(_LONGEST_LINE)):
+            # A row that is too long to show is counted below.
             if not line.endswith(b"\n"):
                 break
             rows.append(json.loads(line))

@@ -41,6 +41,8 @@ class StdinLines:
                 for end in ends:
                     self._put((line + end).decode(errors="replace"))
                     line.clear()
+                # The rest of a line that is too long is read and dropped, so that the next one is
+                # found.
                 if len(line) < _MOST:
                     line += rest
         finally:

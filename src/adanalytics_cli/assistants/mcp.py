@@ -70,6 +70,7 @@ def mcp(
     from adanalytics_cli.assistants.session import Limits, Session
 
     settings = find_settings(invocation, os.environ)
+    # An assistant that waits for an hour looks as if it hung.
     max_wait = 0 if invocation.max_wait is None else invocation.max_wait
     partners = settings.partner.value.count(",") + 1 if settings.partner else 1
     credential = in_environment(settings, os.environ)

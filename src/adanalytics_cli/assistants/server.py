@@ -150,11 +150,13 @@ async def _consent(
     """
     capabilities = context.session.client_capabilities
     means = capabilities.elicitation if capabilities else None
+    # It can ask nobody, or only on a page of its own.
     if means is None or (means.form is None and means.url is not None):
         return True
     question = types.ElicitRequestFormParams(
         message=offer.question, requested_schema={"type": "object", "properties": {}}
     )
+    # Earlier versions ask inside the call; later ones end it and call again with the answer.
     if context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
         reply = await context.session.elicit_form(
             question.message, question.requested_schema, context.request_id

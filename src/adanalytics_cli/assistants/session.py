@@ -197,6 +197,7 @@ class Session:
         if price <= most:
             return max(most, 0)
         needs = f"This call needs {counted(price, 'request')}"
+        # Which of the two limits stops the call decides who can help: the user, or fewer days.
         if rest < self._limits.call - spent:
             raise UsedUp(
                 f"{needs}, but the session has {rest} of {self._limits.session} left.",

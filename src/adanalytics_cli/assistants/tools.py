@@ -69,6 +69,7 @@ class Argument:
             return f"has {len(value):,} characters; {self._most():,} are the most"
         if self.choices and value not in self.choices:
             return f"must be one of {', '.join(self.choices)}"
+        # SQL may have line breaks; in other texts, such characters may hide orders.
         if self.kind != "sql":
             return "" if value.isprintable() else "must be printable text"
         return "is not UTF-8 text" if re.search("[\ud800-\udfff]", value) else ""
@@ -119,6 +120,7 @@ class Tool:
         usage = f"{self.name} takes {', '.join(self.arguments) or 'no argument'}."
         for name, value in values.items():
             if name not in self.arguments:
+                # An assistant repairs its call from this text, so it names what is allowed.
                 near = difflib.get_close_matches(name[:_MOST_SIGNS], self.arguments, n=1)
                 hint = f"Did you mean {near[0]}? " if near else ""
                 raise InvalidCall(f"There is no argument {name}.", remedy=f"{hint}{usage}")
@@ -146,6 +148,7 @@ class Tool:
                 words.append(text)
             else:
                 options.append(argument.option if value is True else f"{argument.option}={text}")
+        # Behind `--`, a value that begins with a dash is no option. SQL goes through stdin.
         return [self.name, *options, "--", *words]
 
 

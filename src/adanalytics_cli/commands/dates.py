@@ -190,6 +190,7 @@ def _count_hours(
         chosen_days = newest, newest
     hours = {day: range(24 if day < now.date() else now.hour + 1) for day in days_of(*chosen_days)}
     requests = sum(map(len, hours.values())) * len(clients)
+    # Before the first request, since half of the hours are no answer.
     QuotaCheck(invocation, next(iter(clients.values())), progress).check(requests)
     progress.expect(requests)
     return ask_each(
@@ -219,6 +220,7 @@ def _freshness(client: "Client", day: date, now: datetime) -> str:
     if not 0 <= (now.date() - day).days <= 1:
         return last_day(day, now)
     end_hour = now.hour if day == now.date() else 23
+    # A remark is not worth a wait for quota.
     strict_client = client.with_options(on_limit="raise")
     try:
         for hour in range(end_hour, -1, -1):

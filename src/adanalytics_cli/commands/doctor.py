@@ -88,12 +88,14 @@ def check_service(invocation: Invocation, settings: ServiceSettings) -> Iterator
         invocation, base_url, partner, credential, max_wait=0, rate_limit=limit
     )
     with connection as (raw_client, progress):
+        # A diagnosis shows the first failure, and soon.
         client = raw_client.with_options(retry=RetryPolicy(attempts=1), timeout=_TIMEOUT)
         answers, reason = True, ""
         try:
             days = counted(len(client.dates()), "day")
             check = Check("ok", "login", f"accepted; {partner} has data on {days}")
         except (errors.QuotaExceeded, errors.RateLimited):
+            # A used-up quota says nothing about the login.
             answers, check = progress.requests > 0, None
             reason = "The login was not checked. Try again then."
         except errors.TransportError as error:
@@ -180,6 +182,7 @@ def doctor(
         return
     terminal, checks = look_at(sys.stdout, invocation.color, os.environ), []
     for check in _checks(invocation):
+        # Findings quote variables and addresses, which may hold a password.
         finding, remedy = (redact(text, invocation.secrets) for text in (check.found, check.remedy))
         checks.append(replace(check, found=finding, remedy=remedy))
         if not invocation.as_json:

@@ -59,6 +59,8 @@ def _read_file_options(
     Raises click.UsageError when the two differ, and for compressed parquet.
     """
     suffix, gz = (formats.format_of(output), formats.is_packed(output)) if output else (None, False)
+    # A name with a known suffix and without .gz means plain; without any suffix, the service may
+    # choose.
     is_gzip = compression == "gzip" if compression else gz or (False if suffix else None)
     if output and suffix and file_format not in (None, suffix):
         raise formats.contradiction(f"-f {file_format}", output)
@@ -97,6 +99,7 @@ def _resume(record: str, job: Path, choices: Choices, client: "Client") -> "Expo
         raise click.UsageError(f"{job}: {error.message} Give another --job FILE.") from None
     order = export.order
     order_choices: Choices = (order.start, order.end), order.format, order.compression == "gzip"
+    # Options that were not given take what the saved export has.
     if any(
         choice not in (None, order_value)
         for choice, order_value in zip(choices, order_choices, strict=True)

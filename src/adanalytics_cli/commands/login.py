@@ -224,6 +224,7 @@ def _ask_account(
             "No credential. Give --api-key-stdin, or --email with --password-stdin, "
             "and write the secret to stdin."
         )
+    # An empty answer moves on to the other way of signing in.
     if key_first and not fixed:
         if key := ask_secret("API key (leave empty to use an e-mail)", optional=True):
             return Credential("api_key", key, "prompt")
@@ -284,6 +285,7 @@ def keep_login(
             if where == "keyring":
                 error.remedy = error.remedy or "Keep the login in a file: --store file"
                 raise
+            # A machine without a keyring is usual; a keyring that fails is worth a line.
             if not isinstance(error, keyring_access.NoKeyring):
                 remark(f"{error.message} Using a private file instead.", invocation)
         else:
@@ -291,6 +293,7 @@ def keep_login(
     before = store.find(profile)
     with naming(store.path, store.path.parent):
         store.put(profile, replace(login, secret=secret))
+    # The former login was in the keyring, where nobody would look for it any more.
     if before is not None and before.secret is None:
         with suppress(keyring_access.KeyringError):
             keyring_access.delete_secret(profile)

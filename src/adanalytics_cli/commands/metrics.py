@@ -121,6 +121,7 @@ class MetricOptions:
         if self.chart and (self.columns or self.compare):
             argument = "--columns" if self.columns else "--compare"
             raise click.UsageError(f"--chart has fixed columns. Leave out --chart or {argument}.")
+        # Its rows are counts, amounts and rates, and a column of parquet has one type.
         if self.compare and form == "parquet":
             raise click.UsageError("A comparison is not written as parquet. Use csv, json or xlsx.")
         if self.digits is not None and form == "parquet":

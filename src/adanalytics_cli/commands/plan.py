@@ -61,6 +61,7 @@ def _estimate(client: "Client", first: date, last: date) -> "Estimate":
         estimate = Estimate.of(client.summary(first, last, group_by="day"), first, last)
     except (errors.AuthenticationError, errors.PermissionDenied, errors.RateLimited):
         raise
+    # A service without a usable summary may still list its days.
     except (errors.StatusError, errors.ProtocolError):
         pass
     if estimate.counts is not None:

@@ -227,6 +227,7 @@ def _labels(
     if not keys:
         return labels
     try:
+        # Names of another service would be those of other campaigns.
         if base_url_of(find_settings(invocation, os.environ)) != holdings.origin:
             raise SettingsError("the dataset is of another service than the settings.")
         with connect(invocation) as (client, _):

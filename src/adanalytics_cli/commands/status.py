@@ -87,6 +87,7 @@ def status(invocation: Invocation, location: str | None) -> None:
             base_url, partner = base_url_of(settings), partners_of(settings)[0]
         except SettingsError as missing:
             raise NoCredential(str(missing), remedy=missing.remedy) from missing
+        # To show the state must not need an answer, such as in a script.
         credential = find_credential(settings, invocation, os.environ, may_ask=False)
         setup.credential = credential
         limit = settings.rate_limit

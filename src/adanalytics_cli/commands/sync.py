@@ -272,6 +272,7 @@ class Budget(Observer):
         self._lock = threading.Lock()
 
     def due(self, _info: RequestDue) -> None:
+        # Between two requests, where a stop loses nothing.
         if self._until is not None and self._clock() >= self._until:
             raise UsedUp(f"Stopped: the {self._seconds:g} s deadline passed before the sync ended")
         with self._lock:

@@ -124,6 +124,7 @@ def _remedy(invocation: Invocation, location: str, report: "VerifyReport") -> st
     """Return the cheapest commands that fix every day with a problem."""
     lines = []
     hours = [problem.changed for problem in report.problems if problem.changed]
+    # To delete a changed file is cheapest: a sync then pulls only its hours.
     if "://" not in location and 0 < len(hours) <= _MOST_RUNS:
         lines.append(shlex.join(["rm", *(f"{location.rstrip('/')}/{name}" for name in hours)]))
         problems = [
@@ -132,6 +133,7 @@ def _remedy(invocation: Invocation, location: str, report: "VerifyReport") -> st
         ]
         report = replace(report, problems=problems)
     for runs, repull in ((report.days_to_sync(), False), (report.days_to_repull(), True)):
+        # Some more days cost less than a command of a hundred lines.
         spans = runs if len(runs) <= _MOST_RUNS else [(runs[0][0], runs[-1][1])]
         for first, last in spans:
             words = ["sync", str(first), str(last), "--to", location]
@@ -149,6 +151,7 @@ def _bound(holdings: "Holdings", report: "VerifyReport") -> str:
     """Suggest --until if the dataset may be meant to end on its last day."""
     last = max(holdings.hours, default=date.max)
     missing = [problem.day for problem in report.problems if problem.missing and problem.day]
+    # A gap before the last day is a gap in any case.
     if not missing or min(missing) <= last:
         return ""
     return f"If the dataset is meant to end on {last}, give --until {last}. "

@@ -15,6 +15,7 @@ def prepare_streams() -> None:
     PYTHONUNBUFFERED removes the buffer; without one a write may silently take only part of a
     page: rows would be lost on a full disk, and a closed pipe would look like success.
     """
+    # The next file that is opened would get a closed descriptor, and what is printed.
     for number, flags in enumerate((os.O_RDONLY, os.O_RDONLY, os.O_WRONLY)):
         try:
             os.fstat(number)

@@ -47,6 +47,7 @@ def look_at(stream: TextIO, color: ColorChoice, environment: Mapping[str, str]) 
     can_move = is_watched and environment.get("TERM") != "dumb"
     if color != "auto":
         has_color = color == "always"
+    # https://no-color.org: any value that is not empty.
     elif environment.get("NO_COLOR"):
         has_color = False
     else:

@@ -116,6 +116,7 @@ class ExampleCommand(click.Command):
         self.format_help_text(ctx, formatter)
         write_examples(formatter, self.examples, self.details)
         options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
+        # A newcomer reads the first screen of a help.
         rare = [option for option in options if _RARE.intersection(option.opts)]
         usual = [option for option in options if option not in rare]
         for title, group in (("Options", usual), ("Less common options", rare)):

@@ -35,6 +35,7 @@ def naming(path: Path | None, folder: Path | None = None) -> Iterator[None]:
         raise
     except OSError as error:
         parent = error.filename and Path(error.filename).parent
+        # An error about some other file is not about this output.
         if path is None or parent not in (None, folder):
             raise
         raise CommandError(

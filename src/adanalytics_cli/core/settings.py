@@ -116,6 +116,7 @@ def find_settings(
     with _settings_errors():
         profile = profiles.find(name.value if name else None, may_be_new=new_profile)
         service = _overruled(profile.service, invocation)
+    # Each setting keeps its source, which `status` and errors show.
     profile_name = name or Setting(DEFAULT_PROFILE, "by default")
 
     def find(

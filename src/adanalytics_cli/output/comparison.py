@@ -100,6 +100,7 @@ def _ratio(row: Mapping[str, object] | None, metric: str, metric_value: Number) 
         return None
     above, below, factor = RATIOS[metric]
     parts = row.get(above), row.get(below)
+    # A service of its own may have other metrics under these names.
     if not all(isinstance(part, int | Decimal) for part in parts) or not parts[1]:
         return None
     numerator, denominator = (Decimal(str(part)) for part in parts)

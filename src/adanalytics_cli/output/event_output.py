@@ -126,6 +126,7 @@ def _cells(
     """
     kinds = {name: kind for name in names if (kind := field_names.kind(name)) in text_kinds}
     for row in rows:
+        # A sheet is written row by row, and its heading is above.
         if late := row.keys() - set(names):
             raise CommandError(
                 f"Column {', '.join(sorted(late))} first appears after the heading was written.",

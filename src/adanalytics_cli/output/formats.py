@@ -134,6 +134,7 @@ def pick_format(
     if chart:
         _check_chart(choice, path)
         return "table"
+    # A suffix that means another format would deceive whoever opens the file.
     if choice and path and format_of(path) not in (None, choice):
         raise contradiction(f"-f {choice}", path)
     form = cast("Format", choice) if choice else _fitting(path, piped, formats)

@@ -33,6 +33,7 @@ def write_hours(
     if chart:
         (days,) = counts.values()
         hours = {day: _filled(hours) for day, hours in days.items()}
+        # Days to come are no gap, and today is one only once it has data.
         last = max([min(days), *(day for day in days if hours[day] or day < now.date())])
         gaps = [*gaps_of({day: days[day] for day in days if day <= last}, now)]
         coverage = Coverage(hours, min(days), last, gaps)
@@ -78,6 +79,7 @@ def gaps_of(days: Mapping[date, HourCounts], now: datetime) -> Iterator[str]:
         return states[day][0] if len(states[day]) == HOURS and len({*states[day]}) == 1 else ""
 
     for state, group in groupby(days, state_of):
+        # A whole missing month is one line, not thirty.
         same = [*group]
         if state:
             yield f"{span(same[0], same[-1])} {state}"
@@ -92,6 +94,8 @@ def gaps_of(days: Mapping[date, HourCounts], now: datetime) -> Iterator[str]:
 def _states(day: date, hours: HourCounts, now: datetime) -> list[str]:
     """Return the problem of each hour of the day that is over, empty for one with events."""
     end = HOURS if day < now.date() else now.hour if day == now.date() else 0
+    # An hour that was pulled and is empty may be right; one that was not pulled is the dataset's
+    # gap.
     problems = ["no events" if hour in hours else "not pulled" for hour in range(end)]
     return ["" if hours.get(hour, 0) != 0 else problem for hour, problem in enumerate(problems)]
 

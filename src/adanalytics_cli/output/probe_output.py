@@ -62,6 +62,7 @@ def _page_facts(profile: ServiceProfile) -> Iterator[Fact]:
     has_rows = bool(profile.columns)
 
     def place(name: str, text: str) -> Fact:
+        # Nowhere was seen only if there was a page to look at.
         value = text or ("nowhere" if has_rows else None)
         return _fact(subject, name, value, published=f"meta.{name}")
 

@@ -55,6 +55,7 @@ def facts_of(coverage: Sequence[Coverage]) -> dict[str, object]:
 
 def find_notes(session: QuerySession, sql: str, rows: int) -> list[str]:
     """Return why an answer is empty, or one row that may be a bare 0, where it is for the days."""
+    # Only an answer that may be a mistake needs an explanation.
     if rows > 1:
         return []
     days = sorted({day for dataset in session.coverage for day in dataset.days})

@@ -55,6 +55,7 @@ def write_answer(
     places = ", ".join(dataset.place for dataset in session.coverage)
     facts = {"query": sql, "datasets": places, **facts_of(session.coverage)}
     with show_size(path, raw, invocation) if path and raw else nullcontext():
+        # DuckDB writes CSV itself, without a row in Python, unless a type needs our own form.
         if path and raw and form == "csv" and not region:
             rows = session.write_csv(sql, str(raw.name), packed=is_packed(path))
             if rows is not None:
@@ -200,6 +201,7 @@ def _stored(kind: pa.DataType) -> pa.DataType:
         return pa.int32()
     if types.is_date64(kind) or types.is_time64(kind) or types.is_timestamp(kind):
         return pa.int64()
+    # Types are nested, so the same holds inside them.
     if types.is_map(kind):
         return pa.map_(_stored(kind.key_type), _stored(kind.item_type))
     if types.is_struct(kind):
@@ -281,6 +283,7 @@ def _text(value: object) -> object:
     if isinstance(value, Decimal):
         return format(value, "f")
     if isinstance(value, float):
+        # JSON has no NaN, and no format of ours has one of its own.
         return value if math.isfinite(value) else None
     if isinstance(value, bytes):
         return value.decode(errors="backslashreplace")

@@ -198,6 +198,7 @@ def list_rows(answers: Sequence[Answer], view: View, form: Format) -> Listing:
             rows.append({name: (facts | row).get(name) for name in columns_of_row})
     names = [*first, *(view.names or [*_documented(view.group_by), *_FACTS])]
     columns = summary_columns(view.group_by, list(dict.fromkeys(names)))
+    # Amounts of several partners may be of several currencies, so nothing is added up.
     totals = {} if is_several else {name: _TOTALS[name] for name in names if name in _TOTALS}
     return Listing(as_text(rows, form), columns, "", document, totals)
 
@@ -209,6 +210,7 @@ def in_order(answer: Answer, view: View, *, gaps: bool) -> Answer:
         order = view.order or Order("revenue")
         rows = order.sort(summary.rows, lambda row, name: dict(row).get(name))[: view.top]
         summary = summary.model_copy(update={"rows": rows})
+    # People miss a day that is not there; programs expect the service's rows.
     elif view.group_by == "day" and gaps:
         summary = fill_gaps(summary, answer.first, min(answer.last, view.today))
     return replace(answer, summary=summary)
@@ -265,6 +267,7 @@ def find_names(
     all_names = list(
         dict.fromkeys([*keys, *documented, *_FACTS, "partner", *more_names, *row_names])
     )
+    # People type what the table shows above a column. A name that is exactly a field's wins.
     headings = {column.heading.casefold(): column.key for column in summary_columns(group_by)}
     names = (
         headings

@@ -124,6 +124,7 @@ class _Sheet:
     def fill(self, rows: Iterable[Sequence[object]]) -> None:
         for values in rows:
             self.rows += 1
+            # Excel would drop the rest without a word.
             if self.rows > SHEET_ROWS:
                 raise CommandError(
                     f"There are more than {SHEET_ROWS:,} rows, and a sheet takes no more.",
@@ -175,6 +176,7 @@ class _Sheet:
     def _put(self, index: int, value: object, show: Show) -> None:
         if isinstance(value, bool):
             self._sheet.write_boolean(self.rows, index, value)
+        # A cell is a float, which would round more than 15 digits in silence.
         elif isinstance(value, int | Decimal) and _is_long(value):
             self.long[self._names[index]] = None
             self._text(index, digits(value) if isinstance(value, Decimal) else value)
@@ -187,6 +189,7 @@ class _Sheet:
             self._number(index, value, look)
         elif isinstance(value, float) and isfinite(value):
             self._sheet.write_number(self.rows, index, value)
+        # A sheet has no days before 1900.
         elif isinstance(value, date) and value.year >= 1900:
             look = _MOMENT if isinstance(value, datetime) else _DAY
             if isinstance(value, datetime) and value.tzinfo:

@@ -149,9 +149,12 @@ class CauseSearch:
                 towards_zero = towards_zero and (0 <= overshoot < slack or rest == 0)
                 change = abs(figure - ours[place]) / (self.units[place] or 1)
                 changes.append(log10(1 + 2 * float(change)))
+            # One report rounds all of its figures or cuts all of them, not some of each.
             if not is_nearest and not towards_zero:
                 return None
             changes.sort(reverse=True)
+            # Figures of one key depend on each other, such as revenue on impressions: the others
+            # count half.
             evidence += changes[0] + sum(changes[1:]) / 2
         return evidence
 
@@ -257,6 +260,7 @@ class CauseSearch:
             moments = [start_of(day) + timedelta(hours=hour) for hour in range(25)]
             runs = [*combinations(moments, 2)]
             removals = self._removals(runs, [key for key in self.closed if key[0] == day])
+            # Two runs that explain a day equally well explain nothing.
             if len(removals) != 1:
                 return
             begin, last = removals[0]
@@ -284,6 +288,7 @@ class CauseSearch:
             if evidence := self._evidence(without, keys):
                 inner = [moment for moment in moments if begin <= moment < end]
                 removals[_hour(inner[0]), _hour(inner[-1])] = evidence
+        # The more runs are tried, the more likely one fits by accident.
         is_likely = max(removals.values(), default=0) - log10(len(runs)) > -_ACCIDENT
         return sorted(removals) if is_likely else []
 
@@ -298,6 +303,7 @@ class CauseSearch:
         }
         rest = [key for key in self.closed if key[0] not in short]
         missing_keys = [key for key in self.closed if key[0] in short]
+        # Data that we lack can only make our figures smaller.
         is_less = all(
             figure <= target
             for key in missing_keys
@@ -322,6 +328,7 @@ class CauseSearch:
         for name in sorted(theirs):
             matches = {our_name: self._likeness(name, our_name) for our_name in ours}
             likely = [our_name for our_name, likeness in matches.items() if likeness]
+            # A name is paired only if its figures are those of one group, and no other name has it.
             if len(likely) != 1 or likely[0] in pairs.values():
                 return
             pairs[name] = likely[0]

@@ -62,6 +62,7 @@ def layouts_of(path: Path) -> list[Layout]:
         raise CommandError(
             f"Cannot read {path}: {error.strerror or error}.", remedy=remedy_of(error)
         ) from error
+    # By the content: people send workbooks as .csv and texts as .xls.
     if content.startswith(b"PK"):
         return _sheets(path, content)
     if content.startswith((b"\xd0\xcf\x11\xe0", b"\x1f\x8b", b"%PDF")):
@@ -167,6 +168,7 @@ def _cell(value: object) -> Cell:
     if value is None or isinstance(value, date):
         return value.date() if isinstance(value, datetime) else value
     if isinstance(value, int | float) and not isinstance(value, bool):
+        # A workbook stores 0.1 as a float; what its author saw are 15 digits.
         number = Decimal(f"{value:.{_DIGITS}g}" if isinstance(value, float) else value)
         return number.quantize(Decimal(1)) if number == number.to_integral_value() else number
     return (value.isoformat() if isinstance(value, time) else str(value).strip()) or None

@@ -209,6 +209,7 @@ def ask_service(statement: Statement, client: "Client", zone: tzinfo) -> OwnFigu
     """Ask for one summary, or one for each day if the keys are days and groups."""
     first, last = statement.first, statement.last
     by: list[Any] = [key for key in statement.by if key != "day"] or ["day"]
+    # A summary has one grouping, so days come one by one.
     one_by_one = "day" in statement.by and by != ["day"]
     days = [first + timedelta(days=n) for n in range((last - first).days + 1)]
     records: list[Record] = []

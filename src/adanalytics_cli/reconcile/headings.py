@@ -74,6 +74,7 @@ def fields_of(cell: Cell, names: Mapping[str, str]) -> list[str]:
     words = re.findall(r"[^\W_]+", re.sub(r"\(.*?\)|\[.*?\]", " ", text))
     words = [word for word in words if word not in _CURRENCIES]
     word_text = "".join(word for word in map(str.casefold, words) if word not in _NEUTRAL)
+    # Tag is German for day; the cells below decide.
     fields = ["day", "demand_tag"] if word_text == "tag" else [_FIELD_OF.get(word_text, "")]
     return [name for name in fields if name and name not in names]
 

@@ -193,6 +193,7 @@ class Reconciliation:
         for side, groups in zip(("theirs", "ours"), self.search.strangers, strict=True):
             if groups:
                 yield f"Only {side}: {_few(', '.join(figures.labels[group]) for group in groups)}."
+        # Their report by campaign cannot have these, and the reader wonders where they went.
         if any(figures.unassigned):
             gaps = (
                 f"{n:f} {name}"
@@ -211,6 +212,7 @@ class Reconciliation:
 
     def _cause(self) -> Iterator[str]:
         texts = [cause.text for cause in self.causes]
+        # More than two that fit equally well are a guess, which a reader would take for a finding.
         if 0 < len(texts) <= _MOST_CAUSES:
             yield f"Cause: {'either ' if len(texts) > 1 else ''}{', or '.join(texts)}."
         elif texts:

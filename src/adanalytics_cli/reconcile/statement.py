@@ -267,6 +267,7 @@ class _Table:
             if all(cell_at(line, self.columns[name]) is None for name in figures):
                 if first:
                     self.leave_out("without a figure")
+            # Added to the rows, a total would double every figure.
             elif is_total(first) or any(is_total(cell_at(line, place)) for place in text_places):
                 self.leave_out("of totals")
             else:
@@ -354,6 +355,7 @@ class _Table:
         Raises:
             CommandError: for text that is no day, and if day and month could be swapped.
         """
+        # As with numbers: each order of day and month is kept until a row refutes it.
         readings: dict[str, list[date]] = {order: [] for order in ORDERS}
         for line in self.lines:
             dates = days_of(cell_at(line, place))
@@ -371,6 +373,7 @@ class _Table:
         (order, days), *alternatives = readings.items()
         if not alternatives:
             return days, f"days as {order}"
+        # Both orders give the same days, such as 01/01.
         if days == alternatives[0][1]:
             return days, ""
         days_inside = [

@@ -60,6 +60,7 @@ def number_of(cell: Cell, mark: str) -> Decimal | None:
     if isinstance(cell, Decimal):
         return _bounded(cell)
     text = str(cell).translate(_PLAIN)
+    # Accountants write negative amounts in brackets.
     is_negative = text.startswith("(") and text.endswith(")")
     text = _CURRENCY.sub("", text.strip("()") if is_negative else text)
     text = f"-{text[:-1]}" if text.endswith("-") else text

@@ -30,6 +30,7 @@ class ServerCommand(ExampleCommand):
         try:
             return super().invoke(ctx)
         except ModuleNotFoundError as error:
+            # A module of ours that is missing is a mistake of ours and no extra.
             if (error.name or "").startswith("adanalytics"):
                 raise
             raise MissingExtra("server", needed_for="The embedded server") from error

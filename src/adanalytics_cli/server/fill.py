@@ -93,6 +93,7 @@ def _describe(report: "LoadReport") -> str:
         days = counted(len(report.days), "day")
         parts.append(f"{days} ({first})" if first == last else f"{days} ({first} to {last})")
     lines = [", ".join(parts)]
+    # The events stay as they were: the id says that they are the same, and the values differ.
     if report.changed:
         difference = (
             f"{counted(report.changed, 'row')} {'differ' if report.changed > 1 else 'differs'}"

@@ -161,6 +161,7 @@ def serve(
             bound = listener.getsockname()[0]
             _announce(bound, url, folder, access, invocation, as_record=log_format == "json")
             if ready_file:
+                # A file of a server that has stopped would send scripts to a dead port.
                 stack.callback(ready_file.unlink, missing_ok=True)
                 ready = {"url": url}
                 if access:

@@ -74,6 +74,7 @@ class ClockCheck:
         if self._warned or sent_at is None:
             return
         offset = self._clock.time() - sent_at
+        # `Date` has whole seconds, and a response takes its time.
         if abs(offset) > _TOLERATED_SECONDS:
             self._warned = True
             _LOG.warning(

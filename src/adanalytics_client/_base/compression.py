@@ -30,6 +30,7 @@ class Gunzip:
         """Yield the decompressed bytes, in pieces of at most `limit` bytes unless it is 0."""
         while data:
             if self._member.eof:
+                # Tape archivers pad the end of a file with zeros.
                 if not (data := data.lstrip(b"\0")):
                     break
                 self._member, self._is_new = zlib.decompressobj(_GZIP_WINDOW), True

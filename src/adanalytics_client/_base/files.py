@@ -135,6 +135,7 @@ def sync_folder(folder: Path) -> None:
     try:
         os.fsync(descriptor)
     except OSError as error:
+        # Some network file systems cannot sync a folder.
         if error.errno != errno.EINVAL:
             raise
     finally:

@@ -73,6 +73,7 @@ def lock(file: BinaryIO | int, folder: Path, *, wait: bool) -> None:
     try:
         take_lock(file, wait=wait)
     except OSError as error:
+        # Some network file systems have no locks: better no lock than no work.
         if error.errno not in _NO_LOCKS:
             raise
         if (folder := folder.absolute()) not in _FOLDERS_WITHOUT_LOCKS:

@@ -112,6 +112,7 @@ def log_to_stderr(environment: Mapping[str, str]) -> None:
         )
     log = logging.getLogger("adanalytics_client")
     log.setLevel(level.upper())
+    # A program with a log of its own would have each line twice.
     if not log.hasHandlers() and sys.stderr is not None:
         handler = logging.StreamHandler()
         handler.setFormatter(

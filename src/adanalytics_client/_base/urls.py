@@ -129,6 +129,7 @@ class BaseUrl:
                 "base_url is not an http or https address.",
                 remedy="Write it like https://stats.example.",
             )
+        # A password in an address would be shown in logs and errors.
         if "@" in urlsplit(address).netloc:
             raise ConfigurationError(
                 "base_url must not hold a user or password.",

@@ -268,6 +268,7 @@ class _Attempts:
         if not (self.rules.patient and attempt.outage):
             return False
         now, patience = self.session.clock.monotonic(), self.session.config.retry.patience
+        # From the first failure on: answers in between begin the time anew.
         self.down_since = now if self.down_since is None else self.down_since
         if now - self.down_since < patience:
             return True

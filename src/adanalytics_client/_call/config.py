@@ -182,6 +182,7 @@ class Config:
             identity = f"user {self.credential.email.strip().lower()}"
         else:
             user = _user_of(self.credential.secret) if self.credential.kind == "token" else ""
+            # The service counts per user, and a user's tokens change every week.
             identity = user or f"bearer {self.credential.secret.reveal()}"
         text = f"adanalytics quota\n{scheme}://{host}:{port}\n{identity}"
         return sha256(text.encode()).hexdigest()[:32]

@@ -183,6 +183,7 @@ class Credentials:
             )
 
     def _log_in(self, generation: int, log_in: LogIn) -> effects.Operation[None]:
+        # Another request has logged in meanwhile, and its result is this one's, too.
         if self._round != generation or not isinstance(self._source, Login):
             if self._failure is not None:
                 raise copy(self._failure)
@@ -190,11 +191,13 @@ class Credentials:
         try:
             token = yield from log_in.operation(self._source)
         except errors.AdAnalyticsError as error:
+            # A login that only this call's deadline cut short says nothing to the others.
             if not _lacked_time(error, log_in):
                 self._failure = error
                 self._round += 1
             raise
         if self._secret is not None:
+            # Responses in flight may still echo the old token, which must be masked.
             self._old_secrets.append(self._secret)
         self._secret = token
         self._failure = None

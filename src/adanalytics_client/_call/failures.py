@@ -135,6 +135,7 @@ def attempt_without_response(
     host = host_of(url)
     if failure.proxy is not None:
         host += f" through the proxy {failure.proxy} from the environment"
+    # Whether the service was reached at all is what the user has to know.
     row = _UNCONNECTED if kind is FailureKind.TIMEOUT and not failure.arrived else _FAILURES[kind]
     facts = {
         "host": host,
@@ -222,6 +223,7 @@ def unreadable_attempt(reply: Reply, error: NotJson, *, repeatable: bool) -> Fai
     kind = (reply.head.get("content-type") or "no content type").partition(";")[0]
     if "html" in kind.lower():
         description = "the body is an HTML page instead of JSON"
+    # A body that went into a sink is known only by its size.
     elif not (reply.body.strip() or error.size):
         description = "the body is empty instead of JSON"
     else:

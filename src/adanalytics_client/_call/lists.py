@@ -257,6 +257,7 @@ def _compare_with_totals(result: "Summary") -> None:
     for column in COLUMN_OF_TYPE.values():
         counts = [dict(row).get(column) for row in result.rows]
         total, numbers = totals.get(column), [count for count in counts if isinstance(count, int)]
+        # Fewer is a loss; more may be another definition of the total.
         if isinstance(total, int) and len(numbers) == len(counts) and sum(numbers) < total:
             _LOG.warning(
                 "The rows of the summary have %s %s, but its totals have %s: rows may be missing.",
@@ -354,6 +355,7 @@ def _group_twice(rows: Iterable[Mapping[str, Json]], grouping: str) -> str:
             if text not in {"null", '""'} and fold(name) == fold(f"{grouping}_id")
         ]
         group = next(iter([*map(str, sorted(days)), *ids]), "")
+        # A service may have rows by day and campaign: rows repeat only if nothing tells them apart.
         key = frozenset(days), frozenset(labels)
         if group and key in keys:
             return group

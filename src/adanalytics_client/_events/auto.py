@@ -60,6 +60,7 @@ def _groups(days: Iterable[date], counts: DayCounts, limit: int) -> Iterator[lis
     total = 0
     for day in days:
         count = counts.get(day, 0)
+        # A large day is queried by hour, so it never shares a query.
         large, all_large = count > limit, total > limit
         if group and (large != all_large or (not large and total + count > limit)):
             yield group
@@ -196,6 +197,7 @@ class Planner:
 
     def _known(self, session: Session, page: FetchedPage) -> Operation[DayCounts]:
         days = self._days()
+        # The total of the first page is that of the day: no summary is needed.
         if len(days) == 1 and _total(page) is not None:
             return {}
         counts = (yield from request_counts(session, days[0], days[-1])) or {}
@@ -229,6 +231,7 @@ def _without_empty(
         for part in ranges
         if not any(counts.get(day) for day in days_between(part.start, part.end))
     ]
+    # `dates` costs one request, as one empty query does.
     if len(empty) < 2:
         return ranges
     data_days = yield from optional(dates(session))

@@ -262,9 +262,12 @@ class PullCheck:
         """
         if self.doubt:
             return self.doubt
+        # As if each response had the total of all queries.
         if len(self._ends) > 1 and len(self._totals) == 1 and not self._totals[0]:
             return "all of its queries state the same total"
         largest = max((total for total in self._totals if total is not None), default=0)
+        # Small equal totals are an accident of quiet hours; a cap shows by a large one that
+        # repeats.
         if largest < _LEAST_CAP or self._totals[largest] < _SHARED_BY:
             return ""
         return f"the largest total, {largest:,}, is that of {self._totals[largest]} of its queries"
@@ -323,6 +326,8 @@ def compare(session: Session, pull: Comparison) -> Operation[tuple[Span, ...]]:
             else:
                 yield from _compare_hour(session, pull, pull.hour)
         except NotCounted as error:
+            # The service refused a page that may have had events, and no count says that it had
+            # none.
             if pull.refusal is not None:
                 raise pull.refusal from None
             _LOG.warning("The events of %s were not compared with a count: %s", pull, error)
@@ -617,6 +622,7 @@ def _compare_with_summary(session: Session, pull: Comparison) -> Operation[bool]
     Returns:
         whether the summary counts events as they arrive.
     """
+    # Without types, the events may be counters, whose number the summary does not count.
     if not pull.is_typed:
         return False
     counts = yield from request_counts(session, pull.start, pull.end)

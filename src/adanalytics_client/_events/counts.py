@@ -106,6 +106,7 @@ def request_places(
     pages = []
     for place in (events, events + 1) if events else (1,):
         page = yield from request_place(session, days, place)
+        # A service that ignores `per_page` has no places.
         if page.refusal is not None or len(page) > 1:
             return None
         pages.append(page)

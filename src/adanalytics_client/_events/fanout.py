@@ -264,6 +264,7 @@ class PageFanout:
         """Return the position behind the yielded pages; pages fetched ahead do not count."""
         count = self._opened
         rest = [(slice_.place, slice_.resume) for slice_ in self._open if slice_.resume is not None]
+        # Queries that were opened ahead and yielded nothing are not begun for the token.
         while rest and rest[-1][0] == count - 1 and rest[-1][1].is_first_page:
             rest.pop()
             count -= 1

@@ -105,6 +105,7 @@ def read_token(token: object) -> Token:
             raw = base64.b64decode(text + "=" * (-len(text) % 4), b"-_", validate=True)
         except (binascii.Error, ValueError):
             raw = b""
+        # Tokens are copied by hand; half of one must not resume somewhere else.
         if raw and _checksum(raw[6:]) == raw[:6]:
             return msgspec.json.decode(zlib.decompress(raw[6:]), type=Token)
     raise ConfigurationError(

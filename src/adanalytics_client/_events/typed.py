@@ -65,6 +65,8 @@ class Typed(Generic[M]):
         kind: Any = model or Event
         try:
             adapter = TypeAdapter(list[kind])
+            # Before the first request: a model that cannot hold an event would fail on the first
+            # page.
             form = adapter.core_schema.get("items_schema", {}).get("type")
         except (PydanticUserError, PydanticUndefinedAnnotation) as error:
             raise _refusal(model, error.code or "unknown to pydantic") from None

@@ -299,6 +299,7 @@ def _phase_by_profile(status_text: str | None, service: ServiceProfile) -> Expor
         if status_text and fold(word) == state_word:
             return ExportPhase.DONE if state == "completed" else ExportPhase.WORKING
     usual = _DONE | _FAILED | _WORKING | {"expired", ""}
+    # A service that was probed and now says something new has changed; to wait would be a guess.
     if words and service.probe_date is not None and state_word not in usual:
         raise changed(service, f"the state of an export is {status_text!r:.100}")
     return None
@@ -379,6 +380,7 @@ def _entry(value: Json, base: str) -> ExportFile | None:
 
 def _measured(files: tuple[ExportFile, ...], fields: Fields) -> tuple[ExportFile, ...]:
     """Give a single file the size and checksum stated beside it, unless it has its own."""
+    # Beside several files, a size is that of all of them.
     if len(files) != 1:
         return files
     (file,) = files

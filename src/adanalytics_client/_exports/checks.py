@@ -54,6 +54,8 @@ class Decoding:
             if self._keep_compressed is None:
                 self._plain += plain
                 if len(self._plain) >= len(GZIP_MAGIC):
+                    # Gzip inside gzip: the outer layer is the transfer's, and the inner one is the
+                    # file.
                     self._keep_compressed = not self._plain.startswith(GZIP_MAGIC)
                     yield self._input if self._keep_compressed else self._plain
             elif not self._keep_compressed:

@@ -112,6 +112,7 @@ def _place(session: Session, order: ExportOrder, total: int) -> Operation[int | 
     if places is None or places == (True, None):
         raise NotCounted("the service states no count.")
     has_last, has_more = places
+    # Events behind the last record may have arrived since the export was made.
     if has_last and has_more and order.end >= first_open_day(session):
         return None
     if has_last and not has_more:

@@ -149,6 +149,7 @@ def _pieces(file: BinaryIO, order: FileOrder) -> Iterator[bytes]:
     file.seek(0)
     magic = file.read(len(GZIP_MAGIC))
     is_gzip = magic == GZIP_MAGIC
+    # The transfer has removed one layer already, so what is left is what was ordered.
     if magic and order.is_text and is_gzip != order.packed:
         problem = "it is gzip inside gzip" if is_gzip else "it is not compressed"
         raise _other(f"{order.format}.gz" if order.packed else order.format, problem)
@@ -197,6 +198,7 @@ class _CsvTable:
             header, rest = self._header[:end], self._header[end:]
             self._begin(header)
             self._read(rest)
+        # A file without line ends is no CSV, and must not fill the memory.
         elif len(self._header) > _LONGEST_HEADER:
             raise _other("csv", "its first line is not a header row")
 
@@ -275,6 +277,7 @@ class _CsvTable:
                     raise _incomplete(f"record {number} has {fields} fields, but {problem}")
         self._rows += len(lines)
         if self._day_at >= 0:
+            # The days of every line would take longer than the download.
             for line in (*lines[:1], *lines[-1:]):
                 _check_day(line.split(self._separator)[self._day_at], self._order)
 

@@ -51,6 +51,7 @@ def repeat_order(
     last_status = replace(last_status, order_repeated=True, retry_after=None)
     try:
         status = yield from order_export(session, order)
+    # The first order stands, and its address may still answer.
     except (ServerError, TransportError):
         return last_status
     have_ids = None not in (status.export_id, last_status.export_id)

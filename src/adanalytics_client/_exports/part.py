@@ -223,6 +223,7 @@ def _open_regular(path: Path, mode: int) -> int:
             remedy="Remove the link.",
         )
     descriptor = _open_itself(str(path), os.O_RDWR | os.O_CREAT, mode)
+    # Of the open file: its name may lead elsewhere by now.
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise ConfigurationError(f"{path} is a device or a pipe.", remedy="Remove it.")

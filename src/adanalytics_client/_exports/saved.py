@@ -52,6 +52,7 @@ def read_saved(text: str) -> SavedExport:
     """Read the text of `SavedExport.to_json`, even of a version with fewer or more fields."""
     try:
         content = parse(text.encode())
+        # Unknown fields are ignored, but a new form may mean the known ones differently.
         if content["form"] != _FORM:
             raise ConfigurationError(
                 "The saved export was made by a newer version.", remedy="Update adanalytics."

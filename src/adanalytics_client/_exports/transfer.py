@@ -159,6 +159,7 @@ class Transfer:
         if note is None or not is_same or (note.total is not None and size > note.total):
             self._file.truncate(self._file.seek(0))
             return
+        # At least one byte is requested again, since no range is empty.
         size = size if note.total is None else min(size, note.total - 1)
         self._file.truncate(self._file.seek(max(size, 0)))
         self.received, self.total, self._note = self._file.tell(), note.total, note
@@ -209,6 +210,8 @@ class Transfer:
         first, last, total = map(int, match.groups()) if match else (-1, 0, 0)
         is_same = self._note is not None and _is_version(head, self._note.validator)
         same_length = self.total in {None, total} and first <= last < total
+        # Whatever the service sends instead of the rest, the file begins again: never two versions
+        # in one.
         if not (is_same and same_length and first == self.received and not head.encoding):
             self.restart()
             return False
@@ -282,6 +285,7 @@ class FileRange:
             and size == self.file_version.size
             and _is_version(head, self.file_version.validator)
         )
+        # Bytes of another version, or compressed ones, would be put between those that are there.
         if (first, last) != rest or not version or head.encoding:
             raise DownloadError(
                 "The service sent another file than planned, or not the requested part of it.",
@@ -323,6 +327,7 @@ def validator_of(head: ResponseHead) -> str | None:
     changed, sent = read_http_date(text), head.sent_at
     if changed is None or sent is None:
         return None
+    # A date has whole seconds: a file may change twice within one (RFC 9110, section 8.8.2.2).
     return text if sent - changed >= 1 else None
 
 

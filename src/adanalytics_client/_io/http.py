@@ -143,6 +143,7 @@ class BaseDriver(Generic[C]):
             return max(remaining, _SHORTEST)
         timeouts = self._timeouts_of(request, None)
         steps = [timeouts[name] for name in _STEPS]
+        # The steps follow each other: pool, connect, write and the first byte.
         return None if None in steps else sum(seconds or 0.0 for seconds in steps)
 
     def _build(self, request: Request, remaining: float | None) -> httpx.Request:

@@ -121,6 +121,7 @@ class _Exclusion:
             return None
         host, bits, port = (parts[1] or parts[2]), parts[3] or "", parts[4] or ""
         try:
+            # curl takes ranges here, and people copy its settings.
             addresses = ip_network(f"{host.partition('%')[0]}{bits}", strict=False)
         except ValueError:
             is_host = not bits and ":" not in host

@@ -191,6 +191,7 @@ class _Stream(httpcore.NetworkStream):
             remaining = running.within(None if until is None else until - monotonic())
             if remaining is not None and remaining <= 0:
                 raise httpcore.ReadTimeout("the answer came too slowly")
+            # Short steps, because a blocking read hides Ctrl-C and the end of the work.
             step = SECONDS_TO_A_SIGNAL if remaining is None else min(remaining, SECONDS_TO_A_SIGNAL)
             with suppress(httpcore.ReadTimeout), running.stop.ends(self._socket):
                 return self._stream.read(max(max_bytes, self._read_limit), step)

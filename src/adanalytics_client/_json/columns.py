@@ -68,6 +68,7 @@ class Columns:
             ConfigurationError: for a name that is not in the first rows, but is almost one that is,
                 or is the documented one of a field there.
         """
+        # On the first page, while a typing mistake has cost one request.
         if rows and not self._first:
             fields = dict.fromkeys(name for row in rows for name in row)
             self._first = dict.fromkeys((*self._documented, *fields))
@@ -99,6 +100,7 @@ class Columns:
         for name in self.names:
             hint = None if name in fields else self.sent.sent(name, fields)
             if name in self._missing and not hint:
+                # A name that is like none may be of a field that appears later.
                 matches = difflib.get_close_matches(name, self._first, n=1, cutoff=_NEAR)
                 hint = matches[0] if matches else None
             if hint:

@@ -53,6 +53,7 @@ def parse(body: bytes | bytearray) -> Json:
     except UnicodeDecodeError as error:
         raise NotJson(f"byte {error.start} is not UTF-8") from None
     value = parse_text(text)
+    # Counting brackets is quick, and only many of them can be deep.
     if text.count("{") + text.count("[") > MOST_LEVELS and _is_deep(value):
         raise NotJson(_TOO_DEEP)
     return value

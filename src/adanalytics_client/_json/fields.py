@@ -121,6 +121,7 @@ class FieldNames:
             if own_name == name:
                 return documented
         part = _BY_FOLD.get(fold(name))
+        # The user gave this part to another field, so a field that is only named like it is not it.
         is_elsewhere = part in self.fields or (part == "event_time" and self.time_field)
         return None if is_elsewhere else part
 
@@ -134,6 +135,7 @@ class FieldNames:
         own_name = self.fields.get(documented)
         if documented == "event_time" and self.time_field:
             own_name = self.time_field
+        # What the user says wins, and an exact name wins over a spelling.
         if own_name or documented in names:
             field_name = own_name or documented
             return field_name if field_name in names else None

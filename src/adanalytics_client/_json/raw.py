@@ -172,6 +172,7 @@ def _page_of_one_list(text: bytes | bytearray, levels: int) -> Json:
     that list, or is part of a string, and then no list is found.
     """
     start, end = text.find(b"["), text.rfind(b"]")
+    # Most pages are one list in a small object, so the rest is read apart from the events.
     frame = bytes(text[: start + 1] + text[max(end, 0) :].rstrip(_SPACES))
     if start < 0 or len(frame) > _MOST_AROUND:
         return None

@@ -62,6 +62,7 @@ def _unclear(
         text += f": {wrong_members}, not a list of objects" if wrong_members else ""
     advice = "Report it to us with these keys."
     if likely:
+        # The longest list is most likely the rows.
         best = max(likely, key=lambda path: len(paths[path]))
         advice = remedy("rows_key", best)
     return ProtocolError(f"{text}. Keys seen: {_keys(content)}.", remedy=advice)

@@ -51,6 +51,7 @@ def open_output(
         )
     make = _maker(form, columns)
     check_name(path)
+    # /dev/stdout and pipes cannot be replaced by a rename.
     special = path.exists() and not path.is_file() and not path.is_dir()
     target = Device(path) if special else AtomicFile(path)
     return make(GzipTarget(target) if is_gzip else target)
@@ -102,6 +103,7 @@ def _binary(to: object) -> BinaryIO:
             "The file is closed.", remedy="Pass a path, or a file that is still open."
         )
     writable = getattr(to, "writable", None)
+    # Found now rather than after a pull of an hour.
     reads_only = callable(writable) and writable() is False
     if isinstance(to, io.TextIOBase) or not hasattr(to, "write") or reads_only:
         raise ConfigurationError(

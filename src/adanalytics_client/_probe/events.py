@@ -100,9 +100,11 @@ class EventProbe:
         key = rows_place(page, name="events", hint=self.asker.hint)
         if page.rows(key):
             return None, page
+        # No events on page 1, but a total: pages count from 0.
         if _integer(page.at(number_places(page, None).total)):
             self._first = 0
             return None, (yield from self._look(page=0, per_page=FEW))
+        # The service lists the day, so `end_date` may not be included.
         if self.day.day in self.day.data_days:
             self.day.end += DAY
             next_look = yield from self._look(page=1, per_page=FEW)
@@ -159,6 +161,7 @@ class EventProbe:
 
     def _turn_pages(self, rows: list[dict[str, Json]]) -> Operation[str | None]:
         """Look at the second page and behind the last one; return the response to the latter."""
+        # The second page, by the service's own numbering.
         number = 1 if self._first == 0 else 2
         second = yield from self._look(page=number, per_page=FEW)
         second_rows = self._rows(second)
@@ -170,6 +173,7 @@ class EventProbe:
         count = self._total if self._total is not None else len(self.day.rows)
         if not second_rows:
             return self._words(second) if count <= FEW else None
+        # Where the end is, is not known, or there is none.
         if not self._heeded_names["page"] or (self._total is None and not self.day.is_whole):
             return None
         page = self._first + -(-count // len(rows)) + 1
@@ -258,6 +262,7 @@ class EventProbe:
             return None
         value = look.at(self.rows_key or "")
         text = "rows" if value else "null" if value is None else "[]"
+        # An object without a list is told apart from one with an empty list.
         if look.content == {}:
             text = "{}"
         return f"{look.status} {text}"

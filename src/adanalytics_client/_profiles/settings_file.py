@@ -66,6 +66,7 @@ class Profiles:
                 file = self.service_file(name)
                 content["service"] = _read_service(file or content["service"], place)
             return Profile(**content)
+        # Without a name, no profile is needed: the environment may have everything.
         if name is None or may_be_new:
             return Profile()
         names = ", ".join(sorted(self.tables)) or "none"

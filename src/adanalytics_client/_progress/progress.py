@@ -176,6 +176,7 @@ class Progress(Observer):
             while len(self._arrivals) > 2 and self._arrivals[1][0] <= since:
                 self._arrivals.popleft()
             self._slices_done += info.number == info.pages
+            # A full first page tells the size of the slice; its last page tells it exactly.
             if info.number == 1 and info.pages:
                 self._sizes[info.slice] = info.events * info.pages
             elif info.number == info.pages and (size := self._sizes.get(info.slice)):

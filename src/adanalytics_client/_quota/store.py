@@ -57,6 +57,7 @@ def open_store(place: QuotaLog, name: str, environment: Mapping[str, str]) -> "Q
     if place == "shared":
         try:
             folder = state_folder(environment) / "quota"
+        # A container's user may have no home.
         except RuntimeError:
             _LOG.warning("No home folder is known; this client counts its requests alone.")
     elif isinstance(place, os.PathLike):

@@ -255,9 +255,11 @@ class Quota:
         ).fetchone()
         remaining = None
         used_up = limit_end if limit_left <= self._reserve else 0.0
+        # Both count: what the service stated, and what was sent from here. The lower one holds.
         if self._limit is not None:
             (sends,) = log.execute("SELECT count(*) FROM sends").fetchone()
             remaining = self._limit - self._reserve - sends
+            # A request is free when the oldest of those too many leaves the hour.
             if remaining <= 0:
                 end = "SELECT until - ? FROM sends ORDER BY until LIMIT 1 OFFSET ?"
                 used_up = max(used_up, *log.execute(end, (now.steady, -remaining)).fetchone())

@@ -316,6 +316,7 @@ def stated_shortfall(
     count = len(members)
     for number, (name, key, value) in enumerate((*members, *_header_members(headers))):
         is_short = _is_short(name, value) or (number < count and _is_unfinished(name, value))
+        # A filter such as status=partial comes back in some responses.
         if is_short and not _is_echo(name, value, members, url):
             return f"{key}: {json_text(value)}"
         if error := stated_error([{name: value}]):
@@ -388,6 +389,7 @@ def _members(content: dict[str, Json], places: Collection[str]) -> Iterator[tupl
         if name not in places or not isinstance(value, dict):
             continue
         yield from _members(_outcome(value) if name == "query" else value, places)
+        # Elasticsearch states how many shards answered; a search with failed ones is not whole.
         if name == "shards":
             total, good = (_at_least(0, value.get(noun)) for noun in ("total", "successful"))
             yield "failedshards", f"{key}.failed", value.get("failed") or (total or 0) - (good or 0)

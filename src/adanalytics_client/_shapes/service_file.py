@@ -116,6 +116,7 @@ def _refuse_unknown(kind: type, content: object, source: str, path: str = "") ->
         for part in (hints[key], *get_args(hints[key])):
             if not is_dataclass(part) or not isinstance(part, type):
                 continue
+            # The tables of columns are named after fields of the service, which may be anything.
             tables = value if part is ColumnProfile else {"": value}
             for name, table in tables.items() if isinstance(tables, Mapping) else ():
                 _refuse_unknown(part, table, source, f"{path}{key}.{name}." if name else f"{key}.")

@@ -218,6 +218,7 @@ class ArrowRows:
             self.types[name] = new_type
             self._schema = None
         bases = {type_.base for type_ in (old_type, *types)}
+        # Worth a line in the log: sums of this column are not possible any more.
         if new_type.base == "text" != old_type.base and not (is_text and bases <= {"null", "text"}):
             self.mixed[name] = None
         return new_type

@@ -258,6 +258,7 @@ def all_match(column: pa.Array, pattern: str) -> bool:
 def _of_numbers(kind: Kind | None, column: pa.Array) -> ColumnType:
     if kind is Kind.FLAG and _IS.is_integer(column.type) and _are_bits(column):
         return BIT
+    # The least and the most number decide the type, without a look at each.
     ends = pc.min_max(column).as_py().values()
     is_decimal = _IS.is_decimal(column.type) and column.type.scale > 0
     if not is_decimal and kind is not Kind.AMOUNT:
@@ -266,6 +267,7 @@ def _of_numbers(kind: Kind | None, column: pa.Array) -> ColumnType:
     type_ = join_all(type_of(of_kind, value) for value in ends)
     if is_decimal and type_.base == "number":
         scale = max(LEAST_SCALE, column.type.scale)
+        # A file's own scale may be larger than its values need, such as after a cast.
         with suppress(pa.ArrowInvalid):
             column.cast(pa.decimal128(MOST_DIGITS, LEAST_SCALE))
             scale = LEAST_SCALE

@@ -42,6 +42,7 @@ def arrow_type(type_: ColumnType, *, wide: bool = False) -> pa.DataType:
         if not type_.scale:
             return pa.decimal128(MOST_DIGITS, 0)
         scale = max(type_.scale, LEAST_SCALE)
+        # 18 digits are 64 bits, with which most programs calculate faster.
         narrow = type_.digits <= LEAST_SCALE == scale and not wide
         return pa.decimal128(2 * LEAST_SCALE if narrow else MOST_DIGITS, scale)
     if type_.base in {"time", "epoch"}:
