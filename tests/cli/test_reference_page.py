@@ -1,4 +1,4 @@
-"""The reference page shows the help, with what commands have in common stated once.
+"""The reference page shows the options of all commands; those of several are stated once.
 
 `UPDATE_REFERENCE=1 pytest THIS_FILE` renews the page.
 """
@@ -13,7 +13,6 @@ import click
 
 from adanalytics_cli.core.command import ExampleCommand
 from adanalytics_cli.core.errors import ExitCode
-from adanalytics_cli.core.periods import PERIOD_HELP
 from adanalytics_cli.main import cli
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "command-line.md"
@@ -48,18 +47,16 @@ def block(rows: Collection[tuple[str, str]]) -> str:
 
 
 def command_text(command: ExampleCommand, context: click.Context, shared: Collection[str]) -> str:
-    """Return the help of a command, with only the names of options that others have, too."""
+    """Return the options of a command, with only the names of those that others have, too."""
     rows = records(command, context)
     own = [(names, text) for names, text in rows if text not in shared]
     others = [f"`{names.rpartition(', ')[2].split()[0]}`" for names, text in rows if text in shared]
-    details = " ".join(command.details.replace(PERIOD_HELP, "").split())
     usage = command.get_usage(context).removeprefix("Usage: ").replace(" [OPTIONS]", "")
-    title = f"\n### {usage}\n\n{command.short_help} {details}".rstrip()
-    also = f"\n\nAlso: {', '.join(others)}." if others else ""
-    return f"{title}{also}\n{block(own)}"
+    also = f" Also: {', '.join(others)}." if others else ""
+    return f"\n### {usage}\n\n{command.short_help}{also}\n{block(own)}"
 
 
-def test_the_page_shows_the_help_of_every_command() -> None:
+def test_the_page_shows_the_options_of_every_command() -> None:
     written, _, shown = PAGE.read_text().partition(MARK)
     everything = [*commands(cli, "adanalytics")]
     rows = [row for pair in everything for row in records(*pair)]
