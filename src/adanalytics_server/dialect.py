@@ -267,6 +267,7 @@ class Dialect:
         numbers: Mapping[str, object] | None = None
         if self.rows_of_lists is not None:
             rows, numbers = self._cut(rows, query, url)
+        # A list without pages states numbers of one page that holds it.
         elif self.facts:
             numbers = self.page_numbers(1, max(len(rows), USUAL_PER_PAGE), len(rows), url)
         content = rows[0] if self.is_object and len(rows) == 1 else rows
@@ -346,6 +347,7 @@ class Dialect:
             "reset_seconds": str(seconds),
             "reset_time": str(_seconds(now) + seconds),
         }
+        # Only a refused request says when to come again.
         if not allowance.passes and (waits := self.retry_after(seconds, now)):
             facts["retry_after"] = waits["Retry-After"]
         return {header: facts[name] for header, name in self.rate.items() if name in facts}

@@ -100,6 +100,7 @@ class LocalServer(ControlledServer):
             dialect=dialect_of(dialect, None if service is None else service_choice(service)),
         )
         self._cleanup = ExitStack()
+        # Last, so that a refused argument leaves no folder behind.
         if data is None:
             scratch = tempfile.TemporaryDirectory(prefix="adanalytics-")
             self.settings = replace(self.settings, data=Path(self._cleanup.enter_context(scratch)))

@@ -81,6 +81,7 @@ def _assign(parts: Collection[Part], contents: Contents) -> Delivery:
 def _is_done(contents: Contents, start: Start) -> bool:
     """Return whether the hours of a query were committed since it was planned."""
     records = map(contents.manifest.record, start.query.wanted)
+    # A plan that is committed twice, or after a later sync, changes nothing.
     return all(record and record.asked_at >= start.at for record in records)
 
 
@@ -107,6 +108,7 @@ def _join(delivery: Delivery, contents: Contents, folder: Path) -> Generator[Pul
 def _complete(parts: Mapping[int, Part], query: object) -> tuple[int | None, list[Sorted]]:
     """Return the number of events that the service states, and all parts in their order."""
     ordered = [parts[number] for number in sorted(parts)]
+    # A day of which a part is missing would lose events in silence.
     if not ordered or ordered[0].of > len(ordered):
         raise ProtocolError(f"Some tasks of the export of {query} delivered no part.")
     return ordered[0].stated, [(part.hours, part.rows) for part in ordered]

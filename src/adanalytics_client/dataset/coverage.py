@@ -82,6 +82,7 @@ def overlaps(datasets: Sequence[Coverage]) -> Iterator[tuple[Coverage, Coverage,
     """Yield pairs of datasets that have events of a partner in the same hours, and their days."""
     for one, other in combinations(datasets, 2):
         both = one.hours.keys() & other.hours.keys() if one.partner == other.partner else ()
+        # An hour that is empty in one of them counts once.
         days = {hour.day for hour in both if one.hours[hour].rows and other.hours[hour].rows}
         if days:
             yield one, other, sorted(days)

@@ -525,6 +525,7 @@ class Dataset:
         elif end is not None:
             raise ConfigurationError("end is given without start.", remedy="Pass start, too.")
         changes = [change for day in manifest.records(days) for change in changes_of(day)]
+        # Part of a history would pass for the whole one.
         for day, problem in manifest.damaged.items():
             raise DatasetDamaged(
                 f"The manifest of {day} is damaged: {problem}.", remedy="Repair it with a sync."

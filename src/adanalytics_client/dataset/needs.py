@@ -46,6 +46,7 @@ def find_need(
     """
     need = _difference(record, state, now)
     forced = [hour for hour in hours_of(state.day) if hour in force] if force else []
+    # A repull of a day that nobody has would cost 24 requests for nothing.
     if not forced or not (state.has_data or record.rows):
         return need
     reasons = {**need.asked, **dict.fromkeys(forced, Reason.FORCED)}

@@ -114,6 +114,7 @@ def _runs(days: list[date], counts: Mapping[date, int]) -> Iterator[list[date]]:
     with_data = sorted(counts)
     run: list[date] = []
     for day in days:
+        # A day with data in between would be pulled, too.
         if run and bisect_right(with_data, run[-1]) < bisect_left(with_data, day):
             yield run
             run = []
@@ -138,6 +139,7 @@ def _by_pages(
     """Query small days together, large ones and those of unknown size by the hour."""
     counted = []
     for day in run:
+        # Without a count, one query of the day may have more pages than the quota.
         if counts.counts.get(day):
             counted.append(day)
         else:
@@ -152,6 +154,7 @@ def _by_pages(
 
 
 def _by_export(run: list[date], by_day: Mapping[date, tuple[Hour, ...]]) -> Iterator[Query]:
+    # An export that fails takes all of its days with it.
     for begin in range(0, len(run), DAYS_PER_EXPORT):
         days = run[begin : begin + DAYS_PER_EXPORT]
         hours = tuple(hour for day in days for hour in by_day[day])

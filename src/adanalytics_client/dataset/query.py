@@ -167,6 +167,7 @@ class CommittedFiles:
         days = manifest.records(manifest.days())
         hours = {hour: record for day in days for hour, record in day.by_hour.items()}
         files = [file for day in days for file in day.data_files(identity)]
+        # An answer about fewer days than asked for would look complete.
         for day, damage in manifest.damaged.items():
             raise DatasetDamaged(
                 f"{place}/{MANIFEST}/{day}.json is damaged: {damage}.", remedy=_REPAIR
@@ -336,6 +337,7 @@ def _sql_type(type_: ColumnType) -> str:
     if type_.base in {"time", "epoch"}:
         if type_.decimals <= UNITS["us"]:
             return "TIMESTAMPTZ"
+        # Earlier versions of DuckDB cut nanoseconds to microseconds.
         if _version() < _EXACT_SINCE:
             raise _inexact("times with nanoseconds")
         return "TIMESTAMPTZ_NS"
@@ -421,6 +423,7 @@ def our_columns(datasets: Collection[CommittedFiles], columns: Types) -> list[st
     """
     field = next((name for name in columns if name.lower() == "currency"), None)
     owners = [files.identity.names for files in datasets if field in files.columns]
+    # The events have a currency of their own, so ours would be the same column twice.
     is_field = field and all(names.sent("currency", columns) == field for names in owners)
     return [name for name in _OURS if name != "currency" or not is_field]
 

@@ -75,6 +75,7 @@ def _conjunction(condition: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401  #
     """Yield the conditions that all hold where the whole one does."""
     if not condition:
         return
+    # Only conditions that all must hold can each be the reason.
     if condition.get("type") == "CONJUNCTION_AND":
         for child in condition["children"]:
             yield from _conjunction(child)

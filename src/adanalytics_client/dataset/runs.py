@@ -60,6 +60,7 @@ def recorded_run(store: Store, report: SyncReport, now: Callable[[], datetime]) 
     """
     try:
         yield
+    # The history is that of whoever has the lock.
     except DatasetInUse:
         raise
     except BaseException as error:

@@ -56,6 +56,7 @@ def count_started(state: DayState, now: datetime) -> int:
     today = now.date()
     if state.day == today:
         return now.hour + 1
+    # A day to come that has data: the clock of this machine is behind.
     return 24 if state.day < today or state.has_data else 0
 
 

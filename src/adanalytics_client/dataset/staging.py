@@ -102,6 +102,7 @@ class Staging:
         previous = self._contents.manifest.record(hour)
         self._contents.commit(finished, fingerprint)
         before = self.changed.get(hour, (previous.rows if previous else 0, 0))[0]
+        # A held hour was compared and kept, and an empty one that stays empty is no change.
         if not finished.is_held and (before or rows):
             self.changed[hour] = before, rows
         self._committed[hour] = rows
@@ -160,6 +161,7 @@ class Staging:
         """
         for day in sorted({hour.day for hour in self.losses}):
             hours = [hour for hour in self.losses if hour.day == day]
+            # Events are removed only if two sources of the service agree about each hour.
             is_confirmed = all(totals.get(hour) == self.losses[hour] for hour in hours)
             if is_confirmed and not self._comparison(self._complete_record(day)).lacks_events:
                 del self.differing[day]
@@ -261,6 +263,7 @@ class Staging:
                 self._staged.pop(hour, None)
                 self._committed.pop(hour, None)
             self._clear_spools()
+            # By the count alone: hours that are new may be those with too many events.
             if day in self._miscounted:
                 discarded = self._fresh.intersection(rejected)
                 self._contents.discard(day, discarded)

@@ -253,7 +253,13 @@ def _first_event(update: Update, query: Query) -> tuple[Types, int | None]:
     """Request one event of some days; return the types of its fields, and the number of events."""
     kind_of = update.contents.identity.names.kind
     first = update.client.events(
-        query.first, query.last, split="none", per_page=1, max_events=1, check="none"
+        # One request, which also tells the number of events.
+        query.first,
+        query.last,
+        split="none",
+        per_page=1,
+        max_events=1,
+        check="none",
     )
     with closing(first.pages()) as pages:
         page = next(pages, None)

@@ -169,6 +169,7 @@ class Update:
             attempts=min(_NAME_ATTEMPTS, session.retry.attempts),
             budget=min(_NAME_SECONDS, session.retry.budget),
         )
+        # Names are a convenience: they must not hold up a sync, nor wait for quota.
         client = self.client.with_options(retry=retry, on_limit="raise")
         for group, span in spans_without_names(names, days, types, fields).items():
             fresh = dict[str, str]()
@@ -176,6 +177,7 @@ class Update:
                 fresh = fetch_names(client, group, *span)
             except AdAnalyticsError as error:
                 _LOG.warning("The dataset has no new names of %ss: %s", group, error.message)
+                # The days stay without names, and the next sync asks again.
                 if isinstance(error, _TEMPORARY):
                     return
             entry = names.get(group) or GroupNames(*span)

@@ -179,6 +179,7 @@ class Verification:
                     totals = Totals.sum([totals, totals_of(table, self._names)])
                 repeated = ids.repeated(lambda: self._held(hour, file, tables))
             except (ProtocolError, OSError, ValueError) as error:
+                # Without one hour, the sums of the day would seem wrong, too.
                 self._totals[hour.day] = None
                 yield f"its file cannot be read: {error}"
                 return
@@ -195,6 +196,7 @@ class Verification:
         """Describe hours that are missing on days of the dataset, and days up to `until`."""
         days = set(self._manifest.days())
         if self.until and days:
+            # Without the service, only the caller knows how far the dataset should reach.
             days.update(days_between(max(days), self.until))
         for day in sorted(days.difference(self._manifest.damaged)):
             yield from self._missing(self._manifest.day(day))
@@ -284,6 +286,7 @@ class Verification:
         days, its events once more, and those of one hour twice.
         """
         days = {day for day in self._manifest.days() if self._manifest.day(day).is_settled}
+        # Of days with a problem the export tells nothing new.
         days -= {*broken}
         hours, total = 0, sum(len(self._manifest.day(day).hours) for day in days)
         for first, last in _bounded(runs_of_days(days)):
@@ -388,6 +391,7 @@ def _strays(
         except ValueError:
             hours = {}
         hour = hours.get(name)
+        # A sync pulls an hour that it lacks, and replaces the file.
         if hour is not None and hour.is_over(now):
             yield Problem(hour.day, f"{name} was never committed", remedy="sync")
         else:

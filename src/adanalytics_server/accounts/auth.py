@@ -54,6 +54,7 @@ class Authenticator:
         credential = credential.strip()
         if scheme.lower() != "bearer" or not credential:
             raise unauthorized()
+        # The prefix tells a key from a token, so only one of the two is looked up.
         if credential.startswith(API_KEY_PREFIX):
             return await self._by_key(credential)
         number = self._tokens.user_of(credential)
@@ -72,6 +73,7 @@ class Authenticator:
         for partner in await self._accounts.partners_of(caller.user):
             if partner.id == partner_id:
                 return partner
+        # Others must not learn which partners exist.
         is_admin = caller.user.role == "admin"
         raise ApiError(404, "Not Found") if is_admin else ApiError(403, "Forbidden")
 

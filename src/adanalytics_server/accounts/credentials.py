@@ -36,6 +36,7 @@ hash_password = _HASHER.hash
 def password_matches(password: str, password_hash: str | None) -> bool:
     """Check a password with constant effort; ``None`` means that the account does not exist."""
     try:
+        # An unknown address takes as long as a wrong password, so nobody finds out which exist.
         _HASHER.verify(password_hash or _DUMMY_HASH, password)
     except (VerificationError, InvalidHashError):
         return False

@@ -76,6 +76,7 @@ class Sessions:
     def take_new_key(self, user: User, ticket: str) -> NewKey | None:
         """Return and forget a new key; ``None`` if it was shown or another user created it."""
         new = self._new_keys.get(ticket)
+        # The address of the page may be passed on; the key is for whoever made it.
         if new is None or new.user != user.number:
             return None
         return self._new_keys.pop(ticket)

@@ -49,6 +49,7 @@ def _read(store: PartnerStore, query: EventsQuery, dialect: Dialect) -> Page:
     per_page, shift = query.per_page, dialect.moved_rows
     if not dialect.changes_rows:
         return read_page(store, days, page=page, per_page=per_page, shift=shift)
+    # A dialect may merge events into one row, so a page cannot be cut before.
     rows = dialect.rows(read_events(store, days, dialect))
     skip = max(0, (page - 1) * per_page - shift)
     return Page([msgspec.json.encode(row) for row in rows[skip : skip + per_page]], len(rows))

@@ -235,6 +235,7 @@ def _detail(place: Sequence[object], problem: Mapping[str, Any], *, name_problem
     field = ".".join(map(str, place)) if place else "body"
     if problem["type"].startswith("missing"):
         return Detail(field, "is required")
+    # The value is left out everywhere: it may be a secret in the wrong place.
     if problem["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
         return Detail(field, name_problem)
     text = problem["msg"].removeprefix("Value error, ").removeprefix("Input ")

@@ -262,6 +262,7 @@ def _export_answer(
     expires = now if dialect.is_expired else job.expires_at
     state = _state_of(context, dialect, job, is_order=status is None)
     is_waiting = state in ("pending", "processing")
+    # A dialect that states an earlier phase must not give the result away.
     is_hidden = state != job.status
     export = {
         "export_id": job.id,

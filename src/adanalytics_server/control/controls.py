@@ -98,6 +98,7 @@ class Controls:
         """Save everything that can change."""
         context = self.context
         sources: list[Any] = [self.clock, self.faults, self.journal]
+        # What is in memory only, beside the tables and the files.
         sources += [context.sign_ins, context.limiter]
         parts = [(part, await asyncio.to_thread(part.capture)) for part in sources]
         tables: Tables = {}

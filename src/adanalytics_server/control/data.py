@@ -22,6 +22,7 @@ HASHED = (
 
 async def give_access(context: Context, id: str, currency: str = "USD") -> dict[str, object]:  # noqa: A002  # the field
     """Return a new API key and more, after adding the partner and an admin if they are missing."""
+    # Several tests may ask for the same access.
     if id not in {partner.id for partner in await context.accounts.partners()}:
         await add_partner(context, id, currency)
     if ADMIN_EMAIL not in {user.email for user in await context.accounts.users()}:

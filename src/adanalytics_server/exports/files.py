@@ -121,6 +121,7 @@ def _row_texts(rows: list[Row], *, form: str) -> Iterator[bytes]:
         yield from (msgspec.json.encode(row) + b"\n" for row in rows)
         return
     buffer = io.StringIO(newline="")
+    # A dialect has columns of its own; an empty file still needs a header row.
     writer = csv.DictWriter(buffer, fieldnames=list(rows[0]) if rows else EVENT_FIELDS)
     writer.writeheader()
     for row in rows:

@@ -165,6 +165,7 @@ class Exports:
 
     async def _run(self, export_id: str) -> None:
         job = await self.table.job(export_id)
+        # A reset of a test may have removed the job since it was queued.
         if job is None or not job.is_waiting:
             return
         await self.table.update(job, {"status": "processing"})
@@ -180,8 +181,10 @@ class Exports:
                 change=partial(self._dialect.file_of, days) if self._dialect.changes_rows else None,
                 stopping=self._stopping.is_set,
             )
+        # It stays `processing`, and the next start of the server begins it anew.
         except ExportStopped:
             return
+        # Reasons that help the client, such as a full disk; others may tell too much of the server.
         except (OSError, sqlite3.Error, HourReplaced) as error:
             _log.error("export %s failed: %s", job.id, error)
             await self._fail(job, getattr(error, "strerror", None) or str(error))

@@ -151,6 +151,7 @@ async def _send_whole(exchange: Exchange, head: Message, body: bytes) -> None:
 
 def _status_answer(fault: Fault) -> Response:
     status = fault.status or 500
+    # Clients take a body of these for the next response.
     if status in {HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED}:
         answer = Response(status_code=status)
     elif fault.body is None:

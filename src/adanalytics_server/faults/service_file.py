@@ -127,6 +127,7 @@ def read_service(service: str | PathLike[str]) -> ServiceFile:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise DialectError(f"Cannot read {path}: {error}") from error
     version = content.get("version", VERSION)
+    # A newer file may mean the same keys in another way.
     if type(version) is not int or version > VERSION:
         raise DialectError(
             f"{path} has version {version!r}; this adanalytics knows version {VERSION}: upgrade"

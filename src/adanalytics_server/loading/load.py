@@ -99,6 +99,7 @@ def load_file(
     with closing(source), RecordSorter(folder=store.folder, most_bytes=most_bytes) as sorter:
         reader = _Reader(path, source, normalizer, mapping)
         reader.read_into(sorter, report)
+        # All rows are read and checked before the first is stored, so a bad file changes nothing.
         row_count = reader.rows - reader.not_taken
         with closing(_in_order(sorter, folder=store.folder, most_bytes=most_bytes)) as records:
             outcome = ingest(

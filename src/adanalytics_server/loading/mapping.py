@@ -77,6 +77,7 @@ def _halves(option: str, text: str) -> tuple[str, str]:
 def _check_field(option: str, field: str, fields: Iterable[str]) -> None:
     if field not in FIELDS:
         raise MappingError(f"{option}: unknown field {field!r}; known fields: {', '.join(FIELDS)}")
+    # Two sources of one field: the last one would win in silence.
     if field in fields:
         raise MappingError(f"{option}: the field {field!r} is already given")
 

@@ -54,6 +54,8 @@ def named(records: Iterable[Record]) -> Iterator[Record]:
         if record.event_id:
             yield record
             continue
+        # Equal rows stand side by side: the number of equal rows before tells them apart, so that
+        # the same file again gives the same ids.
         occurrence = occurrence + 1 if record.body == last_body else 0
         last_body = record.body
         yield _with_id(record, occurrence)
@@ -142,6 +144,8 @@ class Normalizer:
         for field, column in self._mapping.columns.items():
             if column not in columns:
                 raise FieldError(field, f"the file has no column {column!r}")
+        # Before the first row: a misspelt column would leave out every row, and the load would
+        # succeed.
         for column, _ in self._mapping.where:
             if column not in columns:
                 raise FieldError("--where", f"the file has no column {column!r}")
@@ -166,6 +170,7 @@ class Normalizer:
                 raise FieldError(field, f"the row has no value; {_ways_to_give(field)}")
         self._take_names(values)
         for field in ("event_time", "received_at"):
+            # Counted and told, because a log in local time would be hours off without an error.
             if field in values and not values[field].zoned:
                 self.times_without_zone += 1
         return _build_record(values, partner_id=self._partner_id, currency=self._currency)
@@ -191,6 +196,7 @@ class Normalizer:
             name = values.pop(name_field, None)
             if name is None:
                 continue
+            # A summary finds names by ids, so a name alone would never be seen.
             if (id_ := values.get(dimension.id_field)) is None:
                 message = f"the row has the name {name!r} but no {dimension.id_field}"
                 raise FieldError(name_field, message)

@@ -83,6 +83,7 @@ class _TextFile:
     def _text_lines(self) -> Iterator[str]:
         while line := self._read_line():
             self._number += 1
+            # A file without line ends would otherwise be read into memory as one line.
             if len(line) > MOST_LINE_BYTES:
                 raise self._error(f"the line is longer than {MOST_LINE_BYTES} bytes")
             if b"\0" in line:
@@ -140,6 +141,7 @@ class CsvRows(_TextFile):
         columns = self.columns
         width = len(columns)
         for line, cells in self._numbered_cells():
+            # Filled up or cut, the values would get into other columns.
             if len(cells) != width:
                 message = f"{len(cells)} cells, but the header has {width}"
                 raise LoadError(self._path, line, None, message)

@@ -82,6 +82,7 @@ def played(draw: Draw) -> list[Step]:
     steps.append(Step(now, "start"))
     quarter = _SPOTS[draw() % len(_SPOTS)] // 4
     for quartile in _QUARTILES:
+        # One number decides what the viewer does in this quarter.
         chance = draw() % 1000
         if chance < 45:
             return [*steps, Step(now + 1 + draw() % quarter, "skip")]

@@ -71,6 +71,7 @@ def generate(
         raise GenerateError("events per day must be at least 1")
     total = sample.days * events_per_day
     for number, day in enumerate(_days(sample.start, sample.days)):
+        # Each day has a seed of its own, so a day is the same in every range.
         key = f"adanalytics/{sample.seed}/{partner_id}/{day.isoformat()}/{events_per_day}"
         auctions = Auctions(
             key,

@@ -86,6 +86,7 @@ class RequestLayer:
             await self._app(scope, receive, watched_send)
         except Exception as error:
             log_failure(Request(scope), error)
+            # The head is out, so a second response would be read as its body: break the connection.
             if status is not None:
                 raise
             answer = error_response(ApiError(500, "Internal Server Error"))
@@ -111,6 +112,7 @@ def _target(scope: Scope) -> str:
     raw = scope.get("raw_path") or quote(scope["path"]).encode()
     target = hide_credentials(raw.decode("ascii", "backslashreplace"), mark="...")
     if query := scope["query_string"].decode("ascii", "backslashreplace"):
+        # Keys come in parameters by mistake, so only values of known names are logged.
         pairs = parse_qsl(query[:LONGEST_TARGET], keep_blank_values=True)
         target += "?" + "&".join(
             f"{name}={quote(value)}" if name in _HARMLESS else "..." for name, value in pairs
@@ -148,6 +150,7 @@ class HostCheck:
 
 def is_own_host(host: str) -> bool:
     """Return whether a ``Host`` header is localhost or an IP address, with or without a port."""
+    # An address of IPv6 has colons of its own, and no port without brackets.
     name, _, port = host.rpartition(":")
     if not name or not port.isdecimal():
         name = host

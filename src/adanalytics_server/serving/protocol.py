@@ -38,6 +38,7 @@ class StrictProtocol(HttpToolsProtocol):
         size = self._head_bytes
         super().data_received(data)
         if size is not None and self._head_bytes is not None and not self.transport.is_closing():
+            # The parser keeps a head that has not ended, whatever its size.
             self._head_bytes = size + len(data)
             if self._head_bytes > MOST_HEAD_BYTES:
                 self._refuse(431, "Request Header Fields Too Large")

@@ -197,6 +197,7 @@ class ServerThread:
         """
         self._server.stop()
         self._thread.join(STOP_SECONDS)
+        # The folder cannot be removed while a request still writes there.
         if self._thread.is_alive():
             raise LocalServerError("the server did not stop: one of its requests never ends")
         if self._failure is not None:

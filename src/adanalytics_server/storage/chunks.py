@@ -59,6 +59,7 @@ def append_rows(connection: sqlite3.Connection, first: int, key: int, rows: list
         "SELECT key, n, texts FROM chunks WHERE key >= ? AND key < ? ORDER BY key DESC LIMIT 1",
         (first, key),
     ).fetchone()
+    # Hours grow in small loads: the last chunk is filled up, so that a page reads few chunks.
     if last is not None and rows:
         start, n, texts = last
         additions, rows = rows[: CHUNK_ROWS - n], rows[CHUNK_ROWS - n :]

@@ -38,6 +38,7 @@ def naming(path: Path) -> Iterator[None]:
             yield
     except sqlite3.DatabaseError as error:
         code = getattr(error, "sqlite_errorcode", None)
+        # Other errors of SQLite are mistakes of ours, and no damage.
         if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
             raise DamagedFile(path, str(error)) from error
         raise

@@ -142,6 +142,7 @@ class _MonthWriter:
         add = "INSERT OR IGNORE INTO event_ids VALUES (?)"
         self._ledger.execute("SAVEPOINT batch")
         cursor = self._ledger.executemany(add, ids)
+        # Most batches are new as a whole; only others are looked at one by one.
         if cursor.rowcount == len(batch):
             self._ledger.execute("RELEASE batch")
             return batch
@@ -192,6 +193,7 @@ def _remove_replaced(store: PartnerStore, old_spans: Iterable[Span]) -> None:
     """Delete replaced rows, which no new reader can find."""
     obsolete = [span for span in old_spans if span.n]
     for month, spans in groupby(obsolete, key=lambda span: month_of_hour(span.hour)):
+        # The ledger is locked first everywhere, so no two writers wait for each other.
         with store.writing("ledger"), store.writing(month) as chunks:
             for hour, first, n in spans:
                 remove_rows(chunks, first_key(hour, first), first_key(hour, first + n))

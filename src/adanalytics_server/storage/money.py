@@ -63,5 +63,6 @@ def divided(numerator: int, denominator: int, *, digits: int) -> str | None:
     if 2 * rest > denominator or (2 * rest == denominator and quotient % 2):
         quotient += 1
     units, fraction = divmod(quotient, scale)
+    # A small negative amount rounds to 0, and not to -0.
     sign = "-" if numerator < 0 and quotient else ""
     return f"{sign}{units}.{fraction:0{digits}d}"

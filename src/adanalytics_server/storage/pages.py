@@ -71,6 +71,7 @@ def cut(spans: Iterable[tuple[int, int, int]], skip: int, take: int) -> list[Spa
     """Return the parts of the spans that hold rows ``skip`` to ``skip + take``."""
     parts = []
     for hour, first, rows in spans:
+        # The counts of the hours lead to the page without a look at the rows before it.
         if skip >= rows:
             skip -= rows
             continue

@@ -60,11 +60,13 @@ class PartnerStore:
         idle = self._idle[name]
         with naming(self._path(name)):
             try:
+                # Opening a database costs more than most queries.
                 connection, lasts = idle.pop(), True
             except IndexError:
                 connection, lasts = self._open_for_reading(name)
             try:
                 yield connection
+            # A connection in the middle of a failed read is not lent again.
             except BaseException:
                 connection.close()
                 raise

@@ -87,6 +87,7 @@ def read_month(store: PartnerStore, choice: date | None, *, currency: str) -> Mo
     )
     return MonthView(
         month=month,
+        # A month without data can be chosen by its address, and has to be in the list.
         months=tuple(sorted({*months, month})),
         days=days,
         totals=totals,

@@ -37,6 +37,7 @@ class PageRoute(APIRoute):
             request.state.user = None
             try:
                 request.state.user = await _user_of(request)
+                # The cookie alone does not prove that the user pressed the button.
                 if request.method not in SAFE_METHODS and comes_from_elsewhere(request):
                     return error_page(_ELSEWHERE, request.state.user)
                 return await endpoint(request)
@@ -55,6 +56,7 @@ async def answer_unrouted(request: Request, error: Any) -> Response:  # noqa: AN
     """Answer an unknown path or method: browsers get a page, except below the API's paths."""
     status, headers = HTTPStatus(error.status_code), headers_of(request, error)
     is_page = "text/html" in request.headers.get("accept", "")
+    # A program that sends the headers of a browser still expects JSON from the API.
     if not is_page or request.url.path.startswith(_API):
         return error_response(ApiError(status, status.phrase, headers=headers))
     text = "This page does not accept this kind of request."

@@ -144,6 +144,7 @@ async def _exports(
 
 async def _quotas(context: Context, user: User) -> list[tuple[ApiKey, Allowance]]:
     limit = context.settings.rate_limit
+    # Keys are the admins' business.
     if user.role != "admin" or not limit:
         return []
     keys = await context.api_keys.all()

@@ -237,6 +237,7 @@ def _places(figure: Figure) -> int:
         return 0
     _, coefficient, exponent = figure.as_tuple()
     places = max(0, -int(exponent))
+    # A sum of floats has digits that nobody meant.
     is_float = len(coefficient) >= _FLOAT_DIGITS and places > _MONEY_DIGITS
     return _MONEY_DIGITS if is_float else places
 

@@ -175,6 +175,7 @@ class EventTables:
 def _header(file: BinaryIO | BufferedIOBase) -> list[str]:
     """Read the names of the columns; a name may have a line break in quotes."""
     line = file.readline(CSV_BLOCK)
+    # Inside quotes, a line end belongs to the name.
     while line.count(b'"') % 2 and len(line) < CSV_BLOCK and (more := file.readline(CSV_BLOCK)):
         line += more
     names = next(reader([line.decode("utf-8-sig", "replace")], strict=False), [])
@@ -206,6 +207,7 @@ def hour_columns(table: Table, names: FieldNames) -> "tuple[pa.ChunkedArray, ...
     columns = []
     for documented, type_ in types.items():
         name = names.sent(documented, table.column_names)
+        # One event without its hour is enough: all are sorted by their time instead.
         if name is None or table[name].type != type_ or table[name].null_count:
             return None
         columns.append(table[name])

@@ -136,6 +136,7 @@ def write_hours(
         partition = HourPartition(Path(scratch), tables.names, only, identity.zone)
         for table in events:
             partition.add(table)
+        # Some services have days in a zone and times in UTC, or the other way round.
         if identity.zone != "UTC" and only is None:
             _check_days(query, partition)
         finished = []
@@ -306,6 +307,7 @@ def _write_jsonl(path: Path, events: Iterator[Table], tables: EventTables) -> No
     """Write JSON lines: the received text of each event, if it is known."""
     with path.open("wb") as file:
         for table in events:
+            # An export has columns and no text, so lines are written from its values.
             if TEXT in table.column_names:
                 lines = "".join(f"{text}\n" for text in table[TEXT].to_pylist())
                 file.write(lines.encode())

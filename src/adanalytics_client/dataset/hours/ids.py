@@ -51,8 +51,10 @@ class Ids:
             events: reads the events that were added once more; it is called if ids are shared.
         """
         shared = self._hashes.shared()
+        # No hash occurs twice, so no event does: most hours end here.
         if shared is not None and not shared:
             return 0
+        # Ids that are shared are no repeats yet: an impression and its click may have the same.
         contents = _Hashes()
         try:
             for table in events():

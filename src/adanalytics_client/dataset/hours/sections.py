@@ -37,6 +37,7 @@ class Section:
     @classmethod
     def divide(cls, beginning: bytes, size: int, count: int) -> "list[Section]":
         """Divide a file with these first four bytes into sections; return none to read it whole."""
+        # The footer is read for each section, which pays only for large files; gzip has no middle.
         is_small = beginning == PARQUET and size < PARQUET_BYTES
         if count < 2 or is_small or beginning.startswith(GZIP_MAGIC):
             return []

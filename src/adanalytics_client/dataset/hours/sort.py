@@ -60,6 +60,7 @@ class Partition:
             with path.open("rb") as file:
                 end = path.stat().st_size
                 while file.tell() < end:
+                    # A file holds several streams, one for each time that memory was full.
                     for batch in ipc.open_stream(file):
                         yield pa.Table.from_batches([batch])
             path.unlink()
@@ -74,6 +75,7 @@ class Partition:
                     out.write_table(table)
         self._in_files |= self._held.keys()
         self._held, self._bytes = {}, 0
+        # The pool would keep what it freed, and the limit of memory is that of the process.
         pa.default_memory_pool().release_unused()
 
     def _path(self, key: Hour | str) -> Path:
@@ -109,6 +111,7 @@ class HourPartition(Partition):
         """
         if not table.num_rows:
             return
+        # A service that ignores the hour would fill the hour with all events of the day.
         if self._only and not is_of_hour(table, self._only, self._names, self._zone):
             raise ProtocolError(f"The answer to {self._only} holds events of other hours.")
         self.rows += table.num_rows

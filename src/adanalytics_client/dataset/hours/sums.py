@@ -100,6 +100,7 @@ def _summed(schema: "pa.Schema", names: FieldNames) -> Iterator[str]:
         and not pa.types.is_null(column.type)
         and EVENT_KINDS.get(names.documented(column.name) or "", Kind.AMOUNT) is Kind.AMOUNT
     ]
+    # A record must stay small: first the fields that a summary is known to have.
     named = {name for name in amounts if names.documented(name) or fold(name) in _SUMMARY_NAMES}
     yield from islice(sorted(amounts, key=lambda name: name not in named), MOST_SUMS)
 

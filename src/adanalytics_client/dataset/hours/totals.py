@@ -86,6 +86,7 @@ class Totals:
 def _added(one: Figure | None, other: Figure | None) -> Figure | None:
     if one is None or other is None:
         return None
+    # Whole numbers never round; decimals are added in a context that refuses to.
     if isinstance(one, int) and isinstance(other, int):
         return one + other
     return EXACT.add(Decimal(one), Decimal(other))

@@ -75,7 +75,8 @@ class ExportFetcher:
                 spool.clear()
                 if job.order.format == "csv":
                     raise
-                # Only csv is documented: the fault may be that of another format.
+                # Only csv is documented: the fault may be that of another format. Later exports of
+                # this run are ordered in csv, too.
                 self._format = "csv"
 
     def order(self, spool: Spool) -> tuple[Start, ExportJob]:
@@ -98,6 +99,7 @@ class ExportFetcher:
         for number, saved in enumerate(files):
             path = folder / f"{query}-{number}.{job.order.format}"
             ExportedFile(saved, self.client.connection).download(path)
+            # The stated number is that of the whole export.
             parts += self._sort(start, path, total if len(files) == 1 else None)
         return join_parts(query, total, parts, self.store, self.folder, self.identity)
 
@@ -158,6 +160,7 @@ def _with_columns(
 ) -> Iterator[Table]:
     """Yield tables; values that only pages have would be replaced by nulls in silence."""
     for table in tables:
+        # A dataset with these columns would get nulls, which look like values of the service.
         if missing := [name for name in columns if name not in table.column_names]:
             raise errors.ProtocolError(
                 f"The export of {query} has no {', '.join(missing[:3])}, as events on pages have.",

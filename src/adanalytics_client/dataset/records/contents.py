@@ -260,6 +260,8 @@ class Contents:
         """
         changed = self.manifest.unsaved.intersection(days)
         joined = [day for day in sorted(changed) if self._join(day)]
+        # In this order, whatever a kill interrupts: files on the disk, then the record, then the
+        # removal of what it replaced.
         self.store.flush()
         if self.table:
             self.table.note(self.manifest, changed)
@@ -353,6 +355,7 @@ class Contents:
     def _is_sound(self, name: str, record: DayRecord) -> bool:
         """Return whether the bytes of a file are those of its record; each file is read once."""
         file = next(file for file in record.data_files(self.identity) if file.name == name)
+        # Repairs ask for the same file several times.
         if (name, file.sha256) not in self._sound:
             if checksum(self.store, name) != file.sha256:
                 return False
@@ -436,6 +439,7 @@ class Contents:
                 if file.types not in sets:
                     continue
                 yield day
+                # The file of a day is written anew as one, at the next save.
                 if file.name in self.manifest.day(day).files:
                     self._outdated.add(day)
                     self.manifest.unsaved.add(day)

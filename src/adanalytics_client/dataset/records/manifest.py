@@ -424,6 +424,7 @@ class Manifest:
         """
         for day in {hour.day for hour in fresh}:
             changed = self.day(day).updated(fresh, files)
+            # A day that stays as it is needs no file to be written.
             if changed != self.day(day):
                 self._days[day] = changed
                 self.unsaved.add(day)

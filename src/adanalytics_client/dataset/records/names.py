@@ -81,6 +81,7 @@ def spans_without_names(
         if entry := names.get(group):
             if entry.first <= first and last <= entry.last:
                 continue
+            # The days between are asked for, too, so that the known days stay one range.
             if entry.first <= first:
                 first = entry.last
             elif last <= entry.last:

@@ -91,6 +91,7 @@ class Lease:
 
     def keep(self) -> None:
         """Renew the lease, if it ends soon. Raises DatasetInUse if another process took it."""
+        # Before a request that may outlast the lease.
         if not self._is_lost and elapsed() > self._ends_at - _MOST_SECONDS_OF_A_REQUEST:
             self._renew()
         if self._is_lost:
@@ -176,6 +177,7 @@ class Lease:
         try:
             return {**json.loads(content)}, version, put_at
         except (ValueError, TypeError):
+            # A lock that cannot be read is still a lock.
             return {"process": "?", "host": "?"}, version, put_at
 
     def _age(self, put_at: datetime | None) -> float | None:
@@ -209,6 +211,7 @@ class Lease:
 
     def _check_conditions(self, version: dict[str, Any]) -> None:
         """Find out, with a condition that does not hold, whether a store ignores conditions."""
+        # A store that ignores conditions would let two syncs write at once.
         other = {"e_tag": '"0"', "version": "1" if version.get("version") else None}
         try:
             self._files.pipe_file(self._path, b".", mode=other)

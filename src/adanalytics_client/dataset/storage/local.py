@@ -79,6 +79,7 @@ class LocalStore:
                 with open(aside, "xb", opener=opener) as file:
                     file.write(content)
                     make_folder(target.parent)
+                    # A file whose loss costs nothing is spared the sync to the disk.
                     if lasting:
                         put_in_place(file, aside, target)
                 if not lasting:
@@ -211,6 +212,7 @@ def open_store(place: str) -> Store:
             "The name of the dataset is not UTF-8 text, which its readers need.",
             remedy="Name it in UTF-8, or in ASCII alone.",
         ) from None
+    # fsspec knows `file`, too, but has neither our locks nor our syncs.
     if "://" not in place or place.startswith("file://"):
         root = Path(place.removeprefix("file://"))
         if root.exists() and not root.is_dir():

@@ -78,6 +78,7 @@ class ObjectStore:
         if name not in self._sizes:
             self._sizes[name] = self._find_size(name)
         size = self._sizes[name]
+        # One request for a small file; larger ones are read as far as needed.
         if size <= BLOCK:
             return BytesIO(self.read_range(name, 0, size) if size else b"")
         return BufferedReader(_StoredFile(self, name, size), BLOCK)

@@ -62,11 +62,14 @@ class SizedFiles(AbstractFileSystem):  # type: ignore[misc]
 
         def read(start: int, end: int) -> bytes:
             try:
+                # DuckDB asks for a footer, a header and columns: a small file costs one request for
+                # all.
                 if size <= _SMALL:
                     return self._read_small(name, 0, size)[start:end]
                 read = self._read_small if end - start <= _SMALL else self._store.read_range
                 return read(name, start, min(end, size))
             except DatasetError as error:
+                # DuckDB turns any error into one of its own, without ours.
                 self._failures.append(error)
                 raise
 

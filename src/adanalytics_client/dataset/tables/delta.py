@@ -75,6 +75,7 @@ class DeltaLog:
         """Return the listed files without ranges, as earlier versions of this package list them."""
         listed = pa.table(self._table.get_add_actions())
         names = listed["path"].to_pylist()
+        # No file has ranges.
         if "null_count" not in listed.column_names:
             return {*names}
         null_counts = listed["null_count"].to_pylist()

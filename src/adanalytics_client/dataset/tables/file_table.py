@@ -98,6 +98,7 @@ class FileTable:
             return
         record = self._known(manifest)
         with self._errors():
+            # Another writer has changed the table, or this process was killed: compare all of it.
             is_doubtful = self._written.is_doubtful or self._log.state() != record.state
             is_due = self._is_due(record, now)
             if is_doubtful or self._saved:
@@ -223,6 +224,7 @@ class FileTable:
     def _columns(self, types: Types) -> pa.Schema:
         columns = arrow_schema(types, self._identity.names.kind, wide=True)
         for column in columns:
+            # Rounded times would be other events than those of the files.
             if column.type == pa.timestamp("ns", tz="UTC"):
                 raise DatasetError(
                     f"{column.name} has nanoseconds, which a {self._identity.table} table lacks.",

@@ -107,6 +107,7 @@ class IcebergLog:
             try:
                 with table.transaction() as transaction:
                     self._change(table, transaction, change)
+            # The files are committed, so the same sync run again only has to renew the table.
             except (exceptions.CommitFailedException, exceptions.ValidationException) as error:
                 raise TableConflict(
                     f"Another writer committed to {'.'.join(self._name)} at the same time.",
@@ -204,6 +205,7 @@ class IcebergLog:
                     remedy=f"Set PYICEBERG_CATALOG__{name.upper()}__URI, or add it to "
                     "~/.pyiceberg.yaml.",
                 )
+            # SQLite needs a local file, and the table's address must be the same for all readers.
             if folder is None:
                 raise ConfigurationError(
                     "An Iceberg table in object storage needs a catalog.",
