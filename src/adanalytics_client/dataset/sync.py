@@ -252,14 +252,9 @@ def _find_losses(update: Update, needs: Needs, staging: Staging) -> list[Hour]:
 def _first_event(update: Update, query: Query) -> tuple[Types, int | None]:
     """Request one event of some days; return the types of its fields, and the number of events."""
     kind_of = update.contents.identity.names.kind
+    # One request, which also tells the number of events.
     first = update.client.events(
-        # One request, which also tells the number of events.
-        query.first,
-        query.last,
-        split="none",
-        per_page=1,
-        max_events=1,
-        check="none",
+        query.first, query.last, split="none", per_page=1, max_events=1, check="none"
     )
     with closing(first.pages()) as pages:
         page = next(pages, None)
