@@ -32,6 +32,18 @@ def raising(method: str, error: Exception) -> Observer:
     return made
 
 
+def test_a_method_of_one_observer_is_called(
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
+) -> None:
+    """A request that nobody watches has no report; this one is watched without a class."""
+    stand_in.says(say(DATES))
+    statuses: list[int | None] = []
+    observer = Observer()
+    setattr(observer, "request", lambda info: statuses.append(info.status))  # noqa: B010  # typed
+    open_variant(observer=observer).call("dates")
+    assert statuses == [200]
+
+
 @pytest.mark.parametrize("error", ENDS, ids=["sync end", "async end"])
 @pytest.mark.parametrize("method", ["due", "request", "retry", "wait", "page", "drift", "bytes"])
 def test_the_end_of_an_iterator_is_no_end_of_the_work(

@@ -180,7 +180,9 @@ class _Attempts:
                 yield from session.credentials.renew(issued_in, log_in)
                 self.login_renewed = True
                 continue
-            return replace(round_trip, has_signature=self.has_signature)
+            if self.has_signature:
+                round_trip = replace(round_trip, has_signature=True)
+            return round_trip
 
     def _toggle_credential(self, url: str, round_trip: Exchange) -> bool:
         """Add or drop the credential after a response; return whether to send again."""
@@ -410,7 +412,7 @@ def call(
 def log_in_of(session: Session, deadline: Deadline) -> LogIn:
     """Return how to exchange an e-mail and password for a token, by `deadline`."""
 
-    def log_in(login: Login) -> effects.Operation[Secret]:
+    def log_in(login: Login) -> "effects.Operation[Secret]":
         request = login_request(session.config.base, login)
         answer = yield from call(
             session, request, read_json, Rules(Access.NEVER), deadline=deadline

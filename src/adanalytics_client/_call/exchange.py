@@ -9,7 +9,7 @@ from urllib.parse import urldefrag
 from adanalytics_client._base import effects, urls
 from adanalytics_client._base.compression import DamagedBody
 from adanalytics_client._base.deadline import Deadline
-from adanalytics_client._base.observer import RequestDue, RequestSent, WaitStarted, notify
+from adanalytics_client._base.observer import Observer, RequestDue, RequestSent, WaitStarted, notify
 from adanalytics_client._base.remedies import remedy
 from adanalytics_client._call.session import Session
 from adanalytics_client._quota.window import Permit, Reason, Wait
@@ -73,7 +73,10 @@ def exchange(
                 url=urls.redact_url(request.url),
                 attempts=int(number > resends),
             )
-        address = session.shown(request.url)
+        # To remove secrets from an address that nobody sees takes longer than the rest of this.
+        is_watched = type(session.observer) is not Observer or bool(vars(session.observer))
+        is_shown = is_watched or _LOG.isEnabledFor(logging.DEBUG)
+        address = session.shown(request.url) if is_shown else ""
         due = RequestDue(request.method, address)
         notify(session.observer.due, due)
         permit, pause_of_hop = yield from _pace(session, request.url, max_wait)
@@ -101,18 +104,20 @@ def exchange(
             # Also after a failure: the service may have counted a request whose response got lost.
             hold = yield effects.Atomic(partial(session.quota.settle, permit, head))
         seconds = session.clock.monotonic() - start
-        report = RequestSent(
-            method=request.method,
-            url=address,
-            status=head.status if head else None,
-            seconds=seconds,
-            request_id=session.credentials.request_id(head) if head else None,
-            resends=number,
-            failure=outcome.kind.name.lower() if isinstance(outcome, effects.Failure) else None,
-        )
-        result = report.status or report.failure
-        _LOG.debug("%s %s: %s after %.3f s", report.method, report.url, result, report.seconds)
-        notify(session.observer.request, report)
+        if is_shown:
+            failure = outcome.kind.name.lower() if isinstance(outcome, effects.Failure) else None
+            report = RequestSent(
+                method=request.method,
+                url=address,
+                status=head.status if head else None,
+                seconds=seconds,
+                request_id=session.credentials.request_id(head) if head else None,
+                resends=number,
+                failure=failure,
+            )
+            result = report.status or failure
+            _LOG.debug("%s %s: %s after %.3f s", report.method, address, result, seconds)
+            notify(session.observer.request, report)
         if head is None or head.status not in _REDIRECTS or head.get("location") is None:
             return Exchange(outcome, request.url, pause, hold)
         request = _redirected(session.config.base, request, head, carry=carry)

@@ -275,7 +275,7 @@ def _inner(content: dict[str, Json], names: Sequence[str] | None) -> Iterator[di
 
 
 # OAuth 2.0 (error_description), AWS Lambda (errorMessage), Elasticsearch (failures).
-_ERRORS = re.compile(
+ERRORS = re.compile(
     r"(?:error|exception|failure)s?(?:message|msg|text|reason|description|details?)?"
 )
 _MOST_ERRORS = 5
@@ -290,7 +290,7 @@ def stated_error(objects: Iterable[dict[str, Json]]) -> str:
         objects: those around the data, from the outermost in.
     """
     members = (member for container in objects for member in container.items())
-    texts = (_words(value) for name, value in members if _ERRORS.fullmatch(fold(name)))
+    texts = (_words(value) for name, value in members if ERRORS.fullmatch(fold(name)))
     return next(filter(None, texts), "")
 
 

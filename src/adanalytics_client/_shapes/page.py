@@ -9,6 +9,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from typing import TypeVar
 from urllib.parse import parse_qsl, urlsplit
@@ -17,7 +18,7 @@ from adanalytics_client._base.spelling import fold
 from adanalytics_client._json.encoding import json_text
 from adanalytics_client._json.exact import Json, NotJson, parse
 from adanalytics_client._json.raw import RawRows
-from adanalytics_client._json.rows import Found, kind_of, stated_error
+from adanalytics_client._json.rows import ERRORS, Found, kind_of, stated_error
 from adanalytics_client._shapes.places import values_at
 from adanalytics_client._shapes.service import PageProfile
 
@@ -121,6 +122,12 @@ _UNFINISHED_WORD = re.compile(r"\w{0,20}(?:pending|queued|processing|running|inp
 _HTTP_STATUS = re.compile(r"(?:http)?status(?:code)?|code")
 _PARTIAL_CONTENT = 206
 _WARNINGS = frozenset({"warning", "warnings"})
+_STATING_NAMES = (_TOTAL | _PAGE | _PER_PAGE) | {
+    *("link", "links", "count", "rowcount", "sumotherdoccount", "failedshards", "unavailableshards")
+}
+_STATING = (
+    *(_MORE, _LAST, _NEXT, _PAGES, _WHOLE_NAME, _SHORT_NAME, _STATUS, _HTTP_STATUS, ERRORS),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,6 +275,9 @@ def _flag_at(place: str, value: Json) -> tuple[bool, str] | None:
 
 def _by_name(finding: Found, headers: Mapping[str, str]) -> _Statements:
     members = [*_stated_members(finding.containers, PAGING), *_header_members(headers)]
+    members = [member for member in members if _states(member[0])]
+    if not members and "content-range" not in headers:
+        return _SILENCE
     links = [(key, _leads_on(value)) for name, key, value in members if _NEXT.fullmatch(name)]
     # The address of a link may be signed, so only its name is shown.
     signs = [key for key, leads_on in links if leads_on]
@@ -414,8 +424,25 @@ def _header_members(headers: Mapping[str, str]) -> Iterator[tuple[str, str, Json
                 content = parse(value.encode())
                 members = _members(content, PAGING) if isinstance(content, dict) else ()
                 yield from ((name, f"{header} {key}", text) for name, key, text in members)
-        elif (match := _HEADER.fullmatch(header)) is not None:
-            yield fold(match[1]), header, value
+        elif name := _statement_of(header):
+            yield name, header, value
+
+
+@lru_cache(maxsize=1024)
+def _statement_of(header: str) -> str:
+    """Return the folded name of a header that may state something; empty for the others.
+
+    A response has some ten headers, the same each time, and few of them state anything.
+    """
+    match = _HEADER.fullmatch(header)
+    name = fold(match[1]) if match else ""
+    return name if _states(name) else ""
+
+
+@lru_cache(maxsize=1024)
+def _states(name: str) -> bool:
+    """Return whether a member or header of a folded name may state something."""
+    return name in _STATING_NAMES or any(pattern.fullmatch(name) for pattern in _STATING)
 
 
 def _leads_on(value: Json) -> bool:
