@@ -15,7 +15,7 @@ from datetime import date
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from adanalytics_client import Client, EventQuery
+from adanalytics_client import Client, EventQuery, QuotaPolicy
 from adanalytics_server.local import LocalServer, Sample
 from proof.measuring import Running
 from proof.service import serving_folder
@@ -41,7 +41,7 @@ def pull(client: Client, events: int, read: Callable[[EventQuery], Iterable[obje
 
 def measure(url: str, key: str, what: str, events: int) -> None:
     """Pull in one way and print the memory growth of this process."""
-    with Client(url, api_key=key, partner="acme", limit=None) as client:
+    with Client(url, api_key=key, partner="acme", quota=QuotaPolicy(limit=None)) as client:
         client.dates()
         process = Running(os.getpid())
         before = process.megabytes

@@ -26,7 +26,7 @@ from typing import NamedTuple
 from urllib.error import URLError
 from urllib.request import Request, urlopen
 
-from adanalytics_client import Client
+from adanalytics_client import Client, QuotaPolicy
 from adanalytics_client.dataset import Dataset, TableFormat
 from adanalytics_client.dataset.records.manifest import Identity, Manifest
 from adanalytics_client.dataset.storage.local import open_store
@@ -143,7 +143,12 @@ def main(syncs: int, retain: str | None) -> None:
         TemporaryDirectory() as name,
         imitated_s3(Path(name)) as bucket,
         LocalServer(rate_limit=0) as server,
-        Client(server.url, api_key=server.api_key, partner=server.partner, limit=None) as client,
+        Client(
+            server.url,
+            api_key=server.api_key,
+            partner=server.partner,
+            quota=QuotaPolicy(limit=None),
+        ) as client,
     ):
         os.environ |= {"ADANALYTICS_API_KEY": server.api_key, "ADANALYTICS_PARTNER": server.partner}
         places = {

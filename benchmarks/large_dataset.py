@@ -28,7 +28,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow import csv
 
-from adanalytics_client import Client
+from adanalytics_client import Client, QuotaPolicy
 from adanalytics_client._outputs.arrow.conversion import as_text
 from proof.measuring import Cost, run
 from proof.service import DAY, PARTNER, PROGRAM, Service, generated, serving
@@ -112,7 +112,9 @@ def template(service: Service, folder: Path) -> tuple[pa.Table, dict[str, Any]]:
     asked = {"start_date": DAY, "end_date": DAY, "group_by": "day"}
     answer = httpx.get(service.summary_url, headers=headers, params=asked).raise_for_status()
     (row,) = answer.json()["data"]
-    with Client(service.url, api_key=service.key, partner=PARTNER, quota_log="memory") as client:
+    with Client(
+        service.url, api_key=service.key, partner=PARTNER, quota=QuotaPolicy(log="memory")
+    ) as client:
         file = client.export(DAY, to=folder / "template.parquet")
     return pq.read_table(file), row
 

@@ -23,7 +23,7 @@ from tempfile import TemporaryDirectory
 import pyspark
 from pyspark.sql import DataFrame, SparkSession
 
-from adanalytics_client import Client
+from adanalytics_client import Client, QuotaPolicy
 from adanalytics_client.dataset import Dataset
 from adanalytics_client.spark import sync
 from adanalytics_server.local import LocalServer, Sample
@@ -109,7 +109,7 @@ def session(folder: Path, executors: int) -> Iterator[SparkSession]:
 def measure(folder: Path, count: int) -> None:
     """Measure every way with two executors, and the tasks of a sync with others."""
     to = folder / "events"
-    with Client.from_env(limit=None) as client:
+    with Client.from_env(quota=QuotaPolicy(limit=None)) as client:
         with session(folder, 2) as spark:
             ways: dict[str, Callable[[], Seconds]] = {
                 "csv exports, spark.read.csv": partial(by_csv, spark, client, to, count)

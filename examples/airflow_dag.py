@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 
 from airflow.sdk import Asset, Connection, dag, task
 
-from adanalytics_client import Client
+from adanalytics_client import Client, QuotaPolicy
 from adanalytics_client.dataset import Dataset
 
 
@@ -29,7 +29,10 @@ def adanalytics() -> None:
         service = Connection.get("adanalytics")
         more = service.extra_dejson
         with Client(
-            service.host, api_key=service.password, partner=more["partner"], on_limit="raise"
+            service.host,
+            api_key=service.password,
+            partner=more["partner"],
+            quota=QuotaPolicy(on_limit="raise"),
         ) as client:
             report = Dataset(more["dataset"]).sync(client)
         if report.failed:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 from airflow.sdk import Asset, Connection, dag, task
 
-from adanalytics_client import Client
+from adanalytics_client import Client, QuotaPolicy
 from adanalytics_client.dataset import Dataset, Part, Task
 
 
@@ -17,7 +17,10 @@ def connect() -> tuple[Client, Dataset]:
     service = Connection.get("adanalytics")
     more = service.extra_dejson
     client = Client(
-        service.host, api_key=service.password, partner=more["partner"], on_limit="raise"
+        service.host,
+        api_key=service.password,
+        partner=more["partner"],
+        quota=QuotaPolicy(on_limit="raise"),
     )
     return client, Dataset(more["dataset"])
 

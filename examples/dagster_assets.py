@@ -10,14 +10,14 @@ import os
 
 import dagster as dg
 
-from adanalytics_client import Client
+from adanalytics_client import Client, QuotaPolicy
 from adanalytics_client.dataset import Dataset
 
 
 # A run that waited for quota would keep its process. It fails instead, and a retry continues.
 @dg.asset(retry_policy=dg.RetryPolicy(max_retries=3, delay=3600))
 def events() -> dg.MaterializeResult[None]:
-    with Client.from_env(on_limit="raise") as client:
+    with Client.from_env(quota=QuotaPolicy(on_limit="raise")) as client:
         report = Dataset(os.environ["EVENTS_DATASET"]).sync(client)
     if report.failed:
         first = report.failed[0]

@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 
 import msgspec
 
-from adanalytics_client import AdAnalyticsError, Client
+from adanalytics_client import AdAnalyticsError, Client, QuotaPolicy
 from adanalytics_client.dataset import Dataset
 from adanalytics_server.admin import add_partner
 from adanalytics_server.local import LocalServer, Sample
@@ -68,9 +68,9 @@ the effect of a wrong clock, the client's clock is set one year back or one year
 SENDER = """
 import sys
 from pathlib import Path
-from adanalytics_client import Client, QuotaExceeded
-client = Client(sys.argv[1], api_key=sys.argv[2], partner="acme", limit=int(sys.argv[4]),
-                quota_log=Path(sys.argv[3]), on_limit="raise")
+from adanalytics_client import Client, QuotaExceeded, QuotaPolicy
+client = Client(sys.argv[1], api_key=sys.argv[2], partner="acme", quota=QuotaPolicy(
+    limit=int(sys.argv[4]), on_limit="raise", log=Path(sys.argv[3])))
 print("ready", flush=True)
 try:
     while True:
@@ -326,7 +326,7 @@ def with_clock(bench: Bench, days: int) -> Iterator[str]:
             api_key=bench.server.api_key,
             partner=bench.server.partner,
             clock=Shifted(days),
-            quota_log="memory",
+            quota=QuotaPolicy(log="memory"),
         ) as client,
     ):
 

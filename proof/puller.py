@@ -12,7 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Literal
 
-from adanalytics_client import AdAnalyticsError, Client, QuotaExceeded
+from adanalytics_client import AdAnalyticsError, Client, QuotaExceeded, QuotaPolicy
 from adanalytics_client.dataset import Dataset, DatasetError
 from proof.trial import (
     COLUMNS,
@@ -96,7 +96,9 @@ def main(way: str, seconds: str, name: str) -> None:
         told: dict[str, object] = {"began": time.monotonic(), "outcome": SAME, "held": {}}
         with (
             warnings_logged() as warnings,
-            Client.from_env(api_key=keys[0], limit=LIMIT, on_limit="raise") as client,
+            Client.from_env(
+                api_key=keys[0], quota=QuotaPolicy(limit=LIMIT, on_limit="raise")
+            ) as client,
         ):
             try:
                 told["held"] = WAYS[way](client, folder)

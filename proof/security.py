@@ -19,7 +19,7 @@ from urllib.parse import quote
 
 import httpx
 
-from adanalytics_client import AdAnalyticsError, Client
+from adanalytics_client import AdAnalyticsError, Client, QuotaPolicy
 from adanalytics_client.dataset import Dataset
 from adanalytics_server.local import LocalServer, Sample
 from proof import browser
@@ -237,7 +237,7 @@ def _client(url: str, **access: str) -> Client:
         email=access.get("email"),
         password=access.get("password"),
         partner="acme",
-        quota_log="memory",
+        quota=QuotaPolicy(log="memory"),
     )
 
 

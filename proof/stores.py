@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from obstore.store import S3Store
 from tests.cli.sync.faulty_s3 import FaultyS3, serve
 
-from adanalytics_client import AdAnalyticsError, Client
+from adanalytics_client import AdAnalyticsError, Client, QuotaPolicy
 from adanalytics_client.dataset import Dataset
 from adanalytics_server.local import LocalServer
 from proof.kills import (
@@ -76,8 +76,7 @@ class Shop:
             self.server.url,
             api_key=self.server.api_key,
             partner=self.server.partner,
-            limit=None,
-            quota_log="memory",
+            quota=QuotaPolicy(limit=None, log="memory"),
         ) as client:
             try:
                 report = Dataset(PLACE).sync(client, FIRST)

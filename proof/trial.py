@@ -17,7 +17,7 @@ from typing import Any
 import httpx
 import pyarrow.dataset as pads
 
-from adanalytics_client import AdAnalyticsError, Client, RetryPolicy
+from adanalytics_client import AdAnalyticsError, Client, QuotaPolicy, RetryPolicy
 from adanalytics_client.dataset import Dataset
 from adanalytics_client.testing import MovableClock
 from adanalytics_server.local import LocalServer, Sample
@@ -140,8 +140,7 @@ class Trial:
             url or self.server.url,
             api_key=self.server.api_key,
             partner=self.server.partner,
-            limit=None,
-            quota_log="memory",
+            quota=QuotaPolicy(limit=None, log="memory"),
             # On a moved clock the waits of one request pass for all.
             retry=RetryPolicy(attempts=3, budget=1e9),
             clock=self.clock,

@@ -2,7 +2,7 @@
 
 import sys
 
-from adanalytics_client import Client
+from adanalytics_client import Client, QuotaPolicy
 
 # More than are sent, so that none waits.
 LIMIT = 1_000_000
@@ -10,7 +10,7 @@ LIMIT = 1_000_000
 
 def main(requests: int) -> None:
     """Ask for the days with data so many times; each is noted in the log of requests."""
-    with Client.from_env(limit=LIMIT) as client:
+    with Client.from_env(quota=QuotaPolicy(limit=LIMIT)) as client:
         for _ in range(requests):
             client.dates()
 

@@ -13,7 +13,7 @@ from datetime import timedelta
 from typing import Any, Self, TypeVar
 from unittest import mock
 
-from adanalytics_client import Client, Observer, RetryPolicy
+from adanalytics_client import Client, Observer, QuotaPolicy, RetryPolicy
 from adanalytics_client._base.effects import Fanout, Operation
 from adanalytics_client._base.secrets import Secret
 from adanalytics_client._base.urls import BaseUrl
@@ -187,8 +187,7 @@ class SyncScenario:
             credential=Bearer("api_key", Secret(KEY)),
             partner="acme",
             retry=RetryPolicy(),
-            limit=1_000,
-            max_wait=7_200.0,
+            quota=QuotaPolicy(),
         )
         session = Session.open(config, store=self._store, observer=Observer(), clock=self.world)
         # Its constructor would open a real driver.

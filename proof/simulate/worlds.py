@@ -9,7 +9,7 @@ from functools import partial
 from sqlite3 import Connection
 from typing import TypeVar
 
-from adanalytics_client import Observer, RetryPolicy
+from adanalytics_client import Observer, QuotaPolicy, RetryPolicy
 from adanalytics_client._base.secrets import Secret
 from adanalytics_client._base.urls import BaseUrl
 from adanalytics_client._call.config import Bearer, Config, Credential, Login
@@ -225,9 +225,7 @@ class Scenario:
             credential=credential,
             partner="acme",
             retry=RetryPolicy(attempts=pick.of((5, 2, 1)), budget=pick.of((300.0, 20.0))),
-            limit=settings.limit,
-            reserve=settings.reserve,
-            max_wait=settings.max_wait,
+            quota=QuotaPolicy(settings.limit, settings.reserve, max_wait=settings.max_wait),
         )
         store = _STORES.setdefault(config.quota_name, _Store(None))
         session = Session.open(config, store=store, observer=Observer(), clock=self.world)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from adanalytics_client._exports.status import ExportOrder as ExportOrder
     from adanalytics_client._exports.status import ExportPhase as ExportPhase
     from adanalytics_client._exports.status import ExportStatus as ExportStatus
+    from adanalytics_client._quota.policy import QuotaPolicy as QuotaPolicy
     from adanalytics_client._quota.window import QuotaState as QuotaState
     from adanalytics_client._shapes.service import ServiceProfile as ServiceProfile
     from adanalytics_client.aclient import AsyncClient as AsyncClient
@@ -65,6 +66,7 @@ _HOMES = {
     "_events.page": ("Page", "TextPage"),
     "_events.plan": ("Plan",),
     "_exports.status": ("ExportFile", "ExportOrder", "ExportPhase", "ExportStatus"),
+    "_quota.policy": ("QuotaPolicy",),
     "_quota.window": ("QuotaState",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -7,7 +7,7 @@ import copy
 import os
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Generic, Literal, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from adanalytics_client._base.clock import Clock, SystemClock
 from adanalytics_client._base.logs import log_to_stderr
@@ -15,12 +15,13 @@ from adanalytics_client._base.observer import Observer
 from adanalytics_client._base.urls import Address, BaseUrl
 from adanalytics_client._base.validation import check_observer, invalid
 from adanalytics_client._base.variables import variable
-from adanalytics_client._call.config import Config, GivenCredential, OnLimit
+from adanalytics_client._call.config import Config, GivenCredential
 from adanalytics_client._call.retry import RetryPolicy
 from adanalytics_client._call.session import Connection, Session
 from adanalytics_client._io.http import AnyHttpClient, BaseDriver
 from adanalytics_client._io.proxies import Proxies
-from adanalytics_client._quota.store import QuotaLog, open_store
+from adanalytics_client._quota.policy import OnLimit, QuotaLog, QuotaPolicy
+from adanalytics_client._quota.store import open_store
 from adanalytics_client._quota.window import QuotaState
 from adanalytics_client._shapes.service import ServiceProfile
 from adanalytics_client.errors import ConfigurationError
@@ -46,6 +47,19 @@ def _chosen(argument: Choice | None, name: str, choices: tuple[Choice, ...]) -> 
     raise invalid(name, value, f"Set it to {' or '.join(map(str, choices))}.")
 
 
+def _resolved(quota: QuotaPolicy | None) -> QuotaPolicy:
+    """Return the policy with a choice for what it leaves to the environment."""
+    if quota is None:
+        quota = QuotaPolicy()
+    if not isinstance(quota, QuotaPolicy):
+        raise invalid("quota", quota, "Pass a QuotaPolicy, or None for the usual one.")
+    return replace(
+        quota,
+        on_limit=_chosen(quota.on_limit, "ADANALYTICS_ON_LIMIT", _ON_LIMIT),
+        log=_chosen(quota.log, "ADANALYTICS_QUOTA_LOG", _QUOTA_LOG),
+    )
+
+
 def _profile_of(service: ServiceProfile | str | os.PathLike[str] | None) -> ServiceProfile:
     """Return the profile of the service; a path is that of its file."""
     if isinstance(service, str | os.PathLike):
@@ -57,7 +71,6 @@ def connect(
     driver: type[Driving],
     config: Config,
     *,
-    quota_log: QuotaLog = "memory",
     observer: Observer | None = None,
     http: AnyHttpClient | None = None,
     clock: Clock | None = None,
@@ -65,7 +78,7 @@ def connect(
     """Return the connection of a new client; nothing is sent yet."""
     session = Session.open(
         config,
-        store=open_store(quota_log, config.quota_name, os.environ),
+        store=open_store(config.quota.log, config.quota_name, os.environ),
         observer=observer or Observer(),
         clock=clock or SystemClock(),
         secrets=Proxies.of_environment().secrets(),
@@ -90,11 +103,7 @@ class ClientBase(Generic[Http, Driving]):
         partner: str | None = None,
         timeout: float | None = None,
         retry: RetryPolicy | None = None,
-        limit: int | None = 1000,
-        reserve: int = 0,
-        on_limit: OnLimit | None = None,
-        max_wait: float = 7200.0,
-        quota_log: QuotaLog | None = None,
+        quota: QuotaPolicy | None = None,
         service: ServiceProfile | str | os.PathLike[str] | None = None,
         observer: Observer | None = None,
         http: Http | None = None,
@@ -113,19 +122,13 @@ class ClientBase(Generic[Http, Driving]):
             partner=partner,
             timeout=timeout,
             retry=RetryPolicy() if retry is None else retry,
-            limit=limit,
-            reserve=reserve,
-            on_limit=_chosen(on_limit, "ADANALYTICS_ON_LIMIT", _ON_LIMIT),
-            max_wait=max_wait,
+            quota=_resolved(quota),
             base=BaseUrl.parse(base_url),
             service=_profile_of(service),
         )
         check_observer(observer)
-        log = _chosen(quota_log, "ADANALYTICS_QUOTA_LOG", _QUOTA_LOG)
         # For the objects that stand on this client, not for its users.
-        self.connection = connect(
-            self._driver, config, quota_log=log, observer=observer, http=http, clock=clock
-        )
+        self.connection = connect(self._driver, config, observer=observer, http=http, clock=clock)
         self._shares = False
 
     @classmethod
@@ -141,11 +144,7 @@ class ClientBase(Generic[Http, Driving]):
         partner: str | None = None,
         timeout: float | None = None,
         retry: RetryPolicy | None = None,
-        limit: int | None = 1000,
-        reserve: int = 0,
-        on_limit: OnLimit | None = None,
-        max_wait: float = 7200.0,
-        quota_log: QuotaLog | None = None,
+        quota: QuotaPolicy | None = None,
         service: ServiceProfile | str | os.PathLike[str] | None = None,
         observer: Observer | None = None,
         http: Http | None = None,
@@ -162,7 +161,7 @@ class ClientBase(Generic[Http, Driving]):
 
         Examples:
             >>> Client.from_env({"ADANALYTICS_BASE_URL": "https://stats.example/v2/",
-            ...                  "ADANALYTICS_API_KEY": "..."}, partner="acme", reserve=200)
+            ...                  "ADANALYTICS_API_KEY": "..."}, partner="acme", timeout=10)
             Client('https://stats.example/v2', partner='acme')
         """
         environment = os.environ if environ is None else environ
@@ -184,11 +183,7 @@ class ClientBase(Generic[Http, Driving]):
             partner=partner,
             timeout=timeout,
             retry=retry,
-            limit=limit,
-            reserve=reserve,
-            on_limit=on_limit,
-            max_wait=max_wait,
-            quota_log=quota_log,
+            quota=quota,
             service=service,
             observer=observer,
             http=http,
@@ -203,11 +198,7 @@ class ClientBase(Generic[Http, Driving]):
         partner: str | None = None,
         timeout: float | None = None,
         retry: RetryPolicy | None = None,
-        limit: int | Literal["profile"] | None = "profile",
-        reserve: int = 0,
-        on_limit: OnLimit | None = None,
-        max_wait: float | None = None,
-        quota_log: QuotaLog | None = None,
+        quota: QuotaPolicy | None = None,
         service: ServiceProfile | str | os.PathLike[str] | None = None,
         observer: Observer | None = None,
         http: Http | None = None,
@@ -216,8 +207,8 @@ class ClientBase(Generic[Http, Driving]):
 
         The settings come from the profile in `$XDG_CONFIG_HOME/adanalytics/config.toml`. The key or
         token comes from the keyring or a private file. The variables of `from_env` are not read.
-        Keyword arguments mean the same as in the constructor, and override the profile. The
-        `limit` is that of the profile by default, and 1,000 if it has none.
+        Keyword arguments mean the same as in the constructor, and override the profile; a `quota`
+        replaces the profile's limit and longest wait.
 
         Raises:
             ConfigurationError: when the profile or its login is missing or cannot be used; the
@@ -237,8 +228,9 @@ class ClientBase(Generic[Http, Driving]):
             raise ConfigurationError(
                 f"Profile '{name}' has the partners {partner}.", remedy="Pass one as partner=."
             )
-        if max_wait is None:
-            max_wait = 7200.0 if profile.max_wait is None else profile.max_wait
+        if quota is None:
+            longest = 7200.0 if profile.max_wait is None else profile.max_wait
+            quota = QuotaPolicy(limit=profile.rate_limit or None, max_wait=longest)
         return cls(
             profile.base_url or "",
             api_key=secret.reveal() if kind == "api_key" else None,
@@ -246,11 +238,7 @@ class ClientBase(Generic[Http, Driving]):
             partner=partner or None,
             timeout=timeout,
             retry=retry,
-            limit=(profile.rate_limit or None) if limit == "profile" else limit,
-            reserve=reserve,
-            on_limit=on_limit,
-            max_wait=max_wait,
-            quota_log=quota_log,
+            quota=quota,
             service=service or profile.service,
             observer=observer,
             http=http,
@@ -268,8 +256,10 @@ class ClientBase(Generic[Http, Driving]):
     ) -> Self:
         """Return a client with different options but the same connections, login and quota.
 
-        An omitted option keeps its value. The connections belong to the original client: closing it
-        closes all clients that share them, and closing one of the others does nothing.
+        An omitted option keeps its value. `reserve`, `on_limit` and `max_wait` are as in
+        `QuotaPolicy`, of which the clients share the `limit` and the `log`. The connections belong
+        to the original client: closing it closes all clients that share them, and closing one of
+        the others does nothing.
 
         Raises:
             ConfigurationError: when an option is wrong; the error names it.
@@ -285,9 +275,12 @@ class ClientBase(Generic[Http, Driving]):
             old,
             timeout=old.timeout if timeout is None else timeout,
             retry=old.retry if retry is None else retry,
-            reserve=old.reserve if reserve is None else reserve,
-            on_limit=old.on_limit if on_limit is None else on_limit,
-            max_wait=old.max_wait if max_wait is None else max_wait,
+            quota=replace(
+                old.quota,
+                reserve=old.quota.reserve if reserve is None else reserve,
+                on_limit=old.quota.on_limit if on_limit is None else on_limit,
+                max_wait=old.quota.max_wait if max_wait is None else max_wait,
+            ),
         )
         return self._sharing(self.connection.session.with_config(config, observer))
 

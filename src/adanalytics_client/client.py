@@ -41,20 +41,8 @@ class Client(ClientBase[HttpClient, SyncDriver]):
         partner: the partner to read data for; every method that reads data needs it.
         timeout: how many seconds a request may wait for data; by default `http`'s timeout, or 60.
         retry: how many times, and for how long, to try a request; see `RetryPolicy`.
-        limit: requests per hour that the service allows this key (or, with a token or a login, this
-            user), or None for no limit.
-        reserve: how many requests per hour to leave for other users of the same key.
-        on_limit: at the limit, or after a 429, `wait` until requests are available again, or
-            `raise` QuotaExceeded or RateLimited, whose `resumes_at` says when to try again. The
-            default is the value of `ADANALYTICS_ON_LIMIT`, or `wait`.
-        max_wait: the longest wait for quota, in seconds; a longer wait raises an error. The default
-            is 7200, because requests of other processes, even of killed ones, can make a wait
-            exceed one hour. After a 429 that states no time, it is the longest time in which a call
-            waits for the end of the limit; see `RetryPolicy`.
-        quota_log: where to count sent requests. With `shared`, all processes of this user share the
-            count in `$XDG_STATE_HOME/adanalytics/quota`; with a `Path`, they share it in that
-            folder; with `memory`, this client counts only its own requests. The default is the
-            value of `ADANALYTICS_QUOTA_LOG`, or `shared`.
+        quota: how many requests the client may send, where it counts them, and how long it waits
+            for more; see `QuotaPolicy`.
         service: what you know about the service, such as its time zone: a `ServiceProfile`, or the
             path of its file, which is read now; it is the only file that the constructor reads.
         observer: an object that is notified of requests, retries, waits and more; see `Observer`.

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Self
 from adanalytics_client._base.dates import Day, to_day
 from adanalytics_client._base.validation import invalid, is_whole
 from adanalytics_client._io.async_driver import in_thread
+from adanalytics_client._quota.policy import QuotaPolicy
 from adanalytics_client._shapes.service import ServiceProfile
 from adanalytics_client.aclient import AsyncClient
 from adanalytics_client.client import Client
@@ -289,9 +290,9 @@ def _options(server: "ControlledServer", clock: MovableClock | None) -> dict[str
     return {
         "api_key": server.api_key,
         "partner": server.partner,
-        "limit": server.rate_limit or None,
-        "quota_log": "memory",
-        "on_limit": "wait" if clock else None,
+        "quota": QuotaPolicy(
+            limit=server.rate_limit or None, on_limit="wait" if clock else None, log="memory"
+        ),
         "clock": clock,
     }
 

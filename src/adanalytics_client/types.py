@@ -9,7 +9,6 @@ Examples:
 from adanalytics_client._base.clock import Clock
 from adanalytics_client._base.dates import Day
 from adanalytics_client._base.urls import Params
-from adanalytics_client._call.config import OnLimit
 from adanalytics_client._call.lists import GroupBy
 from adanalytics_client._events.check import Check
 from adanalytics_client._events.page import EventId
@@ -18,7 +17,7 @@ from adanalytics_client._events.slice import OnDrift
 from adanalytics_client._json.exact import Json
 from adanalytics_client._outputs.frames import Amounts, Dtypes
 from adanalytics_client._outputs.open import Format
-from adanalytics_client._quota.store import QuotaLog
+from adanalytics_client._quota.policy import OnLimit, QuotaLog
 from adanalytics_client._shapes.service import (
     ColumnProfile,
     ExportProfile,

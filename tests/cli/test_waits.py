@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from adanalytics_client import Client, QuotaExceeded, QuotaState, RateLimited
+from adanalytics_client import Client, QuotaExceeded, QuotaPolicy, QuotaState, RateLimited
 from adanalytics_client._base.clock import SystemClock
 from adanalytics_server.local import LocalServer
 
@@ -25,7 +25,10 @@ NEEDS = (
 def used_up(service: LocalServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalServer]:
     """The service, whose quota is used up for a quarter of an hour; to wait for it is an error."""
     service.faults.add("429 retry-after 900 always")
-    with Client.from_env(on_limit="raise") as client, pytest.raises((RateLimited, QuotaExceeded)):
+    with (
+        Client.from_env(quota=QuotaPolicy(on_limit="raise")) as client,
+        pytest.raises((RateLimited, QuotaExceeded)),
+    ):
         client.dates()
     service.faults.clear()
     service.journal.clear()

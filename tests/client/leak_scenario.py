@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from adanalytics_client import AsyncClient, Client, Observer
+from adanalytics_client import AsyncClient, Client, Observer, QuotaPolicy
 from adanalytics_client.observers import WaitStarted
 
 DAY = "2026-01-15"
@@ -80,9 +80,13 @@ def sockets() -> list[str]:
 
 def main() -> None:
     url, variant, way = sys.argv[1:]
-    options: dict[str, Any] = {"api_key": "k", "partner": "acme", "quota_log": "memory"}
+    options: dict[str, Any] = {
+        "api_key": "k",
+        "partner": "acme",
+        "quota": QuotaPolicy(log="memory"),
+    }
     if way == "waiting":
-        options |= {"limit": 1, "observer": Waiting()}
+        options |= {"quota": QuotaPolicy(limit=1, log="memory"), "observer": Waiting()}
     before, tasks = len(sockets()), 0
     try:
         if variant == "sync":

@@ -11,7 +11,7 @@ import pytest
 from tests.client.one_export import CSV, FILE, fetch, offer
 from tests.client.stand_in import Say
 
-from adanalytics_client import RetryPolicy, errors
+from adanalytics_client import QuotaPolicy, RetryPolicy, errors
 from adanalytics_client._base.effects import ResponseHead
 from adanalytics_client._exports.transfer import validator_of
 
@@ -51,7 +51,9 @@ def test_a_wait_for_quota_postpones_the_deadline(
 ) -> None:
     """Each request here waits an hour for quota, and the budget is ten seconds."""
     stand_in.says(Say(DATES), Say(status=503), Say(DATES))
-    variant = open_variant(limit=1, retry=RetryPolicy(attempts=2, budget=10), max_wait=10_000)
+    variant = open_variant(
+        quota=QuotaPolicy(limit=1, max_wait=10_000), retry=RetryPolicy(attempts=2, budget=10)
+    )
     for _ in range(2):
         assert len(variant.call("dates")) == 1
     assert sum(clock.sleeps) > 7000
@@ -73,7 +75,9 @@ def test_a_file_that_waits_for_quota_has_time_left_for_a_retry(
         bulk_export=[Say({"download_url": "/api/partners/acme/f.csv"})],
         f_csv=[Say(status=503), Say(FILE, headers=CSV)],
     )
-    variant = open_variant(limit=1, retry=RetryPolicy(attempts=2, budget=10), max_wait=10_000)
+    variant = open_variant(
+        quota=QuotaPolicy(limit=1, max_wait=10_000), retry=RetryPolicy(attempts=2, budget=10)
+    )
     assert fetch(variant, tmp_path / "out.csv").read_bytes() == FILE
     assert sum(clock.sleeps) > 7000
 

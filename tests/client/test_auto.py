@@ -13,7 +13,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from adanalytics_client import AsyncClient, Client, RetryPolicy
+from adanalytics_client import AsyncClient, Client, QuotaPolicy, RetryPolicy
 from adanalytics_client._events.auto import lay_out, requests_of
 from adanalytics_client.errors import AuthenticationError, ConfigurationError
 from adanalytics_client.types import DateRange
@@ -104,7 +104,7 @@ class Service:
 OPTIONS: dict[str, Any] = {
     "api_key": "key",
     "partner": "acme",
-    "limit": None,
+    "quota": QuotaPolicy(limit=None),
     "retry": RetryPolicy(attempts=1),
 }
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from adanalytics_client import QuotaPolicy
+
 if TYPE_CHECKING:
     from tests.client.conftest import Asked, OpenVariant, Say, StandIn
 
@@ -44,7 +46,7 @@ def test_days_that_a_total_counts_are_asked_for(
     open_variant: OpenVariant, stand_in: StandIn, say: type[Say], between: int
 ) -> None:
     serve(stand_in, say, between)
-    variant = open_variant(limit=None)
+    variant = open_variant(quota=QuotaPolicy(limit=None))
     rows = variant.rows(DAYS[0], DAYS[-1], split="auto", per_page=10)
     days = Counter(row["event_id"].split()[0] for row in rows)
     assert days == Counter({day: 480 if day in LARGE else between for day in DAYS})

@@ -14,7 +14,7 @@ import pytest
 from tests.client.variants import BOTH_LIBRARIES
 from tests.client.wire import CHUNKED, END, OK, Wire, sized
 
-from adanalytics_client import Client, ConfigurationError, TransportError
+from adanalytics_client import Client, ConfigurationError, QuotaPolicy, TransportError
 
 if TYPE_CHECKING:
     from tests.client.conftest import Asked, OpenVariant, Say, StandIn
@@ -98,7 +98,7 @@ def test_closing_the_client_ends_what_another_thread_waits_for(scheme: str, sent
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
         url = f"{scheme}://127.0.0.1:{listener.getsockname()[1]}"
-        client = Client(url, api_key="k", partner="acme", quota_log="memory")
+        client = Client(url, api_key="k", partner="acme", quota=QuotaPolicy(log="memory"))
         thread = threading.Thread(target=ask, daemon=True)
         thread.start()
         accepted, _ = listener.accept()
@@ -120,7 +120,7 @@ def test_the_handler_of_a_signal_may_close_the_client(stand_in: StandIn, say: ty
         return say({"dates": []}, gate=held)
 
     stand_in.script = interrupt
-    client = Client(stand_in.url, api_key="k", partner="acme", quota_log="memory")
+    client = Client(stand_in.url, api_key="k", partner="acme", quota=QuotaPolicy(log="memory"))
     before = signal.signal(signal.SIGUSR1, lambda *_: client.close())
     try:
         with pytest.raises(TransportError, match="was cancelled"):

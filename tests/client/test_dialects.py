@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from adanalytics_client import AsyncClient, Client, RetryPolicy
+from adanalytics_client import AsyncClient, Client, QuotaPolicy, RetryPolicy
 from adanalytics_client.errors import AdAnalyticsError
 from adanalytics_server.faults import DIALECTS, ENDS, DialectError, dialect_of
 from adanalytics_server.local import LocalServer, Sample
@@ -103,7 +103,7 @@ def pulls(
     about: dict[str, Any] = {
         "api_key": server.api_key,
         "partner": "acme",
-        "limit": None,
+        "quota": QuotaPolicy(limit=None),
         "retry": RetryPolicy(attempts=1),
     }
 

@@ -180,11 +180,10 @@ def test_an_error_has_a_remedy_and_an_example_on_its_page(name: str) -> None:
 def test_the_defaults_on_the_page_of_the_quota_are_the_clients() -> None:
     page = (REFERENCE / "quota-and-retries.md").read_text()
     told = dict(re.findall(r'^\| `(\w+)` \| `"?([\w.]+)"?` \|', page, re.MULTILINE))
-    arguments = inspect.signature(package.Client).parameters
     assert told == {
-        **{name: f"{arguments[name].default}" for name in ("limit", "reserve", "max_wait")},
+        **{name: f"{each}" for name, each in asdict(package.QuotaPolicy()).items()},
         "on_limit": _ON_LIMIT[0],
-        "quota_log": _QUOTA_LOG[0],
+        "log": _QUOTA_LOG[0],
         "timeout": f"{_DEFAULT_TIMEOUT}",
         **{name: f"{each}" for name, each in asdict(package.RetryPolicy()).items()},
     }

@@ -16,7 +16,7 @@ from tests.client.one_export import CSV, FILE, fetch, offer, parquet
 from tests.client.stand_in import Say
 from tests.client.variants import BOTH_LIBRARIES
 
-from adanalytics_client import Observer, RetryPolicy, errors
+from adanalytics_client import Observer, QuotaPolicy, RetryPolicy, errors
 from adanalytics_client.observers import RetryPlanned, WaitStarted
 
 if TYPE_CHECKING:
@@ -448,17 +448,19 @@ def test_a_wait_beyond_the_timeout_does_not_start(
     assert clock.sleeps == []
 
 
-@pytest.mark.parametrize("bound", [{"on_limit": "raise"}, {"max_wait": 60}])
+@pytest.mark.parametrize("quota", [QuotaPolicy(on_limit="raise"), QuotaPolicy(max_wait=60)])
 def test_a_limit_of_downloads_is_raised_where_waiting_is_not_wanted(
     open_variant: OpenVariant,
     stand_in: StandIn,
     tmp_path: Path,
     clock: MovedClock,
-    bound: dict[str, Any],
+    quota: QuotaPolicy,
 ) -> None:
     offer(stand_in, Say(status=429, headers={"Retry-After": "1000"}))
     with pytest.raises(errors.RateLimited):
-        open_variant(**bound).call("export", "2026-01-01", to=tmp_path / "out.csv", check="none")
+        open_variant(quota=quota).call(
+            "export", "2026-01-01", to=tmp_path / "out.csv", check="none"
+        )
     assert clock.sleeps == []
 
 
@@ -543,7 +545,7 @@ def test_an_error_that_the_caller_asked_for_stays_itself(
 ) -> None:
     _breaks_off(stand_in, ENDS[1][0], KEEPING)
     with pytest.raises(errors.RateLimited) as caught:
-        open_variant(on_limit="raise").call(
+        open_variant(quota=QuotaPolicy(on_limit="raise")).call(
             "export", "2026-01-01", to=tmp_path / "out.csv", check="none"
         )
     assert caught.value.retry_after == 9999

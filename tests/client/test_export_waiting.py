@@ -11,7 +11,7 @@ import pytest
 from tests.client.one_export import CSV, FILE, PATH, fetch, parquet
 from tests.client.stand_in import Say
 
-from adanalytics_client import errors
+from adanalytics_client import QuotaPolicy, errors
 from adanalytics_server.local import LocalServer, Sample
 
 if TYPE_CHECKING:
@@ -269,7 +269,7 @@ def test_a_used_up_quota_does_not_outlast_the_deadline(
     open_variant: OpenVariant, stand_in: StandIn, clock: MovedClock
 ) -> None:
     stand_in.says(Say({"status": "pending"}, status=202))
-    variant = open_variant(limit=1)
+    variant = open_variant(quota=QuotaPolicy(limit=1))
     job = variant.call("start_export", "2026-01-01")
     with pytest.raises(errors.QuotaExceeded):
         variant.on(job, "wait", timeout=60)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from adanalytics_client import RetryPolicy, errors
+from adanalytics_client import QuotaPolicy, RetryPolicy, errors
 
 if TYPE_CHECKING:
     from tests.client.conftest import OpenVariant
@@ -54,7 +54,7 @@ def test_everything_is_pulled_to_the_last_digit(
     tmp_path: Path,
     credential: dict[str, Any],
 ) -> None:
-    variant = open_variant(foreign, retry=PATIENT, quota_log="memory", **credential)
+    variant = open_variant(foreign, retry=PATIENT, quota=QuotaPolicy(log="memory"), **credential)
     assert [str(day) for day in variant.call("dates")] == list(DAYS)
     for split in ("none", "daily", "hourly"):
         assert variant.rows(*DAYS, split=split) == truth
@@ -80,6 +80,6 @@ def test_everything_is_pulled_to_the_last_digit(
 def test_a_wrong_credential_is_refused_and_not_tried_forever(
     open_variant: OpenVariant, foreign: str, credential: dict[str, Any]
 ) -> None:
-    variant = open_variant(foreign, retry=PATIENT, quota_log="memory", **credential)
+    variant = open_variant(foreign, retry=PATIENT, quota=QuotaPolicy(log="memory"), **credential)
     with pytest.raises(errors.AuthenticationError, match="Unauthorized"):
         variant.call("dates")

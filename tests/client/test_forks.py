@@ -16,7 +16,7 @@ MORE = sized(b'{"events": [{"event_id": "1"}], "has_more": true}')
 
 BEGIN = """
 import asyncio, os, signal, sys
-from adanalytics_client import AsyncClient, Client, ConfigurationError
+from adanalytics_client import AsyncClient, Client, ConfigurationError, QuotaPolicy
 
 def in_child(work):
     if (child := os.fork()) == 0:
@@ -25,7 +25,7 @@ def in_child(work):
         os._exit(0)
     assert os.waitpid(child, 0)[1] == 0
 
-options = {"api_key": "k", "partner": "acme", "quota_log": "memory"}
+options = {"api_key": "k", "partner": "acme", "quota": QuotaPolicy(log="memory")}
 """
 
 SYNC = """

@@ -33,7 +33,7 @@ from typing import Any, Protocol
 
 import pytest
 
-from adanalytics_client import AsyncClient, Client, Observer
+from adanalytics_client import AsyncClient, Client, Observer, QuotaPolicy
 from adanalytics_client.observers import RequestSent
 from adanalytics_client.testing import MovableClock
 from adanalytics_server.local import LocalServer, Sample
@@ -223,8 +223,7 @@ class Bench:
             self._server.url,
             api_key=self._server.api_key,
             partner=self._server.partner,
-            limit=None,
-            quota_log="memory",
+            quota=QuotaPolicy(limit=None, log="memory"),
             observer=self.requests,
             clock=self._clock,
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.client.frozen_time import FROZEN, Worker, most_in_an_hour, run_all
 from tests.client.stand_in import Say
 
-from adanalytics_client import Observer, RetryPolicy, errors
+from adanalytics_client import Observer, QuotaPolicy, RetryPolicy, errors
 from adanalytics_client._base.effects import ResponseHead
 from adanalytics_client._quota.store import QuotaStore
 from adanalytics_client._quota.window import Moment, Permit, Quota
@@ -81,8 +81,9 @@ def open_held(open_variant: OpenVariant, movable: MovableClock, tmp_path: Path) 
     """Open a client with a movable clock and a shared log."""
 
     def open_one(base_url: str | None = None, **options: Any) -> Variant:
-        shared = {"clock": movable, "quota_log": tmp_path, "on_limit": "wait"}
-        return open_variant(base_url, **{**shared, "retry": RetryPolicy(), **options})
+        policy = replace(options.pop("quota", QuotaPolicy(on_limit="wait")), log=tmp_path)
+        settings = {"clock": movable, "retry": RetryPolicy(), **options}
+        return open_variant(base_url, quota=policy, **settings)
 
     return open_one
 
@@ -151,11 +152,11 @@ def test_a_call_gives_up_after_the_second_full_hour(
     variant.call("dates")
 
 
-@pytest.mark.parametrize("options", [{"on_limit": "raise"}, {"max_wait": 10}])
+@pytest.mark.parametrize("quota", [QuotaPolicy(on_limit="raise"), QuotaPolicy(max_wait=10)])
 def test_an_error_says_at_once_when_the_next_try_is_due(
-    open_held: OpenVariant, limited: Limited, options: dict[str, Any]
+    open_held: OpenVariant, limited: Limited, quota: QuotaPolicy
 ) -> None:
-    variant, due = open_held(**options), BEGIN + timedelta(seconds=20)
+    variant, due = open_held(quota=quota), BEGIN + timedelta(seconds=20)
     with pytest.raises(errors.RateLimited, match=r"states no time.* 12:20:20 UTC") as refused:
         variant.call("dates")
     with pytest.raises(
@@ -173,7 +174,7 @@ def test_the_longest_wait_is_for_all_pauses_of_a_call_together(
     open_held: OpenVariant, limited: Limited
 ) -> None:
     with pytest.raises(errors.RateLimited):
-        open_held(max_wait=400).call("dates")
+        open_held(quota=QuotaPolicy(max_wait=400)).call("dates")
     assert limited.probes() == pytest.approx(PROBES[:4])
     assert limited.clock.now == BEGIN + timedelta(minutes=6)
 
@@ -286,13 +287,17 @@ def test_no_hour_has_more_than_twelve_refusals_whatever_the_service_does(
 WORKER = (
     FROZEN
     + """
-from adanalytics_client import Client
+from adanalytics_client import Client, QuotaPolicy
 from pathlib import Path
 
 told = Frozen()
 told.begin()
 client = Client(
-    sys.argv[1], api_key="key", partner="acme", quota_log=Path(sys.argv[2]), clock=told
+    sys.argv[1],
+    api_key="key",
+    partner="acme",
+    quota=QuotaPolicy(log=Path(sys.argv[2])),
+    clock=told,
 )
 for _ in range(5):
     client.dates()

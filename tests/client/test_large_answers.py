@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 MIB = 1024 * 1024
 READ_ONE_PAGE = """
 import asyncio, resource, sys
-from adanalytics_client import AsyncClient, Client, ProtocolError
+from adanalytics_client import AsyncClient, Client, ProtocolError, QuotaPolicy
 
 def highest():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
@@ -24,7 +24,7 @@ async def with_task():
     async with AsyncClient(sys.argv[1], **options) as client:
         await client.dates()
 
-options = {"api_key": "k", "partner": "acme", "quota_log": "memory"}
+options = {"api_key": "k", "partner": "acme", "quota": QuotaPolicy(log="memory")}
 before = highest()
 try:
     if sys.argv[2] == "AsyncClient":

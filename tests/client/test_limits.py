@@ -5,11 +5,11 @@ from __future__ import annotations
 import pickle
 from datetime import UTC, datetime
 from email.utils import format_datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from adanalytics_client import RetryPolicy, errors
+from adanalytics_client import QuotaPolicy, RetryPolicy, errors
 
 if TYPE_CHECKING:
     from tests.client.conftest import Asked, MovedClock, OpenVariant, Say, StandIn, Variant
@@ -42,13 +42,13 @@ def test_403_with_retry_after_is_a_limit_too(
     assert clock.sleeps == [5.0]
 
 
-@pytest.mark.parametrize("options", [{"on_limit": "raise"}, {"max_wait": 60}])
+@pytest.mark.parametrize("quota", [QuotaPolicy(on_limit="raise"), QuotaPolicy(max_wait=60)])
 def test_429_raises_where_waiting_is_not_allowed(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], options: dict[str, Any]
+    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], quota: QuotaPolicy
 ) -> None:
     stand_in.says(say(status=429, headers={"Retry-After": "120"}))
     with pytest.raises(errors.RateLimited) as caught:
-        open_variant(**options).call("dates")
+        open_variant(quota=quota).call("dates")
     assert caught.value.retry_after == 120.0
     assert pickle.loads(pickle.dumps(caught.value)).retry_after == 120.0
     assert len(stand_in.asked) == 1
@@ -58,7 +58,7 @@ def test_the_own_window_holds_without_any_header(
     open_variant: OpenVariant, stand_in: StandIn, say: type[Say], clock: MovedClock
 ) -> None:
     stand_in.says(say(DATES))
-    variant = open_variant(limit=3)
+    variant = open_variant(quota=QuotaPolicy(limit=3))
     for _ in range(4):
         variant.call("dates")
     assert clock.sleeps == [3600.0]
@@ -69,7 +69,7 @@ def test_a_used_up_quota_raises_where_waiting_is_not_allowed(
     open_variant: OpenVariant, stand_in: StandIn, say: type[Say], clock: MovedClock
 ) -> None:
     stand_in.says(say(DATES))
-    variant = open_variant(limit=1, on_limit="raise")
+    variant = open_variant(quota=QuotaPolicy(limit=1, on_limit="raise"))
     variant.call("dates")
     with pytest.raises(errors.QuotaExceeded) as caught:
         variant.call("dates")
@@ -83,7 +83,7 @@ def test_a_hold_of_the_service_is_not_called_a_used_up_quota(
     open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
 ) -> None:
     stand_in.says(say(status=429, headers={"Retry-After": "30", "RateLimit": '"hour";r=998;t=9'}))
-    variant = open_variant(on_limit="raise")
+    variant = open_variant(quota=QuotaPolicy(on_limit="raise"))
     with pytest.raises(errors.RateLimited):
         variant.call("dates")
     with pytest.raises(
@@ -111,7 +111,7 @@ def test_a_waiting_pull_says_so_once(
 
     stand_in.script = script
     # All threads share the moved clock, so one thread's wait would use up the budget of another.
-    variant = open_variant(limit=20, retry=RetryPolicy(budget=1e9))
+    variant = open_variant(quota=QuotaPolicy(limit=20), retry=RetryPolicy(budget=1e9))
     assert len(variant.rows("2026-01-15", concurrency=4)) == 24
     assert caplog.messages == ["Quota used up; resuming at 09:00:00 UTC (in 60 min)"]
     assert [each.levelname for each in caplog.records] == ["WARNING"]

@@ -210,8 +210,7 @@ WRONG: list[dict[str, Any]] = [
     {"api_key": KEY.encode()},
     {"token": "s3cret-token"},
     {"api_key": None, "password": "s3cret-word"},
-    {"limit": 0},
-    {"quota_log": "elsewhere"},
+    {"quota": 1000},
     {"observer": Client},
     {"http": "no client"},
 ]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.client.variants import BOTH_LIBRARIES
 
-from adanalytics_client import Client, errors
+from adanalytics_client import Client, QuotaPolicy, errors
 from adanalytics_client._base.logs import JsonFormatter
 
 if TYPE_CHECKING:
@@ -123,11 +123,13 @@ def test_no_record_tells_a_secret(
                 f_csv=[say(b"a,b\r\n1,2\r\n", headers=ETAG, cut=4), bad],
                 st=[bad],
             )
-            for call in _calls(open_variant(quota_log="memory", **credential), tmp_path):
+            for call in _calls(
+                open_variant(quota=QuotaPolicy(log="memory"), **credential), tmp_path
+            ):
                 attempt(call)
     with socket.create_server(("127.0.0.1", 0)) as gone:
         url = f"http://127.0.0.1:{gone.getsockname()[1]}"
-    attempt(lambda: open_variant(url, quota_log="memory", **credential).call("dates"))
+    attempt(lambda: open_variant(url, quota=QuotaPolicy(log="memory"), **credential).call("dates"))
 
     assert len(told) > 25
     assert {library, library.replace("httpx", "httpcore")} <= records.names

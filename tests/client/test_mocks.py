@@ -22,7 +22,7 @@ import respx
 import vcr
 from tests.client.variants import AsyncVariant, SyncVariant, Variant
 
-from adanalytics_client import AsyncClient, Client, RetryPolicy, TransportError
+from adanalytics_client import AsyncClient, Client, QuotaPolicy, RetryPolicy, TransportError
 
 if TYPE_CHECKING:
     from tests.client.conftest import Say, StandIn
@@ -100,7 +100,11 @@ def make(request: pytest.FixtureRequest, url: str, monkeypatch: pytest.MonkeyPat
 
 
 def opened(kind: type[Client | AsyncClient], base_url: str, **options: Any) -> Variant:
-    settings: dict[str, Any] = {"api_key": "secret-key", "partner": "acme", "quota_log": "memory"}
+    settings: dict[str, Any] = {
+        "api_key": "secret-key",
+        "partner": "acme",
+        "quota": QuotaPolicy(log="memory"),
+    }
     return variant_of(kind(base_url, **settings, **options))
 
 

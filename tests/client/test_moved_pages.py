@@ -15,7 +15,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.client.raw_events import raw_rows
 
-from adanalytics_client import Observer, SeenEvents
+from adanalytics_client import Observer, QuotaPolicy, SeenEvents
 from adanalytics_client._events.check import PullCheck
 from adanalytics_client._events.fanout import PageFanout
 from adanalytics_client._events.page import FetchedPage
@@ -54,7 +54,9 @@ def large() -> Iterator[LocalServer]:
 
 def open_on(server: LocalServer, open_variant: OpenVariant, **options: Any) -> Variant:
     server.reset()
-    return open_variant(server.url, api_key=server.api_key, limit=None, **options)
+    return open_variant(
+        server.url, api_key=server.api_key, quota=QuotaPolicy(limit=None), **options
+    )
 
 
 @pytest.mark.parametrize("fault", ["204 once after 3", "page drift 700 twice after 2"])
@@ -162,7 +164,7 @@ def test_pages_without_an_end_are_bounded(
     """Neither a total nor an id shows that they are the same; the quota of an hour is the bound."""
     stand_in.script = lambda _: say({"events": [{"served_at": len(stand_in.asked)}]})
     with pytest.raises(ProtocolError, match="more than 20 pages and states no total"):
-        open_variant(limit=20).rows(DAY, split="none")
+        open_variant(quota=QuotaPolicy(limit=20)).rows(DAY, split="none")
     assert len(stand_in.asked) == 20
 
 
@@ -235,7 +237,7 @@ def test_a_late_answer_is_asked_for_again_on_a_new_connection(
     open_variant: OpenVariant, late_pages: dict[str, bytes]
 ) -> None:
     with closing(Lagging(late_pages)) as proxy:
-        found = open_variant(proxy.url, limit=None).rows(DAY, concurrency=1)
+        found = open_variant(proxy.url, quota=QuotaPolicy(limit=None)).rows(DAY, concurrency=1)
         assert [row["event_hour"] for row in found] == [*range(24)]
         assert proxy.connections == 2
 

@@ -19,7 +19,7 @@ import httpx
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from adanalytics_client import AsyncClient, Client, RetryPolicy, errors
+from adanalytics_client import AsyncClient, Client, QuotaPolicy, RetryPolicy, errors
 
 FIRST = date(2026, 1, 15)
 ATTEMPTS = 3
@@ -226,7 +226,11 @@ class NoWait:
 def read(days: list[list[Given]], concurrency: int, *, tasks: bool) -> Read:
     """The same pull through either driver."""
     service, came = Service(days), Read()
-    options: dict[str, Any] = {"api_key": "k", "partner": "acme", "quota_log": "memory"}
+    options: dict[str, Any] = {
+        "api_key": "k",
+        "partner": "acme",
+        "quota": QuotaPolicy(log="memory"),
+    }
     # Without patience, which counts seconds, so that the model need only count attempts.
     retry = RetryPolicy(attempts=ATTEMPTS, budget=1e9, patience=0)
     options |= {"retry": retry, "clock": NoWait()}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from adanalytics_client import Observer, SeenEvents
+from adanalytics_client import Observer, QuotaPolicy, SeenEvents
 from adanalytics_client.errors import ConfigurationError, ProtocolError
 from adanalytics_client.observers import PageDrift
 
@@ -47,7 +47,7 @@ def test_every_page_can_be_the_last_of_a_run(
     open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
 ) -> None:
     stand_in.script = lambda asked: days(asked, say)
-    variant, end = open_variant(limit=None), "2026-01-19"
+    variant, end = open_variant(quota=QuotaPolicy(limit=None)), "2026-01-19"
     options: dict[str, Any] = {"per_page": 2, "split": "daily"}
     pages = variant.pages(DATE, end, **options)
     assert len(ids(pages)) == 14

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.stored_login import store_login
 
-from adanalytics_client import AsyncClient, Client, errors
+from adanalytics_client import AsyncClient, Client, QuotaPolicy, errors
 from adanalytics_client._base.files import state_folder
 from adanalytics_client._profiles import login_store
 
@@ -29,16 +29,18 @@ def test_a_profile_has_all_that_a_client_needs(reference: LocalServer) -> None:
     store_login(reference.url, reference.api_key, lines='partner = "acme"\nmax_wait = 5')
     with Client.from_profile() as client:
         assert len(client.dates()) == 2
-        assert client.connection.session.config.max_wait == 5
+        assert client.connection.session.config.quota.max_wait == 5
         assert client.quota.limit == 1000
     for name, rate, limit in (("free", 0, None), ("small", 20, 20)):
         lines = f'partner = "acme"\nrate_limit = {rate}'
         store_login(reference.url, reference.api_key, profile=name, lines=lines)
         with Client.from_profile(name) as client:
             assert client.quota.limit == limit
-    with Client.from_profile("default", partner="south", max_wait=9, limit=None) as other:
+    with Client.from_profile(
+        "default", partner="south", quota=QuotaPolicy(max_wait=9, limit=None)
+    ) as other:
         assert (other.partner, other.quota.limit) == ("south", None)
-        assert other.connection.session.config.max_wait == 9
+        assert other.connection.session.config.quota.max_wait == 9
 
 
 async def _days(client: AsyncClient) -> int:

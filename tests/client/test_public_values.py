@@ -12,6 +12,7 @@ import pickle
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -33,6 +34,7 @@ from adanalytics_client import (
     Observer,
     Page,
     Period,
+    QuotaPolicy,
     QuotaState,
     RetryPolicy,
     SeenEvents,
@@ -85,7 +87,11 @@ TOMORROW: dict[str, Any] = {
 
 
 def _bound() -> tuple[Client, AsyncClient]:
-    options: dict[str, Any] = {"api_key": "secret-key", "partner": "acme", "quota_log": "memory"}
+    options: dict[str, Any] = {
+        "api_key": "secret-key",
+        "partner": "acme",
+        "quota": QuotaPolicy(log="memory"),
+    }
     return Client("http://x.example", **options), AsyncClient("http://x.example", **options)
 
 
@@ -113,6 +119,7 @@ VALUES: dict[str, Callable[[], Any]] = {
     "Period": lambda: Period(NOON.date(), NOON.date()),
     "Plan": _plan,
     "PullPlanned": lambda: PullPlanned(24, 24, None),
+    "QuotaPolicy": lambda: QuotaPolicy(reserve=200, log=Path("quota")),
     "QuotaState": lambda: QuotaState(1000, 999, NOON),
     "Remedy": lambda: errors.Remedy("Wait.", code="wait", option="max_wait"),
     "RequestDue": lambda: RequestDue("GET", "https://x.example/a"),

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from adanalytics_client import Client, ConfigurationError
+from adanalytics_client import Client, ConfigurationError, QuotaPolicy
 
 pytest_plugins = ["pytester"]
 
@@ -134,4 +134,6 @@ def test_a_wrong_variable_is_an_error_that_names_it(
     options: dict[str, Any] = {"api_key": "k", "partner": "acme"}
     with pytest.raises(ConfigurationError, match=f"{name}='maybe' is not valid. Set it to"):
         Client("https://stats.example", **options)
-    Client("https://stats.example", **options, on_limit="raise", quota_log="memory").close()
+    Client(
+        "https://stats.example", **options, quota=QuotaPolicy(on_limit="raise", log="memory")
+    ).close()

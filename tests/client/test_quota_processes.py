@@ -18,7 +18,7 @@ WORKER = (
     FROZEN
     + """
 import os
-from adanalytics_client import Client, RetryPolicy
+from adanalytics_client import Client, QuotaPolicy, RetryPolicy
 from pathlib import Path
 
 url, folder, requests, reserve = sys.argv[1:]
@@ -28,11 +28,8 @@ client = Client(
     url,
     api_key=os.environ["KEY"],
     partner="acme",
-    limit=7,
-    reserve=int(reserve),
-    max_wait=1e9,
+    quota=QuotaPolicy(limit=7, reserve=int(reserve), max_wait=1e9, log=Path(folder)),
     retry=RetryPolicy(budget=1e9),
-    quota_log=Path(folder),
     clock=told,
 )
 for _ in range(int(requests)):

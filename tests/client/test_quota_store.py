@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from adanalytics_client import AsyncClient, Client, errors
+from adanalytics_client import AsyncClient, Client, QuotaPolicy, errors
 
 if TYPE_CHECKING:
     from tests.client.conftest import MovedClock, OpenVariant, Say, StandIn
@@ -32,7 +32,10 @@ def only_file(folder: Path) -> Path:
 
 def counting(stand_in: StandIn, folder: Path, *, limit: int) -> Client:
     return Client(
-        stand_in.url, api_key="k", partner="acme", on_limit="raise", limit=limit, quota_log=folder
+        stand_in.url,
+        api_key="k",
+        partner="acme",
+        quota=QuotaPolicy(on_limit="raise", limit=limit, log=folder),
     )
 
 
@@ -41,12 +44,14 @@ def test_the_file_is_private_named_by_a_hash_and_counts_in_the_next_run(
 ) -> None:
     stand_in.says(say(DATES))
     for run in range(3):
-        variant = open_variant(limit=3, on_limit="raise", api_key="aak_secret")
+        variant = open_variant(quota=QuotaPolicy(limit=3, on_limit="raise"), api_key="aak_secret")
         assert variant.client.quota.remaining == 3 - run
         variant.call("dates")
     with pytest.raises(errors.QuotaExceeded):
-        open_variant(limit=3, on_limit="raise", api_key="aak_secret").call("dates")
-    assert open_variant(limit=3, api_key="aak_other").client.quota.remaining == 3
+        open_variant(quota=QuotaPolicy(limit=3, on_limit="raise"), api_key="aak_secret").call(
+            "dates"
+        )
+    assert open_variant(quota=QuotaPolicy(limit=3), api_key="aak_other").client.quota.remaining == 3
     folder = Path(os.environ["XDG_STATE_HOME"]) / "adanalytics" / "quota"
     assert folder.stat().st_mode & 0o777 == 0o700
     assert len(list(folder.glob("*.sqlite3"))) == 2
@@ -63,7 +68,11 @@ def test_a_login_counts_by_its_email_and_a_partner_does_not_matter(
     left = []
     for name in ("acme", "other"):
         with Client(
-            stand_in.url, email="Jo@x.example", password=name, partner=name, quota_log=tmp_path
+            stand_in.url,
+            email="Jo@x.example",
+            password=name,
+            partner=name,
+            quota=QuotaPolicy(log=tmp_path),
         ) as client:
             client.dates()
             left.append(client.quota.remaining)
@@ -75,7 +84,7 @@ def test_in_memory_nothing_is_written(
     open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
 ) -> None:
     stand_in.says(say(DATES))
-    variant = open_variant(limit=3, quota_log="memory")
+    variant = open_variant(quota=QuotaPolicy(limit=3, log="memory"))
     variant.call("dates")
     assert variant.client.quota.remaining == 2
     assert not list(Path(os.environ["XDG_STATE_HOME"]).iterdir())
@@ -86,9 +95,9 @@ def test_a_429_holds_the_others_too(
 ) -> None:
     stand_in.says(say(status=429, headers={"Retry-After": "120"}), say(DATES))
     with pytest.raises(errors.RateLimited):
-        open_variant(on_limit="raise").call("dates")
+        open_variant(quota=QuotaPolicy(on_limit="raise")).call("dates")
     until = datetime.fromtimestamp(clock.now + 120, tz=UTC)
-    other = open_variant(on_limit="raise", reserve=10)
+    other = open_variant(quota=QuotaPolicy(on_limit="raise", reserve=10))
     assert other.client.quota.resumes_at == until
     with pytest.raises(errors.QuotaExceeded) as caught:
         other.call("dates")
@@ -105,9 +114,7 @@ def test_threads_and_tasks_of_several_clients_share_one_limit(
     options: dict[str, Any] = {
         "api_key": "k",
         "partner": "acme",
-        "limit": 10,
-        "on_limit": "raise",
-        "quota_log": tmp_path,
+        "quota": QuotaPolicy(limit=10, on_limit="raise", log=tmp_path),
         "clock": clock,
     }
 
@@ -145,7 +152,7 @@ def test_without_a_folder_the_client_counts_alone_and_says_so_once(
 ) -> None:
     (tmp_path / "state").write_text("not a folder")
     stand_in.says(say(DATES))
-    variant = open_variant(limit=3, quota_log=tmp_path / "state" / "deeper")
+    variant = open_variant(quota=QuotaPolicy(limit=3, log=tmp_path / "state" / "deeper"))
     variant.call("dates")
     variant.call("dates")
     assert variant.client.quota.remaining == 1
@@ -208,7 +215,8 @@ def test_a_damaged_file_counts_as_full_for_an_hour(
             client.dates()
     damaged(only_file(tmp_path), how)
     first, second = (
-        open_variant(api_key="k", limit=50, on_limit="raise", quota_log=tmp_path) for _ in range(2)
+        open_variant(api_key="k", quota=QuotaPolicy(limit=50, on_limit="raise", log=tmp_path))
+        for _ in range(2)
     )
     for variant in (first, second):
         with pytest.raises(errors.QuotaExceeded):
@@ -234,9 +242,9 @@ def on_a_full_disk(script: str, *words: str) -> str:
 LAST_SEND = """
 import sys
 from pathlib import Path
-from adanalytics_client import Client, QuotaExceeded
-options = {"api_key": "k", "partner": "acme", "limit": 4, "on_limit": "raise"}
-with Client(sys.argv[1], **options, quota_log=Path(sys.argv[2])) as client:
+from adanalytics_client import Client, QuotaExceeded, QuotaPolicy
+quota = QuotaPolicy(limit=4, on_limit="raise", log=Path(sys.argv[2]))
+with Client(sys.argv[1], api_key="k", partner="acme", quota=quota) as client:
     assert client.quota.remaining == 1, client.quota
     client.dates()
     try:

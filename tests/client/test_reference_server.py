@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from adanalytics_client import Client, Observer, errors
+from adanalytics_client import Client, Observer, QuotaPolicy, errors
 from adanalytics_client.observers import RequestSent
 from adanalytics_client.testing import reference_client
 from adanalytics_server.local import LocalServer
@@ -116,7 +116,9 @@ def test_errors_of_the_real_server(reference: LocalServer) -> None:
 def test_the_quota_follows_the_server() -> None:
     with (
         LocalServer(dialect="rate-headers") as server,
-        Client(server.url, api_key=server.api_key, partner="acme", limit=9000) as client,
+        Client(
+            server.url, api_key=server.api_key, partner="acme", quota=QuotaPolicy(limit=9000)
+        ) as client,
     ):
         client.dates()
         first = client.quota.remaining

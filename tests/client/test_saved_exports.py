@@ -293,14 +293,15 @@ def test_the_real_server_gives_a_fresh_address(
 
 CHILD = """
 import sys
-from adanalytics_client import Client, Observer
+from adanalytics_client import Client, Observer, QuotaPolicy
 
 class Watch(Observer):
     def bytes(self, info):
         print(info.received, flush=True)
 
 url, key, path = sys.argv[1:]
-with Client(url, api_key=key, partner="acme", observer=Watch(), quota_log="memory") as client:
+quota = QuotaPolicy(log="memory")
+with Client(url, api_key=key, partner="acme", observer=Watch(), quota=quota) as client:
     client.export("2026-01-16", to=path, format="jsonl")
 """
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from adanalytics_client import AsyncClient, Client, RetryPolicy, errors
+from adanalytics_client import AsyncClient, Client, QuotaPolicy, RetryPolicy, errors
 from adanalytics_client.testing import MovableClock
 from adanalytics_server.faults import EFFECTS, SHAPES, Fault, dialect_of, parse_fault
 from adanalytics_server.local import LocalServer, Sample
@@ -33,8 +33,7 @@ def options(server: LocalServer, clock: MovableClock) -> dict[str, Any]:
     return {
         "api_key": server.api_key,
         "partner": server.partner,
-        "limit": None,
-        "quota_log": "memory",
+        "quota": QuotaPolicy(limit=None, log="memory"),
         "retry": PATIENT,
         "clock": clock,
     }

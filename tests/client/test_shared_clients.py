@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from adanalytics_client import AsyncClient, Client, Observer, RetryPolicy, errors
+from adanalytics_client import AsyncClient, Client, Observer, QuotaPolicy, RetryPolicy, errors
 
 if TYPE_CHECKING:
     from tests.client.conftest import MovedClock, OpenVariant, Say, StandIn, Variant
@@ -44,7 +44,7 @@ def test_a_client_for_another_partner_shares_the_quota_and_the_login(
     open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
 ) -> None:
     stand_in.says_by_name(login=[say({"token": "t-1"})], dates=[say(DATES)])
-    north = open_variant(email="jo@x.example", password="pw-secret", limit=5)
+    north = open_variant(email="jo@x.example", password="pw-secret", quota=QuotaPolicy(limit=5))
     south = sharing(north, "for_partner", " south ")
     assert "partner='south'" in repr(south.client)
     for variant in (north, south, south):
@@ -60,7 +60,7 @@ def test_options_change_only_the_new_client(
 ) -> None:
     stand_in.says(say(DATES), say(DATES), say(status=503), say(DATES))
     observer = Count()
-    variant = open_variant(limit=5)
+    variant = open_variant(quota=QuotaPolicy(limit=5))
     other = sharing(
         variant,
         "with_options",
@@ -135,10 +135,10 @@ ENVIRONMENT = {
 def test_a_keyword_wins_over_the_environment(kind: type[Client]) -> None:
     client = kind.from_env(ENVIRONMENT, base_url="http://other.example", partner="south")
     assert repr(client) == f"{kind.__name__}('http://other.example', partner='south')"
-    limited = kind.from_env(ENVIRONMENT, limit=7, reserve=2, quota_log="memory")
+    limited = kind.from_env(ENVIRONMENT, quota=QuotaPolicy(limit=7, reserve=2, log="memory"))
     assert limited.quota.remaining == 5
     with pytest.raises(errors.ConfigurationError, match="max_wait=-1"):
-        kind.from_env(ENVIRONMENT, max_wait=-1)
+        kind.from_env(ENVIRONMENT, quota=QuotaPolicy(max_wait=-1))
 
 
 @pytest.mark.parametrize(

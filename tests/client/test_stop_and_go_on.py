@@ -11,10 +11,10 @@ import httpx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adanalytics_client import AsyncClient, Client
+from adanalytics_client import AsyncClient, Client, QuotaPolicy
 
 DAY = "2026-01-15"
-OPTIONS: dict[str, Any] = {"api_key": "k", "partner": "acme", "quota_log": "memory"}
+OPTIONS: dict[str, Any] = {"api_key": "k", "partner": "acme", "quota": QuotaPolicy(log="memory")}
 
 
 class Service:

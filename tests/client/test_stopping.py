@@ -22,6 +22,7 @@ from adanalytics_client import (
     Client,
     ConfigurationError,
     Observer,
+    QuotaPolicy,
     RetryPolicy,
     TransportError,
 )
@@ -306,7 +307,7 @@ def test_closing_the_client_before_a_task_takes_its_page_up(many_pages: StandIn)
 def test_a_client_of_another_event_loop_says_so(stand_in: StandIn, say: type[Say]) -> None:
     """As when `asyncio.run` is called twice; its connections ended with the first."""
     stand_in.says(say({"dates": ["2026-01-15"]}))
-    client = AsyncClient(stand_in.url, api_key="k", partner="acme", quota_log="memory")
+    client = AsyncClient(stand_in.url, api_key="k", partner="acme", quota=QuotaPolicy(log="memory"))
 
     async def ask() -> None:
         await client.dates()
@@ -327,7 +328,7 @@ def test_a_client_of_another_event_loop_says_so(stand_in: StandIn, say: type[Say
 
 def test_closing_where_the_loop_has_ended_says_so(stand_in: StandIn, say: type[Say]) -> None:
     stand_in.says(say({"dates": ["2026-01-15"]}))
-    client = AsyncClient(stand_in.url, api_key="k", partner="acme", quota_log="memory")
+    client = AsyncClient(stand_in.url, api_key="k", partner="acme", quota=QuotaPolicy(log="memory"))
     # Not the loop of whoever set the policy: uvloop closes connections with itself, and waits for
     # ever where its warning of that is an error.
     with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as first:

@@ -17,7 +17,14 @@ from click.testing import CliRunner
 from tests.client.wire import served_with, sized
 
 from adanalytics_cli.main import cli
-from adanalytics_client import AdAnalyticsError, AsyncClient, Client, Observer, RateLimited
+from adanalytics_client import (
+    AdAnalyticsError,
+    AsyncClient,
+    Client,
+    Observer,
+    QuotaPolicy,
+    RateLimited,
+)
 from adanalytics_client.dataset import Dataset
 from adanalytics_client.observers import RequestDue
 from adanalytics_server.local import LocalServer
@@ -48,7 +55,13 @@ def no_quota(client: Client) -> None:
 
 def no_time_stated(client: Client) -> None:
     with httpx.Client(transport=httpx.MockTransport(lambda _: httpx.Response(429))) as http:
-        refused = Client(client.base_url, api_key="k", partner="acme", on_limit="raise", http=http)
+        refused = Client(
+            client.base_url,
+            api_key="k",
+            partner="acme",
+            quota=QuotaPolicy(on_limit="raise"),
+            http=http,
+        )
         with suppress(RateLimited):
             refused.dates()
         refused.dates()
@@ -132,8 +145,7 @@ def mocked(
         api_key="k",
         partner="acme",
         http=http,
-        limit=limit,
-        quota_log="memory",
+        quota=QuotaPolicy(limit=limit, log="memory"),
     )
 
 

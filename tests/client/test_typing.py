@@ -22,6 +22,7 @@ from adanalytics_client import (
     ExportJob,
     Page,
     Plan,
+    QuotaPolicy,
     Summary,
     SummaryRow,
     TextPage,
@@ -84,9 +85,9 @@ async def asynchronous(client: AsyncClient) -> None:
 
 def refused(client: Client, later: AsyncClient) -> None:
     """Words that a type checker refuses: mypy reports an `ignore` that is not needed."""
-    Client("http://x.example", on_limit="never")  # type: ignore[arg-type]
-    AsyncClient("http://x.example", on_limit="never")  # type: ignore[arg-type]
-    Client.from_env(on_limit="never")  # type: ignore[arg-type]
+    Client("http://x.example", quota=QuotaPolicy(on_limit="never"))  # type: ignore[arg-type]
+    AsyncClient("http://x.example", quota=QuotaPolicy(on_limit="never"))  # type: ignore[arg-type]
+    Client.from_env(quota=QuotaPolicy(on_limit="never"))  # type: ignore[arg-type]
     client.with_options(on_limit="never")  # type: ignore[arg-type]
     client.events("2026-01-15", split="weekly")  # type: ignore[arg-type]
     later.events("2026-01-15", on_drift="hide")  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from adanalytics_client import Client, PermissionDenied
+from adanalytics_client import Client, PermissionDenied, QuotaPolicy
 from adanalytics_server.control.controls import ControlError
 from adanalytics_server.local import LocalServer, RemoteServer, Sample, event
 from adanalytics_server.remote import ControlledServer
@@ -33,7 +33,7 @@ def server(shared: ControlledServer) -> ControlledServer:
 
 def client(server: ControlledServer, **given: Any) -> Client:
     options = {"api_key": server.api_key, "partner": server.partner, **given}
-    return Client(server.url, quota_log="memory", **options)
+    return Client(server.url, quota=QuotaPolicy(log="memory"), **options)
 
 
 def test_late_events_have_two_times(server: ControlledServer) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from adanalytics_client import Client
+from adanalytics_client import Client, QuotaPolicy
 from adanalytics_server.local import LocalServer, Sample
 
 if TYPE_CHECKING:
@@ -47,7 +47,9 @@ def client() -> Iterator[Client]:
     sample = Sample(start=date(2026, 1, 15), days=1, events_per_day=2_000, seed=7)
     with (
         LocalServer(sample=sample) as server,
-        Client(server.url, api_key=server.api_key, partner="acme", quota_log="memory") as opened,
+        Client(
+            server.url, api_key=server.api_key, partner="acme", quota=QuotaPolicy(log="memory")
+        ) as opened,
     ):
         yield opened
 

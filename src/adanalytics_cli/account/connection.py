@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -140,9 +141,12 @@ def open_client(
     A `rate_limit` of 0 is none.
     """
     from adanalytics_cli.console.progress import show_progress
-    from adanalytics_client import Client
+    from adanalytics_client import Client, QuotaPolicy
     from adanalytics_client._progress.progress import joined
 
+    quota = QuotaPolicy(limit=rate_limit or None, on_limit="raise" if max_wait == 0 else "wait")
+    if max_wait is not None:
+        quota = replace(quota, max_wait=max_wait)
     with (
         show_progress(invocation, live=live) as progress,
         Client(
@@ -152,13 +156,11 @@ def open_client(
             token=credential.of_kind("token"),
             email=credential.email if credential.kind == "password" else None,
             password=credential.of_kind("password"),
-            limit=rate_limit or None,
-            on_limit="raise" if max_wait == 0 else "wait",
+            quota=quota,
             service=service,
             observer=joined(*invocation.observers, *([budget] if budget else []), progress),
-        ) as waiting_client,
+        ) as client,
     ):
-        client = waiting_client.with_options(max_wait=max_wait)
         progress.quota_left = lambda: client.quota.remaining
         try:
             yield client, progress

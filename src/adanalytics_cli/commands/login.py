@@ -179,7 +179,7 @@ def _asked(
 
 def _check_address(address: str, *, try_it: bool) -> str:
     """Return the address if a service answers there; click.UsageError asks for another one."""
-    from adanalytics_client import AdAnalyticsError, Client, RetryPolicy, StatusError
+    from adanalytics_client import AdAnalyticsError, Client, QuotaPolicy, RetryPolicy, StatusError
 
     try:
         check_address(address)
@@ -188,7 +188,12 @@ def _check_address(address: str, *, try_it: bool) -> str:
     once = RetryPolicy(attempts=1)
     try:
         with Client(
-            address, api_key="-", partner="-", retry=once, timeout=10, quota_log="memory"
+            address,
+            api_key="-",
+            partner="-",
+            retry=once,
+            timeout=10,
+            quota=QuotaPolicy(log="memory"),
         ) as client:
             if try_it:
                 client.dates()

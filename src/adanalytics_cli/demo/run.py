@@ -27,7 +27,7 @@ from adanalytics_cli.server.demo_data import (
     DemoAccess,
     prepare_demo_data,
 )
-from adanalytics_client import Client
+from adanalytics_client import Client, QuotaPolicy
 from adanalytics_client._base.quantities import counted, in_bytes
 from adanalytics_client._progress.progress import Progress
 
@@ -111,7 +111,11 @@ class Demo:
         with (
             show_progress(self.invocation, live=True) as progress,
             Client(
-                url, partner=PARTNER, api_key=access.api_key, observer=progress, quota_log="memory"
+                url,
+                partner=PARTNER,
+                api_key=access.api_key,
+                observer=progress,
+                quota=QuotaPolicy(log="memory"),
             ) as client,
         ):
             progress.quota_left = lambda: client.quota.remaining

@@ -159,7 +159,7 @@ class _Attempts:
                     sink=self.sink,
                     carry=rules.carry,
                     deadline=deadline_of_one_request,
-                    max_wait=session.config.max_wait - self.seconds_refused,
+                    max_wait=session.config.quota.max_wait - self.seconds_refused,
                     resends=self.requests,
                 )
             except (QuotaExceeded, RequestTimeout, ProtocolError) as error:
@@ -249,8 +249,10 @@ class _Attempts:
         config = self.session.config
         # After several wrong passwords services lock an account for minutes, even to the right one.
         logs_in = self.rules.access is Access.NEVER
-        longest = config.retry.longest_wait if logs_in else config.max_wait - self.seconds_refused
-        if config.on_limit == "raise" or hold.is_hopeless or hold.seconds > longest:
+        longest = config.quota.max_wait - self.seconds_refused
+        if logs_in:
+            longest = config.retry.longest_wait
+        if config.quota.on_limit == "raise" or hold.is_hopeless or hold.seconds > longest:
             if hold.reason is not Reason.SLOW_DOWN:
                 due = f"{hold.resumes_at:%Y-%m-%d %H:%M:%S} UTC"
                 error.amended(

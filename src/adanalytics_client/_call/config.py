@@ -5,18 +5,19 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from typing import Literal, get_args
+from typing import Literal
 
 from adanalytics_client._base.secrets import Secret
 from adanalytics_client._base.urls import BaseUrl
-from adanalytics_client._base.validation import check_seconds, check_text, invalid, is_whole
+from adanalytics_client._base.validation import check_seconds, check_text, invalid
 from adanalytics_client._call.retry import RetryPolicy
 from adanalytics_client._json.exact import parse
+from adanalytics_client._quota.policy import QuotaPolicy
 from adanalytics_client._shapes.service import ServiceProfile
 from adanalytics_client.errors import ConfigurationError
 
-OnLimit = Literal["wait", "raise"]
-"""What to do when the hour's requests are used up."""
+# For one that only requests signed addresses, which the service does not count.
+_UNCOUNTED = QuotaPolicy(limit=None, max_wait=0, log="memory")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,41 +133,21 @@ class Config:
     partner: str | None
     timeout: float | None = None
     retry: RetryPolicy = field(default_factory=RetryPolicy)
-    limit: int | None = None
-    reserve: int = 0
-    on_limit: OnLimit = "wait"
-    max_wait: float = 0
+    quota: QuotaPolicy = _UNCOUNTED
     service: ServiceProfile = field(default_factory=ServiceProfile)
 
     def __post_init__(self) -> None:
-        limit = self.limit
         if self.timeout is not None:
             check_seconds("timeout", self.timeout, zero=False)
-        check_seconds("max_wait", self.max_wait, zero=True)
         check_text("partner", self.partner)
         # Like keys: a copied one may be surrounded by a space or a line break.
         object.__setattr__(self, "partner", self.partner and self.partner.strip())
         if not isinstance(self.retry, RetryPolicy):
             raise invalid("retry", self.retry, "Pass a RetryPolicy, or None for the usual one.")
-        if limit is not None and not is_whole(limit, 1):
-            raise invalid(
-                "limit",
-                limit,
-                "Pass a whole number of requests per hour, at least 1, or None for no limit.",
-            )
-        if not is_whole(self.reserve, 0, None if limit is None else limit - 1):
-            limit_text = "" if limit is None else f", less than limit={limit}"
-            raise invalid(
-                "reserve",
-                self.reserve,
-                f"Pass a whole number of requests per hour, at least 0{limit_text}.",
-            )
         if not isinstance(self.service, ServiceProfile):
             raise invalid(
                 "service", self.service, "Pass a ServiceProfile, or None for the usual one."
             )
-        if self.on_limit not in get_args(OnLimit):
-            raise invalid("on_limit", self.on_limit, "Choose wait or raise.")
 
     @property
     def quota_name(self) -> str:

@@ -144,7 +144,7 @@ def _pace(
         if isinstance(permit, Permit):
             return permit, pause
         seconds = max(permit.seconds, shortest)
-        longest = 0.0 if session.config.on_limit == "raise" else max_wait
+        longest = 0.0 if session.config.quota.on_limit == "raise" else max_wait
         if permit.reason is Reason.PROBING:
             # A request in flight is about to show whether the limit has ended.
             longest = max(longest, SILENT_WAIT)

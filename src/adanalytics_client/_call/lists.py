@@ -89,7 +89,7 @@ def _read_pages(
     """
     pages: list[_Page] = []
     total, records, is_probed, fills_page = None, 0, False, False
-    for number in range(1, (session.config.limit or MOST_PAGES) + 1):
+    for number in range(1, (session.config.quota.limit or MOST_PAGES) + 1):
         query = parameters if number == 1 else {**parameters, "page": str(number)}
         url = with_query(session.address(resource), query)
         try:

@@ -46,8 +46,8 @@ class Session:
         `store` keeps the log of sends; `secrets` are secrets that do not belong to the service.
         """
         quota = Quota(
-            config.limit,
-            reserve=config.reserve,
+            config.quota.limit,
+            reserve=config.quota.reserve,
             store=store,
             now=lambda: Moment(clock.time(), clock.monotonic()),
             longest_wait=config.retry.longest_wait,
@@ -59,7 +59,7 @@ class Session:
     def with_config(self, config: Config, observer: Observer | None = None) -> "Session":
         """Return a session with other settings for the same service, login and quota."""
         quota = self.quota.with_settings(
-            reserve=config.reserve, longest_wait=config.retry.longest_wait
+            reserve=config.quota.reserve, longest_wait=config.retry.longest_wait
         )
         return replace(self, config=config, quota=quota, observer=observer or self.observer)
 

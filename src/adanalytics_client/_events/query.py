@@ -143,7 +143,7 @@ class PullRun:
             plan,
             concurrency=request.concurrency,
             check=check,
-            rules=SliceRules(request.on_drift, config.limit or MOST_PAGES),
+            rules=SliceRules(request.on_drift, config.quota.limit or MOST_PAGES),
             max_events=request.max_events,
             position=position,
             report=partial(report_drift, session.observer),

@@ -148,7 +148,8 @@ class ExportDownload:
 
     def _caller_acts_first(self, error: StatusError | TransportError) -> bool:
         """Return whether the caller must act first; `close` raises an error without attempts."""
-        asked_for = isinstance(error, RateLimited) and self._session.config.on_limit == "raise"
+        policy = self._session.config.quota
+        asked_for = isinstance(error, RateLimited) and policy.on_limit == "raise"
         return asked_for or isinstance(error, AuthenticationError) or error.attempts == 0
 
     def _targets(self, path: Path) -> list[Path]:

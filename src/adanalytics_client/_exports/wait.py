@@ -228,8 +228,8 @@ def _within(session: Session, seconds: float, name: str) -> Session:
     """Return a session for one request that waits and retries no longer than `seconds` seconds."""
     clock, config = session.clock, session.config
     deadline = Deadline(clock, clock.monotonic() + max(seconds, FIRST_PAUSE), name)
-    max_wait = min(config.max_wait, max(seconds, 0.0))
-    return replace(session, config=replace(config, max_wait=max_wait), limit=deadline)
+    quota = replace(config.quota, max_wait=min(config.quota.max_wait, max(seconds, 0.0)))
+    return replace(session, config=replace(config, quota=quota), limit=deadline)
 
 
 def _too_late(timeout: float, pause: float, status: ExportStatus) -> errors.ExportError:

@@ -8,18 +8,15 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import TypeVar
 from weakref import WeakSet
 
 from adanalytics_client._base.files import make_folder, rename, state_folder
 from adanalytics_client._base.locks import locked_folder
-from adanalytics_client._base.validation import invalid
+from adanalytics_client._quota.policy import QuotaLog
 from adanalytics_client.errors import TransportError
 
 T = TypeVar("T")
-
-QuotaLog = Literal["shared", "memory"] | os.PathLike[str]
-"""Where requests are counted: `shared` (across the user's processes), `memory`, or a folder."""
 
 _LOG = logging.getLogger("adanalytics_client")
 
@@ -51,7 +48,7 @@ _TRANSACTION = threading.Lock()
 _STORES: "WeakSet[QuotaStore]" = WeakSet()
 
 
-def open_store(place: QuotaLog, name: str, environment: Mapping[str, str]) -> "QuotaStore":
+def open_store(place: QuotaLog | None, name: str, environment: Mapping[str, str]) -> "QuotaStore":
     """Return the store of the key whose file has this name; nothing is read or written yet."""
     folder: Path | None = None
     if place == "shared":
@@ -62,10 +59,6 @@ def open_store(place: QuotaLog, name: str, environment: Mapping[str, str]) -> "Q
             _LOG.warning("No home folder is known; this client counts its requests alone.")
     elif isinstance(place, os.PathLike):
         folder = Path(place).absolute()
-    elif place != "memory":
-        raise invalid(
-            "quota_log", place, "Choose 'shared' or 'memory', or pass the Path of a folder."
-        )
     return QuotaStore(folder and folder / f"{name}.sqlite3")
 
 

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from adanalytics_cli.main import cli
-from adanalytics_client import Client
+from adanalytics_client import Client, QuotaPolicy
 from adanalytics_client._base.clock import SystemClock
 from adanalytics_client.dataset import Dataset
 from adanalytics_client.dataset.pull import fetch as dataset_fetch
@@ -133,7 +133,9 @@ def older(running: LocalServer, tmp_path_factory: pytest.TempPathFactory) -> Pat
     # A test that failed leaves its faults; `shop` resets later than this is made.
     running.reset()
     key = running.api_key
-    with Client(running.url, api_key=key, partner="acme", quota_log="memory") as client:
+    with Client(
+        running.url, api_key=key, partner="acme", quota=QuotaPolicy(log="memory")
+    ) as client:
         rows = list(client.events(DAY).rows())
         load(running, [row for row in rows if row not in rows[::4]], folder / "rows.jsonl")
         Dataset(folder / "events", clock=lambda: NOW).sync(client)

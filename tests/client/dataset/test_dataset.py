@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.client.dataset.shop import AtMost, Stop
 
-from adanalytics_client import Client, ConfigurationError, Observer, StatusError
+from adanalytics_client import Client, ConfigurationError, Observer, QuotaPolicy, StatusError
 from adanalytics_client.dataset import (
     Dataset,
     DatasetError,
@@ -149,8 +149,7 @@ def test_an_interrupted_wait_leaves_the_client_open(
         server.url,
         api_key=server.api_key,
         partner="acme",
-        limit=6,
-        quota_log=tmp_path / "quota",
+        quota=QuotaPolicy(limit=6, log=tmp_path / "quota"),
         observer=AtMost(100),
     ) as limited:
         with pytest.raises(KeyboardInterrupt):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.client.test_dialects import IS_WHOLE_TABLE, right_rows, rows_of, sample_of
 
-from adanalytics_client import Client, RetryPolicy
+from adanalytics_client import Client, QuotaPolicy, RetryPolicy
 from adanalytics_client.dataset import Dataset
 from adanalytics_client.errors import AdAnalyticsError
 from adanalytics_server.faults import ENDS, ROWS
@@ -28,7 +28,11 @@ def test_a_sync_loses_no_row_in_silence(name: str, tmp_path: Path) -> None:
     with (
         LocalServer(sample=sample_of(name), dialect=name, rate_limit=0) as server,
         Client(
-            server.url, api_key=server.api_key, partner="acme", limit=None, retry=retry
+            server.url,
+            api_key=server.api_key,
+            partner="acme",
+            quota=QuotaPolicy(limit=None),
+            retry=retry,
         ) as client,
     ):
         try:
