@@ -14,6 +14,10 @@ DUCKDB_STAMP := $(DUCKDB)/.installed
 INSTALL := $(if $(shell command -v uv 2>/dev/null),uv pip install --quiet --python $(BIN)/python,$(BIN)/python -m pip install --quiet)
 # One more than the two cores of a small machine: tests that wait for a process leave a core idle.
 WORKERS ?= 3
+# An extra of pyproject.toml belongs here, or its packages in the group test or examples.
+LOWEST_EXTRAS := server,keyring,excel,png,pandas,polars,sql
+EXTRAS := $(LOWEST_EXTRAS),mcp
+SPARK_EXTRAS := spark,delta,iceberg
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) -m 'not spark' --ignore tests/test_examples.py --ignore tests/test_docs.py
 # The tests start hundreds of processes, and without its cache each of them compiles every module
 # anew: images of Python often switch the cache off, and uv leaves compiling to the first import.
@@ -21,7 +25,7 @@ export PYTHONDONTWRITEBYTECODE :=
 export UV_COMPILE_BYTECODE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all test-spark java-17 test-examples test-kill test-dialects test-stores check proof proof-quick mutation simulate simulate-broken load bench-large bench-spark bench-tables soak lint format types docs docs-recording test-lowest release clean
+.PHONY: help install demo test test-all test-spark java-17 test-examples test-kill test-dialects test-stores check proof proof-quick mutation simulate simulate-broken load bench-large bench-spark bench-tables soak lint form format types docs docs-recording test-lowest release clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -34,12 +38,12 @@ $(STAMP): pyproject.toml Makefile
 	@echo 'Setting up $(VENV) with all packages; the first time takes about a minute.' >&2
 	@if command -v uv >/dev/null 2>&1; then \
 	  { test -x $(BIN)/python || uv venv --quiet --python $(PYTHON) $(VENV); } && \
-	  uv pip install --quiet --python $(BIN)/python --editable '.[server,keyring,excel,png,pandas,polars,sql,mcp]' --group dev; \
+	  uv pip install --quiet --python $(BIN)/python --editable '.[$(EXTRAS)]' --group dev; \
 	else \
 	  { test -x $(BIN)/python || $(PYTHON) -m venv $(VENV); } && \
 	  $(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1' && \
 	  echo 'The environment is there. Installing the packages with pip.' >&2 && \
-	  $(BIN)/python -m pip install --quiet --editable '.[server,keyring,excel,png,pandas,polars,sql,mcp]' --group dev; \
+	  $(BIN)/python -m pip install --quiet --editable '.[$(EXTRAS)]' --group dev; \
 	fi
 	@echo 'Set up.' >&2
 	@touch $@
@@ -63,7 +67,7 @@ java-17:
 
 # Not part of install, because PySpark takes 490 MB, deltalake 140 and pyiceberg 25.
 $(SPARK_STAMP): $(STAMP)
-	@$(INSTALL) --editable '.[spark,delta,iceberg]'
+	@$(INSTALL) --editable '.[$(SPARK_EXTRAS)]'
 	@touch $@
 
 # An environment of its own, because the packages with the extensions are for one version of DuckDB.
@@ -147,6 +151,14 @@ format: $(STAMP)  ## fix formatting and lint automatically
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
+# What is listed by hand: names, pages, layers and generated files; nothing that pulls.
+FORM := tests/test_parity.py tests/test_packaging.py tests/server/test_architecture.py \
+  tests/client/test_architecture.py tests/cli/test_architecture.py tests/cli/test_catalogue.py \
+  tests/cli/test_reference_page.py tests/server/test_openapi.py tests/client/test_public_values.py
+
+form: $(STAMP)  ## run the tests of what is listed in several places, in half a minute
+	@$(BIN)/python -m pytest -q -n $(WORKERS) $(FORM)
+
 types: $(STAMP)  ## check the types strictly, and of the code on the pages as users check theirs
 	@$(BIN)/mypy
 	@$(BIN)/python -m tests.page_modules build/pages
@@ -164,7 +176,7 @@ docs-recording: $(STAMP)  ## run the tutorial and renew its outputs and picture
 test-lowest:  ## run all tests with the oldest allowed dependencies
 	@$(PYTHON) -m venv --clear .venv-lowest
 	@.venv-lowest/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
-	@.venv-lowest/bin/python -m pip install --quiet --editable '.[server,keyring,excel,png,pandas,polars,sql]' --group test \
+	@.venv-lowest/bin/python -m pip install --quiet --editable '.[$(LOWEST_EXTRAS)]' --group test \
 	  --constraint constraints-lowest.txt
 	@.venv-lowest/bin/python -m pytest -n $(WORKERS)
 

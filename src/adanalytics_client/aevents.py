@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-    from adanalytics_client._outputs.open import Format
+    from adanalytics_client._base.formats import Format
 
 T = TypeVar("T")
 

@@ -16,12 +16,12 @@ from adanalytics_client._shapes.service import ServiceProfile
 
 # Exports and queries are imported by the methods that start them: most programs need only one.
 if TYPE_CHECKING:
-    from adanalytics_client._call.lists import GroupBy
     from adanalytics_client._events.check import Check
     from adanalytics_client._events.dedupe import SeenEvents
     from adanalytics_client._events.plan import Split
     from adanalytics_client._events.slice import OnDrift
     from adanalytics_client._events.typed import M
+    from adanalytics_client._json.fields import GroupBy
     from adanalytics_client.events import EventQuery
     from adanalytics_client.jobs import ExportJob
     from adanalytics_client.models import Summary

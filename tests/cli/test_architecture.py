@@ -25,6 +25,7 @@ INTERNALS = (
     "adanalytics_client._base.dates",
     "adanalytics_client._base.escaping",
     "adanalytics_client._base.files",
+    "adanalytics_client._base.formats",
     "adanalytics_client._base.logs",
     "adanalytics_client._base.quantities",
     "adanalytics_client._base.urls",

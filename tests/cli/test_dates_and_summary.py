@@ -22,6 +22,7 @@ from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.main import cli
 from adanalytics_cli.output.summary_output import Answer, View, fill_gaps, table_rows
 from adanalytics_client import AdAnalyticsError, Client, Summary, SummaryRow
+from adanalytics_client._json.fields import GROUPS
 from adanalytics_server.local import LocalServer
 
 Run = Callable[..., Result]
@@ -132,7 +133,7 @@ def test_hours_without_data(
     assert len(asked) == requests
 
 
-@pytest.mark.parametrize("group_by", [None, "day", "campaign", "demand_tag"])
+@pytest.mark.parametrize("group_by", [None, *GROUPS])
 def test_summary_is_what_the_service_says(run: Run, service: LocalServer, group_by: Any) -> None:
     with Client(service.url, api_key=service.api_key, partner=service.partner) as client:
         expected = client.summary("2026-01-15", "2026-01-16", group_by=group_by)
@@ -149,7 +150,7 @@ def test_summary_is_what_the_service_says(run: Run, service: LocalServer, group_
         assert in_csv["impressions"] == str(sent["impressions"])
 
 
-@pytest.mark.parametrize("group_by", ["day", "campaign", "demand_tag"])
+@pytest.mark.parametrize("group_by", GROUPS)
 def test_a_summary_without_rows_has_the_header_of_one_with_rows(
     run: Run, service: LocalServer, group_by: str
 ) -> None:

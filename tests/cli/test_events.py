@@ -233,4 +233,4 @@ def test_a_table_file_is_neither_for_a_terminal_nor_packed_again(
     assert (result.exit_code, ".parquet" in result.stderr) == (2, True)
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     with pytest.raises(click.UsageError, match="cannot go to a terminal"):
-        pick_format("parquet", None, piped="jsonl")
+        pick_format("parquet", None, piped="jsonl", formats=())

@@ -13,7 +13,9 @@ import pytest
 from click.testing import Result
 
 from adanalytics_cli.output import formats
+from adanalytics_cli.output.formats import FORMATS
 from adanalytics_client._base.clock import SystemClock
+from adanalytics_client._base.formats import EXPORT_FORMATS
 from adanalytics_server.local import LocalServer, Sample
 
 Run = Callable[..., Result]
@@ -80,8 +82,14 @@ def test_a_terminal_is_asked_for_a_file(
     assert run("export", "2026-01-15", "--no-wait").exit_code == 0
 
 
-def test_an_unknown_suffix(run: Run, service: LocalServer, tmp_path: Path) -> None:
-    result = run("export", "2026-01", "-o", str(tmp_path / "january.xlsx"))
+OTHER_FORMATS = [form for form in FORMATS.values() if form.name not in EXPORT_FORMATS]
+
+
+@pytest.mark.parametrize("suffix", [suffix for form in OTHER_FORMATS for suffix in form.suffixes])
+def test_the_suffix_of_another_output(
+    run: Run, service: LocalServer, tmp_path: Path, suffix: str
+) -> None:
+    result = run("export", "2026-01", "-o", str(tmp_path / f"january.{suffix}"))
     assert result.exit_code == 2
     assert ".csv, .jsonl or .parquet" in result.stderr
 

@@ -375,6 +375,8 @@ BODIES = {"csv": b"a,b\r\n1,2\r\n", "jsonl": b'{"event_id": "1"}\n', "parquet": 
         ("x.jsonl.GZ", {}, {"format": "jsonl", "compression": "gzip"}),
         ("x.gz", {"format": "jsonl"}, {"format": "jsonl", "compression": "gzip"}),
         ("x", {}, {"format": "csv"}),
+        # As for any suffix of no export, whatever formats other outputs have.
+        ("x.xlsx", {}, {"format": "csv"}),
         ("x.dat", {"format": "parquet"}, {"format": "parquet"}),
         ("x.csv", {"format": "csv", "compression": "none"}, {"compression": "none"}),
         ("x.parquet", {"compression": "gzip"}, {"format": "parquet", "compression": "gzip"}),

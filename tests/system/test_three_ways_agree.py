@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from adanalytics_client import Client, QuotaPolicy
+from adanalytics_client._json.fields import ID_OF
 from adanalytics_server.local import LocalServer, Sample
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ COLUMN_OF_TYPE = {
     "error": "errors",
 }
 COLUMNS = (*COLUMN_OF_TYPE.values(), "revenue", "cost")
-FIELD_OF_GROUP = {"day": "event_date", "campaign": "campaign_id", "demand_tag": "demand_tag_id"}
+FIELD_OF_GROUP: dict[str, str] = {"day": "event_date", **ID_OF}
 Totals = dict[Any, dict[str, Decimal]]
 
 
@@ -97,7 +98,7 @@ def test_the_export_has_the_events_of_the_pages(
         assert recounted(export, group_by) == recounted(pages, group_by)
 
 
-@pytest.mark.parametrize("group_by", [None, "day", "campaign", "demand_tag"])
+@pytest.mark.parametrize("group_by", [None, *FIELD_OF_GROUP])
 def test_each_summary_is_the_sum_of_the_events(
     client: Client, pages: list[Mapping[str, Any]], group_by: Any
 ) -> None:

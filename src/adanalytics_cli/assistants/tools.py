@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from adanalytics_cli.core.errors import CommandError, ExitCode
+from adanalytics_client._json.fields import GROUPS, TABLE_OF
 
 # Of one value; SQL may have more.
 _MOST_SIGNS = 200
@@ -182,14 +183,11 @@ _ALL = (
     ),
     Tool(
         "summary",
-        "Get impressions, clicks, revenue and rates of a period from the service, in total or by "
-        "day, campaign or demand_tag; without filtered traffic. Costs 1 request for each partner, "
-        "3 with compare.",
+        "Get impressions, clicks, revenue and rates of a period from the service, in total or in "
+        "groups; without filtered traffic. Costs 1 request for each partner, 3 with compare.",
         {
             **_SPAN,
-            "group_by": Argument(
-                "One row for each", "--group-by", choices=("day", "campaign", "demand_tag")
-            ),
+            "group_by": Argument("One row for each", "--group-by", choices=GROUPS),
             **_METRICS,
         },
         _LINES,
@@ -206,8 +204,9 @@ _ALL = (
     Tool(
         "query",
         "Answer one SELECT in DuckDB's SQL over the local dataset: views traffic (without filtered "
-        "events), events, campaigns, demand_tags; functions such as ecpm(revenue, impressions). "
-        "Read the schema first. Aggregate; never select all events. Costs no request.",
+        f"events), events, {', '.join(TABLE_OF.values())}; functions such as ecpm(revenue, "
+        "impressions). Read the schema first. Aggregate; never select all events. Costs no "
+        "request.",
         {"sql": Argument("One SELECT or DESCRIBE", kind="sql", required=True)},
         (*_LINES, "--file=-"),
         place="--in",

@@ -9,11 +9,11 @@ from adanalytics_cli.core.command import command
 from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.periods import PERIOD_HELP, period_arguments
-from adanalytics_cli.output.formats import FORMATS, Format, pick_format
+from adanalytics_cli.output.formats import formats_with, pick_format
 from adanalytics_cli.output.output_file import output_options
 from adanalytics_client import Period
 
-_FORMATS: tuple[Format, ...] = (*FORMATS, "xlsx")
+_FORMATS = formats_with()
 
 
 @command(

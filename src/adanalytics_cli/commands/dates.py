@@ -20,7 +20,7 @@ from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.core.periods import PERIOD_HELP, days_of, period, period_arguments, span
 from adanalytics_cli.core.settings import find_settings, now_at_service
 from adanalytics_cli.output.calendar_chart import HOURS, Coverage, calendar_lines
-from adanalytics_cli.output.formats import FORMATS, Format, pick_format
+from adanalytics_cli.output.formats import formats_with, pick_format
 from adanalytics_cli.output.output_file import output_options
 from adanalytics_cli.output.row_output import facts_about, write_chart, write_rows
 from adanalytics_client import Period
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from adanalytics_client._progress.progress import Progress
     from adanalytics_client.dataset import Holdings
 
-_FORMATS: tuple[Format, ...] = (*FORMATS, "xlsx")
+_FORMATS = formats_with()
 
 
 @command(
@@ -116,7 +116,7 @@ def dates(
         notes = {
             partner: _freshness(clients[partner], max(days), now)
             for partner, days in days_by_partner.items()
-            if days and form == "table"
+            if days and form.is_table
         }
     is_several = len(days_by_partner) > 1
     note = " ".join(f"{partner}: {text}" if is_several else text for partner, text in notes.items())
@@ -142,7 +142,7 @@ def dates(
 
     columns = [Column("partner", "partner")] if is_several else []
     write_rows(
-        rows if form == "xlsx" else [{**row, "date": str(row["date"])} for row in rows],
+        rows if form.is_typed else [{**row, "date": str(row["date"])} for row in rows],
         form,
         output,
         columns=[*columns, Column("date", "date")],

@@ -14,7 +14,7 @@ from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.numbers import WholeNumber
 from adanalytics_cli.core.periods import PERIOD_HELP, period, period_arguments
 from adanalytics_cli.core.settings import now_at_service
-from adanalytics_cli.output.formats import BINARY, FORMATS, columns_option, pick_format
+from adanalytics_cli.output.formats import FORMATS, columns_option, pick_format
 from adanalytics_cli.output.output_file import output_options
 from adanalytics_client import Period
 from adanalytics_client._base.quantities import counted
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Split = Literal["hourly", "daily", "none", "auto"]
 
 LARGEST_PAGE = 10_000
-_FORMATS = (*FORMATS, *BINARY)
+_FORMATS = tuple(FORMATS.values())
 # More rows of a table would only scroll by.
 ROWS_OF_A_TABLE = 100
 
@@ -96,9 +96,9 @@ def events(
     from adanalytics_client._progress.progress import joined
 
     first, last = period(invocation, start, end)
-    row_limit = ROWS_OF_A_TABLE if form == "table" and limit is None else limit
+    row_limit = ROWS_OF_A_TABLE if form.is_table and limit is None else limit
     # Rows may reach the terminal of the live line, also through another program.
-    live = form == "table" or output is not None or os.path.isfile(1)  # noqa: PTH113  # a descriptor
+    live = form.is_table or output is not None or os.path.isfile(1)  # noqa: PTH113  # a descriptor
     with connect(invocation, live=live) as (client, progress):
         quota_check = QuotaCheck(
             invocation,
@@ -107,7 +107,7 @@ def events(
             remedy=how_to_go_on(invocation, first, last, divided=split in {"hourly", "daily"}),
         )
         # A limit is the user's own answer to too many events.
-        checks = [SheetCheck()] if form == "xlsx" and limit is None else []
+        checks = [SheetCheck()] if form.is_typed and limit is None else []
         observers = (*checks, quota_check, *invocation.observers, progress)
         query = client.with_options(observer=joined(*observers)).events(
             first,
@@ -125,7 +125,7 @@ def events(
         quota_check.check(query.plan.least_requests)
         progress.expect(query.plan.least_requests)
 
-        if form == "table":
+        if form.is_table:
             cut_at = row_limit if limit is None else None
             count = write_event_table(query, output, columns, progress, invocation, cut_at=cut_at)
         else:

@@ -22,6 +22,7 @@ from adanalytics_cli.core.periods import PERIOD_HELP, period, period_arguments
 from adanalytics_cli.output import formats
 from adanalytics_cli.output.output_file import file_path, is_device, open_stream, output_option
 from adanalytics_client import Period
+from adanalytics_client._base.formats import BINARY, EXPORT_FORMATS, EXPORT_SUFFIXES, suffix_of
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._json.encoding import json_text
 
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from adanalytics_client._progress.progress import Progress
     from adanalytics_client.types import Check
 
-FORMATS = ("csv", "jsonl", "parquet")
 # Bytes; a saved export has a few kilobytes, mostly signed addresses. A file of more is none.
 _LONGEST = 1 << 20
 
@@ -58,7 +58,10 @@ def _read_file_options(
 
     Raises click.UsageError when the two differ, and for compressed parquet.
     """
-    suffix, gz = (formats.format_of(output), formats.is_packed(output)) if output else (None, False)
+    suffix, gz = None, False
+    if output:
+        ending, gz = suffix_of(output)
+        suffix = EXPORT_SUFFIXES.get(ending)
     # A name with a known suffix and without .gz means plain; without any suffix, the service may
     # choose.
     is_gzip = compression == "gzip" if compression else gz or (False if suffix else None)
@@ -66,9 +69,9 @@ def _read_file_options(
         raise formats.contradiction(f"-f {file_format}", output)
     if output and suffix and is_gzip != gz:
         raise formats.contradiction(f"--compression {compression}", output)
-    form = file_format or (suffix if suffix in FORMATS else None)
-    if form == "parquet" and is_gzip:
-        raise click.UsageError("parquet is already compressed. Leave out .gz and --compression.")
+    form = file_format or (suffix if suffix in EXPORT_FORMATS else None)
+    if form in BINARY and is_gzip:
+        raise click.UsageError(f"{form} is already compressed. Leave out .gz and --compression.")
     return form, is_gzip
 
 
@@ -83,7 +86,8 @@ def _order(choices: Choices, output: Path | None) -> "Callable[[Client], ExportJ
     if form is None and output is not None:
         raise click.UsageError(
             f"Unknown format: '{output.name}'. "
-            "End the name in .csv, .jsonl or .parquet, or give --format."
+            f"End the name in .{', .'.join(EXPORT_FORMATS[:-1])} or .{EXPORT_FORMATS[-1]}, "
+            "or give --format."
         )
     packing = "gzip" if is_gzip else None
     return lambda client: client.start_export(*days, format=form or "csv", compression=packing)
@@ -119,7 +123,7 @@ def _resume(record: str, job: Path, choices: Choices, client: "Client") -> "Expo
         output_option(),
         click.Option(
             ["-f", "--format", "file_format"],
-            type=click.Choice(FORMATS),
+            type=click.Choice(EXPORT_FORMATS),
             help="File format; the default follows the file suffix, else csv.",
         ),
         formats.json_option(),

@@ -16,7 +16,13 @@ from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.numbers import WholeNumber
 from adanalytics_cli.core.settings import now_at_service
-from adanalytics_cli.output.formats import FORMATS, Format, columns_option, is_picture, pick_format
+from adanalytics_cli.output.formats import (
+    Format,
+    columns_option,
+    formats_with,
+    is_picture,
+    pick_format,
+)
 from adanalytics_cli.output.output_file import output_options
 from adanalytics_cli.output.row_output import write_chart
 from adanalytics_client import Period
@@ -25,7 +31,7 @@ from adanalytics_client._base.quantities import counted
 if TYPE_CHECKING:
     from adanalytics_cli.output.summary_output import Answer, Digits
 
-_FORMATS: tuple[Format, ...] = (*FORMATS, "parquet", "xlsx")
+_FORMATS = formats_with("parquet")
 _PREVIOUS = "previous"
 
 Span = tuple[date, date]
@@ -122,10 +128,13 @@ class MetricOptions:
             argument = "--columns" if self.columns else "--compare"
             raise click.UsageError(f"--chart has fixed columns. Leave out --chart or {argument}.")
         # Its rows are counts, amounts and rates, and a column of parquet has one type.
-        if self.compare and form == "parquet":
-            raise click.UsageError("A comparison is not written as parquet. Use csv, json or xlsx.")
-        if self.digits is not None and form == "parquet":
-            raise click.UsageError("Parquet keeps every digit. Leave out --round.")
+        if self.compare and not form.writer:
+            message = f"A comparison is not written as {form.name}. Use csv, json or xlsx."
+            raise click.UsageError(message)
+        if self.digits is not None and not form.writer:
+            raise click.UsageError(
+                f"{form.name.capitalize()} keeps every digit. Leave out --round."
+            )
         return form
 
     def compared_spans(
@@ -213,9 +222,9 @@ def write_answers(
         order = Order(name, options.sort.startswith("-"))
     # Programs that read a file or a pipe may calculate with the numbers.
     is_seen = (output is None and sys.stdout.isatty()) or (options.chart and is_picture(output))
-    is_seen |= invocation.as_markdown
+    is_seen |= form.is_document
     digits: Digits | None = options.digits
-    if digits is None and form == "table" and is_seen:
+    if digits is None and form.is_table and is_seen:
         digits = "currency"
     view = View(
         group_by,
@@ -237,10 +246,7 @@ def write_answers(
         if earlier
         else list_rows(answers, view, form)
     )
-    if form == "parquet":
-        names = [column.key for column in listing.columns] if options.columns else []
-        write_summary_table(listing.rows, output, names)
-    else:
+    if form.writer:
         write_rows(
             listing.rows,
             form,
@@ -253,4 +259,7 @@ def write_answers(
             facts=listing.about,
             totals=listing.totals,
         )
+    else:
+        names = [column.key for column in listing.columns] if options.columns else []
+        write_summary_table(listing.rows, output, names)
     return counted(len(listing.rows), "row")

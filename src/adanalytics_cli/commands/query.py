@@ -13,11 +13,12 @@ from adanalytics_cli.core.command import command, flag, option
 from adanalytics_cli.core.errors import MissingExtra
 from adanalytics_cli.core.files import replacing
 from adanalytics_cli.core.invocation import Invocation, remark
-from adanalytics_cli.output.formats import FORMATS, Format, pick_format
+from adanalytics_cli.output.formats import formats_with, pick_format
 from adanalytics_cli.output.output_file import is_device, output_options
 from adanalytics_client._base.quantities import counted
+from adanalytics_client._json.fields import TABLE_OF
 
-_FORMATS: tuple[Format, ...] = (*FORMATS, "parquet", "xlsx")
+_FORMATS = formats_with("parquet")
 
 
 @command(
@@ -52,10 +53,10 @@ _FORMATS: tuple[Format, ...] = (*FORMATS, "parquet", "xlsx")
         "SQL is one SELECT in the dialect of DuckDB over the view traffic, which has the fields "
         "of the events, and date, hour, partner and currency; date and hour choose the files to "
         "read. Its figures agree with the summary's; the view events has the filtered (invalid) "
-        "traffic, too, and the views campaigns and demand_tags have the names of ids. Rates are "
-        "functions: ecpm(revenue, impressions), ctr(clicks, impressions) and so on, null where "
-        "they divide by zero. Below the answer, stderr says which partners, days and hours the "
-        "datasets have. Nothing is sent, and the query can read nothing but the dataset."
+        f"traffic, too, and the views {' and '.join(TABLE_OF.values())} have the names of ids. "
+        "Rates are functions: ecpm(revenue, impressions), ctr(clicks, impressions) and so on, null "
+        "where they divide by zero. Below the answer, stderr says which partners, days and hours "
+        "the datasets have. Nothing is sent, and the query can read nothing but the dataset."
     ),
     examples=[
         'adanalytics query "SELECT country, sum(revenue) FROM traffic GROUP BY country"',
@@ -90,7 +91,8 @@ def query(
 
     with ExitStack() as stack:
         # DuckDB may write this one file, and only if it knows so before it is closed to others.
-        is_copied = output is not None and form in {"csv", "parquet"} and not is_device(output)
+        is_direct = form.is_from_duckdb or not form.writer
+        is_copied = output is not None and is_direct and not is_device(output)
         raw = stack.enter_context(replacing(output)) if output and is_copied else None
         folder_name = str(raw.name) if raw else None
         session = stack.enter_context(open_session(datasets, memory=memory, output=folder_name))

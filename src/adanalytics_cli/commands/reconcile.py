@@ -17,19 +17,20 @@ from adanalytics_cli.core.errors import CommandError, MissingExtra, SettingsErro
 from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.core.periods import period, period_words, read_begun_period, span
 from adanalytics_cli.core.settings import base_url_of, find_settings, now_at_service
-from adanalytics_cli.output.formats import FORMATS, Format, json_option, pick_format
+from adanalytics_cli.output.formats import formats_with, json_option, pick_format
 from adanalytics_cli.output.output_file import output_options
-from adanalytics_cli.reconcile.headings import FIELDS, KEYS, fields_of
+from adanalytics_cli.reconcile.headings import FIELDS, fields_of
 from adanalytics_client import Period
 from adanalytics_client._base.dates import LATENESS
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._json.encoding import json_text
+from adanalytics_client._json.fields import GROUPS, ID_OF
 
 if TYPE_CHECKING:
     from adanalytics_cli.reconcile.statement import Statement
     from adanalytics_client.dataset import Holdings
 
-_FORMATS: tuple[Format, ...] = (*FORMATS, "xlsx")
+_FORMATS = formats_with()
 _PERCENT = re.compile(r"(\d{1,6}(?:\.\d{1,6})?)\s*%?", re.ASCII)
 
 
@@ -38,8 +39,10 @@ def _read_by(
 ) -> tuple[str, ...]:
     names = tuple(dict.fromkeys((text or "").split(","))) if text is not None else ()
     for name in names:
-        if name not in KEYS:
-            raise click.BadParameter(f"there is no '{name}'. {near_or_known(name, KEYS, 'names')}")
+        if name not in GROUPS:
+            raise click.BadParameter(
+                f"there is no '{name}'. {near_or_known(name, GROUPS, 'names')}"
+            )
     return names
 
 
@@ -87,8 +90,8 @@ def _read_map(
             ["--by"],
             metavar="day,campaign",
             callback=_read_by,
-            shell_complete=completing(KEYS),
-            help="Compare by day, campaign, demand_tag, or several; by default what FILE has.",
+            shell_complete=completing(GROUPS),
+            help=f"Compare by {', '.join(GROUPS)}, or several; by default what FILE has.",
         ),
         click.Option(
             ["--tolerance"],
@@ -150,8 +153,8 @@ def reconcile(
     form = pick_format(chosen_format, output, piped="csv", formats=_FORMATS, region=region)
     if location and find_spec("duckdb") is None:
         raise MissingExtra("sql", needed_for="reconcile --in")
-    if not location and {"campaign", "demand_tag"} <= {*by}:
-        raise click.UsageError("A summary has one of campaign and demand_tag; both need --in DIR.")
+    if not location and len(groups := [group for group in by if group in ID_OF]) > 1:
+        raise click.UsageError(f"A summary has one of {' and '.join(groups)}; both need --in DIR.")
     from adanalytics_cli.reconcile.causes import CauseSearch
     from adanalytics_cli.reconcile.figures import ask_service, read_dataset, start_of
     from adanalytics_cli.reconcile.report import Reconciliation

@@ -118,7 +118,7 @@ def report(
         if chart and len(answers) > 1:
             raise click.UsageError("--chart draws one partner in one currency. Give one --in.")
         # A terminal is narrow: only the usual figures fit.
-        if form == "table" and not (columns or compare or chart):
+        if form.is_table and not (columns or compare or chart):
             options = replace(options, columns=tuple(usual_columns(answers, group_by)))
         summary = write_answers(
             answers, earlier, group_by, options, invocation, omission=omission, title="report"

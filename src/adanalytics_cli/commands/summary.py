@@ -18,12 +18,11 @@ from adanalytics_cli.core.settings import now_at_service
 from adanalytics_client import Period
 from adanalytics_client._base.dates import LATENESS
 from adanalytics_client._json.columns import SUMMARY_COLUMNS
+from adanalytics_client._json.fields import GROUPS, GroupBy
 
 if TYPE_CHECKING:
     from adanalytics_cli.output.summary_output import Answer
     from adanalytics_client import Client
-
-GroupBy = Literal["day", "campaign", "demand_tag"]
 
 
 class _Grouping(click.Choice[str]):
@@ -56,7 +55,7 @@ def _one_group(
         *periods.period_arguments(required=True),
         click.Option(
             ["-g", "--group-by"],
-            type=_Grouping(["day", "campaign", "demand_tag"]),
+            type=_Grouping(GROUPS),
             multiple=True,
             callback=_one_group,
             help="Print one row for each; without it, one row with the total.",

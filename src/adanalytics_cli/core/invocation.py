@@ -43,7 +43,6 @@ class Invocation:
     debug: bool = False
     color: ColorChoice = "auto"
     as_json: bool = False
-    as_markdown: bool = False
     clock: Callable[[], datetime] = field(default=partial(datetime.now, UTC))
     # The remedy for a refused credential; it depends on where the credential came from.
     sign_in_again: str = ""

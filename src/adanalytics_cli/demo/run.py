@@ -16,6 +16,7 @@ from adanalytics_cli.console.terminal import look_at
 from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.prose import DEFAULT_WIDTH, lines_of
+from adanalytics_cli.output.formats import TABLE
 from adanalytics_cli.output.row_output import write_rows
 from adanalytics_cli.output.summary_output import Answer, View, list_rows
 from adanalytics_cli.server.demo_data import (
@@ -143,10 +144,10 @@ class Demo:
         )
         click.echo()
         answer = Answer(PARTNER, by_campaign, FIRST_DAY, FIRST_DAY)
-        listing = list_rows([answer], View("campaign"), "table")
+        listing = list_rows([answer], View("campaign"), TABLE)
         write_rows(
             listing.rows,
-            "table",
+            TABLE,
             None,
             columns=listing.columns[:_COLUMNS],
             invocation=self.invocation,

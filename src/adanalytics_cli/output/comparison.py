@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from adanalytics_cli.console.table_view import Amount, Cell, Column, plain, thousands
 from adanalytics_cli.console.table_view import percent as percent_of
 from adanalytics_cli.core.periods import span
-from adanalytics_cli.output.formats import Format
+from adanalytics_cli.output.formats import TABLE, Format
 from adanalytics_cli.output.summary_output import (
     EVENTS,
     MONEY,
@@ -31,12 +31,12 @@ from adanalytics_cli.output.summary_output import (
 )
 from adanalytics_client import SummaryRow
 from adanalytics_client._base.quantities import counted
+from adanalytics_client._json.columns import GROUP_COLUMNS
 
 VALUES = ("before", "after", "change", "percent")
 """The columns of a comparison."""
 
-_KEYS = ("date", "campaign_id", "campaign_name", "demand_tag_id", "demand_tag_name")
-_METRICS = tuple(name for name in SummaryRow.model_fields if name not in _KEYS)
+_METRICS = tuple(name for name in SummaryRow.model_fields if name not in GROUP_COLUMNS)
 # Few enough for one screen.
 _OF_GROUPS = ("impressions", "revenue")
 # Enough digits for every difference of two amounts.
@@ -172,7 +172,7 @@ class Comparison:
 
     def _metrics(self, usual: Sequence[str]) -> list[str]:
         keys = (column.key for column in key_columns(self.view.group_by))
-        facts = {*_KEYS, *keys, *self.after.facts()}
+        facts = {*GROUP_COLUMNS, *keys, *self.after.facts()}
         return [name for name in self.view.names if name not in facts] or [*usual]
 
     def _lines(self, pair: Pair, metrics: Sequence[str]) -> Iterator[tuple[str, Pair, bool]]:
@@ -207,12 +207,12 @@ class Comparison:
                 value = Decimal(format(value, "z.9f" if is_money else "z.2f"))
             if is_money:
                 value = self.after.money(value, self.view.digits, form)
-                is_text = form in {"json", "jsonl"} and isinstance(value, Decimal)
+                is_text = form.has_text_amounts and isinstance(value, Decimal)
                 value = format(value, "f") if is_text else value
-            elif form == "xlsx":
+            elif form.is_typed:
                 value = Cell(value, Amount(2) if per_day else column.show)
             values[name] = value
-        if form == "xlsx" and isinstance(percent := values["percent"], Decimal):
+        if form.is_typed and isinstance(percent := values["percent"], Decimal):
             values["percent"] = Cell(percent.scaleb(-2), percent_of)
         return values
 
@@ -220,7 +220,7 @@ class Comparison:
         (column,) = summary_columns(None, [metric], is_rounded=self.view.rounded)
         if per_day:
             column = replace(column, heading=f"{column.heading} per day", show=thousands)
-        values = self._values(metric, pair, per_day, "table")
+        values = self._values(metric, pair, per_day, TABLE)
         texts: Row = {name: column.show(value) for name, value in values.items()}
         change, percent = values["change"], values["percent"]
         if isinstance(change, int | Decimal) and change > 0:
@@ -310,7 +310,7 @@ def list_changes(
         Column(name, name, to_the_right=True, rank=rank)
         for name, rank in zip(VALUES, (2, 1, 4, 3), strict=True)
     ]
-    if form == "table":
+    if form.is_table:
         key = summary_columns(view.group_by)[:1] if view.group_by else []
         key += [Column("before_date", "before date")] if view.group_by == "day" else []
         columns = [

@@ -7,25 +7,24 @@ from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING
 
 from adanalytics_cli.console.table_view import Column, plain
 from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.settings import find_settings
-from adanalytics_cli.output.formats import SHEET_ROWS, Format
+from adanalytics_cli.output.formats import SHEET_ROWS, TABLE, Format
 from adanalytics_cli.output.output_file import open_output
 from adanalytics_cli.output.row_output import Row, write_rows
 from adanalytics_client import Observer
+from adanalytics_client._base.formats import FORMATS as FILE_FORMATS
 from adanalytics_client._json.columns import EVENT_COLUMNS, Columns
-from adanalytics_client._json.fields import FieldNames, Kind
+from adanalytics_client._json.fields import EVENT_KINDS, FieldNames, Kind
 from adanalytics_client.observers import PullPlanned
 
 if TYPE_CHECKING:
     from adanalytics_client import EventQuery
     from adanalytics_client._progress.progress import Progress
-
-FileFormat = Literal["jsonl", "csv", "parquet", "arrow"]
 
 TABLE_COLUMNS = (
     "event_time",
@@ -49,7 +48,8 @@ _FIRST_ROWS = 10_000
 # A longer time has more than the milliseconds that a sheet keeps.
 _LONGEST_TIME = len("2026-01-15T13:00:00.000Z")
 _MONEY = frozenset({"revenue", "cost"})
-_RIGHT = _MONEY | {"campaign_id", "demand_tag_id", "supply_tag_id", "creative_id", "error_code"}
+_NUMBERS = (Kind.AMOUNT, Kind.ID, Kind.WHOLE)
+_RIGHT = {"creative_id", *(name for name, kind in EVENT_KINDS.items() if kind in _NUMBERS)}
 
 
 class SheetCheck(Observer):
@@ -80,16 +80,16 @@ def write_events(
     length of the pull. csv is as spreadsheets of the `region` open it; a workbook tells the
     `facts` about its events.
     """
-    if form in {"json", "xlsx"} or region:
+    if form.name not in FILE_FORMATS or region:
         field_names = _names_of_service(invocation)
         rows, names = _select(query.rows(), columns, field_names), columns
-        if form != "json":
+        if form.readers == "sheet":
             first = list(islice(rows, _FIRST_ROWS))
             names = list(dict.fromkeys(name for row in first for name in row))
             currency = field_names.sent("currency", names) or "currency"
             currencies = dict.fromkeys(str(row[currency]) for row in first if row.get(currency))
             facts = {**facts, "currency": ", ".join(currencies) or None}
-            kinds = _READERS.keys() if form == "xlsx" else {Kind.AMOUNT}
+            kinds = _READERS.keys() if form.is_typed else {Kind.AMOUNT}
             rows = _cells(chain(first, rows), names, field_names, kinds)
             names = names or columns or list(EVENT_COLUMNS)
         return write_rows(
@@ -104,9 +104,9 @@ def write_events(
         )
     if path is not None:
         # Only a file can be rewritten when a new column first appears on a later page.
-        return query.write(path, format=cast("FileFormat", form), columns=columns or None)
+        return query.write(path, format=form.name, columns=columns or None)
     with open_output(path) as stream:
-        return query.write(stream, format=cast("FileFormat", form), columns=columns or None)
+        return query.write(stream, format=form.name, columns=columns or None)
 
 
 def _names_of_service(invocation: Invocation) -> FieldNames:
@@ -187,7 +187,7 @@ def write_event_table(
         rest = len(extra_names) - _MOST_NAMES
         extra_list = [*extra_names[:_MOST_NAMES], *([f"{rest:,} more"] if rest > 0 else ())]
         note = f"{note} Left out: {', '.join(extra_list)}.".strip()
-    write_rows(rows, "table", path, columns=shown_columns, invocation=invocation, note=note)
+    write_rows(rows, TABLE, path, columns=shown_columns, invocation=invocation, note=note)
     return len(rows)
 
 

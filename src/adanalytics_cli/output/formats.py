@@ -1,10 +1,12 @@
-"""The format of an output: from `-f`, from the file suffix, or from where it goes."""
+"""The formats of outputs, and the choice of one: from `-f`, the file suffix, or the destination."""
 
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 import click
 
@@ -12,31 +14,104 @@ from adanalytics_cli.core.command import completing
 from adanalytics_cli.core.errors import MissingExtra
 from adanalytics_cli.core.invocation import current_invocation
 
-Format = Literal["table", "markdown", "csv", "json", "jsonl", "parquet", "arrow", "xlsx"]
-FORMATS: tuple[Format, ...] = ("table", "markdown", "csv", "json", "jsonl")
-"""The formats of every list of rows; some commands have more."""
+if TYPE_CHECKING:
+    from adanalytics_cli.output.row_output import RowWriter
 
-BINARY: tuple[Format, ...] = ("parquet", "arrow", "xlsx")
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format of an output, as commands ask about it.
+
+    Attributes:
+        name: the value of `-f`.
+        readers: who reads it. People see few columns and rounded money; for a sheet, amounts are
+            numbers; for programs, days and amounts are exact text.
+        writer: the module of this folder and its class that write rows; empty if the format is
+            only made of events, or of columns with a schema.
+        suffixes: the suffixes of its files.
+        is_binary: whether it is compressed inside, and nothing for a terminal.
+        is_typed: whether cells keep the values of days, times and shares, not their text.
+        is_document: whether people read it also from a file or a pipe.
+        has_regions: whether it has a form for the spreadsheets of each of `REGIONS`.
+        is_from_duckdb: whether DuckDB writes it, too.
+        extra: the extra of the package that its writer needs, and the module of that.
+    """
+
+    name: str
+    readers: Literal["people", "sheet", "programs"]
+    writer: str = ""
+    suffixes: tuple[str, ...] = ()
+    is_binary: bool = False
+    is_typed: bool = False
+    is_document: bool = False
+    has_regions: bool = False
+    is_from_duckdb: bool = False
+    extra: tuple[str, str] | None = None
+
+    @property
+    def is_table(self) -> bool:
+        return self.readers == "people"
+
+    @property
+    def has_text_amounts(self) -> bool:
+        """Whether amounts are text, so that no program takes them for floats."""
+        return self.readers == "programs"
+
+    def row_writer(self) -> "type[RowWriter]":
+        module, _, name = self.writer.partition(":")
+        home = import_module(f"adanalytics_cli.output.{module}")
+        return cast("type[RowWriter]", getattr(home, name))
+
+
+_TABLE = (
+    Format("table", "people", "row_output:TableRows"),
+    Format("markdown", "people", "row_output:MarkdownRows", ("md",), is_document=True),
+    Format("csv", "sheet", "row_output:CsvRows", ("csv",), has_regions=True, is_from_duckdb=True),
+    Format("json", "programs", "row_output:JsonRows", ("json",)),
+    Format("jsonl", "programs", "row_output:JsonlRows", ("jsonl", "ndjson")),
+    Format("parquet", "programs", suffixes=("parquet",), is_binary=True),
+    Format("arrow", "programs", suffixes=("arrow",), is_binary=True),
+    Format(
+        "xlsx",
+        "sheet",
+        "workbook:WorkbookRows",
+        ("xlsx",),
+        is_binary=True,
+        is_typed=True,
+        extra=("excel", "xlsxwriter"),
+    ),
+)
+FORMATS = {form.name: form for form in _TABLE}
+"""The formats by their names; a new one needs a line above, and its writer."""
+
+TABLE = FORMATS["table"]
 SHEET_ROWS = 1_048_575
 """The rows of a sheet below its heading."""
 
 REGIONS = {"de": (";", ","), "fr": (";", ","), "us": (",", ".")}
 """The separator and the decimal mark with which spreadsheets of a region read csv."""
 
-_SUFFIXES: dict[str, Format] = {form: form for form in (*FORMATS[2:], *BINARY)}
-_SUFFIXES |= {"ndjson": "jsonl", "md": "markdown"}
+_FORMAT_OF = {suffix: form for form in _TABLE for suffix in form.suffixes}
 _PICTURES = frozenset({".svg", ".png", ".html"})
 _OTHER_PICTURES = frozenset({".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".pdf"})
 
 
+def formats_with(*names: str) -> tuple[Format, ...]:
+    """Return the formats of every list of rows, and others by their names, in one order."""
+    return tuple(form for form in _TABLE if form.writer or form.name in names)
+
+
+TEXT_FORMATS = tuple(form for form in formats_with() if not form.is_binary)
+
+
 def format_option(
-    first: Sequence[Format] = FORMATS,
+    formats: Sequence[Format],
     summary: str = "Output format; the default depends on the file suffix, terminal or pipe.",
 ) -> click.Option:
     """Make `-f FORMAT`, read before everything else, because `json` also shapes error messages."""
     return click.Option(
         ["-f", "--format", "chosen_format"],
-        type=click.Choice(first),
+        type=click.Choice([form.name for form in formats]),
         is_eager=True,
         callback=_note_json,
         help=summary,
@@ -93,7 +168,7 @@ def columns_option(names: Sequence[str]) -> click.Option:
 
 def format_of(path: Path) -> Format | None:
     """Return the format that a file suffix means, also before `.gz`; None for an unknown suffix."""
-    return _SUFFIXES.get(path.name.lower().removesuffix(".gz").rpartition(".")[2])
+    return _FORMAT_OF.get(path.name.lower().removesuffix(".gz").rpartition(".")[2])
 
 
 def is_packed(path: Path) -> bool:
@@ -117,15 +192,14 @@ def pick_format(
     choice: str | None,
     path: Path | None,
     *,
-    piped: Format,
-    formats: Sequence[Format] = FORMATS,
+    piped: str,
+    formats: Sequence[Format],
     region: str | None = None,
     chart: bool = False,
 ) -> Format:
     """Return the format: `-f`, else by the file suffix, else by whether stdout is a terminal.
 
-    A `chart` is in the place of a table. Markdown is a table, too, which `as_markdown` of the
-    invocation says.
+    A `chart` is in the place of a table.
 
     Raises click.UsageError for a suffix that is unknown or contradicts `-f`, and for a binary
     format that would go to a terminal or be compressed again; MissingExtra for xlsx without its
@@ -133,22 +207,21 @@ def pick_format(
     """
     if chart:
         _check_chart(choice, path)
-        return "table"
+        return TABLE
+    form = FORMATS[choice] if choice else _fitting(path, piped, formats)
     # A suffix that means another format would deceive whoever opens the file.
-    if choice and path and format_of(path) not in (None, choice):
+    if path and format_of(path) not in (None, form):
         raise contradiction(f"-f {choice}", path)
-    form = cast("Format", choice) if choice else _fitting(path, piped, formats)
-    if form in BINARY:
-        check_not_terminal(form, path)
-    if form in BINARY and path is not None and is_packed(path):
-        raise click.UsageError(f"{form} is already compressed. Leave .gz out of '{path.name}'.")
-    if form == "xlsx" and find_spec("xlsxwriter") is None:
-        raise MissingExtra("excel", needed_for="xlsx")
-    if region and form != "csv":
-        raise click.UsageError(f"--csv-for is for csv. Leave it out, or write csv, not {form}.")
-    if form == "markdown":
-        current_invocation(click.get_current_context()).as_markdown = True
-        return "table"
+    if form.is_binary:
+        check_not_terminal(form.name, path)
+    if form.is_binary and path is not None and is_packed(path):
+        message = f"{form.name} is already compressed. Leave .gz out of '{path.name}'."
+        raise click.UsageError(message)
+    if form.extra and find_spec(form.extra[1]) is None:
+        raise MissingExtra(form.extra[0], needed_for=form.name)
+    if region and not form.has_regions:
+        message = f"--csv-for is for csv. Leave it out, or write csv, not {form.name}."
+        raise click.UsageError(message)
     return form
 
 
@@ -169,14 +242,15 @@ def is_picture(path: Path | None) -> bool:
     return path is not None and path.suffix.lower() in _PICTURES
 
 
-def _fitting(path: Path | None, piped: Format, formats: Sequence[Format]) -> Format:
+def _fitting(path: Path | None, piped: str, formats: Sequence[Format]) -> Format:
     if path is None:
-        return "table" if sys.stdout.isatty() else piped
+        return TABLE if sys.stdout.isatty() else FORMATS[piped]
     form = format_of(path)
     if form and form in formats:
         return form
-    binary = "".join(f", .{form}" for form in BINARY if form in formats)
-    raise click.UsageError(
-        f"Unknown format: '{path.name}'. "
-        f"End the name in .jsonl, .csv, .json (each also with .gz), .md{binary}, or give -f."
+    texts, binary = (
+        [f".{form.suffixes[0]}" for form in formats if form.suffixes and form.is_binary is kind]
+        for kind in (False, True)
     )
+    ends = ", ".join([f"{', '.join(texts)} (each also with .gz)", *binary])
+    raise click.UsageError(f"Unknown format: '{path.name}'. End the name in {ends}, or give -f.")

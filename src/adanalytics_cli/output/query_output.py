@@ -49,14 +49,14 @@ def write_answer(
 ) -> int:
     """Write the rows of a query to stdout or `path`, and return how many there were.
 
-    `raw` is the hidden file that is to become `path`, if that is csv or parquet; a line shows how
+    `raw` is the hidden file that is to become `path`, if its format allows that; a line shows how
     large it is. DuckDB writes csv itself where its values are the same.
     """
     places = ", ".join(dataset.place for dataset in session.coverage)
     facts = {"query": sql, "datasets": places, **facts_of(session.coverage)}
     with show_size(path, raw, invocation) if path and raw else nullcontext():
         # DuckDB writes CSV itself, without a row in Python, unless a type needs our own form.
-        if path and raw and form == "csv" and not region:
+        if path and raw and form.is_from_duckdb and not region:
             rows = session.write_csv(sql, str(raw.name), packed=is_packed(path))
             if rows is not None:
                 return rows
@@ -79,14 +79,14 @@ def write_result(
     Memory use does not depend on their number; a table ends after `MOST_LINES` rows. `region`,
     `facts` and `raw` are as for `write_rows`.
     """
-    if form == "parquet":
+    if not form.writer:
         return _write_parquet(result, path, raw)
-    rows: Iterable[Row] = _rows(result, as_text=form != "xlsx")
+    rows: Iterable[Row] = _rows(result, as_text=not form.is_typed)
     if region:
         decimals = [field.name for field in result.schema if pa.types.is_decimal(field.type)]
         rows = _with_decimals(rows, decimals)
     note = ""
-    if form == "table":
+    if form.is_table:
         rows, note = _first(rows)
     # Amounts stay longest on a narrow terminal.
     ranks = [0 if pa.types.is_decimal(field.type) else 1 for field in result.schema]

@@ -5,15 +5,16 @@ import csv
 import io
 import os
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, ClassVar
 
 from adanalytics_cli.console.terminal import NOWHERE, Terminal, look_at
-from adanalytics_cli.core.invocation import Invocation, remark
+from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.output.formats import REGIONS, Format, is_picture
 from adanalytics_cli.output.output_file import open_output
 from adanalytics_client._json.encoding import csv_cells, json_text, utf8
@@ -44,22 +45,98 @@ def csv_line(values: Sequence[object], region: str | None = None) -> bytes:
 Row = Mapping[str, object]
 
 
-def encode_rows(
-    rows: Iterable[Row], form: Format, names: Sequence[str], region: str | None = None
-) -> Iterator[bytes]:
-    """Encode row by row; `names` are the columns of a csv, and a row may lack some of them."""
-    if form == "csv":
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowWriter(ABC):
+    """Writes rows in one format; the attributes are the arguments of `write_rows`."""
+
+    path: Path | None
+    invocation: Invocation
+    columns: Sequence["Column"]
+    names: Sequence[str]
+    note: str
+    region: str | None
+    title: str
+    facts: Row
+    totals: "Mapping[str, Total]"
+    raw: BinaryIO | None
+
+    @abstractmethod
+    def write(self, rows: Iterable[Row]) -> int:
+        """Write the rows and return how many there were."""
+
+
+class TableRows(RowWriter):
+    """A table of aligned columns."""
+
+    def draw(self, rows: Sequence[Row], terminal: Terminal) -> str:
+        from adanalytics_cli.console.table_view import render_table
+
+        return render_table(self.columns, rows, terminal, note=self.note)
+
+    def write(self, rows: Iterable[Row]) -> int:
+        rows, terminal = [*rows], _terminal(self.path, self.invocation)
+        with open_output(self.path, raw=self.raw) as stream:
+            stream.write(terminal.encode(self.draw(rows, terminal)))
+        return len(rows)
+
+
+class MarkdownRows(TableRows):
+    """A table of Markdown."""
+
+    def draw(self, rows: Sequence[Row], terminal: Terminal) -> str:
+        from adanalytics_cli.console.table_view import render_markdown
+
+        return render_markdown(self.columns, rows, terminal, note=self.note)
+
+
+class TextRows(RowWriter):
+    """Rows that become text one by one, so that memory does not depend on their number."""
+
+    pieces_around: ClassVar[int] = 0
+    """The pieces that `encode` yields besides one for each row."""
+
+    @abstractmethod
+    def encode(self, rows: Iterable[Row]) -> Iterator[bytes]:
+        """Encode row by row; a row may lack some of the columns `names`."""
+
+    def write(self, rows: Iterable[Row]) -> int:
+        pieces = 0
+        with open_output(self.path, raw=self.raw) as stream:
+            for piece in self.encode(rows):
+                stream.write(piece)
+                pieces += 1
+        return pieces - self.pieces_around
+
+
+class CsvRows(TextRows):
+    """CSV, as spreadsheets of the `region` open it."""
+
+    pieces_around = 1
+
+    def encode(self, rows: Iterable[Row]) -> Iterator[bytes]:
         # By the mark a spreadsheet knows UTF-8.
-        yield codecs.BOM_UTF8 * bool(region) + csv_line(names, region)
+        yield codecs.BOM_UTF8 * bool(self.region) + csv_line(self.names, self.region)
         for row in rows:
-            yield csv_line([row.get(name) for name in names], region)
-    elif form == "json":
+            yield csv_line([row.get(name) for name in self.names], self.region)
+
+
+class JsonRows(TextRows):
+    """One JSON list, with a line for each row."""
+
+    pieces_around = 1
+
+    def encode(self, rows: Iterable[Row]) -> Iterator[bytes]:
         separator = b"[\n"
         for row in rows:
             yield separator + utf8(json_text(row))
             separator = b",\n"
         yield b"\n]\n" if separator == b",\n" else b"[]\n"
-    else:
+
+
+class JsonlRows(TextRows):
+    """JSON lines."""
+
+    def encode(self, rows: Iterable[Row]) -> Iterator[bytes]:
         for row in rows:
             yield utf8(json_text(row)) + b"\n"
 
@@ -91,35 +168,19 @@ def write_rows(
         rows = [*rows]
         names = list(dict.fromkeys(name for row in rows for name in row))
         names = names or [column.key for column in columns]
-    if form == "xlsx":
-        from adanalytics_cli.output.workbook import write_workbook
-
-        facts = {**(facts or {}), "time zone": "UTC", "made": invocation.clock()}
-        facts = {name: fact for name, fact in facts.items() if fact is not None}
-        return write_workbook(
-            rows,
-            path,
-            names,
-            title=title,
-            facts=facts,
-            notify=partial(remark, invocation=invocation),
-            columns=columns,
-            totals=totals,
-        )
-    with open_output(path, raw=raw) as stream:
-        if form == "table":
-            from adanalytics_cli.console.table_view import render_markdown, render_table
-
-            rows, terminal = [*rows], _terminal(path, invocation)
-            draw = render_markdown if invocation.as_markdown else render_table
-            stream.write(terminal.encode(draw(columns, rows, terminal, note=note)))
-            return len(rows)
-        pieces = 0
-        for piece in encode_rows(rows, form, names, region):
-            stream.write(piece)
-            pieces += 1
-    # The heading of csv and the end of a list are pieces, too.
-    return pieces if form == "jsonl" else pieces - 1
+    writer = form.row_writer()(
+        path=path,
+        invocation=invocation,
+        columns=columns,
+        names=names,
+        note=note,
+        region=region,
+        title=title,
+        facts=facts or {},
+        totals=totals or {},
+        raw=raw,
+    )
+    return writer.write(rows)
 
 
 def facts_about(partners: Iterable[str], days: Iterable[date]) -> dict[str, object]:

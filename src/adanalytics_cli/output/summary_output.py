@@ -20,26 +20,25 @@ from adanalytics_cli.console.table_view import (
 )
 from adanalytics_cli.core.command import near_or_known
 from adanalytics_cli.core.periods import span
-from adanalytics_cli.output.formats import Format
+from adanalytics_cli.output.formats import TABLE, Format
 from adanalytics_cli.output.row_output import facts_about
 from adanalytics_client import SummaryRow
-from adanalytics_client._json.fields import COLUMN_OF_TYPE
+from adanalytics_client._json.fields import COLUMN_OF_TYPE, ID_OF
 from adanalytics_client._json.rates import RATES
 
 if TYPE_CHECKING:
     from adanalytics_client import Summary
 
-_KEYS = {
+_KEYS: dict[str | None, list[Column]] = {
     None: [],
     "day": [Column("date", "date", rank=0)],
-    "campaign": [
-        Column("campaign_name", "campaign", rank=0),
-        Column("campaign_id", "id", to_the_right=True, rank=2),
-    ],
-    "demand_tag": [
-        Column("demand_tag_name", "demand tag", rank=0),
-        Column("demand_tag_id", "id", to_the_right=True, rank=2),
-    ],
+    **{
+        group: [
+            Column(f"{group}_name", group.replace("_", " "), rank=0),
+            Column(id_field, "id", to_the_right=True, rank=2),
+        ]
+        for group, id_field in ID_OF.items()
+    },
 }
 # On a narrow terminal the last ones leave first, and money stays.
 _METRICS = [
@@ -111,7 +110,7 @@ class Answer:
         """Round an amount half to even, without -0.00; a sheet only shows it so."""
         if not isinstance(amount, Decimal):
             return amount
-        if form == "xlsx":
+        if form.is_typed:
             return Cell(amount, Amount(self.decimals(digits or "currency")))
         # Not quantize, which has no more digits than the context.
         return amount if digits is None else Decimal(format(amount, f"z.{self.decimals(digits)}f"))
@@ -179,9 +178,9 @@ class Listing:
 def list_rows(answers: Sequence[Answer], view: View, form: Format) -> Listing:
     """Return the rows of each partner; those of a table end in the totals of the service."""
     is_several, all_rows = len(answers) > 1, sum(len(part.summary.rows) for part in answers)
-    answers = [in_order(answer, view, gaps=form in {"table", "csv", "xlsx"}) for answer in answers]
+    answers = [in_order(answer, view, gaps=not form.has_text_amounts) for answer in answers]
     document = about_answers(answers)
-    if form == "table":
+    if form.is_table:
         columns = summary_columns(view.group_by, view.names, is_rounded=view.rounded)
         rows = [row for answer in answers for row in table_rows(answer, view)]
         note = table_note(answers, view, all_rows)
@@ -302,7 +301,7 @@ def fill_gaps(summary: "Summary", first: date, last: date) -> "Summary":
 
 
 def _fields(
-    rows: Iterable[SummaryRow], answer: Answer, view: View, form: Format = "table"
+    rows: Iterable[SummaryRow], answer: Answer, view: View, form: Format = TABLE
 ) -> list[dict[str, object]]:
     """Return what the service sent, its money as the view shows it."""
     fields = [row.model_dump(exclude_unset=True) for row in rows]
@@ -313,9 +312,9 @@ def _fields(
 
 def as_text(rows: Sequence[Row], form: Format) -> Sequence[Row]:
     """Return the rows as programs read them: days, and of JSON also money, as exact text."""
-    if form == "xlsx":
+    if form.is_typed:
         return rows
-    texts = MONEY if form != "csv" else ()
+    texts = MONEY if form.has_text_amounts else ()
     return [{name: _text(value, name in texts) for name, value in row.items()} for row in rows]
 
 

@@ -12,6 +12,7 @@ from adanalytics_cli.console.table_view import Column, count
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.prose import fitted
 from adanalytics_cli.core.remedies import words_of
+from adanalytics_cli.output.formats import TABLE
 from adanalytics_cli.output.plan_output import quota_line
 from adanalytics_cli.output.row_output import write_rows
 from adanalytics_client import QuotaState
@@ -167,7 +168,7 @@ def _write_table(record: Record, invocation: Invocation) -> None:
         Column("hours", "hours", count, to_the_right=True),
         Column("why", "why"),
     ]
-    write_rows(record["asked"], "table", None, columns=columns, invocation=invocation)
+    write_rows(record["asked"], TABLE, None, columns=columns, invocation=invocation)
     amount = f"{counted(record['hours'], 'hour')}, about {counted(record['events'], 'event')}"
     exports = f", {counted(record['exports'], 'bulk export')}" if record["exports"] else ""
     by_hour = (

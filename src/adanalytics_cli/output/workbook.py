@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from functools import cache
+from functools import cache, partial
 from math import isfinite
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,8 +15,10 @@ from xlsxwriter.utility import xl_col_to_name, xl_rowcol_to_cell
 
 from adanalytics_cli.console.table_view import Amount, Cell, Column, Total, count, percent, plain
 from adanalytics_cli.core.errors import CommandError
+from adanalytics_cli.core.invocation import remark
 from adanalytics_cli.output.formats import SHEET_ROWS
 from adanalytics_cli.output.output_file import is_device, open_output
+from adanalytics_cli.output.row_output import RowWriter
 from adanalytics_client._json.encoding import csv_cells, digits, utf8
 
 Row = Mapping[str, object]
@@ -30,6 +32,23 @@ _AMOUNT, _COUNT, _WHOLE, _PERCENT = "#,##0.00#######", "#,##0", "0", "0.00####%"
 _DAY, _MOMENT = "yyyy-mm-dd", "yyyy-mm-dd hh:mm:ss.000"
 _WIDEST, _NARROWEST = 50, 10
 _WIDTH_OF = {_DAY: 11, _MOMENT: 23}
+
+
+class WorkbookRows(RowWriter):
+    """An Excel workbook."""
+
+    def write(self, rows: Iterable[Row]) -> int:
+        facts = {**self.facts, "time zone": "UTC", "made": self.invocation.clock()}
+        return write_workbook(
+            rows,
+            self.path,
+            self.names,
+            title=self.title,
+            facts={name: fact for name, fact in facts.items() if fact is not None},
+            notify=partial(remark, invocation=self.invocation),
+            columns=self.columns,
+            totals=self.totals,
+        )
 
 
 def write_workbook(

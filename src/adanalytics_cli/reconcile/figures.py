@@ -7,7 +7,7 @@ from datetime import date, datetime, time, timedelta, tzinfo
 from decimal import Decimal
 from itertools import accumulate
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.reconcile.statement import Figures, Key, Statement
@@ -23,7 +23,6 @@ DAY = timedelta(days=1)
 _MINUTES = 15
 
 Group = tuple[str, ...]
-GroupBy = Literal["day", "campaign", "demand_tag"]
 
 
 class Series:

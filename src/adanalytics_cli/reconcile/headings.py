@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from adanalytics_cli.reconcile.cells import Cell
 from adanalytics_client._json.fields import COLUMN_OF_TYPE
 
-KEYS = ("day", "campaign", "demand_tag")
 MONEY = ("revenue", "cost", "profit")
 FIGURES = (*COLUMN_OF_TYPE.values(), *MONEY)
 

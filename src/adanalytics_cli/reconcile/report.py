@@ -8,7 +8,7 @@ from pathlib import Path
 from adanalytics_cli.console.table_view import Cell, Column, count, plain
 from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.core.periods import span
-from adanalytics_cli.output.formats import Format
+from adanalytics_cli.output.formats import FORMATS, Format
 from adanalytics_cli.output.row_output import facts_about, write_rows
 from adanalytics_cli.reconcile.causes import Cause, CauseSearch
 from adanalytics_cli.reconcile.figures import DAY
@@ -109,8 +109,8 @@ class Reconciliation:
         notes = [*self._notes()]
         for line in self.search.own.statement.remarks:
             remark(line, invocation)
-        columns = self._columns(for_table=form == "table")
-        if form == "table":
+        columns = self._columns(for_table=form.is_table)
+        if form.is_table:
             gaps = [gap for gap in self.gaps if gap.difference]
             rest = len(gaps) - _ROWS_OF_TABLE
             notes += [f"{rest:,} more rows differ: write csv, json or xlsx."] if rest > 0 else []
@@ -145,13 +145,13 @@ class Reconciliation:
 
     def _row(self, gap: Gap, form: Format) -> Row:
         """Return a row of a file; amounts are text where a number may be read as a float."""
-        row = self._key_of(gap, in_text=form != "xlsx") | {"figure": gap.figure}
+        row = self._key_of(gap, in_text=not form.is_typed) | {"figure": gap.figure}
         for name in _VALUES:
             value = getattr(gap, name)
             if gap.figure in MONEY:
-                row[name] = format(value, "f") if form in {"json", "jsonl"} else value
+                row[name] = format(value, "f") if form.has_text_amounts else value
             else:
-                row[name] = Cell(int(value), count) if form == "xlsx" else int(value)
+                row[name] = Cell(int(value), count) if form.is_typed else int(value)
         return row | {"percent": gap.percent, "side": gap.side, "above": gap.is_above}
 
     def _key_of(self, gap: Gap, *, in_text: bool) -> Row:
@@ -248,8 +248,8 @@ class Reconciliation:
             "notes": [*statement.remarks, *self._notes()],
             "only_theirs": [", ".join(figures.labels[group]) for group in sorted(theirs)],
             "only_ours": [", ".join(figures.labels[group]) for group in sorted(ours)],
-            "totals": [self._row(gap, "json") for gap in self.totals],
-            "rows": [self._row(gap, "json") for gap in self.gaps],
+            "totals": [self._row(gap, FORMATS["json"]) for gap in self.totals],
+            "rows": [self._row(gap, FORMATS["json"]) for gap in self.gaps],
         }
 
     def _named(self) -> list[Cause]:

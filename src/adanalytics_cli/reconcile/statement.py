@@ -6,13 +6,12 @@ from datetime import date
 from decimal import Decimal
 from itertools import islice
 from pathlib import Path
-from typing import Literal
 
 from adanalytics_cli.core.command import near_or_known
 from adanalytics_cli.core.errors import CommandError, SettingsError
 from adanalytics_cli.core.periods import span
 from adanalytics_cli.reconcile.cells import Cell, Layout, Line, layouts_of
-from adanalytics_cli.reconcile.headings import FIGURES, KEYS, MONEY, currency_of, fields_of
+from adanalytics_cli.reconcile.headings import FIGURES, MONEY, currency_of, fields_of
 from adanalytics_cli.reconcile.values import (
     NUMBERS,
     ORDERS,
@@ -23,9 +22,9 @@ from adanalytics_cli.reconcile.values import (
     number_of,
 )
 from adanalytics_client._base.quantities import counted
+from adanalytics_client._json.fields import GROUPS, ID_OF, GroupBy
 
 _HEADING_WITHIN = 50
-_GROUPS: tuple[Literal["campaign"], Literal["demand_tag"]] = ("campaign", "demand_tag")
 Key = tuple[date | None, tuple[str, ...]]
 Figures = tuple[Decimal, ...]
 
@@ -35,7 +34,7 @@ class Statement:
     """What the report says.
 
     Attributes:
-        by: the columns of a key, of `KEYS`.
+        by: the columns of a key, of `GROUPS`.
         fields: the fields of the groups in a key, such as `campaign_id`.
         names: the figures, of `FIGURES`.
         decimals: the most decimal digits of each figure.
@@ -58,12 +57,12 @@ class Statement:
     remarks: list[str] = field(default_factory=list)
 
     @property
-    def names_of(self) -> list[Literal["campaign", "demand_tag"]]:
+    def names_of(self) -> list[GroupBy]:
         """Return the groups that have names in place of ids, such as `campaign`."""
         sides = {
             name: [group[index] for _, group in self.rows] for index, name in enumerate(self.fields)
         }
-        return [name for name in _GROUPS if not all(map(str.isdecimal, sides.get(name, ())))]
+        return [name for name in ID_OF if not all(map(str.isdecimal, sides.get(name, ())))]
 
 
 def read_statement(
@@ -240,7 +239,7 @@ class _Table:
 
     def keys(self, by: Sequence[str], *, both_groups: bool) -> list[str]:
         """Return the keys to compare by: `by`, or those that the file has."""
-        keys = [key for key in KEYS if key in self.columns or f"{key}_id" in self.columns]
+        keys = [key for key in GROUPS if key in self.columns or f"{key}_id" in self.columns]
         for key in by:
             if key not in keys:
                 raise self.unmapped(f"the {key}", key)
@@ -248,9 +247,10 @@ class _Table:
             raise self.unmapped("a day, a campaign or a demand tag", "day")
         # A summary has one grouping: of a campaign and its tag, the campaign is what people
         # compare.
-        if not by and not both_groups and "campaign" in keys:
-            keys = [key for key in keys if key != "demand_tag"]
-        return [key for key in KEYS if key in (by or keys)]
+        if not by and not both_groups:
+            first = next((key for key in keys if key in ID_OF), None)
+            keys = [key for key in keys if key not in ID_OF or key == first]
+        return [key for key in GROUPS if key in (by or keys)]
 
     def leave_out(self, noun: str) -> None:
         self.omissions[noun] = self.omissions.get(noun, 0) + 1

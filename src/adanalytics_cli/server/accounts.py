@@ -10,7 +10,7 @@ import click
 from adanalytics_cli.console.prompts import can_ask, secret_from_stdin
 from adanalytics_cli.core.command import CommandGroup, Entry, ExampleCommand, flag, option
 from adanalytics_cli.core.invocation import Invocation, remark
-from adanalytics_cli.output.formats import FORMATS, format_option, pick_format
+from adanalytics_cli.output.formats import TEXT_FORMATS, format_option, pick_format
 from adanalytics_cli.output.row_output import write_rows
 from adanalytics_cli.server.data_folder import data_option, server_command
 
@@ -21,7 +21,7 @@ def _list_command(noun: str, columns: Mapping[str, str]) -> ExampleCommand:
     @server_command(
         "list",
         params=[
-            format_option(FORMATS, "Output format; a pipe gets CSV by default."),
+            format_option(TEXT_FORMATS, "Output format; a pipe gets CSV by default."),
             data_option(),
         ],
         examples=[f"adanalytics server {noun} list"],
@@ -30,7 +30,7 @@ def _list_command(noun: str, columns: Mapping[str, str]) -> ExampleCommand:
         from adanalytics_cli.console.table_view import Column
         from adanalytics_server import admin
 
-        form = pick_format(chosen_format, None, piped="csv")
+        form = pick_format(chosen_format, None, piped="csv", formats=TEXT_FORMATS)
         rows = [
             {heading: _plain(name, getattr(record, name)) for heading, name in columns.items()}
             for record in getattr(admin, f"list_{noun}s")(data)

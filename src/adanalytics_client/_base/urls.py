@@ -4,12 +4,21 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import date
-from typing import SupportsIndex
+from typing import Literal, SupportsIndex, get_args
 from urllib.parse import parse_qsl, quote, urlencode, urljoin, urlsplit, urlunsplit
 
 from adanalytics_client.errors import ConfigurationError, ProtocolError
 
 Origin = tuple[str, str, int]
+
+Resource = Literal["events", "summary", "dates", "bulk-export"]
+"""A resource of a partner, the last part of its address."""
+
+OPERATIONS: Mapping[Resource, str] = {
+    **{resource: resource for resource in get_args(Resource)},
+    "bulk-export": "export",
+}
+"""The method of a client for each resource, which is also the command of the command line."""
 
 Params = Mapping[str, str | int | date]
 """Further query parameters by name, such as `{"campaign_id": 7}`."""
@@ -157,8 +166,8 @@ class BaseUrl:
         # Most addresses begin with the base itself, which saves parsing them.
         return url.startswith(f"{self.text}/") or origin_of(url) == self.origin
 
-    def partner(self, partner: str | None, resource: str) -> str:
-        """Return the address of a partner's `events`, `summary`, `dates` or `bulk-export`."""
+    def partner(self, partner: str | None, resource: Resource) -> str:
+        """Return the address of a resource of a partner."""
         if not partner:
             raise ConfigurationError(
                 "No partner is set.",

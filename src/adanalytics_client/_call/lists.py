@@ -7,13 +7,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING
 
 from adanalytics_client._base.dates import Day, to_day, to_range
 from adanalytics_client._base.effects import Operation
 from adanalytics_client._base.remedies import remedy
 from adanalytics_client._base.spelling import fold
-from adanalytics_client._base.urls import Params, further_params, with_query
+from adanalytics_client._base.urls import Params, Resource, further_params, with_query
 from adanalytics_client._base.validation import invalid
 from adanalytics_client._call.attempts import NO_CONTENT, Answer, Rules, call, read_json
 from adanalytics_client._call.requests import check_whole, exchange_of, get_json, report_warning
@@ -21,7 +21,7 @@ from adanalytics_client._call.session import Session
 from adanalytics_client._json.columns import GROUP_COLUMNS, SUMMARY_COLUMNS
 from adanalytics_client._json.encoding import json_text
 from adanalytics_client._json.exact import Json
-from adanalytics_client._json.fields import COLUMN_OF_TYPE
+from adanalytics_client._json.fields import COLUMN_OF_TYPE, GROUPS, ID_OF
 from adanalytics_client._json.rows import Found, describe, find_rows, kind_of, stated_error
 from adanalytics_client._shapes.changes import find_at
 from adanalytics_client._shapes.page import signals, stated_shortfall, stated_warnings
@@ -29,9 +29,6 @@ from adanalytics_client.errors import ConfigurationError, ProtocolError, StatusE
 
 if TYPE_CHECKING:
     from adanalytics_client.models import Summary
-
-GroupBy = Literal["day", "campaign", "demand_tag"]
-"""The ways to group a summary."""
 
 DAY_NAMES = ("date", "day", "event_date")
 """Names that a service may give the day of a row; the first is published by the server here."""
@@ -69,7 +66,7 @@ class _Page:
 
 def _read_pages(
     session: Session,
-    resource: str,
+    resource: Resource,
     parameters: Mapping[str, str],
     find: Callable[[Answer[Json]], Found],
     *,
@@ -204,10 +201,8 @@ def summary(
     first, last = to_range(start, end, today=session.today())
     parameters = {"start_date": str(first), "end_date": str(last)}
     if group_by is not None:
-        if group_by not in get_args(GroupBy):
-            raise invalid(
-                "group_by", group_by, f"Choose {', '.join(get_args(GroupBy))}, or leave it out."
-            )
+        if group_by not in GROUPS:
+            raise invalid("group_by", group_by, f"Choose {', '.join(GROUPS)}, or leave it out.")
         parameters["group_by"] = group_by
     names = ("start_date", "end_date", "group_by", "page")
     query = {**parameters, **dict(further_params(params, names))}
@@ -415,11 +410,7 @@ def _grouping_of(column: str) -> str | None:
 
 _GROUPINGS = {
     **{fold(name): "day" for name in DAY_NAMES},
-    **{
-        fold(f"{group}{suffix}"): group
-        for group in ("campaign", "demand_tag")
-        for suffix in ("", "_id", "_name")
-    },
+    **{fold(f"{group}{suffix}"): group for group in ID_OF for suffix in ("", "_id", "_name")},
 }
 _METRICS = {*map(fold, SUMMARY_COLUMNS)}.difference(map(fold, GROUP_COLUMNS))
 

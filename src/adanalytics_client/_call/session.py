@@ -10,7 +10,7 @@ from adanalytics_client._base.deadline import Deadline
 from adanalytics_client._base.logs import hide_secrets
 from adanalytics_client._base.observer import Observer
 from adanalytics_client._base.secrets import Secret
-from adanalytics_client._base.urls import redact_url
+from adanalytics_client._base.urls import Resource, redact_url
 from adanalytics_client._call.config import Config
 from adanalytics_client._call.credentials import Credentials
 from adanalytics_client._quota.store import QuotaStore
@@ -82,7 +82,7 @@ class Session:
         """Return the day that it is at the service."""
         return self.config.service.now(self.clock.time()).date()
 
-    def address(self, resource: str) -> str:
+    def address(self, resource: Resource) -> str:
         return self.config.base.partner(self.config.partner, resource)
 
     def shown(self, url: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlsplit
 
-from adanalytics_client._base.formats import SUFFIXES, suffix_of
+from adanalytics_client._base.formats import BINARY, EXPORT_SUFFIXES, suffix_of
 from adanalytics_client._base.validation import check_text
 from adanalytics_client._exports.part import names_beside
 from adanalytics_client._exports.status import ExportFile
@@ -13,7 +13,6 @@ from adanalytics_client.errors import ConfigurationError
 # Bytes; the limit of common file systems.
 _LONGEST_NAME = 255
 _LONGEST_SUFFIX = 40
-_COMPRESSED_INSIDE = frozenset({"parquet", "arrow"})
 
 
 def named_format(
@@ -26,19 +25,19 @@ def named_format(
     check_text("format", file_format)
     check_text("compression", compression)
     suffix, has_gz = ("", False) if path.is_dir() else suffix_of(path)
-    suffix_format = SUFFIXES.get(suffix)
-    if has_gz and suffix_format in _COMPRESSED_INSIDE:
+    suffix_format = EXPORT_SUFFIXES.get(suffix)
+    if has_gz and suffix_format in BINARY:
         raise ConfigurationError(
             f"{suffix_format} files are compressed internally.", remedy="Leave .gz out of the name."
         )
     if (
         suffix_format
         and file_format is not None
-        and SUFFIXES.get(f".{file_format.lower()}") != suffix_format
+        and EXPORT_SUFFIXES.get(f".{file_format.lower()}") != suffix_format
     ):
         raise _contradiction(path, suffix, f"format={file_format!r}")
     is_gzip = None if compression is None else compression.lower() == "gzip"
-    plain = suffix_format and not has_gz and suffix_format not in _COMPRESSED_INSIDE
+    plain = suffix_format and not has_gz and suffix_format not in BINARY
     if (has_gz and is_gzip is False) or (plain and is_gzip):
         ending = ".gz" if has_gz else suffix
         raise _contradiction(path, ending, f"compression={compression!r}")

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Literal, get_args
 
 from adanalytics_client._base.spelling import fold
 
@@ -64,12 +65,23 @@ COLUMN_OF_TYPE = {
 }
 """The event types, by VAST's names, and the column of a summary that counts each of them."""
 
+GroupBy = Literal["day", "campaign", "demand_tag"]
+"""The ways to group a summary."""
+
+GROUPS: tuple[GroupBy, ...] = get_args(GroupBy)
+ID_OF: Mapping[GroupBy, str] = {group: f"{group}_id" for group in GROUPS if group != "day"}
+"""The field of an event with the id, for each group of a summary that has names."""
+
+TABLE_OF: Mapping[GroupBy, str] = {group: f"{group}s" for group in ID_OF}
+"""The table with the names of a group, in queries of a dataset."""
+
 GROUP_KINDS: Mapping[str, Kind] = {
     "date": Kind.DATE,
-    "campaign_id": Kind.ID,
-    "campaign_name": Kind.TEXT,
-    "demand_tag_id": Kind.ID,
-    "demand_tag_name": Kind.TEXT,
+    **{
+        f"{group}_{end}": kind
+        for group in ID_OF
+        for end, kind in (("id", Kind.ID), ("name", Kind.TEXT))
+    },
 }
 """The fields of a row of a summary that name its group."""
 

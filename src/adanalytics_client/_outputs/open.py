@@ -2,13 +2,13 @@
 
 import io
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Literal, TypeAlias, cast, get_args
+from typing import TYPE_CHECKING, BinaryIO, TypeAlias, cast
 
 from adanalytics_client._base.files import check_name
-from adanalytics_client._base.formats import SUFFIXES, suffix_of
+from adanalytics_client._base.formats import BINARY, FORMATS, SUFFIXES, Format, suffix_of
 from adanalytics_client._json.columns import Columns
 from adanalytics_client._outputs.csv import CsvOutput
 from adanalytics_client._outputs.files import AtomicFile, Device, GzipTarget, Stream, Target
@@ -16,13 +16,9 @@ from adanalytics_client._outputs.jsonl import JsonlOutput
 from adanalytics_client.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from adanalytics_client._outputs.arrow.output import ArrowOutput
+    from adanalytics_client._outputs.arrow.output import ParquetOutput
 
-Format = Literal["jsonl", "csv", "parquet", "arrow"]
-"""The formats of `write`; text formats are compressed if the path ends in `.gz`."""
-
-
-Output: TypeAlias = "JsonlOutput | CsvOutput | ArrowOutput"
+Output: TypeAlias = "JsonlOutput | CsvOutput | ParquetOutput"
 """Receives pages and makes a file of them."""
 
 
@@ -45,7 +41,7 @@ def open_output(
     suffix, is_gzip = suffix_of(path)
     option = f"format={format_name!r}" if format_name else _described(path, suffix)
     form = _format(format_name or SUFFIXES.get(suffix), option)
-    if is_gzip and form in {"parquet", "arrow"}:
+    if is_gzip and form in BINARY:
         raise ConfigurationError(
             f"{form} files are compressed internally.", remedy="Leave .gz out of the name."
         )
@@ -58,12 +54,12 @@ def open_output(
 
 
 def _format(format_name: str | None, option: str) -> Format:
-    if format_name not in get_args(Format):
+    if format_name not in FORMATS:
         raise ConfigurationError(
-            f"{option}: events are written as {', '.join(get_args(Format))}.",
+            f"{option}: events are written as {', '.join(FORMATS)}.",
             remedy="Use such a suffix or pass format=.",
         )
-    return cast("Format", format_name)
+    return format_name
 
 
 def _described(path: Path, suffix: str) -> str:
@@ -74,13 +70,18 @@ def _described(path: Path, suffix: str) -> str:
 
 def _maker(form: Format, columns: Sequence[str] | None) -> Callable[[Target], Output]:
     """Return a function that makes the output of a format; check all but the target."""
-    if form in {"parquet", "arrow"}:
-        from adanalytics_client._outputs.arrow.batches import ArrowRows
-        from adanalytics_client._outputs.arrow.output import ArrowOutput
+    if writer := _TEXT_WRITERS.get(form):
+        return partial(writer, columns=None if columns is None else Columns(columns))
+    from adanalytics_client._outputs.arrow.batches import ArrowRows
+    from adanalytics_client._outputs.arrow.output import WRITERS
 
-        return partial(ArrowOutput, form=form, rows=ArrowRows(columns))
-    selection = None if columns is None else Columns(columns)
-    return partial(JsonlOutput if form == "jsonl" else CsvOutput, columns=selection)
+    return partial(WRITERS[form], rows=ArrowRows(columns))
+
+
+_TEXT_WRITERS: Mapping[Format, type[JsonlOutput] | type[CsvOutput]] = {
+    "jsonl": JsonlOutput,
+    "csv": CsvOutput,
+}
 
 
 def _path(to: str | os.PathLike[str]) -> Path:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 
 from adanalytics_client._base.effects import Operation
-from adanalytics_client._base.urls import with_query
+from adanalytics_client._base.urls import Resource, with_query
 from adanalytics_client._call.attempts import Rules, call, read_json
 from adanalytics_client._call.requests import get_json
 from adanalytics_client._call.session import Session
@@ -48,7 +48,7 @@ class Asker:
     failure: TransportError | None = None
     headers: set[str] = field(default_factory=set)
 
-    def look(self, resource: str, **parameters: object) -> Operation[Look]:
+    def look(self, resource: Resource, **parameters: object) -> Operation[Look]:
         """Return the response to one request; one without a status if no more may be sent.
 
         Raises:

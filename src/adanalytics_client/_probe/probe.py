@@ -10,7 +10,7 @@ from adanalytics_client._base.spelling import fold
 from adanalytics_client._call.retry import RetryPolicy
 from adanalytics_client._call.session import Session
 from adanalytics_client._json.exact import Json
-from adanalytics_client._json.fields import DOCUMENTED, EVENT_KINDS
+from adanalytics_client._json.fields import DOCUMENTED, EVENT_KINDS, ID_OF
 from adanalytics_client._probe.asker import Asker, ProbeDay, choose_day
 from adanalytics_client._probe.columns import column_profiles, sums, time_column
 from adanalytics_client._probe.events import EventProbe
@@ -82,7 +82,8 @@ def _probe_summary(asker: Asker, day: ProbeDay) -> Operation[SummaryProfile | No
     by_day, key = day.by_day
     columns: dict[Grouping, tuple[str, ...]] = {}
     ties: dict[str, str] = {}
-    groupings: tuple[Grouping, ...] = ("none", "campaign", "demand_tag")
+    # The day was asked for before.
+    groupings: tuple[Grouping, ...] = ("none", *ID_OF)
     for grouping in groupings:
         look = yield from asker.look(
             "summary",

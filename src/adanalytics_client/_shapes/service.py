@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from adanalytics_client._base.spelling import fold
 from adanalytics_client._base.validation import check_text, invalid
-from adanalytics_client._json.fields import EVENT_KINDS, SUMMARY_KINDS
+from adanalytics_client._json.fields import EVENT_KINDS, SUMMARY_KINDS, GroupBy
 from adanalytics_client.errors import ConfigurationError
 
 _OFFSET = re.compile(r"([+-])(\d\d):(\d\d)", re.ASCII)
@@ -36,7 +36,7 @@ Wait = Literal["none", "state", "order", "file"]
 Parameter = Literal["page", "per_page", "hour"]
 """A parameter of a query that a service may not heed."""
 
-Grouping = Literal["none", "day", "campaign", "demand_tag"]
+Grouping = Literal["none", GroupBy]
 """A grouping of a summary, or none."""
 
 ExportFact = Literal["id", "status", "file", "state", "rows"]

@@ -18,7 +18,7 @@ import pyarrow as pa
 from adanalytics_client._base.remedies import remedy
 from adanalytics_client._base.validation import import_extra
 from adanalytics_client._json.encoding import json_text
-from adanalytics_client._json.fields import EVENT_KINDS, Kind
+from adanalytics_client._json.fields import EVENT_KINDS, ID_OF, TABLE_OF, Kind
 from adanalytics_client._json.types import (
     DEFAULTS,
     NULL,
@@ -38,7 +38,7 @@ from adanalytics_client.dataset.query_macros import create_macros
 from adanalytics_client.dataset.query_summary import EventSource, find_field, summarize
 from adanalytics_client.dataset.records.layout import DATA, MANIFEST, Hour, PartFormat
 from adanalytics_client.dataset.records.manifest import DataFile, HourRecord, Identity, Manifest
-from adanalytics_client.dataset.records.names import ID_OF, Names, read_names
+from adanalytics_client.dataset.records.names import Names, read_names
 from adanalytics_client.dataset.schema import Schema
 from adanalytics_client.dataset.storage.local import Store, open_store
 from adanalytics_client.dataset.storage.objects import ObjectStore
@@ -47,7 +47,7 @@ from adanalytics_client.errors import ConfigurationError
 if TYPE_CHECKING:
     import duckdb
 
-    from adanalytics_client._call.lists import GroupBy
+    from adanalytics_client._json.fields import GroupBy
     from adanalytics_client.models import Summary
 
 T = TypeVar("T")
@@ -55,7 +55,7 @@ T = TypeVar("T")
 _LOG = logging.getLogger("adanalytics_client")
 
 _REPAIR = "If a sync is running, query again. Otherwise adanalytics verify says how to repair it."
-_TABLES = "events, traffic, campaigns and demand_tags"
+_TABLES = ", ".join(["events", "traffic", *TABLE_OF.values()])
 _ONE_SELECT = f"Give one SELECT, which reads {_TABLES} and nothing else."
 _COLUMNS = f"The tables are {_TABLES}; DESCRIBE events lists its columns."
 
@@ -548,8 +548,8 @@ def _create_names(
     # Datasets whose ids differ in type have only texts in common.
     type_ = types.pop() if len(types) == 1 else "VARCHAR"
     connection.execute(
-        f"CREATE TABLE {group}s AS SELECT * REPLACE (TRY_CAST({part} AS {type_}) AS {part}) "  # noqa: S608  # names of ours
-        f"FROM {_ANSWER} ORDER BY ALL"
+        f"CREATE TABLE {TABLE_OF[group]} AS "  # noqa: S608  # names of ours
+        f"SELECT * REPLACE (TRY_CAST({part} AS {type_}) AS {part}) FROM {_ANSWER} ORDER BY ALL"
     )
     connection.unregister(_ANSWER)
 

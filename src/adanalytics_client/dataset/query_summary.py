@@ -15,11 +15,9 @@ from fractions import Fraction
 from typing import Any
 
 from adanalytics_client._base.spelling import fold
-from adanalytics_client._call.lists import GroupBy
-from adanalytics_client._json.fields import COLUMN_OF_TYPE, EVENT_KINDS, FieldNames
+from adanalytics_client._json.fields import COLUMN_OF_TYPE, EVENT_KINDS, ID_OF, FieldNames, GroupBy
 from adanalytics_client._json.rates import RATE_DECIMALS, RATES
 from adanalytics_client._json.types import Base, Types
-from adanalytics_client.dataset.records.names import ID_OF
 from adanalytics_client.errors import ConfigurationError
 from adanalytics_client.models import Summary, SummaryRow
 

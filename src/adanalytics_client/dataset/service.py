@@ -16,7 +16,7 @@ from adanalytics_client.dataset.hours.totals import NOTHING, Figures, events_in,
 from adanalytics_client.dataset.records.layout import Hour, hours_of
 
 if TYPE_CHECKING:
-    from adanalytics_client._call.lists import GroupBy
+    from adanalytics_client._json.fields import GroupBy
     from adanalytics_client.models import SummaryRow
 
 NO_DATA = "no data"

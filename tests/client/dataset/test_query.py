@@ -17,7 +17,7 @@ import pyarrow as pa
 import pytest
 
 from adanalytics_client import Client
-from adanalytics_client._json.fields import FieldNames
+from adanalytics_client._json.fields import ID_OF, FieldNames
 from adanalytics_client._json.types import TEXT
 from adanalytics_client.dataset import Dataset, DatasetDamaged, DatasetError, PartFormat, QueryError
 from adanalytics_client.dataset.query import run_query
@@ -307,7 +307,7 @@ def test_without_a_dataset_the_error_says_so(tmp_path: Path) -> None:
 
 def test_ids_have_names(synced: Callable[[PartFormat], Path], client: Client) -> None:
     folder = synced("parquet")
-    for group in ("campaign", "demand_tag"):
+    for group in ID_OF:
         summary = client.summary("2026-01-15", "2026-01-16", group_by=group)
         expected = {
             row[f"{group}_name"]: row.impressions for row in summary.rows if row[f"{group}_name"]

@@ -1,13 +1,14 @@
 """Events as a Parquet file or an Arrow IPC file, written while pages arrive."""
 
 import io
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 
+from adanalytics_client._base.formats import Format
 from adanalytics_client._json.raw import RawRows
 from adanalytics_client._outputs.arrow.batches import ArrowRows
 from adanalytics_client._outputs.files import Target
@@ -20,16 +21,15 @@ ROWS_PER_GROUP = 65_536
 """Rows of a row group or record batch, and the most rows held as columns: some 40 MB."""
 
 
-class ArrowOutput:
-    """Collects rows into groups and writes each group; only the footer completes a file.
+class ParquetOutput:
+    """A Parquet file, written a group of rows at a time; only the footer completes it.
 
     If a column first appears after a group was written, or needs a wider type from then on, all
     earlier groups are changed by rewriting the file, a group at a time.
     """
 
-    def __init__(self, target: Target, form: Literal["parquet", "arrow"], rows: ArrowRows) -> None:
+    def __init__(self, target: Target, rows: ArrowRows) -> None:
         self.target = target
-        self._form = form
         self._rows = rows
         self._sink = _Sink(target.file)
         self._batches: list[pa.RecordBatch] = []
@@ -79,9 +79,7 @@ class ArrowOutput:
             self._writer.write_table(group.combine_chunks(), ROWS_PER_GROUP)
 
     def _open(self) -> "pq.ParquetWriter | ipc.RecordBatchFileWriter":
-        if self._form == "parquet":
-            return pq.ParquetWriter(self._sink, self._rows.schema, compression="zstd")
-        return ipc.new_file(self._sink, self._rows.schema)
+        return pq.ParquetWriter(self._sink, self._rows.schema, compression="zstd")
 
     def _widen(self) -> None:
         if not self.target.rewritable:
@@ -101,13 +99,23 @@ class ArrowOutput:
             self._put(self._rows.table(group.to_batches()))
 
     def _groups(self, file: BinaryIO) -> Iterator[pa.Table]:
-        if self._form == "parquet":
-            reader = pq.ParquetFile(file)
-            yield from map(reader.read_row_group, range(reader.num_row_groups))
-        else:
-            reader = ipc.open_file(file)
-            for index in range(reader.num_record_batches):
-                yield pa.Table.from_batches([reader.get_batch(index)])
+        reader = pq.ParquetFile(file)
+        yield from map(reader.read_row_group, range(reader.num_row_groups))
+
+
+class ArrowOutput(ParquetOutput):
+    """The same as an Arrow IPC file."""
+
+    def _open(self) -> ipc.RecordBatchFileWriter:
+        return ipc.new_file(self._sink, self._rows.schema)
+
+    def _groups(self, file: BinaryIO) -> Iterator[pa.Table]:
+        reader = ipc.open_file(file)
+        for index in range(reader.num_record_batches):
+            yield pa.Table.from_batches([reader.get_batch(index)])
+
+
+WRITERS: Mapping[Format, type[ParquetOutput]] = {"parquet": ParquetOutput, "arrow": ArrowOutput}
 
 
 class _Sink(io.BufferedIOBase):

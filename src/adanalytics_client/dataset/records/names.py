@@ -7,14 +7,10 @@ from datetime import date
 
 import msgspec
 
-from adanalytics_client._call.lists import GroupBy
-from adanalytics_client._json.fields import FieldNames
+from adanalytics_client._json.fields import ID_OF, FieldNames, GroupBy
 from adanalytics_client.dataset.records.layout import NAMES
 from adanalytics_client.dataset.records.manifest import Damaged, seal, unseal
 from adanalytics_client.dataset.storage.local import Store
-
-ID_OF: Mapping[GroupBy, str] = {"campaign": "campaign_id", "demand_tag": "demand_tag_id"}
-"""The documented field with the id, for each group of a summary that has names."""
 
 MOST_NAMES = 100_000
 """The most names of a group that are kept."""
