@@ -4,8 +4,6 @@
 begins with `$` is a command, and a new one is all that it takes to add an error.
 """
 
-import difflib
-import os
 import re
 import shlex
 from collections.abc import Callable, Iterator
@@ -13,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import Result
+from tests.golden import check
 
 from adanalytics_client._base.clock import SystemClock
 from adanalytics_server.local import LocalServer
@@ -83,11 +82,7 @@ def test_the_texts_of_errors(run: Run, place: LocalServer) -> None:
         for block in blocks
         for line in [block.partition("\n")[0]]
     )
-    if os.environ.get("UPDATE_ERROR_TEXTS"):
-        TEXTS.write_text(shown)
-        written = shown
-    difference = difflib.unified_diff(written.splitlines(), shown.splitlines(), lineterm="", n=1)
-    assert not [*difference]
+    check(TEXTS, shown, "UPDATE_ERROR_TEXTS")
 
 
 def test_every_error_is_one_or_two_lines_and_nothing_succeeds() -> None:
