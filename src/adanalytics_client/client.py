@@ -124,7 +124,7 @@ class Client(ClientBase[HttpClient, SyncDriver]):
         Args:
             start: as for `events`.
             end: as for `events`.
-            group_by: `day`, `campaign` or `demand_tag`; by default one row of totals.
+            group_by: the grouping, of `GroupBy`; by default one row of totals.
             params: further query parameters that the service accepts, such as `{"campaign_id": 7}`.
 
         Raises:

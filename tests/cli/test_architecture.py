@@ -28,6 +28,7 @@ INTERNALS = (
     "adanalytics_client._base.formats",
     "adanalytics_client._base.logs",
     "adanalytics_client._base.quantities",
+    "adanalytics_client._base.spelling",
     "adanalytics_client._base.urls",
     "adanalytics_client._json.columns",
     "adanalytics_client._json.encoding",

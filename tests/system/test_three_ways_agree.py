@@ -39,7 +39,7 @@ COLUMN_OF_TYPE = {
     "error": "errors",
 }
 COLUMNS = (*COLUMN_OF_TYPE.values(), "revenue", "cost")
-FIELD_OF_GROUP: dict[str, str] = {"day": "event_date", **ID_OF}
+FIELD_OF_GROUP: dict[str, str] = dict([("day", "event_date"), *ID_OF.items()])
 Totals = dict[Any, dict[str, Decimal]]
 
 

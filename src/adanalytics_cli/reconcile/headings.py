@@ -4,7 +4,8 @@ import re
 from collections.abc import Mapping, Sequence
 
 from adanalytics_cli.reconcile.cells import Cell
-from adanalytics_client._json.fields import COLUMN_OF_TYPE
+from adanalytics_client._base.spelling import fold
+from adanalytics_client._json.fields import COLUMN_OF_TYPE, ID_OF
 
 MONEY = ("revenue", "cost", "profit")
 FIGURES = (*COLUMN_OF_TYPE.values(), *MONEY)
@@ -35,8 +36,13 @@ _HEADINGS: Mapping[str, str] = {
     "cost": "cost costs kosten mediacost coût costo custo",
     "profit": "profit gewinn",
 }
-FIELDS = tuple(_HEADINGS)
-_FIELD_OF = {name: field for field, names in _HEADINGS.items() for name in names.split()}
+FIELDS = (*_HEADINGS, *(name for pair in ID_OF.items() for name in pair if name not in _HEADINGS))
+# Without other words, a group is called as its field.
+_FIELD_OF = {
+    **{fold(f"{group}_name"): group for group in ID_OF},
+    **{fold(name): name for name in FIELDS},
+    **{name: field for field, names in _HEADINGS.items() for name in names.split()},
+}
 _CURRENCIES = frozenset(
     (
         "EUR",

@@ -68,6 +68,7 @@ COLUMN_OF_TYPE = {
 GroupBy = Literal["day", "campaign", "demand_tag"]
 """The ways to group a summary."""
 
+# A new one has its fields and its table by itself; models.py has the fields with their texts.
 GROUPS: tuple[GroupBy, ...] = get_args(GroupBy)
 ID_OF: Mapping[GroupBy, str] = {group: f"{group}_id" for group in GROUPS if group != "day"}
 """The field of an event with the id, for each group of a summary that has names."""

@@ -36,7 +36,7 @@ class Dimension(NamedTuple):
         return f"{self.name}_name"
 
 
-# A new one comes last and changes what rollups hold: raise VERSION in schema.py.
+# A new one comes last, so that the numbers of the others stay.
 DIMENSIONS = tuple(Dimension(number, name) for number, name in enumerate(GROUPINGS) if number)
 GROUP_COLUMNS = (
     "date",

@@ -10,6 +10,7 @@ import pytest
 from tests.datasets import everything_in
 
 from adanalytics_client._base.clock import SystemClock
+from adanalytics_client._json.fields import ID_OF
 from adanalytics_client.dataset.pull import fetch as dataset_fetch
 from adanalytics_server.faults import Fault
 
@@ -18,8 +19,8 @@ Held = Callable[[Path], list[dict[str, Any]]]
 LOOK = {"dates": 1, "summary": 1}
 # The service's own count of the days that are over, in one request.
 COUNT = 1
-# At most, by campaign and by demand tag.
-NAMES = 4
+# At most, by each group with names.
+NAMES = 2 * len(ID_OF)
 FIRST, SECOND = "2026-01-15", "2026-01-16"
 # Where requests are counted by the hour: a pull of 48 hours each by itself costs four times more.
 BY_HOUR = pytest.mark.usefixtures("hourly")

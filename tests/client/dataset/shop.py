@@ -11,6 +11,7 @@ from typing import Any
 from tests.datasets import Row, read_rows
 
 from adanalytics_client import Client, Observer
+from adanalytics_client._json.fields import ID_OF
 from adanalytics_client.dataset import Dataset, SyncReport
 from adanalytics_client.dataset.planning import Via
 from adanalytics_client.dataset.pull import fetch
@@ -20,8 +21,8 @@ from adanalytics_server.local import LocalServer
 
 FIRST, SECOND = "2026-01-15", "2026-01-16"
 LOOK = {"dates": 1, "summary": 1}
-# The summaries by campaign and by demand tag, after the first events of a day.
-NAMES = 2
+# The summaries by each group with names, after the first events of a day.
+NAMES = len(ID_OF)
 FIRST_LOOK = {"dates": 1, "summary": 1 + NAMES}
 # The service's own count of the days that are over, in one request.
 COUNT = 1
