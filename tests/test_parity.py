@@ -15,17 +15,22 @@ import pytest
 from fastapi.routing import APIRoute
 
 from adanalytics_cli.assistants.tools import TOOLS
-from adanalytics_cli.core.command import ExampleCommand
+from adanalytics_cli.core.command import CommandGroup
 from adanalytics_cli.main import COMMANDS
 from adanalytics_cli.output.formats import FORMATS, Format, formats_with
 from adanalytics_cli.reconcile.headings import FIELDS
 from adanalytics_client import AsyncClient, Client, Event, SummaryRow
 from adanalytics_client._base import formats as file_formats
 from adanalytics_client._base.urls import OPERATIONS
+from adanalytics_client._events.check import Check
+from adanalytics_client._events.plan import Split
 from adanalytics_client._json.columns import EVENT_COLUMNS, GROUP_COLUMNS, SUMMARY_COLUMNS
 from adanalytics_client._json.fields import GROUPS, ID_OF, TABLE_OF
 from adanalytics_client._json.rates import RATES
 from adanalytics_client._shapes.service import Grouping
+from adanalytics_client.dataset.planning import Via
+from adanalytics_client.dataset.records.layout import PartFormat, Partition, TableFormat
+from adanalytics_server.accounts.people import Role
 from adanalytics_server.api import summaries
 from adanalytics_server.api.requests import BulkExportRequest
 from adanalytics_server.api.responses import SummaryRow as ServedRow
@@ -45,8 +50,11 @@ def page(name: str) -> str:
 
 
 def option(command: str, flag: str) -> click.Option:
-    loaded = COMMANDS[command].load()
-    assert isinstance(loaded, ExampleCommand)
+    group, *words = command.split()
+    loaded: click.Command = COMMANDS[group].load()
+    for word in words:
+        assert isinstance(loaded, CommandGroup)
+        loaded = loaded.entries[word].load()
     options = [each for each in loaded.params if isinstance(each, click.Option)]
     return next(each for each in options if flag in each.opts)
 
@@ -76,6 +84,26 @@ def test_pages_name_each_grouping(group: str, name: str) -> None:
 @pytest.mark.parametrize("table", TABLE_OF.values())
 def test_pages_name_the_table_of_each_group(table: str) -> None:
     assert f"`{table}`" in page("docs/how-to/query-a-dataset.md")
+
+
+@pytest.mark.parametrize(
+    ("command", "flag", "literal"),
+    [
+        ("events", "--split", Split),
+        ("events", "--check", Check),
+        ("export", "--check", Check),
+        ("sync", "--check", Check),
+        ("sync", "--format", PartFormat),
+        ("sync", "--table", TableFormat),
+        ("sync", "--partition", Partition),
+        ("sync", "--via", Via),
+        ("server user add", "--role", Role),
+    ],
+)
+def test_an_option_takes_what_the_package_behind_it_takes(
+    command: str, flag: str, literal: object
+) -> None:
+    assert choices(command, flag) == get_args(literal)
 
 
 def test_all_know_the_same_fields() -> None:

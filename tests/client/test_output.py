@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from adanalytics_client import Event, errors
+from adanalytics_client._base.formats import FORMATS
 
 if TYPE_CHECKING:
     from tests.client.conftest import OpenVariant, Say, StandIn, Variant
@@ -348,7 +349,7 @@ def test_no_column_at_all_is_told_before_anything_is_sent(
     assert stand_in.asked == []
 
 
-@pytest.mark.parametrize("form", ["jsonl", "csv", "parquet", "arrow"])
+@pytest.mark.parametrize("form", FORMATS)
 def test_streams_that_take_nothing_are_told_before_anything_is_sent(
     variant: Variant, stand_in: StandIn, tmp_path: Path, form: str
 ) -> None:

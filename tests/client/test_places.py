@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from adanalytics_client import errors
+from adanalytics_client._base.formats import FORMATS
 
 if TYPE_CHECKING:
     from tests.client.conftest import Say, StandIn, Variant
@@ -48,7 +49,7 @@ class OnlyWrites:
         return len(piece)
 
 
-@pytest.mark.parametrize("form", ["jsonl", "csv", "parquet", "arrow"])
+@pytest.mark.parametrize("form", FORMATS)
 def test_of_a_stream_only_writing_is_asked_for(variant: Variant, day: StandIn, form: str) -> None:
     stream, whole = OnlyWrites(), io.BytesIO()
     assert write(variant, stream, format=form) == 1

@@ -20,6 +20,7 @@ import pytest
 from tests.client.stand_in import Say
 
 from adanalytics_client import errors
+from adanalytics_client._base.formats import EXPORT_FORMATS
 
 if TYPE_CHECKING:
     from tests.client.conftest import Asked, StandIn, Variant
@@ -325,7 +326,7 @@ def test_a_last_record_without_a_line_end_may_be_cut(
         assert len(said) == (check == "auto" and service is framed)
 
 
-@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+@pytest.mark.parametrize("form", EXPORT_FORMATS)
 def test_a_zip_archive_is_named(
     variant: Variant, stand_in: StandIn, tmp_path: Path, form: str
 ) -> None:
