@@ -12,14 +12,7 @@ from fastapi.applications import FastAPI  # a tracer may have replaced fastapi.F
 from pydantic import BaseModel
 from starlette.types import ExceptionHandler, Lifespan
 
-from adanalytics_server.api.responses import (
-    BulkExportAnswer,
-    DatesAnswer,
-    ErrorAnswer,
-    EventsAnswer,
-    LoginAnswer,
-    SummaryAnswer,
-)
+from adanalytics_server.api.responses import BulkExportAnswer, ErrorAnswer, LoginAnswer
 
 DESCRIPTION = """\
 Send a login token or an API key as `Authorization: Bearer`. Both work the same way.
@@ -186,9 +179,13 @@ LOGIN: Responses = {
     **_ANY,
     **_BODY,
 }
-EVENTS: Responses = {200: _response("One page of events.", EventsAnswer), **_PARTNER}
-SUMMARY: Responses = {200: _response("The rows and their total.", SummaryAnswer), **_PARTNER}
-DATES: Responses = {200: _response("The days that have data.", DatesAnswer), **_PARTNER}
+
+
+def partner_responses(text: str, model: type[BaseModel]) -> Responses:
+    """Describe the responses of an operation of a partner: its 200, and the shared errors."""
+    return {200: _response(text, model), **_PARTNER}
+
+
 _WAIT = ("Location", "Retry-After")
 _STATUS_LINK = {
     "status": {

@@ -27,6 +27,7 @@ from adanalytics_server.api.requests import (
     refuse_repeated,
     sent_query,
 )
+from adanalytics_server.api.responses import DatesAnswer, EventsAnswer, SummaryAnswer
 from adanalytics_server.api.summaries import read_dates, read_summary
 from adanalytics_server.clock import rfc3339
 from adanalytics_server.context import Context, ContextDep
@@ -103,7 +104,11 @@ async def login(request: Request, context: ContextDep, _query: NoQuery) -> Respo
     )
 
 
-@partner_router.get("/events", tags=["data"], responses=openapi.EVENTS)
+@partner_router.get(
+    "/events",
+    tags=["data"],
+    responses=openapi.partner_responses("One page of events.", EventsAnswer),
+)
 def events(
     request: Request,
     context: ContextDep,
@@ -116,7 +121,11 @@ def events(
     )
 
 
-@partner_router.get("/summary", tags=["data"], responses=openapi.SUMMARY)
+@partner_router.get(
+    "/summary",
+    tags=["data"],
+    responses=openapi.partner_responses("The rows and their total.", SummaryAnswer),
+)
 def summary(
     request: Request,
     context: ContextDep,
@@ -137,7 +146,11 @@ def summary(
     return json_response(body, headers=headers)
 
 
-@partner_router.get("/dates", tags=["data"], responses=openapi.DATES)
+@partner_router.get(
+    "/dates",
+    tags=["data"],
+    responses=openapi.partner_responses("The days that have data.", DatesAnswer),
+)
 def dates(
     request: Request, context: ContextDep, partner: ReadablePartner, _query: NoQuery
 ) -> Response:
