@@ -171,6 +171,7 @@ class ClientBase(Generic[Http, Driving]):
         address = base_url or environment.get("ADANALYTICS_BASE_URL")
         base_url = None if address is None else Address(address)
         partner = partner or environment.get("ADANALYTICS_PARTNER") or None
+        # An error report with local variables must not show them.
         del api_key, token, password, environ, environment, address
         if not base_url:
             raise ConfigurationError(

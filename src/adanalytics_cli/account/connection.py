@@ -91,6 +91,7 @@ def ask_each(
         try:
             answers[partner] = ask(client)
         except AdAnalyticsError as error:
+            # With one partner, its name would only lengthen the message.
             if len(clients) > 1:
                 error.amended(message=f"{partner}: {error.message}")
             raise
@@ -112,6 +113,7 @@ def report_end(
     show which ones a word such as `-7d` meant. The `size` is by default that of a `target` file.
     """
     days_text, target_text = f" of {span(*days)}" if days else "", f" -> {target}" if target else ""
+    # What is on the disk, compressed or not, is what the reader will find.
     if size is None and isinstance(target, Path) and target.is_file():
         size = target.stat().st_size
     size_text = "" if size is None else f", {in_bytes(size)}"

@@ -70,6 +70,7 @@ class Answers:
         secrets = self._secrets()
         if result.notes:
             record["notes"] = _abridged(result.notes)
+        # Cleaned first: an escape may be longer than what it stands for.
         text = json_text(_clean(record, secrets, _OURS))
         if is_whole and len(text.encode()) <= MOST_BYTES:
             return text

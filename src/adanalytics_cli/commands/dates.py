@@ -186,6 +186,7 @@ def _count_hours(
     """Return the number of events of each hour that has begun, by partner and day."""
     if chosen_days is None:
         days_by_partner = ask_each(clients, lambda client: client.dates())
+        # One day for all partners, so that their hours stand side by side.
         newest = max([*chain.from_iterable(days_by_partner.values())], default=now.date())
         chosen_days = newest, newest
     hours = {day: range(24 if day < now.date() else now.hour + 1) for day in days_of(*chosen_days)}

@@ -98,6 +98,7 @@ def _resume(record: str, job: Path, choices: Choices, client: "Client") -> "Expo
     from adanalytics_client import ConfigurationError, ExportJob
 
     try:
+        # It also refuses an export of another service or partner.
         export = ExportJob.from_json(client, record)
     except ConfigurationError as error:
         raise click.UsageError(f"{job}: {error.message} Give another --job FILE.") from None

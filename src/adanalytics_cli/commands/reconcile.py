@@ -62,6 +62,7 @@ def _read_map(
         if not mark:
             raise click.BadParameter(f"'{pair}' is not FIELD=NAME, such as revenue=Payout.")
         if part not in FIELDS:
+            # People write headings of their report here, such as Imps.
             suggestions = fields_of(part, {})
             hint = (
                 f"Did you mean '{suggestions[0]}'?"

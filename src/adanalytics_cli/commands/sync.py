@@ -297,6 +297,7 @@ def _extent(report: "SyncReport | None") -> str:
         return "the missing hours are not known yet"
     if not report.wanted:
         return "no hour was missing"
+    # Pages that were kept cost nothing in the next run.
     pages = f", {counted(report.pages, 'page')} kept" if report.pages else ""
     return f"{len(report.hours):,} of {counted(report.wanted, 'hour')} done{pages}"
 

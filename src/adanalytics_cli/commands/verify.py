@@ -71,6 +71,7 @@ def verify(
     from adanalytics_cli.output.sync_output import describe_comparison, write_verify_report
     from adanalytics_client.dataset import Dataset
 
+    # Refused rather than ignored: who asks for more must not get less.
     for is_set, option in ((deep, "--deep"), (strict, "--strict")):
         if offline and is_set:
             raise click.UsageError(f"{option} asks the service. Leave out --offline or {option}.")

@@ -134,6 +134,7 @@ def _render_turned(
     lines = [
         f"{column.heading:<{width}}  {cell}" for column, cell in zip(columns, cells, strict=True)
     ]
+    # Text from the service must not move the cursor.
     notes = wrapped(visible(note), terminal.width).splitlines()
     if terminal.color:
         notes = [click.style(text, dim=True) for text in notes]

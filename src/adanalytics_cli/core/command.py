@@ -309,6 +309,7 @@ def _kept_names(context: click.Context, parameter: click.Parameter, incomplete: 
         return []
     if parameter.name == "profile":
         return [name for name in tables if name.startswith(incomplete)]
+    # A profile may name several partners.
     profiles = [
         str(table.get("partner", "")) for table in tables.values() if isinstance(table, dict)
     ]

@@ -14,6 +14,7 @@ _QUOTED = re.compile(r"'[^']*'")
 
 def width_of(stream: TextIO, environment: Mapping[str, str]) -> int:
     """Return the cells of a line of a terminal, now; COLUMNS wins."""
+    # A recording or a test sets it.
     columns = environment.get("COLUMNS", "")
     if columns.isdecimal() and int(columns) > 0:
         return int(columns)

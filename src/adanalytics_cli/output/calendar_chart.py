@@ -81,6 +81,7 @@ def legend(coverage: Coverage, marks: str) -> list[str]:
     days = list(coverage.days())
     day_count = sum(coverage.hours.get(day, 0) > 0 for day in days)
     lines = [f"{marks[4]} data  {marks[0]} none"]
+    # Only a dataset knows the hours of its days.
     if coverage.gaps is not None:
         lines = ["hours: {} 0  {} 1-8  {} 9-16  {} 17-23  {} 24".format(*marks)]
     lines.append(f"Data on {day_count:,} of {counted(len(days), 'day')}.")

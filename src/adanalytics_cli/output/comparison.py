@@ -105,6 +105,7 @@ def _ratio(row: Mapping[str, object] | None, metric: str, metric_value: Number) 
         return None
     numerator, denominator = (Decimal(str(part)) for part in parts)
     ratio = _EXACT.divide(numerator * factor, denominator)
+    # More digits than the service states, if they are those of its own rate.
     return ratio if ratio.quantize(metric_value, context=_EXACT) == metric_value else None
 
 

@@ -140,6 +140,7 @@ def _cell(kind: Kind | None, value: object) -> object:
     reader = _READERS.get(kind)
     if reader is None or not isinstance(value, str):
         return value
+    # A long text is no time, and reading it would take long.
     if len(value) > _LONGEST_TIME and kind is not Kind.AMOUNT:
         return value
     try:

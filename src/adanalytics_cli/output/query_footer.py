@@ -93,6 +93,7 @@ def _describe(coverage: Coverage) -> str:
     if not coverage.hours:
         return f"{owner}: no hour was pulled yet."
     first, last, missing = min(coverage.hours), max(coverage.hours), coverage.missing
+    # Whole days need no hours, which makes the usual line short.
     is_whole = (first.hour, last.hour) == (0, 23)
     period = span(first.day, last.day) if is_whole else f"{first} to {last}"
     gaps = "none missing between"

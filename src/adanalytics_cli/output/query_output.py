@@ -130,6 +130,7 @@ def write_chart_of(result: QueryResult, path: Path | None, invocation: Invocatio
     bars = []
     for row in rows:
         value = _text(row[number])
+        # Through the text, so that a float keeps the digits that it shows.
         size = None if value is None else Decimal(str(value))
         bars.append(Bar(visible(plain(_text(row[label]))), size, plain(value)))
     note = note or f"{counted(len(bars), 'row')}."

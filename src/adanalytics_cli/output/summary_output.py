@@ -361,6 +361,7 @@ def table_note(
     money = f", money in {currency}" if currency else ""
     if len(answers) > 1:
         money = ", money in each partner's currency"
+    # A unit of money below a table without money would puzzle its reader.
     if MONEY.isdisjoint(metrics):
         money = ""
     elif view.rounded:

@@ -235,6 +235,7 @@ class CauseSearch:
     def _days_of_theirs(self) -> Iterator[Cause]:
         """Days without a row of theirs, or a run of days that they left out of sums."""
         if "day" in self.own.statement.by:
+            # A day without a row of theirs shows by itself; in sums, every run of days is tried.
             days = {day for day, _ in self.theirs}
             missing = [day for day in self.own.days() if day not in days]
 

@@ -95,6 +95,7 @@ def _decode(content: bytes) -> tuple[str, str]:
 def _csv_lines(path: Path, text: str, delimiter: str) -> Iterator[Line]:
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     try:
+        # Counted while reading, so that a huge file is refused early.
         for count, cells in enumerate(reader, 1):
             _check_rows(path, count)
             yield reader.line_num, [cell.strip() or None for cell in cells]

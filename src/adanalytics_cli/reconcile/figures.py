@@ -217,6 +217,7 @@ def ask_service(statement: Statement, client: "Client", zone: tzinfo) -> OwnFigu
         answer = client.summary(start, end, group_by=by[0])
         currency = answer.currency or currency
         for row in map(dict, answer.rows):
+            # A row by campaign does not tell its day; the request does.
             day = row.get("date") if by == ["day"] else start
             if isinstance(day, date):
                 groups = [

@@ -111,6 +111,7 @@ class Reconciliation:
             remark(line, invocation)
         columns = self._columns(for_table=form.is_table)
         if form.is_table:
+            # A table is for what differs; files have all rows, for programs.
             gaps = [gap for gap in self.gaps if gap.difference]
             rest = len(gaps) - _ROWS_OF_TABLE
             notes += [f"{rest:,} more rows differ: write csv, json or xlsx."] if rest > 0 else []
@@ -225,6 +226,7 @@ class Reconciliation:
                     "Another time zone was tried only in part, because the dataset lacks a day "
                     "before or after these."
                 )
+            # The reader must know which causes were never looked at.
             if hours is None:
                 yield (
                     "Not tried: another time zone, filtered traffic and missing hours. They need "

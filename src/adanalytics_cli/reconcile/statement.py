@@ -265,6 +265,7 @@ class _Table:
         for line in islice(self.layout.lines(), self.rows_above + 1, None):
             first = next((cell for cell in line[1] if cell), None)
             if all(cell_at(line, self.columns[name]) is None for name in figures):
+                # A row without figures and without a text is only space.
                 if first:
                     self.leave_out("without a figure")
             # Added to the rows, a total would double every figure.

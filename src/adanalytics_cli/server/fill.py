@@ -89,6 +89,7 @@ def _describe(report: "LoadReport") -> str:
     if report.not_taken:
         parts.append(f"{counted(report.not_taken, 'row')} left out by --where")
     if report.days:
+        # A wrong time zone or year shows here.
         first, last = report.days[0], report.days[-1]
         days = counted(len(report.days), "day")
         parts.append(f"{days} ({first})" if first == last else f"{days} ({first} to {last})")

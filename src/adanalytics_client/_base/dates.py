@@ -176,6 +176,7 @@ class Period:
         length = min(last, until or last) - first
         months, weeks = self.months, self.weeks
         if end:
+            # A range of months moves back by months, whose lengths differ.
             months, weeks = _months_through(self, end), 0
         if months:
             begin = add_months(first, -months)

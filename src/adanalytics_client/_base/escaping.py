@@ -30,6 +30,7 @@ def legible(text: str) -> str:
     It is for a reader that takes in more than people see. `visible` leaves most of them, because an
     emoji, or a word of Persian, is written with some.
     """
+    # What is not drawn can hide an order, or turn the direction of a line.
     return "".join(
         sign
         if sign in "\n\t" or (sign.isprintable() and sign not in _UNDRAWN)

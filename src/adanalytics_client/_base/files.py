@@ -72,6 +72,7 @@ def check_name(path: Path) -> None:
         path.stat()
     except OSError as error:
         if error.errno == errno.ENAMETOOLONG:
+            # A name of thousands of characters would hide the rest of the message.
             name = f"{path.name[:_REPEATED]}..., {len(os.fsencode(path.name))} bytes,"
             raise ConfigurationError(
                 f"{name} is too long for the file system.", remedy="Choose a shorter name."

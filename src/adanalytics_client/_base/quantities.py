@@ -17,6 +17,7 @@ def in_bytes(size: int) -> str:
     if size < 1000:
         return f"{size} B"
     amount, power = float(size), 0
+    # 999.5 would be shown as 1,000 of the smaller unit.
     while amount >= 999.5 and power < len(_UNITS) - 1:
         amount, power = amount / 1000, power + 1
     digits = 2 if amount < 10 else 1 if amount < 100 else 0

@@ -59,6 +59,7 @@ def redact_url(url: str) -> str:
     try:
         parts = urlsplit(url)
         host = parts.netloc.rpartition("@")[2]
+        # Known names only: signatures and keys have names that nobody can list.
         pairs = [pair for pair in parse_qsl(parts.query) if _is_shown(*pair)]
     except ValueError:
         return "***"

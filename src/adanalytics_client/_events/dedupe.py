@@ -158,6 +158,7 @@ class Deduplicator:
 
     def _warn(self, page: FetchedPage, ids: Sequence[EventId | None]) -> None:
         """Warn once about a page whose events have no id."""
+        # Once: a log of a line per page would hide everything else.
         if self._warned or not ids or any(event_id is not None for event_id in ids):
             return
         self._warned = True

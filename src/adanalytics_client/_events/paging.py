@@ -92,5 +92,6 @@ def page_count(cursor: Cursor, next_cursor: Cursor | None, page_signals: Signals
     if next_cursor is None:
         return cursor.number
     total = page_signals.total or cursor.total
+    # By the size of the first page, which the service may have capped.
     pages = page_signals.pages or (total and ceil(total / next_cursor.first_size))
     return max(pages, next_cursor.number) if pages else None

@@ -199,6 +199,7 @@ class Plan:
             )
         kept_days = frozenset(to_day(day, "days") for day in days)
         kept_days = frozenset(day for day in kept_days if self.start <= day <= self.end)
+        # Two choices of days hold together.
         if self.days is not None:
             kept_days &= self.days
         ranges = tuple(_among(self.ranges, kept_days))

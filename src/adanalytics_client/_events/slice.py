@@ -468,6 +468,8 @@ def _refuse(cursor: Cursor, page: FetchedPage, history: SliceHistory) -> None:
     page_signals = page.signals
     problem, sign = contradiction(cursor, page_signals), page_signals.sign_after(cursor.number)
     if not len(page) and sign and not (page_signals.total or history.total):
+        # An empty page with a next one may be a filter that removed its events, or an endless
+        # query.
         problem = f"no events and {sign}"
     if problem:
         raise page.rows.source.sign(

@@ -217,6 +217,7 @@ def _open_locked(path: Path, *, limit: int | None) -> BufferedRandom:
 
 
 def _open_regular(path: Path, mode: int) -> int:
+    # Another user of a shared folder may have put it there.
     if path.is_symlink():
         raise ConfigurationError(
             f"{path} is a link, and a download would overwrite its target.",

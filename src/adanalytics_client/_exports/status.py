@@ -109,6 +109,7 @@ class ExportStatus:
         """
         return replace(
             self,
+            # Services state less in each response than in all of them together.
             export_id=self.export_id or earlier.export_id,
             files=self.files or earlier.files,
             row_count=earlier.row_count if self.row_count is None else self.row_count,

@@ -175,6 +175,7 @@ class BaseDriver(Generic[C]):
         timeouts = self._timeouts if request.timeout is None else _timeouts(request.timeout)
         if remaining is None:
             return dict(timeouts)
+        # No step may last longer than the whole request has left.
         steps = {name: timeouts[name] for name in _STEPS}
         limit = max(remaining, _SHORTEST)
         return timeouts | {

@@ -74,6 +74,7 @@ class Proxies:
             return None
         if (problem := _problem_of(self.addresses[name])) is not None:
             raise ConfigurationError(f"{name.upper()}_PROXY {problem}.")
+        # A misspelt entry would send the credential through the proxy.
         for entry in self._entries():
             if _Exclusion.parse(entry) is None:
                 raise ConfigurationError(

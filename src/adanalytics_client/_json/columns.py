@@ -26,6 +26,7 @@ def count_events(row: Mapping[str, Any]) -> int | None:
     An event has one type, so the columns of the types add up to the events.
     """
     counts = [row.get(name) for name in COLUMN_OF_TYPE.values()]
+    # Some services leave out types without events.
     numbers = [count for count in counts if isinstance(count, int) and not isinstance(count, bool)]
     return sum(max(0, number) for number in numbers) if numbers else None
 

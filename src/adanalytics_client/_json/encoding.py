@@ -62,6 +62,7 @@ def _cell(value: object) -> str:
 
 
 def _exact(value: Any, *, sort_keys: bool) -> str:  # noqa: ANN401  # anything may come
+    # json writes no Decimal, and a float would change digits.
     if isinstance(value, Decimal):
         return digits(value)
     if isinstance(value, Mapping):

@@ -61,6 +61,7 @@ def parse(body: bytes | bytearray) -> Json:
 
 def _is_deep(value: Json) -> bool:
     level = [value]
+    # Level by level, since a recursion would end with the stack.
     for _ in range(MOST_LEVELS):
         level = [
             member

@@ -182,6 +182,7 @@ def _page_of_one_list(text: bytes | bytearray, levels: int) -> Json:
         return None
     if events is None:
         return None
+    # JSON lines have one event per line, so line ends inside an event are taken out.
     if any(text.find(mark, start, end) >= 0 for mark in (b"\n", b"\r")):
         events = RawRows([*map(_on_one_line, events.texts)])
     return _with_events(_value(frame, levels), events, levels)

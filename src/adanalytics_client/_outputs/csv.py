@@ -72,6 +72,7 @@ class CsvOutput:
         for row in rows:
             if not row.keys() <= self._columns.keys():
                 self._columns.update(dict.fromkeys(row))
+        # The heading has gone to a stream, and a row with more cells would be no CSV.
         if self._in_header and len(self._columns) > count and not self.target.rewritable:
             late = ", ".join([*self._columns][count:])
             raise ProtocolError(

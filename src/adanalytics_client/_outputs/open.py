@@ -45,6 +45,7 @@ def open_output(
         raise ConfigurationError(
             f"{form} files are compressed internally.", remedy="Leave .gz out of the name."
         )
+    # Before the file is made: a missing extra must not leave an empty one.
     make = _maker(form, columns)
     check_name(path)
     # /dev/stdout and pipes cannot be replaced by a rename.

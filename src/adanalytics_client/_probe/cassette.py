@@ -110,6 +110,7 @@ class Cassette:
 
     def _replaced(self, content: Json, path: str, public: Collection[str]) -> Json:
         """Replace the values of a response, but for its page numbers; the names of members stay."""
+        # Page numbers tell how the service divides lists, and nothing about its data.
         if path in public and not isinstance(content, str | dict | list):
             return content
         if isinstance(content, dict):

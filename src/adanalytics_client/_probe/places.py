@@ -55,6 +55,7 @@ class Look:
         if kind == "header" and name:
             return self.headers.get(name.lower())
         value = self.content
+        # A name with a dot in it cannot be reached, and none is known.
         for step in path.split(".") if path != WHOLE_BODY else ():
             value = value.get(step) if isinstance(value, dict) else None
         return value

@@ -63,6 +63,7 @@ class Profiles:
             place = f"[profile.{name or DEFAULT_PROFILE}] in {self.path}"
             content = {**_content_of(table, place)}
             if "service" in content:
+                # Relative to the settings, so that both can move together.
                 file = self.service_file(name)
                 content["service"] = _read_service(file or content["service"], place)
             return Profile(**content)

@@ -172,6 +172,7 @@ class Progress(Observer):
             seconds = self._working()
             self._report("page")
             self._arrivals.append((seconds, self.events))
+            # The pace of late, since the quota and the service's load change.
             since = seconds - (seconds - self._pages_began) * _RECENT
             while len(self._arrivals) > 2 and self._arrivals[1][0] <= since:
                 self._arrivals.popleft()

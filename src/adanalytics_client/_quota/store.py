@@ -129,6 +129,7 @@ class QuotaStore:
 
     def _recover(self, error: sqlite3.DatabaseError | OSError, path: Path) -> None:
         """Make the next transaction possible, or raise TransportError if only time can."""
+        # Anything else means that the file is no database any more.
         if not isinstance(error, sqlite3.OperationalError | OSError):
             return self._replace(path)
         problem = error.strerror if isinstance(error, OSError) else str(error)

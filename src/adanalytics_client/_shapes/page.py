@@ -490,6 +490,7 @@ def _total(value: Json) -> int | None:
 
 def _at_least(lowest: int, value: Json) -> int | None:
     """Return a whole number, also if sent as text, unless it is below `lowest`."""
+    # Headers are texts, and so are numbers of some services.
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20:
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int):

@@ -76,6 +76,7 @@ def read_service(path: Path) -> ServiceProfile:
             f"Cannot read {path}: {error}.",
             remedy="Write it with adanalytics doctor --probe -o FILE.",
         ) from error
+    # People write such files by hand, without a version.
     version = content.pop("version", VERSION)
     if type(version) is not int or version > VERSION:
         raise ConfigurationError(
