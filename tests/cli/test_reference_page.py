@@ -49,11 +49,13 @@ def block(rows: Collection[tuple[str, str]]) -> str:
 def command_text(command: ExampleCommand, context: click.Context, shared: Collection[str]) -> str:
     """Return the options of a command, with only the names of those that others have, too."""
     rows = records(command, context)
-    own = [(names, text) for names, text in rows if text not in shared]
-    others = [f"`{names.rpartition(', ')[2].split()[0]}`" for names, text in rows if text in shared]
+    own_rows = [(names, text) for names, text in rows if text not in shared]
+    shared_names = [
+        f"`{names.rpartition(', ')[2].split()[0]}`" for names, text in rows if text in shared
+    ]
     usage = command.get_usage(context).removeprefix("Usage: ").replace(" [OPTIONS]", "")
-    also = f" Also: {', '.join(others)}." if others else ""
-    return f"\n### {usage}\n\n{command.short_help}{also}\n{block(own)}"
+    also = f" Also: {', '.join(shared_names)}." if shared_names else ""
+    return f"\n### {usage}\n\n{command.short_help}{also}\n{block(own_rows)}"
 
 
 def test_the_page_shows_the_options_of_every_command() -> None:
