@@ -7,10 +7,11 @@ dates, so a stricter model could refuse good data.
 The text below a field describes it: editors, JSON schemas and `help` show it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from functools import lru_cache
 from html import escape
 from inspect import Parameter, Signature, cleandoc
 from itertools import islice
@@ -18,6 +19,7 @@ from reprlib import Repr
 from textwrap import TextWrapper, indent
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, cast
 
+import msgspec
 from pydantic import (
     BaseModel,
     ConfigDict,
@@ -33,6 +35,7 @@ from adanalytics_client._json.columns import GROUP_COLUMNS
 from adanalytics_client._json.encoding import digits
 from adanalytics_client._json.exact import Json, NotJson, parse, parse_text
 from adanalytics_client._json.fields import DOCUMENTED, EVENT_KINDS, FieldNames
+from adanalytics_client._json.raw import MONEY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -419,6 +422,52 @@ class Event(OpenModel):
     def received(self) -> datetime | None:
         """Return `received_at` in UTC; see `time`."""
         return _moment(self.received_at)
+
+
+def typed_events(text: bytes, names: Iterable[str]) -> list[Event] | None:
+    """Return events that have these fields, each with a value of its type; None for any others.
+
+    They are what pydantic makes of them, in two thirds of the time.
+
+    Args:
+        text: a JSON list of objects.
+        names: the fields of the first one.
+    """
+    fields = {*names}
+    if not fields <= Event.model_fields.keys():
+        return None
+    try:
+        rows = _row_decoder(frozenset(fields)).decode(text)
+    except msgspec.DecodeError:
+        return None
+    blank = dict.fromkeys(Event.model_fields)
+    events = []
+    for row in rows:
+        values = msgspec.structs.asdict(row)
+        if len(values) < len(blank):
+            values = blank | values
+        if any(values[name] and not values[name].is_finite() for name in MONEY):
+            return None
+        event = Event.__new__(Event)
+        _set(event, "__dict__", values)
+        _set(event, "__pydantic_fields_set__", fields.copy())
+        _set(event, "__pydantic_extra__", {})
+        _set(event, "__pydantic_private__", None)
+        events.append(event)
+    return events
+
+
+_set = object.__setattr__
+
+
+@lru_cache(maxsize=8)
+def _row_decoder(names: frozenset[str]) -> "msgspec.json.Decoder[list[Any]]":
+    """Return a decoder of events with exactly these fields, in the order of the model."""
+    fields = [
+        (name, field.annotation) for name, field in Event.model_fields.items() if name in names
+    ]
+    row: Any = msgspec.defstruct("Row", fields, forbid_unknown_fields=True, gc=False)
+    return msgspec.json.Decoder(list[row])
 
 
 def apply_names(events: Sequence[Event], names: FieldNames) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -84,6 +85,49 @@ def test_events_read_in_one_go_are_those_read_number_by_number(
     careful = EVENTS.adapter.validate_python(page.rows())
     assert [list(map(repr, each)) for each in events] == [list(map(repr, each)) for each in careful]
     assert all("float" not in str(type(value)) for each in events for _, value in each)
+
+
+OF_TYPES = {
+    "event_id": ['"x"', '"é"', '"\\u00e9\\n"', "5"],
+    "event_date": ['"2026-01-15"', '"2026-1-15"', '"0000-01-01"', '"2026-01-15T00:00:00Z"'],
+    "revenue": ['"0.10"', "0.10", "5", "-0", "-0.0", "1E400", '"1e-9"', '"NaN"', '"-Infinity"'],
+    "cost": [
+        '"0"',
+        '" 1"',
+        '"1_000"',
+        '"+5"',
+        '"' + "9" * 50 + '"',
+        '"x"',
+        '"sNaN"',
+        '"1e99999999999"',
+    ],
+    "campaign_id": ["5", "-0", "1.0", "1e2", "1" * 30, '"5"'],
+    "is_filtered": ["true", "false", "0", '"true"'],
+    "key_values": ["{}", '{"a":"b"}', '{"a":1.50}', '{"a":null}', '{"a":"b","a":"c"}'],
+}
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data(), st.lists(st.sampled_from([*OF_TYPES]), unique=True, max_size=7))
+def test_events_with_the_same_fields_are_those_that_pydantic_makes(
+    data: st.DataObject, names: list[str]
+) -> None:
+    """The attributes and their order, the fields that were sent, and what a change does to them."""
+    texts = []
+    for _ in range(data.draw(st.integers(1, 3))):
+        members = [
+            f'"{name}":{data.draw(st.sampled_from([*OF_TYPES[name][:2], *OF_TYPES[name], "null"]))}'
+            for name in data.draw(st.permutations(names))
+        ]
+        texts.append(f"{{{','.join(members)}}}".encode())
+    page = raw_rows(texts)
+    events, careful = [*EVENTS.read(page)], EVENTS.adapter.validate_python(page.rows())
+    for event, other in zip(events, careful, strict=True):
+        assert repr(vars(event)) == repr(vars(other))
+        assert event.model_fields_set == other.model_fields_set
+        assert pickle.loads(pickle.dumps(event)) == other
+    events[0].os = careful[0].os = "ios"
+    assert events == careful
 
 
 def test_events_are_decoded_some_at_a_time() -> None:

@@ -102,9 +102,13 @@ class Typed(Generic[M]):
     def _models(self, events: RawRows) -> list[M]:
         from pydantic import ValidationError
 
-        from adanalytics_client.models import ExactReading, Inexact, apply_names
+        from adanalytics_client.models import ExactReading, Inexact, apply_names, typed_events
 
         if self.own:
+            if events.names == DOCUMENTED and (
+                own_models := typed_events(events.array(), events.sample())
+            ):
+                return cast("list[M]", own_models)
             reading = ExactReading()
             with suppress(ValidationError, Inexact):
                 models = self.adapter.validate_json(events.array(), context=reading)
