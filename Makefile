@@ -25,7 +25,7 @@ export PYTHONDONTWRITEBYTECODE :=
 export UV_COMPILE_BYTECODE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all test-spark java-17 test-examples test-kill test-dialects test-stores check proof proof-quick mutation simulate simulate-broken load bench-large bench-spark bench-tables soak lint form format types docs docs-recording test-lowest release clean
+.PHONY: help install demo test test-all test-spark java-17 test-examples test-kill test-dialects test-stores check proof proof-page proof-quick mutation simulate simulate-broken load bench-large bench-spark bench-tables soak lint form format types docs docs-recording test-lowest release clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -113,8 +113,12 @@ test-stores: $(STAMP)  ## sync 20 times each to a store with faults, killed, and
 
 check: lint types test  ## lint, format check, types and tests
 
-proof: $(STAMP)  ## measure everything for docs/explanation/proof.md and write it, in 15 minutes
-	@$(BIN)/python -m proof --compare proof/2026-11-24.json
+COMPARE ?= proof/results.json
+proof: $(STAMP)  ## measure everything, and compare with the run in COMPARE, in 15 minutes
+	@$(BIN)/python -m proof --compare $(COMPARE)
+
+proof-page: $(STAMP)  ## put the figures of the last make proof on docs/explanation/proof.md
+	@$(BIN)/python -m proof.page build/proof/RESULTS.json
 
 mutation: $(STAMP)  ## change 40 central lines one at a time, and see whether tests notice, in 15 minutes
 	@$(BIN)/python -m proof.mutation

@@ -1,13 +1,10 @@
-"""Measure every section, print the tables, and write the page about them.
+"""Measure every section, and print the tables.
 
     python -m proof [--quick] [--section NAME]... [--compare OTHER.json]
 
-The results are in build/proof/RESULTS.json. `make proof` compares them with those of an earlier
-run, proof/2026-11-24.json. Only a full run, which has neither --quick nor --section, writes
-docs/explanation/proof.md and its plots.
+The results are in build/proof/RESULTS.json; `python -m proof.page` puts them on the page.
 """
 
-import os
 import sys
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -17,12 +14,11 @@ import click
 from rich.console import Console
 
 from proof.measuring import machine
-from proof.report import Results, side_by_side, table, write_page
+from proof.report import Results, side_by_side, table
 from proof.sections import SECTIONS, measure_all
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "build" / "proof" / "RESULTS.json"
-EXPLANATION = ROOT / "docs" / "explanation"
 
 
 @click.command(context_settings={"show_default": True})
@@ -39,31 +35,21 @@ def main(*, quick: bool, names: tuple[str, ...], compare: Path | None) -> None:
     """Measure adanalytics against its peers and its promises."""
     console = Console(width=None if sys.stdout.isatty() else 160)
     options = [*["--quick"] * quick, *(f"--section {name}" for name in names)]
-    if compare is not None:
-        # Relative, because the page is for other machines.
-        options.append(f"--compare {os.path.relpath(compare, ROOT)}")
-    command = " ".join(["python -m proof", *options])
     started = datetime.now(UTC)
-    results = Results(started.isoformat(timespec="minutes"), command, machine(ROOT))
+    results = Results(started.isoformat(timespec="minutes"), " ".join(options), machine(ROOT))
     earlier = None if compare is None else Results.read(compare)
     chosen = names or SECTIONS
     for name, section in measure_all(chosen, quick=quick):
-        results = results.with_section(name, section, datetime.now(UTC) - started)
+        results = results.with_section(name, section.figures, datetime.now(UTC) - started)
         # After each section, so that a failure in a later one loses nothing.
         results.write(RESULTS)
         console.print(table(section), end="\n\n")
     results = replace(results, sections={name: results.sections[name] for name in chosen})
     results.write(RESULTS)
     if earlier is not None:
-        results = results.with_section(
-            "two-runs", side_by_side(earlier, results), datetime.now(UTC) - started
-        )
-        console.print(table(results.sections["two-runs"]))
+        console.print(side_by_side(earlier, results))
     minutes, seconds = divmod(round(results.seconds), 60)
     console.print(f"{minutes} min {seconds} s; the figures are in {RESULTS.relative_to(ROOT)}")
-    if not (quick or names):
-        write_page(results, EXPLANATION)
-        console.print("Written: docs/explanation/proof.md and its plots")
 
 
 if __name__ == "__main__":

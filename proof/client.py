@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from proof.environments import BUILD, PEERS, python_of
 from proof.measuring import Cost, ProofError, in_turn, ratio, run, spread
-from proof.report import Plot, Section, goal, plain
+from proof.report import Figures, Section, goal
 from proof.service import DAY, PROGRAM, Service, generated, serving
 
 EVENTS, QUICK_EVENTS = 300_000, 10_000
@@ -41,6 +41,11 @@ class Way:
     ours: str | None = None
     goal: float | None = None
 
+    @property
+    def cpu(self) -> str:
+        """Return the name of the figure of its CPU time."""
+        return f"{self.name} cpu s per million"
+
 
 WAYS = [
     Way("jsonl", "**`adanalytics events -o x.jsonl`**", "x.jsonl"),
@@ -60,35 +65,6 @@ WAYS = [
     Way("sync_export", "**`adanalytics sync --via export`**", "dataset"),
     Way("dlt_rest_api", "dlt, rest_api to Parquet files", "dlt", "sync", 0.15),
 ]
-EXPLANATION = """\
-Several programs take turns pulling one day of {events:,} events from the reference server over
-loopback, {rounds} each. Each figure is a median; the minimum and the maximum are in parentheses.
-Each measurement covers the whole process, from start to end. *CPU* is the user and system time of
-the process and its children, without the CPU time of the server. *Memory* is the peak memory of the
-largest of these processes. In the table, our programs are in bold; the other programs are called
-*peers*. *Ours / this* is the CPU time of our program, divided by that of the peer in the same
-round. A value below 1 means that our program takes less CPU time.
-
-Each peer except curl runs in its own environment, with the versions in `proof/peers/*.txt`. Every
-program has to receive the right number of events, or the right number of bytes if it does not parse
-the responses. The peers that only read, parse or decode the responses show the lowest possible CPU
-time.
-
-Our programs also compare all pages with the totals that the service states, and look for repeated
-events. Only one peer makes these two checks: *httpx and msgspec, the same checks by hand*. This
-checking peer is a single-threaded program for the reference server's response format alone, without
-retries, quota, settings or progress. The CPU time of the checking peer shows roughly what the two
-checks cost. The checking peer uses about twice as much CPU time as the peer that only reads, and
-about a third as much as the orjson peer. So a complete client is unlikely to reach our goals for
-the reading peer and the orjson peer: ratios of at most 1.8 and 0.3. For Parquet, just parsing the
-responses with pyarrow.json uses about half as much CPU time as the whole polars peer. Our Parquet
-program also has to check the pages, convert the types and write the file. For typed events,
-pydantic's validation alone takes more CPU time than our goal allows. A sync by pages takes
-more CPU time than a pull of the same events into a single Parquet file. Among other things, the
-sync keeps the received pages on disk, writes hourly files, computes their checksums and flushes the
-files to disk.
-"""
-QUICK = "On so few events the start of the programs is most of the cost, so the goals do not apply."
 
 
 class Bench:
@@ -208,41 +184,32 @@ def measure(quick: bool) -> Section:
         works = {way.name: (lambda way=way: bench.run(way)) for way in WAYS}
         # Finding the pages has warmed up the server.
         costs = in_turn(works, rounds, warm=False)
-    return _section(costs, events, rounds)
+    return _section(costs, events)
 
 
-def _section(costs: dict[str, list[Cost]], events: int, rounds: int) -> Section:
-    rows, figures = [], {}
+def _section(costs: dict[str, list[Cost]], events: int) -> Section:
+    rows, values, goals = [], dict[str, float](), dict[str, float | None]()
+    labels = {way.name: way.label.replace("*", "") for way in WAYS}
     for way in WAYS:
         cpu = [cost.cpu for cost in costs[way.name]]
         wall = spread([cost.wall for cost in costs[way.name]])
         memory = spread([cost.megabytes for cost in costs[way.name]])
-        figures[f"{way.name} cpu s per million"] = spread(cpu).median / events * 1e6
-        figures[f"{way.name} wall s"] = wall.median
-        figures[f"{way.name} peak MB"] = memory.median
+        values[way.cpu] = spread(cpu).median / events * 1e6
+        values[f"{way.name} wall s"] = wall.median
+        values[f"{way.name} peak MB"] = memory.median
         share, wanted = "", ""
         if way.ours:
             ours = ratio([cost.cpu for cost in costs[way.ours]], cpu)
-            figures[f"{way.ours} / {way.name} cpu"] = ours.median
+            name = f"{labels[way.ours]} / {labels[way.name]}"
+            values[name] = ours.median
             share = str(ours)
+            # On few events, the start of the programs is most of the cost.
             if way.goal and events == EVENTS:
+                goals[name] = way.goal
                 wanted = goal(ours.median, way.goal)
         rows.append([way.label, str(spread(cpu)), str(wall), f"{memory.median:.0f}", share, wanted])
-    turns = "once" if rounds == 1 else f"{rounds} times"
     return Section(
-        title="Against other clients",
-        explanation=EXPLANATION.format(events=events, rounds=turns)
-        + ("" if events == EVENTS else QUICK),
+        Figures("CPU time of ours / of another client", values, goals),
         columns=["Way", "CPU, s", "Wall, s", "Memory, MB", "Ours / this", "Goal"],
         rows=rows,
-        figures=figures,
-        commands=["python -m proof --section client"],
-        plots=[
-            Plot(
-                "proof-cpu",
-                "Seconds of CPU per million events, ours and theirs",
-                {plain(way.label): f"{way.name} cpu s per million" for way in WAYS},
-                [plain(way.label) for way in WAYS if way.ours is None],
-            )
-        ],
     )

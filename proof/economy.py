@@ -13,7 +13,7 @@ import httpx
 from adanalytics_client import QuotaState
 from adanalytics_client.pricing import Estimate, prices
 from proof.measuring import ProofError, run
-from proof.report import Section
+from proof.report import Figures, Section
 from proof.service import DAY, PARTNER, PROGRAM, Service, server_command, serving
 
 SIZES = [1_000, 100_000, 1_000_000, 20_000_000]
@@ -22,18 +22,6 @@ REAL, QUICK_REAL = 1_000_000, 1_000
 PAGE, DEFAULT_PAGE = 10_000, 1_000
 EVENING = range(18, 22)
 WAYS = ["hourly", "auto", "none", "default"]
-EXPLANATION = """\
-The table shows how many requests a pull of one day takes and, in parentheses, how many requests
-that is per million events. *Least* is the number of requests if every page except the last is full.
-*hourly*, *auto* and *none* are pulls with these values of `--split` and with pages of {page:,}
-events. *default* is one query with the service's default page size of {default:,} events, which
-other clients use unless they are configured otherwise. On *peaked* days, two thirds of the events
-fall into four evening hours.
-
-The table's numbers are calculated with `adanalytics_client.pricing` and the number of events in
-each hour, which a plan does not contain. Real pulls of days with up to {real:,} events verify these
-numbers: the server must count exactly as many requests as were calculated.
-"""
 
 
 @dataclass(frozen=True)
@@ -86,21 +74,23 @@ def measure(quick: bool) -> Section:
     most = QUICK_REAL if quick else REAL
     real = [load for load in LOADS if load.events < most or load == Load(most, peaked=True)]
     found = _pull(real)
-    rows, figures = [], {}
+    rows, shares = [], []
     for load in LOADS:
-        plan = planned(load)
-        rows.append([f"{load.events:,}", load.shape, _cell(-(-load.events // PAGE), load)])
-        for way in WAYS:
-            rows[-1].append(_cell(plan[way], load))
-            figures[f"{load.events} {load.shape} {way} per million"] = plan[way] * 1e6 / load.events
+        plan, least = planned(load), -(-load.events // PAGE)
+        rows.append([f"{load.events:,}", load.shape, _cell(least, load)])
+        rows[-1].extend(_cell(plan[way], load) for way in WAYS)
         rows[-1].append(_verdict(plan, found[load]) if load in found else "planned only")
+        shares.append(plan["auto"] / least)
+    differing = sum(planned(load) != requests for load, requests in found.items())
+    unplanned = "days whose pulls took another number of requests than planned"
     return Section(
-        title="Requests",
-        explanation=EXPLANATION.format(page=PAGE, default=DEFAULT_PAGE, real=real[-1].events),
+        Figures(
+            "Requests",
+            {"requests of a day at worst / fewest possible": max(shares), unplanned: differing},
+            {unplanned: 0},
+        ),
         columns=["Events", "Hours", "Least", *WAYS, "Real pulls"],
         rows=rows,
-        figures=figures,
-        commands=[f"adanalytics plan {DAY} -f table", "python -m proof --section economy"],
     )
 
 

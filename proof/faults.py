@@ -24,6 +24,7 @@ from proof.trial import (
     SAME,
     SILENT,
     TYPED,
+    WARNED,
     Tally,
     Trial,
     Truth,
@@ -35,23 +36,6 @@ from proof.trial import (
 SEEDS, QUICK_SEEDS = 300, 10
 # Commands, which mostly wait.
 AT_ONCE = 4
-EXPLANATION = """\
-In this test, the reference server misbehaves in every way that it supports. Each of {faults} faults
-strikes in three ways: permanently, once, and once after a first good response. Each of the server's
-{dialects} dialects is also tested without faults. Then {seeds} random combinations of two or three
-faults are tested; in half of these combinations, the server also uses a dialect. Each operation
-works on {events} events from two days; the operation *events* reads several pages. The events have
-to match those that a plain HTTP client receives without faults. *Typed error* means one of the
-client's own exceptions or, on the command line, an error message with a non-zero exit status. If a
-sync reports missing hours and every hour that it committed is correct, the result also counts as a
-typed error. *Warned* means that the rows were wrong, but a warning said that the data had changed
-or that a response had no body. *Silent* means that the rows were wrong without such a warning.
-
-The file of a finished export is also downloaded with each fault that can affect a download, and
-with wrong responses to a resumed download. In another test, the file's address has expired before
-the download. The tasks of a sync run in the test's own process. Each fault that can affect a
-download strikes one of their downloads, except for faults that tell the client to wait.
-"""
 STATUSES = (200, 204, 301, 304, 400, 401, 403, 404, 409, 410, 418, 425, 429, 500, 502, 503, 504)
 EFFECTS = (
     *map(str, STATUSES),
@@ -141,14 +125,4 @@ def measure(quick: bool) -> Section:
             for seed in ours[max(0, number - 1) :: step]:
                 dice = random.Random(seed)
                 at.each(combination(dice), dice.sample(ALL, 2))
-    rows, figures = tally.table(OUTCOMES)
-    return Section(
-        title="Faults",
-        explanation=EXPLANATION.format(
-            faults=len(EFFECTS), dialects=len(SHAPES), seeds=seeds, events=len(truth.events)
-        ),
-        columns=["Operation", "Tries", *(outcome.capitalize() for outcome in OUTCOMES)],
-        rows=rows,
-        figures=figures,
-        commands=["python -m proof --section faults"],
-    )
+    return tally.section("Faults", OUTCOMES, {WARNED: None, OTHER: 0, SILENT: 0})

@@ -26,7 +26,7 @@ from adanalytics_client.dataset import Dataset
 from adanalytics_server.admin import add_partner
 from adanalytics_server.local import LocalServer, Sample
 from proof.measuring import ProofError
-from proof.report import Section
+from proof.report import Section, count_outcomes
 from proof.service import PROGRAM
 from proof.trial import FIRST, LAST, Rows, Truth, csv_rows, essence, held_rows, plain_events
 
@@ -42,28 +42,6 @@ SAME, TYPED, ENDED, OTHER = "same", "typed error", "killed", "other error"
 TORN, WRONG = "half-written", "wrong afterwards"
 OUTCOMES = (SAME, TYPED, ENDED, OTHER, TORN, WRONG)
 SOURCE = Path(__file__).with_name("forgetful.c")
-EXPLANATION = """\
-Some commands are killed with SIGKILL at a random moment between their start and their usual end.
-Other commands run short of disk space (imitated by a random limit on file size), file descriptors
-or address space. In the table below, the columns from *Same* to *Other error* show how the commands
-ended. *Typed error* means one of our own error messages, which says what to do. *Other error* means
-any other error, such as one from a library that runs out of memory.
-
-After a command has ended, its visible results are compared with the data that a plain HTTP client
-receives from the server. A dataset must consist of complete hours, and an export or a load must be
-either complete or absent; anything else counts as *half-written*. Then the same command runs again
-without disturbance and has to produce exactly the server's rows; otherwise, the try counts as
-*wrong afterwards*. The columns *Half-written* and *Wrong afterwards* have to be 0.
-
-Power cuts are simulated with a library that is loaded before the program. The library records every
-write, flush and new file name of the program. After the program is killed, bytes that were not
-flushed are cut off its files. New file names are removed if their folder was not flushed
-afterwards. {power}
-
-To test the quota, two programs count their requests in one log while both are killed again and
-again. The server must not receive more than the {quota} requests that are allowed per hour. To test
-the effect of a wrong clock, the client's clock is set one year back or one year ahead.
-"""
 # Sends requests until the log says that the hour is used up.
 SENDER = """
 import sys
@@ -399,28 +377,17 @@ def measure(quick: bool) -> Section:
             found.setdefault("clock a year off", []).extend(
                 [each] for each in with_clock(bench, days)
             )
-    return _section(found, power is not None)
+    section = section_of("Kills, power cuts and shortages", found)
+    if power is None:
+        reason = "power cuts: not tried, which needs Linux and a C compiler"
+        section.rows.append([reason, "0", *[""] * len(OUTCOMES)])
+    return section
 
 
-def table_of(found: Found) -> tuple[list[list[str]], dict[str, float]]:
-    """Return the rows of the table, and the figures."""
-    rows: list[list[str]] = []
-    figures: dict[str, float] = {}
-    for what, tries in found.items():
-        counts = Counter(each for one in tries for each in one)
-        rows.append([what, str(len(tries)), *(str(counts[outcome]) for outcome in OUTCOMES)])
-        figures |= {f"{what}, {outcome}": float(counts[outcome]) for outcome in OUTCOMES}
-    return rows, figures
-
-
-def _section(found: Found, has_power: bool) -> Section:
-    rows, figures = table_of(found)
-    reason = "" if has_power else "Not on this machine, which has no C compiler or is not Linux."
-    return Section(
-        title="Kills, power cuts and shortages",
-        explanation=EXPLANATION.format(power=reason, quota=QUOTA),
-        columns=["What", "Tries", *(outcome.capitalize() for outcome in OUTCOMES)],
-        rows=rows,
-        figures=figures,
-        commands=["python -m proof --section kills"],
-    )
+def section_of(title: str, found: Found) -> Section:
+    """Return the section of these tries, each of which may have several outcomes."""
+    tries = {
+        what: (len(outcomes), Counter(each for one in outcomes for each in one))
+        for what, outcomes in found.items()
+    }
+    return count_outcomes(title, tries, OUTCOMES, {TORN: 0, WRONG: 0})

@@ -30,7 +30,7 @@ from rich.console import Console
 from adanalytics_server.admin import create_key
 from proof.measuring import ProofError
 from proof.puller import LIMIT, WAYS, Held, digests
-from proof.report import Section, table
+from proof.report import Section, count_outcomes, table
 from proof.service import EMAIL, PROGRAM, Service, generated, server_command, serving
 from proof.trial import FIRST, LAST, OTHER, SAME, TYPED, WARNED, essence, held_rows
 
@@ -43,22 +43,6 @@ OUTCOMES = (SAME, TYPED, WARNED, OTHER, VIOLATED)
 # Longer than the worst wait of a busy machine; a server that hangs answers never.
 LIVE_SECONDS = 5.0
 ROOT = Path(__file__).parent.parent
-EXPLANATION = """\
-For {seconds:.0f} seconds, seven processes pull or query two days of events from one server, each in
-a different way. Meanwhile, `adanalytics server load` runs {loads} times. Each load either adds
-events to one hour or replaces all events of one hour. *Same* means that the rows match a state that
-the server was in during the pull. An export or a summary has to match one such state as a whole. A
-pull of several requests may match a different state for each hour. `Dataset.query` reads a dataset
-that another process is syncing, so its rows may match any earlier state of an hour. *Warned* means
-that the rows match no allowed state, but the pull warned that the data had changed.
-
-The seven processes share a set of keys and the client's count of requests for each key. Each key
-allows {limit} requests per hour; when a key is used up, the processes change to the next key. No
-response may have the status 429. The server may use at most {megabytes} MB of memory, and has to
-respond to `/livez` within {live:.0f} s at all times. After a final sync, the rows of the two
-datasets have to equal those of the server, and `verify` must find no damage. *Violations* counts
-the results that break one of these rules, and has to be 0.
-"""
 Rows = list[dict[str, Any]]
 
 
@@ -198,10 +182,8 @@ def load(seconds: float, *, events_a_day: int = EVENTS_A_DAY) -> Section:
         with watched(service) as answered:
             pullers = {way: _puller(way, seconds, service, environment) for way in WAYS}
             end = time.monotonic() + seconds
-            loads = 0
             while time.monotonic() < end:
                 change(service, history, dice)
-                loads += 1
             for way, puller in pullers.items():
                 # The pull that was under way may wait for a server that is busy.
                 if puller.wait(timeout=120):
@@ -222,7 +204,8 @@ def load(seconds: float, *, events_a_day: int = EVENTS_A_DAY) -> Section:
     counts[f"memory of the server: {megabytes:.0f} MB"] = Counter(
         {SAME if megabytes <= MOST_MEGABYTES else VIOLATED: 1}
     )
-    return _section(counts, seconds, loads, megabytes)
+    tries = {what: (of.total(), of) for what, of in counts.items()}
+    return count_outcomes("Mixed load", tries, OUTCOMES, {WARNED: None, VIOLATED: 0})
 
 
 def _puller(
@@ -271,25 +254,6 @@ def _is_whole(service: Service, place: Path, key: str, last: State) -> bool:
     return digests(held_rows(place)) == last.hours
 
 
-def _section(
-    counts: dict[str, Counter[str]], seconds: float, loads: int, megabytes: float
-) -> Section:
-    figures = {f"load, {what}, {VIOLATED}": float(of[VIOLATED]) for what, of in counts.items()}
-    return Section(
-        title="Mixed load",
-        explanation=EXPLANATION.format(
-            seconds=seconds, loads=loads, limit=LIMIT, megabytes=MOST_MEGABYTES, live=LIVE_SECONDS
-        ),
-        columns=["What", "Tries", *(outcome.capitalize() for outcome in OUTCOMES)],
-        rows=[
-            [what, f"{of.total():,}", *(f"{of[outcome]:,}" for outcome in OUTCOMES)]
-            for what, of in counts.items()
-        ],
-        figures=figures | {"load, peak MB": megabytes},
-        commands=["python -m proof --section load", "make load"],
-    )
-
-
 def measure(quick: bool) -> Section:
     """Load the server for a while."""
     return load(QUICK_SECONDS, events_a_day=QUICK_EVENTS_A_DAY) if quick else load(SECONDS)
@@ -301,7 +265,7 @@ def main(*, minutes: float) -> None:
     """Pull in all ways while the data change, and print what was violated."""
     section = load(minutes * 60)
     Console(width=None if sys.stdout.isatty() else 160).print(table(section))
-    sys.exit(any(value for name, value in section.figures.items() if name.endswith(VIOLATED)))
+    sys.exit(section.figures.values[VIOLATED] > 0)
 
 
 if __name__ == "__main__":

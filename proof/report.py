@@ -1,56 +1,45 @@
-"""What a section reports, and its forms: a table in the terminal, a page, bars as SVG."""
+"""What a section reports, and its table in the terminal."""
 
 import json
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import timedelta
-from html import escape
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from rich.table import Table
 
-INTRODUCTION = """\
----
-description: "Figures about adanalytics beside other tools and with faults, and how to repeat them."
----
-
-# Proof
-
-`make proof` takes the measurements and generates this page from them; only the mutation-testing
-results come from `make mutation`. `make proof-quick` takes the same measurements on less data, in
-two minutes. A goal is a figure that the project wants to reach; a goal that was not reached is
-marked *missed*. Each measurement of time or memory runs alone; all other measurements run two at a
-time.
-"""
-STYLE = """\
-<style>
-text { font: 14px sans-serif; fill: #57606a }
-.title { font-weight: bold }
-.ours { fill: #3f51b5 }
-.peer { fill: #9aa0a6 }
-@media (prefers-color-scheme: dark) { text { fill: #b8c0c8 } .ours { fill: #8c9eff } }
-</style>"""
-BAR_HEIGHT, GAP, BAR_WIDTH, VALUE_WIDTH = 22, 8, 360, 60
-# Of the widest sans-serif font that is usual, at 14 px.
-LETTER_WIDTH = 8
+TRIES = "tries"
 
 
 @dataclass(frozen=True)
-class Plot:
-    """Bars to draw from figures.
+class Figures:
+    """The results of a section that are kept and compared, and of these the ones on the page.
 
     Args:
-        name: name of the SVG file, without its suffix.
-        title: what the bars show, with the unit.
-        bars: label of each bar, and the key of its figure.
-        ours: labels of the bars to highlight.
+        title: heading of the section.
+        values: numbers under names that stay between versions; a name with `` / `` is a ratio.
+        goals: the most that a value may be, by its name; None for one without a goal. The page
+            has these values and all ratios.
     """
 
-    name: str
     title: str
-    bars: dict[str, str]
-    ours: list[str]
+    values: dict[str, float]
+    goals: dict[str, float | None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if missing := self.goals.keys() - self.values.keys():
+            raise ValueError(f"{self.title}: no value has the name {sorted(missing)}")
+
+    def shown(self) -> Iterator[tuple[str, str, str]]:
+        """Yield the name, the value and the goal of each figure on the page."""
+        tries = self.values.get(TRIES)
+        for name, value in self.values.items():
+            if name in self.goals or " / " in name:
+                most = self.goals.get(name)
+                of = "" if tries is None else f" of {number(tries)}"
+                yield name, number(value) + of, "" if most is None else goal(value, most)
 
 
 @dataclass(frozen=True)
@@ -58,88 +47,89 @@ class Section:
     """The result of measuring one subject.
 
     Args:
-        title: heading of the section.
-        explanation: what was measured and how, in Markdown.
-        columns: headings of the table; a column named ``Goal`` has the goals.
+        figures: what is kept of it.
+        columns: headings of its table; a column named ``Goal`` has the goals.
         rows: the cells of each row, as they are printed.
-        figures: the same measurements as numbers, under names that stay between versions.
-        commands: shell commands that repeat a measurement by hand.
-        plots: what to draw.
     """
 
-    title: str
-    explanation: str
+    figures: Figures
     columns: list[str]
     rows: list[list[str]]
-    figures: dict[str, float]
-    commands: list[str]
-    plots: list[Plot] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         for row in self.rows:
             if len(row) != len(self.columns):
-                raise ValueError(f"{self.title}: {row} does not fit the columns {self.columns}")
-        for plot in self.plots:
-            if missing := set(plot.bars.values()) - set(self.figures):
-                raise ValueError(f"{self.title}: plot {plot.name} has no figures for {missing}")
+                title = self.figures.title
+                raise ValueError(f"{title}: {row} does not fit the columns {self.columns}")
 
 
 @dataclass(frozen=True)
 class Results:
-    """One run: when, by which command, where, how long, and its sections by name."""
+    """One run: when, with which options, where, how long, and its figures by section."""
 
     started: str
-    command: str
+    options: str
     machine: dict[str, str]
     seconds: float = 0
-    sections: dict[str, Section] = field(default_factory=dict)
+    sections: dict[str, Figures] = field(default_factory=dict)
 
-    def with_section(self, name: str, section: Section, taken: timedelta) -> Self:
-        sections = {**self.sections, name: section}
+    def with_section(self, name: str, figures: Figures, taken: timedelta) -> Self:
+        sections = {**self.sections, name: figures}
         return replace(self, sections=sections, seconds=taken.total_seconds())
 
     def write(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(asdict(self), indent=2) + "\n")
+        path.write_text(json.dumps(asdict(self), indent=1) + "\n")
 
     @classmethod
     def read(cls, path: Path) -> Self:
         fields = json.loads(path.read_text())
-        return cls(**{**fields, "sections": dict(map(_section, fields["sections"].items()))})
+        sections = {name: Figures(**figures) for name, figures in fields["sections"].items()}
+        return cls(**{**fields, "sections": sections})
 
 
-def _section(named: tuple[str, dict[str, Any]]) -> tuple[str, Section]:
-    name, fields = named
-    return name, Section(**{**fields, "plots": [Plot(**plot) for plot in fields["plots"]]})
+def count_outcomes(
+    title: str,
+    tries: Mapping[str, tuple[int, Counter[str]]],
+    outcomes: Sequence[str],
+    goals: dict[str, float | None],
+) -> Section:
+    """Return a section with a row for each subject that was tried, and the totals as figures.
 
-
-def side_by_side(earlier: Results, later: Results) -> Section:
-    """Compare the ratios of two runs: times and memory alone tell more about the machine."""
-    rows, figures = [], {}
-    for name, section in later.sections.items():
-        if name not in earlier.sections:
-            continue
-        before = earlier.sections[name].figures
-        for key, value in section.figures.items():
-            if key in before and " / " in key:
-                change = value / before[key] if before[key] else float(value == before[key])
-                rows.append([key, number(before[key]), number(value), f"{change:.2f}"])
-                figures[key] = change
-    machines = " · ".join(dict.fromkeys(run.machine["processor"] for run in (earlier, later)))
+    Args:
+        title: heading of the section.
+        tries: the number of tries of each subject, and how often they had which outcome.
+        outcomes: the columns of the table.
+        goals: as in `Figures`: 0 for an outcome that no try may have.
+    """
+    totals = {outcome: sum(counts[outcome] for _, counts in tries.values()) for outcome in outcomes}
+    all_tries = sum(number for number, _ in tries.values())
     return Section(
-        title="Two runs side by side",
-        explanation=f"These ratios come from two runs ({machines}). The last column is the later "
-        "ratio divided by the earlier one.",
-        columns=["Ratio", earlier.started, later.started, "Later / earlier"],
-        rows=rows,
-        figures=figures,
-        commands=[later.command],
+        Figures(title, {TRIES: all_tries, **totals}, goals),
+        columns=["What", TRIES.capitalize(), *(outcome.capitalize() for outcome in outcomes)],
+        rows=[
+            [subject, f"{number:,}", *(f"{counts[outcome]:,}" for outcome in outcomes)]
+            for subject, (number, counts) in tries.items()
+        ],
     )
 
 
+def side_by_side(earlier: Results, later: Results) -> Table:
+    """Compare the ratios of two runs: times and memory alone tell more about the machine."""
+    columns = ["Ratio", earlier.started, later.started, "Later / earlier"]
+    rows = []
+    for section, figures in later.sections.items():
+        before = earlier.sections[section].values if section in earlier.sections else {}
+        for name, value in figures.values.items():
+            if name in before and " / " in name:
+                change = value / before[name] if before[name] else float(value == before[name])
+                rows.append([name, number(before[name]), number(value), f"{change:.2f}"])
+    return _table("Two runs side by side", columns, rows)
+
+
 def number(value: float) -> str:
-    """Write a number with three significant digits, large ones in full."""
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+    """Write a number with three significant digits, whole and large ones in full."""
+    return f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"
 
 
 def plain(cell: str) -> str:
@@ -149,88 +139,21 @@ def plain(cell: str) -> str:
 
 def goal(value: float, most: float, unit: str = "") -> str:
     """Return a goal as a cell, and whether the value misses it, rounded as it is printed."""
-    text = f"at most {most:g}{unit}"
+    text = f"at most {most:g}{unit}" if most else "0"
     return f"{text}, missed" if round(value, 2) > most else text
 
 
 def table(section: Section) -> Table:
     """Return the section as a table for the terminal."""
-    made = Table(title=section.title, title_justify="left", title_style="bold")
-    for index, column in enumerate(section.columns):
-        made.add_column(column, justify="right" if _is_numeric(section, index) else "left")
-    for row in section.rows:
+    return _table(section.figures.title, section.columns, section.rows)
+
+
+def _table(title: str, columns: list[str], rows: list[list[str]]) -> Table:
+    made = Table(title=title, title_justify="left", title_style="bold")
+    for index, column in enumerate(columns):
+        cells = [row[index] for row in rows if row[index]]
+        is_numeric = bool(cells) and all(cell.lstrip("-~")[:1].isdigit() for cell in cells)
+        made.add_column(column, justify="right" if is_numeric else "left")
+    for row in rows:
         made.add_row(*map(plain, row))
     return made
-
-
-def _is_numeric(section: Section, index: int) -> bool:
-    cells = [row[index] for row in section.rows if row[index]]
-    return bool(cells) and all(cell.lstrip("-~")[:1].isdigit() for cell in cells)
-
-
-def write_page(results: Results, folder: Path) -> None:
-    """Write ``proof.md`` and the plots, which go to ``images``."""
-    (folder / "images").mkdir(parents=True, exist_ok=True)
-    for section in results.sections.values():
-        for plot in section.plots:
-            (folder / "images" / f"{plot.name}.svg").write_text(svg(plot, section.figures))
-    (folder / "proof.md").write_text(page(results))
-
-
-def page(results: Results) -> str:
-    """Return the page as Markdown."""
-    machine = "\n".join(f"| {name} | {value} |" for name, value in results.machine.items())
-    minutes = f"{results.seconds / 60:.0f} minutes"
-    return "\n".join(
-        [
-            INTRODUCTION,
-            f"| run | {results.started}, `{results.command}`, {minutes} |\n|---|---|\n{machine}",
-            *(part for section in results.sections.values() for part in _part(section)),
-        ]
-    )
-
-
-def _part(section: Section) -> Iterator[str]:
-    yield f"\n## {section.title}\n\n{section.explanation.strip()}\n"
-    for plot in section.plots:
-        yield f"![{plot.title}](images/{plot.name}.svg)\n"
-    yield _line(section.columns)
-    yield _line(
-        "---:" if _is_numeric(section, index) else "---" for index in range(len(section.columns))
-    )
-    yield from (_line(cell.replace("|", "\\|") for cell in row) for row in section.rows)
-    if section.commands:
-        yield "\n```console"
-        yield from (f"$ {command}" for command in section.commands)
-        yield "```"
-
-
-def _line(cells: Iterator[str] | list[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
-def svg(plot: Plot, figures: dict[str, float]) -> str:
-    """Draw horizontal bars from zero, in colours that can be read on light and dark pages."""
-    most = max(figures[key] for key in plot.bars.values()) or 1
-    labels = LETTER_WIDTH * max(map(len, plot.bars))
-    width = labels + BAR_WIDTH + VALUE_WIDTH
-    height = 34 + len(plot.bars) * (BAR_HEIGHT + GAP)
-    lines = [
-        '<svg xmlns="http://www.w3.org/2000/svg" role="img"',
-        f'  aria-label="{escape(plot.title)}" width="{width}" height="{height}"',
-        f'  viewBox="0 0 {width} {height}">',
-        STYLE,
-        f'<text class="title" y="18">{escape(plot.title)}</text>',
-    ]
-    for index, (label, key) in enumerate(plot.bars.items()):
-        top = 34 + index * (BAR_HEIGHT + GAP)
-        length = BAR_WIDTH * figures[key] / most
-        kind = "ours" if label in plot.ours else "peer"
-        at = f'y="{top + BAR_HEIGHT / 2 + 5}"'
-        size = f'width="{length:.1f}" height="{BAR_HEIGHT}"'
-        lines += [
-            f'<text x="{labels - 8}" {at} text-anchor="end">{escape(label)}</text>',
-            f'<rect class="{kind}" x="{labels}" y="{top}" {size} rx="2"/>',
-            f'<text x="{labels + length + 6:.1f}" {at}>{number(figures[key])}</text>',
-        ]
-    return "\n".join([*lines, "</svg>\n"])

@@ -1,4 +1,4 @@
-"""The sections of the page, and how they are measured: those without times two at once."""
+"""The sections, and how they are measured: those without times two at once."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -8,7 +8,7 @@ from multiprocessing import get_context
 
 from proof.report import Section
 
-# In the order of the page. Each module has a function `measure(quick: bool) -> Section`.
+# Each module has a function `measure(quick: bool) -> Section`.
 SECTIONS = [
     *("client", "start", "economy", "server", "faults", "damage", "kills", "stores", "load"),
     *("security", "mutation", "simulate"),

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import traceback
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -25,7 +26,7 @@ from adanalytics_server.local import LocalServer, Sample
 from proof import browser
 from proof.environments import python_of
 from proof.measuring import started, wait_until
-from proof.report import Section
+from proof.report import Section, count_outcomes
 from proof.service import PARTNER, PROGRAM, server_command
 
 DAY = "2026-01-15"
@@ -35,20 +36,7 @@ FUZZ = ROOT / "tests" / "server" / "fuzz"
 SPARK_TESTS = "tests/spark/test_secrets.py"
 EXAMPLES, QUICK_EXAMPLES = 40, 3
 KEYS = "/settings/api-keys"
-EXPLANATION = """\
-The tool schemathesis {version} generates valid and invalid requests from the server's OpenAPI
-document, and runs all of its checks on the responses. In the schemathesis row, *Checks* is the
-number of requests. A plain HTTP client requests the web pages as a browser would, with and without
-a session. The same client also submits forms as another site would, with various values of
-`Sec-Fetch-Site` and `Origin`. In Chromium, with a signed-in user, pages from another origin and
-another site try to submit forms to the server, frame its pages and read its responses.
-
-The keys and passwords that were used, including wrong ones, must not appear in any of the places
-that the table lists under *secrets*. The search covers plain text, base64 and percent-encoding,
-with all loggers set to level DEBUG. For Spark, `tests/spark/test_secrets.py` looks for secrets in
-the plans, the UI pages, the logs, the errors, and the command lines of a driver and its executors.
-The *Failed* column of the table must be 0 in every row.
-"""
+FAILED = "failed"
 
 
 @dataclass
@@ -360,20 +348,11 @@ def measure(quick: bool) -> Section:
     for subject, lines in found.failed.items():
         for line in lines:
             print(f"{subject}: {line}")
-    version = re.search(
-        r"^schemathesis==(.+)$",
-        (Path(__file__).parent / "peers" / "schemathesis.txt").read_text(),
-        re.MULTILINE,
-    )
-    failed = {subject: len(found.failed.get(subject, [])) for subject in found.checks}
-    return Section(
-        title="Security",
-        explanation=EXPLANATION.format(version=version[1] if version else ""),
-        columns=["What", "Checks", "Failed"],
-        rows=[
-            *([what, f"{n:,}", str(failed[what])] for what, n in found.checks.items()),
-            *([f"{what}: not tried, {why}", "0", ""] for what, why in missing.items() if why),
-        ],
-        figures={f"security, {what}, failed": float(n) for what, n in failed.items()},
-        commands=["python -m proof --section security"],
-    )
+    tries = {
+        subject: (number, Counter({FAILED: len(found.failed.get(subject, []))}))
+        for subject, number in found.checks.items()
+    }
+    section = count_outcomes("Security", tries, [FAILED], {FAILED: 0})
+    not_tried = ([f"{what}: not tried, {why}", "0", ""] for what, why in missing.items() if why)
+    section.rows.extend(not_tried)
+    return section

@@ -15,7 +15,7 @@ from starlette.types import Receive, Scope, Send
 from adanalytics_server.local import LocalServer, Sample
 from proof.environments import PEERS
 from proof.measuring import Cost, Spread, in_turn, ratio, run, spread
-from proof.report import Section, goal
+from proof.report import Figures, Section, goal
 from proof.service import generated, serving
 
 ROUNDS, QUICK_ROUNDS = 9, 1
@@ -25,16 +25,6 @@ CLICK = "import click"
 HTTP = "import httpx, pydantic; httpx.Client; pydantic.BaseModel"
 CLIENT = "import adanalytics_client; adanalytics_client.Client"
 MODELS = "import adanalytics_client; adanalytics_client.Client; adanalytics_client.Event"
-EXPLANATION = """\
-For starts and imports, our program and the program under *Peer* run in turn, {rounds} times each.
-Start and import times include the start of Python itself. To measure the CPU time of a request, our
-client and httpx each fetch the list of days with data, {requests:,} times over one connection. Our
-client also records each request in the log that all of a user's programs share. The last three rows
-measure a `LocalServer`, the reference server as tests start it. In rows that name a peer, each
-figure is a median, with the minimum and the maximum in parentheses. In rows without a peer, the
-time is the shortest of ten measurements, because other work on the machine can only make a
-measurement longer.
-"""
 
 
 class Rows:
@@ -42,20 +32,23 @@ class Rows:
 
     def __init__(self) -> None:
         self.cells: list[list[str]] = []
-        self.figures: dict[str, float] = {}
+        self.values: dict[str, float] = {}
+        self.goals: dict[str, float | None] = {}
 
     def compare(
         self, what: str, taken: Spread, peer: str, share: Spread, most: float | None = None
     ) -> None:
         """Add what something took, in milliseconds, and its ratio to a peer with its goal."""
-        self.figures[f"{what}, ms"] = taken.median
-        self.figures[f"{what} / {peer}"] = share.median
+        self.values[f"{what}, ms"] = taken.median
+        self.values[f"{what} / {peer}"] = share.median
+        self.goals[f"{what} / {peer}"] = most
         wanted = goal(share.median, most) if most else ""
         self.cells.append([what, str(taken), peer, str(share), wanted])
 
     def add(self, what: str, milliseconds: float, most: float) -> None:
         """Add what something took and its goal."""
-        self.figures[f"{what}, ms"] = milliseconds
+        self.values[f"{what}, ms"] = milliseconds
+        self.goals[f"{what}, ms"] = most
         wanted = goal(milliseconds, most, " ms")
         self.cells.append([what, f"{milliseconds:.2f}", "", "", wanted])
 
@@ -68,12 +61,9 @@ def measure(quick: bool) -> Section:
     _requests(rounds, requests, rows)
     _servers(rows)
     return Section(
-        title="Starts and single requests",
-        explanation=EXPLANATION.format(rounds=rounds, requests=requests),
+        Figures("Starts and single requests", rows.values, rows.goals),
         columns=["What", "Milliseconds", "Peer", "Ours / peer", "Goal"],
         rows=rows.cells,
-        figures=rows.figures,
-        commands=["python -m proof --section start"],
     )
 
 

@@ -20,18 +20,7 @@ from tests.cli.sync.faulty_s3 import FaultyS3, serve
 from adanalytics_client import AdAnalyticsError, Client, QuotaPolicy
 from adanalytics_client.dataset import Dataset
 from adanalytics_server.local import LocalServer
-from proof.kills import (
-    ENDED,
-    OTHER,
-    OUTCOMES,
-    SAME,
-    TIME_LIMIT,
-    TORN,
-    TYPED,
-    WRONG,
-    Found,
-    table_of,
-)
+from proof.kills import ENDED, OTHER, SAME, TIME_LIMIT, TORN, TYPED, WRONG, Found, section_of
 from proof.report import Section
 from proof.service import PROGRAM
 from proof.trial import FIRST, Rows, Truth, essence, find_truth
@@ -42,16 +31,6 @@ LOCK = "events/_adanalytics/lock"
 STRUCK, KILLING = 0.1, 0.05
 HOLDER = "works on"
 TRIES, QUICK_TRIES = 6, 1
-EXPLANATION = """\
-Each try is one sync that writes a dataset to moto's S3 server. In some tries, the S3 server fails
-at random requests: either the request is not carried out, or only the response is lost. In the
-other tries, the sync is killed during a random request, or a second sync runs at the same time.
-After the sync, the store's visible data are compared with the data that a plain HTTP client
-receives from the reference server. Then a sync without faults has to produce exactly the reference
-server's rows, and `verify` must find no damage; otherwise the try counts as *wrong afterwards*. If
-two syncs run at once, either both succeed, or one ends with a *typed error* because the other sync
-is working on the dataset.
-"""
 
 
 @dataclass
@@ -188,12 +167,4 @@ def measure(quick: bool) -> Section:
                     server.reset()
                     shop.empty(f"{what} {seed}")
                     found.setdefault(what, []).append(way(shop))
-    rows, figures = table_of(found)
-    return Section(
-        title="An object store with faults",
-        explanation=EXPLANATION,
-        columns=["What", "Tries", *(outcome.capitalize() for outcome in OUTCOMES)],
-        rows=rows,
-        figures=figures,
-        commands=["python -m proof --section stores"],
-    )
+    return section_of("An object store with faults", found)

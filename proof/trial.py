@@ -21,6 +21,7 @@ from adanalytics_client import AdAnalyticsError, Client, QuotaPolicy, RetryPolic
 from adanalytics_client.dataset import Dataset
 from adanalytics_client.testing import MovableClock
 from adanalytics_server.local import LocalServer, Sample
+from proof.report import Section, count_outcomes
 
 FIRST, LAST = "2026-01-15", "2026-01-16"
 SAMPLE = Sample(days=2, events_per_day=400, seed=7)
@@ -58,20 +59,14 @@ class Tally:
         if outcome in {OTHER, SILENT}:
             self.wrong.append(f"{operation}: {what}: {outcome}")
 
-    def table(self, outcomes: Sequence[str]) -> tuple[list[list[str]], dict[str, float]]:
-        """Return the rows of the table, and the figures; print what must not happen."""
+    def section(
+        self, title: str, outcomes: Sequence[str], goals: dict[str, float | None]
+    ) -> Section:
+        """Return the section; print what must not happen."""
         for line in self.wrong:
             print(line)
-        rows = [
-            [operation, str(counts.total()), *(str(counts[outcome]) for outcome in outcomes)]
-            for operation, counts in self.counts.items()
-        ]
-        figures = {
-            f"{operation}, {outcome}": float(counts[outcome])
-            for operation, counts in self.counts.items()
-            for outcome in outcomes
-        }
-        return rows, figures
+        tries = {name: (counts.total(), counts) for name, counts in self.counts.items()}
+        return count_outcomes(title, tries, outcomes, goals)
 
 
 def essence(rows: Iterable[Mapping[str, Any]]) -> Rows:

@@ -1,67 +1,97 @@
-"""What a section of `make proof` becomes: a table, a page with plots, a comparison."""
+"""What a section of `make proof` becomes: tables, a plot, a comparison."""
 
 import re
 import sys
+from collections import Counter
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from rich.console import Console
 
+from proof.client import WAYS
 from proof.economy import Load, planned
 from proof.measuring import ProofError, run
 from proof.mutation import ROOT, changed, mutations
-from proof.report import Plot, Results, Section, goal, side_by_side, table, write_page
+from proof.page import PAGE, PLOT, RELEASED, TABLE, markdown, svg
+from proof.page import main as put_on_page
+from proof.report import Figures, Results, Section, count_outcomes, goal, side_by_side, table
 from proof.sections import SECTIONS, UNTIMED, measure_all
 
-SECTION = Section(
-    title="Bodies",
-    explanation="Reading a day.",
-    columns=["Program", "CPU s", "Goal"],
-    rows=[["ours <1>", "1.50", "at most 2"], ["a|b", "3.00", ""]],
-    figures={"ours cpu": 1.5, "peer cpu": 3.0},
-    commands=["adanalytics events 2026-01-15"],
-    plots=[Plot("bodies", "CPU, s", {"ours <1>": "ours cpu", "peer": "peer cpu"}, ["ours <1>"])],
+FIGURES = Figures(
+    "Bodies",
+    {"ours cpu": 1.5, "ours / peer": 0.5, "peak MB": 300, "memory MB": 95.84},
+    {"peak MB": 250, "memory MB": None},
 )
 
 
-def results(section: Section, started: str = "2026-01-15T10:00+00:00") -> Results:
-    empty = Results(started, "python -m proof", {"processor": "a machine"})
-    return empty.with_section("bodies", section, timedelta(minutes=3))
+def results(figures: Figures, started: str = "2026-01-15T10:00+00:00") -> Results:
+    empty = Results(started, "", {"processor": "a machine"})
+    return empty.with_section("bodies", figures, timedelta(minutes=3))
 
 
-def test_a_section_becomes_a_table_and_a_page(tmp_path: Path) -> None:
-    console = Console(width=80)
-    with console.capture() as printed:
-        console.print(table(SECTION))
-    assert "ours <1> │  1.50" in printed.get()
+def test_figures_become_the_table_of_the_page() -> None:
+    assert markdown(results(FIGURES)).splitlines() == [
+        "| what | figure | goal |",
+        "|---|---:|---|",
+        "| run | 2026-01-15, 3 minutes | |",
+        "| processor | a machine | |",
+        "| **Bodies** | | |",
+        "| ours / peer | 0.5 |  |",
+        "| peak MB | 300 | at most 250, missed |",
+        "| memory MB | 95.8 |  |",
+    ]
+    with pytest.raises(ValueError, match="no value has the name"):
+        Figures("T", {}, {"silent": 0})
 
-    write_page(results(SECTION), tmp_path)
-    page = (tmp_path / "proof.md").read_text()
-    assert "| run | 2026-01-15T10:00+00:00, `python -m proof`, 3 minutes |" in page
-    assert "| Program | CPU s | Goal |\n| --- | ---: | --- |\n| ours <1> | 1.50 |" in page
-    assert "| a\\|b |" in page
-    assert "$ adanalytics events 2026-01-15\n" in page
-    drawn = (tmp_path / "images" / "bodies.svg").read_text()
-    assert re.findall(r'width="(\d+)\.0" height="22"', drawn) == ["180", "360"]
-    assert "ours &lt;1&gt;" in drawn
+
+def test_the_page_has_the_figures_of_the_release() -> None:
+    released = Results.read(RELEASED)
+    assert list(released.sections) == SECTIONS
+    assert TABLE.findall(PAGE.read_text()) == [markdown(released)]
+    assert PLOT.read_text() == svg(released.sections["client"])
+    widths = re.findall(r'width="([\d.]+)" height="22"', PLOT.read_text())
+    assert max(map(float, widths)) == 360
+    assert len(widths) == len(WAYS)
+
+
+def test_a_part_of_a_run_is_not_put_on_the_page(tmp_path: Path) -> None:
+    replace(results(FIGURES), options="--quick").write(tmp_path / "RESULTS.json")
+    done = CliRunner().invoke(put_on_page, [str(tmp_path / "RESULTS.json")])
+    assert done.output == "Error: These are results of --quick. Run make proof.\n"
 
 
 def test_results_are_read_back_and_compared(tmp_path: Path) -> None:
-    compared = replace(SECTION, figures={**SECTION.figures, "ours / peer cpu": 0.5})
-    earlier = results(compared)
+    earlier = results(FIGURES)
     earlier.write(tmp_path / "RESULTS.json")
     assert Results.read(tmp_path / "RESULTS.json") == earlier
 
-    figures = {**SECTION.figures, "ours cpu": 3.0, "ours / peer cpu": 1.0, "ours / new cpu": 1.0}
-    later = results(replace(SECTION, figures=figures), "2026-01-16T10:00+00:00")
-    assert side_by_side(earlier, later).rows == [["ours / peer cpu", "0.5", "1", "2.00"]]
+    values = {"ours cpu": 3.0, "ours / peer": 1.0, "ours / new": 1.0}
+    compared = side_by_side(earlier, results(Figures("Bodies", values), "2026-01-16T10:00+00:00"))
+    assert [[*column.cells] for column in compared.columns] == [
+        ["ours / peer"],
+        ["0.5"],
+        ["1"],
+        ["2.00"],
+    ]
+
+
+def test_outcomes_become_a_table_and_totals() -> None:
+    tries = {"sync": (20, Counter(same=19, torn=1)), "load": (1000, Counter(same=1000))}
+    section = count_outcomes("Kills", tries, ["same", "torn"], {"torn": 0})
+    assert section.figures.values == {"tries": 1020, "same": 1019, "torn": 1}
+    assert [*section.figures.shown()] == [("torn", "1 of 1,020", "0, missed")]
+    console = Console(width=80)
+    with console.capture() as printed:
+        console.print(table(section))
+    assert "load │ 1,000 │ 1,000 │    0" in printed.get()
 
 
 def test_a_row_fits_its_columns() -> None:
     with pytest.raises(ValueError, match="does not fit the columns"):
-        Section("T", "", ["A", "B"], [["1"]], {}, [])
+        Section(Figures("T", {}), ["A", "B"], [["1"]])
 
 
 @pytest.mark.parametrize("peaked", [False, True])
@@ -104,5 +134,5 @@ def test_the_line_of_each_mutation_is_there_once() -> None:
 def test_sections_without_times_come_first_from_processes_of_their_own() -> None:
     measured = dict(measure_all(["mutation", "damage"], quick=True))
     assert list(measured) == ["damage", "mutation"]
-    assert measured["damage"].figures["damage, verify, silent"] == 0
+    assert measured["damage"].figures.values["silent"] == 0
     assert set(UNTIMED) < set(SECTIONS)
