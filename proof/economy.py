@@ -56,17 +56,25 @@ def planned(load: Load) -> dict[str, int]:
         price.way: price.requests
         for price in prices(Estimate(day, day, {day: load.events}), unlimited)
     }
-    hourly = sum(max(1, -(-events // PAGE)) for events in load.hours())
+    hourly = sum(_pages(events) for events in load.hours())
     auto = by_way["auto"]
     if auto >= by_way["hourly"]:
         # It pulls the hours, too, after the requests that its plan costs.
         auto += hourly - by_way["hourly"]
+    else:
+        auto += load.events % PAGE == 0
+    # At the end, the client requests the service's count of a pull that becomes a file.
     return {
-        "hourly": hourly,
-        "auto": auto,
-        "none": -(-load.events // PAGE),
+        "hourly": hourly + 1,
+        "auto": auto + 1,
+        "none": _pages(load.events) + 1,
         "default": -(-load.events // DEFAULT_PAGE),
     }
+
+
+def _pages(events: int) -> int:
+    """Return the requests of a query; after a full last page, the client looks for another one."""
+    return max(1, -(-events // PAGE)) + (events > 0 and events % PAGE == 0)
 
 
 def measure(quick: bool) -> Section:
