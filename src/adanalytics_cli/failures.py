@@ -121,15 +121,15 @@ def _look_up(error: BaseException) -> tuple[ExitCode, str] | None:
 
 def _remedy(error: BaseException, sign_in_again: str) -> str:
     """Return the remedy that the error itself has, in words of the command line."""
-    stated = getattr(error, "remedy", "")
-    if isinstance(stated, Remedy):
+    remedy = getattr(error, "remedy", "")
+    if isinstance(remedy, Remedy):
         # The client names arguments of Python; a command has its own way to sign in.
-        is_refused = stated.code in _SIGN_IN
-        stated = sign_in_again if is_refused and sign_in_again else words_of(stated)
+        is_refused = remedy.code in _SIGN_IN
+        remedy = sign_in_again if is_refused and sign_in_again else words_of(remedy)
     system = error.__cause__ if type(error).__name__ == "DatasetError" else error
-    if not stated and isinstance(system, OSError):
+    if not remedy and isinstance(system, OSError):
         return remedy_of(system) or (_LOCATION if system is not error else "")
-    return _shortened(stated)
+    return _shortened(remedy)
 
 
 def _message(error: BaseException) -> str:

@@ -48,9 +48,9 @@ class View(Client):
         except (NotCounted, ProtocolError):
             return None
 
-    def compare_days(self, days: Mapping[date, int], listed: Collection[date]) -> CountedDays:
+    def compare_days(self, days: Mapping[date, int], dates: Collection[date]) -> CountedDays:
         """Compare the numbers of events of some days with the service's own count.
 
-        No other day between them has events, and those that are `listed` have some.
+        No other day between them has events, and those that are `dates` have some.
         """
-        return self.connection.driver.run(compare_days(self.connection.session, days, listed))
+        return self.connection.driver.run(compare_days(self.connection.session, days, dates))

@@ -130,17 +130,17 @@ class AsyncEventQuery(QueryBase[AsyncDriver, M]):
         try:
             with displayed(self._connection.session, progress=progress, plan=self.plan) as session:
                 run = PullRun(self._pull, session, is_output=True)
-                written = 0
+                rows = 0
                 async with aclosing(self._converted(output.add, run)) as counts:
                     async for count in counts:
-                        written += count
+                        rows += count
                         run.written(output.target.size)
             await in_thread(partial(self._scrubbed, output.commit))
         except BaseException:
             output.abort()
             raise
         run.settle()
-        return written
+        return rows
 
     def _converted(
         self, convert: Callable[[RawRows], T], run: PullRun | None = None

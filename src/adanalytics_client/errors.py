@@ -315,12 +315,12 @@ class ChecksumMismatch(DownloadError):
     """A file has the right length, but its checksum differs from the one the service announced."""
 
 
-_OWN = [
+_CLASSES = [
     own
     for name, own in vars().items()
     if name[0] != "_" and getattr(own, "__module__", "") == __name__
 ]
 # Type checkers would take no name as public if they saw a list that they cannot read.
-globals()["__all__"] = [own.__name__ for own in _OWN]
-for _own in _OWN:
-    _own.__module__ = "adanalytics_client"
+globals()["__all__"] = [_class.__name__ for _class in _CLASSES]
+for _class in _CLASSES:
+    _class.__module__ = "adanalytics_client"

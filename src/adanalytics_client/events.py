@@ -236,17 +236,17 @@ class EventQuery(QueryBase[SyncDriver, M]):
         try:
             with displayed(self._connection.session, progress=progress, plan=self.plan) as session:
                 run = PullRun(self._pull, session, is_output=True)
-                written = 0
+                rows = 0
                 with closing(self._converted(output.add, run)) as counts:
                     for count in counts:
-                        written += count
+                        rows += count
                         run.written(output.target.size)
             self._scrubbed(output.commit)
         except BaseException:
             output.abort()
             raise
         run.settle()
-        return written
+        return rows
 
     def _converted(
         self, convert: Callable[[RawRows], T], run: PullRun | None = None

@@ -497,17 +497,17 @@ def apply_names(events: Sequence[Event], names: FieldNames) -> None:
 def _apply(
     event: Event, parts: Mapping[str, str], extra: dict[str, Json], names: FieldNames
 ) -> None:
-    own, fields = vars(event), event.model_fields_set
+    attributes, fields = vars(event), event.model_fields_set
     sent = parts
     if not (fields.isdisjoint(parts) and fields.issuperset(parts.values())):
         # The exact name beats another spelling.
         beaten = {part for part in fields.intersection(parts) if names.documented(part) == part}
         sent = {part: name for part, name in parts.items() if name in fields and part not in beaten}
     for part in sent:
-        value = own.pop(part)
+        value = attributes.pop(part)
         if part in fields:
             extra[part] = value
-    own[_SENT] = sent
+    attributes[_SENT] = sent
 
 
 def _moment(value: Json) -> datetime | None:
@@ -690,8 +690,8 @@ class Summary(OpenModel):
         """Return the table without the columns that name groups of another kind."""
         sent = {name for row in self.rows for name in row.model_fields_set}
         group = "date" if self.group_by == "day" else str(self.group_by)
-        others = [name for name in GROUP_COLUMNS if name not in sent and not name.startswith(group)]
-        return self.to_arrow().drop_columns(others)
+        rest = [name for name in GROUP_COLUMNS if name not in sent and not name.startswith(group)]
+        return self.to_arrow().drop_columns(rest)
 
     def __iter__(self) -> "Iterator[SummaryRow]":  # type: ignore[override]  # pydantic's is dict()'s
         return iter(self.rows)

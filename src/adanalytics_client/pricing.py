@@ -87,8 +87,8 @@ class Estimate:
             (586, 2)
         """
         counts = day_counts(summary) or {}
-        within = {day: n for day, n in counts.items() if start <= day <= end}
-        return cls(start, end, within or None)
+        in_range = {day: n for day, n in counts.items() if start <= day <= end}
+        return cls(start, end, in_range or None)
 
     @property
     def events(self) -> int | None:
@@ -190,8 +190,12 @@ def choose(estimate: Estimate, offers: Iterable[Price]) -> Choice:
     if not estimate.events:
         return Choice("auto", "no day of the range has data")
     best = min(ways, key=lambda price: (price.requests, price.size, price.seconds))
-    others = (f"{price.requests:,} by {_NOUNS[price.way]}" for price in ways if price is not best)
-    return Choice(best.way, f"{counted(best.requests, 'request')} instead of {' or '.join(others)}")
+    alternatives = (
+        f"{price.requests:,} by {_NOUNS[price.way]}" for price in ways if price is not best
+    )
+    return Choice(
+        best.way, f"{counted(best.requests, 'request')} instead of {' or '.join(alternatives)}"
+    )
 
 
 def _auto_requests(estimate: Estimate) -> int:
@@ -200,8 +204,8 @@ def _auto_requests(estimate: Estimate) -> int:
     if counts is None:
         return 1
     days = list(days_between(estimate.start, estimate.end))
-    laid = _begun(lay_out(days, counts, size=LARGEST_PAGE, hour=None), estimate)
-    pages = requests_of(laid, counts, size=LARGEST_PAGE)
+    layout = _begun(lay_out(days, counts, size=LARGEST_PAGE, hour=None), estimate)
+    pages = requests_of(layout, counts, size=LARGEST_PAGE)
     if sum(counts.values()) <= MOST_FULL_PAGES * LARGEST_PAGE:
         return pages
     return pages + (1 if len(days) == 1 else 2)
@@ -228,7 +232,7 @@ def _price_of_export(estimate: Estimate, quota: QuotaState, pace: Pace) -> Price
     if estimate.events is None:
         requests = _ORDER_AND_FILE + 1
         return Price("export", requests, None, None, quota.wait_for(requests))
-    size, written = estimate.events * pace.row_bytes, estimate.events / pace.export_rows
-    requests = _ORDER_AND_FILE + polls_within(written)
+    size, seconds = estimate.events * pace.row_bytes, estimate.events / pace.export_rows
+    requests = _ORDER_AND_FILE + polls_within(seconds)
     waits = quota.wait_for(requests)
-    return Price("export", requests, size, written + size / pace.transfer + waits, waits)
+    return Price("export", requests, size, seconds + size / pace.transfer + waits, waits)

@@ -162,14 +162,14 @@ class Session:
         return self._answers.error(record), True
 
     async def _run(
-        self, tool: Tool, values: Values, price: int, *more: str, spent: int = 0
+        self, tool: Tool, values: Values, price: int, *options: str, spent: int = 0
     ) -> tuple[Result, dict[str, Any]]:
         """Run the command of a call, and return its result and the first facts of its answer."""
         # Of calls beside each other, nobody knows whose a request is.
         most = 0 if tool.is_light else self._allowed(price, spent)
         if tool.writes and not self._limits.exports:
-            more = (*more, "--via=pages")
-        words = [*self._options, *tool.command(values, self._place, *more)]
+            options = (*options, "--via=pages")
+        words = [*self._options, *tool.command(values, self._place, *options)]
         before = self._used()
         output = self._new_file(tool)
         try:

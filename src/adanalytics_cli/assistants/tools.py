@@ -134,9 +134,9 @@ class Tool:
             raise InvalidCall("The argument end needs a start.", remedy=usage)
         return values
 
-    def command(self, values: Values, place: str, *more: str) -> list[str]:
-        """Return the words of the command with `more` options; no value can become an option."""
-        options, words = [*self.words, *more], list[str]()
+    def command(self, values: Values, place: str, *extras: str) -> list[str]:
+        """Return the words of the command with `extras` options; no value can become an option."""
+        options, words = [*self.words, *extras], list[str]()
         if self.place:
             options += [f"{self.place}={place}"] if self.place != "-" else []
             words += [place] if self.place == "-" else []

@@ -96,9 +96,9 @@ def login(
             remedy="Change the file, or leave out --rows-key, --map, --time-field and --zone.",
         )
     logins = LoginStore(state_folder(os.environ))
-    stored = logins.find(profile)
+    login_before = logins.find(profile)
     # Who signed in with a key will most likely do so again.
-    key_first = stored is not None and stored.kind == "api_key"
+    key_first = login_before is not None and login_before.kind == "api_key"
     if can_ask():
         check = partial(_check_address, try_it=not no_verify)
         address = _asked("Address of the service", settings.base_url, check)
@@ -158,11 +158,11 @@ def login(
         values["service"] = tomllib.loads(settings.service.to_toml())
         del values["service"]["version"]
     write_profile(settings_file(os.environ), profile, values)
-    where = keep_login(logins, profile, login, secret, store, invocation)
+    place = keep_login(logins, profile, login, secret, store, invocation)
     until = login.until()
-    how = f"as {login.email} until {until:%Y-%m-%d %H:%M} UTC" if until else "with an API key"
-    remark(f"Signed in to {base_url} {how}.", invocation)
-    remark(f"Stored for profile {profile} in {where}.", invocation)
+    method = f"as {login.email} until {until:%Y-%m-%d %H:%M} UTC" if until else "with an API key"
+    remark(f"Signed in to {base_url} {method}.", invocation)
+    remark(f"Stored for profile {profile} in {place}.", invocation)
 
 
 def _asked(
@@ -205,14 +205,14 @@ def _check_address(address: str, *, try_it: bool) -> str:
     return address
 
 
-def _read_stdin(known: str, *, password: bool, api_key: bool) -> Credential | None:
-    """Return the credential that comes from stdin, if one does; `known` is an e-mail or empty."""
+def _read_stdin(email: str, *, password: bool, api_key: bool) -> Credential | None:
+    """Return the credential that comes from stdin, if one does; `email` is an e-mail or empty."""
     if api_key:
         return Credential("api_key", secret_from_stdin("API key"), "stdin")
-    if password and not known:
+    if password and not email:
         raise click.UsageError("The e-mail is missing. Give --email E with --password-stdin.")
     return (
-        Credential("password", secret_from_stdin("password"), "stdin", known) if password else None
+        Credential("password", secret_from_stdin("password"), "stdin", email) if password else None
     )
 
 
@@ -236,13 +236,13 @@ def _ask_account(
         email, fixed = email or ask("E-mail"), True
     if refused_email:
         email = email or ask("E-mail", default=refused_email)
-    who = email or ask("E-mail (leave empty to use an API key)", default="")
+    login_email = email or ask("E-mail (leave empty to use an API key)", default="")
     fixed = fixed or not email
-    other = "" if fixed else " (leave empty to use an API key)"
-    password = who and ask_secret(f"Password of {who}{other}", optional=not fixed)
+    hint = "" if fixed else " (leave empty to use an API key)"
+    password = login_email and ask_secret(f"Password of {login_email}{hint}", optional=not fixed)
     if not password:
         return Credential("api_key", ask_secret("API key"), "prompt")
-    return Credential("password", password, "prompt", who)
+    return Credential("password", password, "prompt", login_email)
 
 
 # As the service documents it; the expiry inside a readable token takes precedence.
@@ -275,19 +275,19 @@ def keep_login(
     profile: str,
     login: StoredLogin,
     secret: str,
-    where: Where | None,
+    place: Where | None,
     invocation: Invocation,
 ) -> str:
     """Store a login in the keyring, or in a file if there is none, and return where.
 
-    Raises KeyringError only with `where="keyring"`.
+    Raises KeyringError only with `place="keyring"`.
     """
-    if where != "file":
+    if place != "file":
         try:
             keyring_access.put_secret(profile, secret)
             store.put(profile, login)
         except keyring_access.KeyringError as error:
-            if where == "keyring":
+            if place == "keyring":
                 error.remedy = error.remedy or "Keep the login in a file: --store file"
                 raise
             # A machine without a keyring is usual; a keyring that fails is worth a line.

@@ -153,9 +153,9 @@ class MetricOptions:
             CommandError: if no whole day of one of them has data.
         """
         start, end = words
-        other = self.compare if isinstance(self.compare, Period) else None
+        period = self.compare if isinstance(self.compare, Period) else None
         after = periods.period(invocation, start, end)
-        before = after if other is None else periods.period(invocation, other, None)
+        before = after if period is None else periods.period(invocation, period, None)
         surplus = [max(timedelta(0), last - whole_until) for _, last in (after, before)]
         if after[1] - after[0] == before[1] - before[0]:
             # Both lose the same days.
@@ -171,7 +171,7 @@ class MetricOptions:
                     f"{first} is not whole yet, or has no data, so there is nothing to compare.",
                     remedy="To compare the hours that there are, add --all-hours.",
                 )
-        if other is None:
+        if period is None:
             spans[1] = start.before(end, until=spans[0][1])
         missing = [
             periods.span(surplus_days + timedelta(days=1), last)

@@ -231,8 +231,8 @@ def sync(
                 message, remedy=f"Continue with: {repetition}", interrupt=interrupt
             ) from None
         except (UsedUp, QuotaExceeded, RateLimited) as stopped:
-            why = getattr(stopped, "message", str(stopped)).rstrip(".")
-            message = f"{why}; {_extent(dataset.report)}"
+            cause = getattr(stopped, "message", str(stopped)).rstrip(".")
+            message = f"{cause}; {_extent(dataset.report)}"
             raise UsedUp(message, remedy=f"Continue with: {repetition}") from None
         finally:
             progress.finish()
@@ -265,7 +265,7 @@ class Budget(Observer):
         self, *, requests: int | None, seconds: float | None, clock: Callable[[], datetime]
     ) -> None:
         self._allowed = requests
-        self._left = requests
+        self._rest = requests
         self._seconds = seconds
         self._clock = clock
         self._until = None if seconds is None else clock() + timedelta(seconds=seconds)
@@ -276,11 +276,11 @@ class Budget(Observer):
         if self._until is not None and self._clock() >= self._until:
             raise UsedUp(f"Stopped: the {self._seconds:g} s deadline passed before the sync ended")
         with self._lock:
-            if self._left is None:
+            if self._rest is None:
                 return
-            if not self._left:
+            if not self._rest:
                 raise UsedUp(f"Stopped: reached --max-requests {self._allowed}")
-            self._left -= 1
+            self._rest -= 1
 
     def wait(self, info: WaitStarted) -> None:
         """Refuse a wait that would end after the deadline."""
@@ -305,10 +305,10 @@ def _extent(report: "SyncReport | None") -> str:
 def _partly_done(report: "SyncReport", location: str, repetition: str) -> PartlyDone:
     first = report.failed[0]
     problem = f"{first.message} {words_of(first.remedy)}".rstrip(". ")
-    more = f", and {len(report.failed) - 1} more" if len(report.failed) > 1 else ""
+    rest = f", and {len(report.failed) - 1} more" if len(report.failed) > 1 else ""
     stopped = PartlyDone(
         f"{report.left:,} of {counted(report.wanted or 0, 'hour')} not done: "
-        f"{first.query}: {problem}{more}. Report: {location}/{report.file}",
+        f"{first.query}: {problem}{rest}. Report: {location}/{report.file}",
         remedy=f"Finish with: {repetition}",
     )
     stopped.facts = first.facts

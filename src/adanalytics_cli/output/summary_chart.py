@@ -74,9 +74,9 @@ def _bar(value: Decimal | int, largest: Decimal, length: int, ink: Ink) -> str:
         return ""
     steps = len(ink.parts) + 1
     count, part = divmod(int(value * length * steps / largest), steps)
-    drawn = ink.whole * count + (ink.parts[part - 1] if part else "")
+    bar = ink.whole * count + (ink.parts[part - 1] if part else "")
     # A small value must not look like zero.
-    return drawn or (ink.parts or ink.whole)[0]
+    return bar or (ink.parts or ink.whole)[0]
 
 
 _FUNNEL = {

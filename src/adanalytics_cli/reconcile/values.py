@@ -28,11 +28,11 @@ _PLAIN = str.maketrans({"\u2212": "-", **dict.fromkeys("'\u2019\xa0\u202f\u2009 
 _CURRENCY = re.compile(r"[A-Z]{0,3}[$€£¥₹]|^[A-Z]{3}|[A-Z]{3}$")
 NUMBERS = {
     mark: re.compile(
-        rf"[+-]?(?=[.,]?\d)(?:\d*|[1-9]\d{{0,2}}(?:\{other}\d{{2,3}})*\{other}\d{{3}})"
+        rf"[+-]?(?=[.,]?\d)(?:\d*|[1-9]\d{{0,2}}(?:\{separator}\d{{2,3}})*\{separator}\d{{3}})"
         rf"(?:\{mark}\d*)?(?:[eE][+-]?\d{{1,3}})?",
         re.ASCII,
     )
-    for mark, other in ((".", ","), (",", "."))
+    for mark, separator in ((".", ","), (",", "."))
 }
 ORDERS = ("day/month", "month/day")
 

@@ -125,8 +125,8 @@ class Credentials:
 
         JSON may hold half a surrogate pair, which neither a file nor a terminal can hold.
         """
-        shown = utf8(redact_queries(self.redact(text))).decode()
-        return shown if len(shown) <= _LONGEST_TEXT else f"{shown[:_LONGEST_TEXT]}..."
+        clean = utf8(redact_queries(self.redact(text))).decode()
+        return clean if len(clean) <= _LONGEST_TEXT else f"{clean[:_LONGEST_TEXT]}..."
 
     def request_id(self, head: effects.ResponseHead) -> str | None:
         """The `X-Request-Id` of a response, for the service's support."""

@@ -22,7 +22,7 @@ from adanalytics_client._profiles.keyring_access import UnusableLogin, delete_se
 from adanalytics_client._profiles.settings_file import Profile, login_command
 from adanalytics_client.errors import ConfigurationError
 
-_OTHERS = 0o077
+_NOT_OWNER = 0o077
 
 
 def read_private(path: Path) -> bytes | None:
@@ -46,7 +46,7 @@ def read_private(path: Path) -> bytes | None:
             raise _unsafe(path, "is not a plain file")
         if POSIX and stat_result.st_uid != os.geteuid():
             raise _unsafe(path, "belongs to another user")
-        if POSIX and stat_result.st_mode & _OTHERS:
+        if POSIX and stat_result.st_mode & _NOT_OWNER:
             raise UnusableLogin(f"{path} is open to other users.", remedy=f"Run: chmod 600 {path}")
         return file.read()
 
@@ -73,7 +73,7 @@ def private_folder(path: Path) -> Iterator[None]:
         stat_result = os.fstat(handle)
         if stat_result.st_uid != os.geteuid():
             raise _unsafe(path, "belongs to another user")
-        if stat_result.st_mode & _OTHERS:
+        if stat_result.st_mode & _NOT_OWNER:
             os.fchmod(handle, 0o700)
         lock(handle, path, wait=True)
         yield
@@ -151,7 +151,7 @@ class LoginStore:
                 logins.pop(profile, None)
             else:
                 logins[profile] = login
-            content = {name: asdict(stored) for name, stored in logins.items()}
+            content = {name: asdict(entry) for name, entry in logins.items()}
             with replacing(self.path, private=True) as file:
                 file.write(json.dumps({"logins": content}, indent=2).encode() + b"\n")
 

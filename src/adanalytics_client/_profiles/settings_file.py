@@ -15,7 +15,7 @@ from adanalytics_client.errors import ConfigurationError
 
 DEFAULT_PROFILE = "default"
 # How tomllib begins its words about a name that is there twice.
-_TWICE = ("Cannot overwrite", "Cannot declare", "Duplicate")
+_REPETITION = ("Cannot overwrite", "Cannot declare", "Duplicate")
 _SECRET_KEYS = frozenset({"api_key", "password", "token"})
 
 
@@ -119,7 +119,7 @@ def read_profiles(path: Path) -> Profiles:
     except (FileNotFoundError, NotADirectoryError):
         return Profiles(path, {})
     except (OSError, tomllib.TOMLDecodeError) as error:
-        is_repeated = str(error).startswith(_TWICE)
+        is_repeated = str(error).startswith(_REPETITION)
         remedy = "A name is there twice: keep one of them." if is_repeated else "Correct the file."
         raise ConfigurationError(f"Cannot read {path}: {error}.", remedy=remedy) from error
     for name in [key for key in document if key != "profile"]:

@@ -14,7 +14,7 @@ EVENTS = "events"
 
 _MONEY = ("revenue", "cost")
 # Figures on a line for people.
-_SHOWN = 2
+_MOST_TEXTS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +46,8 @@ class DayChange:
             after = _text(self.after[name])
             figure = f"{after} events" if name == EVENTS else f"{name} {after}"
             texts.append(f"{figure} instead of {_text(before)}")
-        more = f", and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
-        return f"{self.day} restated: {', '.join(texts[:_SHOWN])}{more}"
+        rest = f", and {len(texts) - _MOST_TEXTS} more" if len(texts) > _MOST_TEXTS else ""
+        return f"{self.day} restated: {', '.join(texts[:_MOST_TEXTS])}{rest}"
 
 
 def _text(figure: Figure | None) -> str:

@@ -711,7 +711,7 @@ class Dataset:
         # A dataset without a day and without a file has nothing that another identity would
         # falsify.
         days, names = Manifest(store).days(), store.sizes(DATA)
-        ours = Identity(
+        own = Identity(
             partner or "",
             base.text,
             form,
@@ -728,26 +728,26 @@ class Dataset:
                 "Only an Iceberg table has a name and a catalog.", remedy=remedy("iceberg_only")
             )
         if identity is None or not (days or names):
-            return ours
+            return own
         # Only the address that the dataset has may move: a wrong `moved_from` changes nothing.
         has_moved = former is not None and former.is_at(identity.origin)
         same_service = has_moved or base.is_at(identity.origin)
         # The order of the messages: a wrong partner explains all that follows.
-        for option, mine, theirs in (
+        for option, mine, value in (
             ("partner", partner, identity.partner),
             ("service", base.text, base.text if same_service else identity.origin),
-            ("format", ours.format_text(), identity.format_text()),
-            ("table", ours.table_text, identity.table_text),
-            ("partition", ours.partition, identity.partition),
-            ("zone", ours.zone, identity.zone),
-            ("field names", ours.names, identity.names),
+            ("format", own.format_text(), identity.format_text()),
+            ("table", own.table_text, identity.table_text),
+            ("partition", own.partition, identity.partition),
+            ("zone", own.zone, identity.zone),
+            ("field names", own.names, identity.names),
         ):
-            if mine != theirs:
+            if mine != value:
                 raise DatasetError(
-                    f"{store.place} is a dataset of {option} {theirs}, not {mine}.",
+                    f"{store.place} is a dataset of {option} {value}, not {mine}.",
                     remedy=remedy(f"dataset_{option.partition(' ')[0]}"),
                 )
-        return ours if has_moved else identity
+        return own if has_moved else identity
 
     def _partition_of(
         self, form: PartFormat, identity: Identity | None, names: Collection[str]
@@ -795,11 +795,11 @@ def _check_place(store: Store) -> None:
     """
     names = store.names()
     # The root of a file system always has lost+found.
-    others = sorted(name for name in names if name[0] != "." and name != "lost+found")
-    if OURS in names or not others:
+    strangers = sorted(name for name in names if name[0] != "." and name != "lost+found")
+    if OURS in names or not strangers:
         return
-    more = f" and {len(others) - 1} more" if len(others) > 1 else ""
+    rest = f" and {len(strangers) - 1} more" if len(strangers) > 1 else ""
     raise UnsuitablePlace(
-        f"{store.place} is not a dataset and holds {others[0]}{more}.",
+        f"{store.place} is not a dataset and holds {strangers[0]}{rest}.",
         remedy=f"Name a new or an empty folder, such as {store.place.rstrip('/')}/events",
     )

@@ -55,9 +55,9 @@ def find_need(
 
 
 def _difference(record: DayRecord, state: DayState, now: datetime) -> DayNeed:
-    started = started_hours(state, now)
-    missing = [hour for hour in started if hour.hour not in record.hours]
-    records = {hour: record.hours[hour.hour] for hour in started if hour.hour in record.hours}
+    hours = started_hours(state, now)
+    missing = [hour for hour in hours if hour.hour not in record.hours]
+    records = {hour: record.hours[hour.hour] for hour in hours if hour.hour in record.hours}
     open_when_asked = [
         hour for hour, hour_record in records.items() if not hour.is_over(hour_record.asked_at)
     ]
@@ -98,7 +98,7 @@ class Needs:
 
     @property
     def asked(self) -> dict[Hour, Reason]:
-        return {hour: why for need in self.days.values() for hour, why in need.asked.items()}
+        return {hour: reason for need in self.days.values() for hour, reason in need.asked.items()}
 
 
 def find_needs(

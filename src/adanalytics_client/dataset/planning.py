@@ -145,10 +145,12 @@ def _by_pages(
         else:
             yield from map(Query.of_hour, by_day[day])
     for stretch in lay_out(counted, counts.counts, size=counts.page, hour=None):
-        inside = counted[bisect_left(counted, stretch.start) : bisect_right(counted, stretch.end)]
-        hours = tuple(hour for day in inside for hour in by_day[day])
+        span_days = counted[
+            bisect_left(counted, stretch.start) : bisect_right(counted, stretch.end)
+        ]
+        hours = tuple(hour for day in span_days for hour in by_day[day])
         if stretch.cut == "whole":
-            yield Query("pages", inside[0], inside[-1], None, hours)
+            yield Query("pages", span_days[0], span_days[-1], None, hours)
         else:
             yield from map(Query.of_hour, hours)
 

@@ -235,50 +235,56 @@ class CommittedFiles:
             return f"SELECT {', '.join(nulls)} WHERE false"
         selects = []
         for (number, has_hour), paths in sorted(by_types.items()):
-            own = self.schema.sets[number]
-            places = {name: f"c{at}" for at, name in enumerate(own)}
+            file_types = self.schema.sets[number]
+            places = {name: f"c{at}" for at, name in enumerate(file_types)}
             values = [
-                _cast(places[name], own[name], type_, self.identity.form)
-                if name in own
+                _cast(places[name], file_types[name], type_, self.identity.form)
+                if name in file_types
                 else f"CAST(NULL AS {_sql_type(type_)})"
                 for name, type_ in columns.items()
             ]
             texts = {**_PARTITIONS, "partner": _text(self.identity.partner), "currency": "NULL"}
             if has_hour:
                 texts["hour"] = _HOUR
-            if field := self.identity.names.sent("currency", own):
+            if field := self.identity.names.sent("currency", file_types):
                 texts["currency"] = places[field]
             expressions = {name: f"CAST({text} AS {_OURS[name]})" for name, text in texts.items()}
             values += [expressions[name] for name in ours]
             selection = zip(values, names, strict=True)
             fields = ", ".join(f"{value} AS {_name(name)}" for value, name in selection)
-            source = self._source(paths, own, columns, has_hour=has_hour)
+            source = self._source(paths, file_types, columns, has_hour=has_hour)
             selects.append(f"SELECT {fields} FROM {source}")  # noqa: S608  # all of it quoted here
         return " UNION ALL ".join(selects)
 
-    def _source(self, paths: list[str], own: Types, columns: Types, *, has_hour: bool) -> str:
+    def _source(
+        self, paths: list[str], file_types: Types, columns: Types, *, has_hour: bool
+    ) -> str:
         """Return the reader of files of one set of types, with its columns as c0, c1, ..."""
-        places = ", ".join([*(f"c{at}" for at in range(len(own))), *([_HOUR] if has_hour else [])])
+        places = ", ".join(
+            [*(f"c{at}" for at in range(len(file_types))), *([_HOUR] if has_hour else [])]
+        )
         if self.identity.form == "parquet":
             return f"read_parquet({_texts(paths)}, {_FILES_ONLY}) AS t({places}, filename)"
         kind_of = self.identity.names.kind
         read_as = {
             # As text, a number is rounded to that of a float.
             name: _read_as(name, type_ if _is_fraction(type_) else columns[name], kind_of(name))
-            for name, type_ in own.items()
+            for name, type_ in file_types.items()
         }
         # DuckDB does not distinguish capital letters, so it finds only one of such names. It knows
         # no empty name either.
-        plain = {name.lower(): name for name in [*own][::-1] if name}.values()
-        if len(plain) == len(own) and not any(type_.is_mixed for type_ in own.values()):
+        plain = {name.lower(): name for name in [*file_types][::-1] if name}.values()
+        if len(plain) == len(file_types) and not any(
+            type_.is_mixed for type_ in file_types.values()
+        ):
             types = ", ".join(f"{_text(name)}: {_text(type_)}" for name, type_ in read_as.items())
             reader = (
                 f"read_json({_texts(paths)}, columns = {{{types}}}, {_JSON_LINES}, {_FILES_ONLY})"
             )
             return f"{reader} AS t({places}, filename)"
-        parsed = {name: read_as[name] for name in plain if not own[name].is_mixed}
+        parsed = {name: read_as[name] for name in plain if not file_types[name].is_mixed}
         values = ", ".join(
-            f"{_value(name, type_, own[name], parsed)} AS c{at}"
+            f"{_value(name, type_, file_types[name], parsed)} AS c{at}"
             for at, (name, type_) in enumerate(read_as.items())
         )
         lines = f"read_ndjson_objects({_texts(paths)}, {_FILES_ONLY})"
@@ -507,9 +513,11 @@ def select_events(datasets: Mapping[str, CommittedFiles], *, filtered: bool = Tr
     ours = [*fixed, *(("dataset",) if len(datasets) > 1 else ())]
     names = _names(columns, ours)
     pairs = [*zip((*columns, *ours), names, strict=True)]
-    others = [f"{name} for {field or 'no name'}" for field, name in pairs if name != field]
-    if others and filtered:
-        _LOG.warning("Names in SQL differ by more than capitals: events has %s.", ", ".join(others))
+    renamings = [f"{name} for {field or 'no name'}" for field, name in pairs if name != field]
+    if renamings and filtered:
+        _LOG.warning(
+            "Names in SQL differ by more than capitals: events has %s.", ", ".join(renamings)
+        )
     selects = []
     for place, files in datasets.items():
         select, flag = files.select(columns, fixed), files.flag
@@ -556,9 +564,9 @@ def _create_names(
 
 def _source_of(files: CommittedFiles) -> EventSource:
     """Return the traffic of a dataset for a summary; of equal names, ours stands for the column."""
-    columns, ours = files.columns, our_columns([files], files.columns)
-    places = dict(zip([*columns, *ours], map(_name, _names(columns, ours)), strict=True))
-    if "currency" not in ours:
+    columns, extras = files.columns, our_columns([files], files.columns)
+    places = dict(zip([*columns, *extras], map(_name, _names(columns, extras)), strict=True))
+    if "currency" not in extras:
         places["currency"] = next(places[name] for name in columns if name.lower() == "currency")
     select = select_events({files.place: files}, filtered=False)
     labels = {group: group_names.names for group, group_names in files.group_names.items()}
@@ -568,8 +576,8 @@ def _source_of(files: CommittedFiles) -> EventSource:
 def time_columns(datasets: Mapping[str, CommittedFiles]) -> list[str]:
     """Return the columns of the view that tell the day, the hour or the time of an event."""
     columns = reduce(join_columns, (files.columns for files in datasets.values()))
-    ours = our_columns(datasets.values(), columns)
-    names = _names(columns, ours)
+    extras = our_columns(datasets.values(), columns)
+    names = _names(columns, extras)
     fields = {
         files.identity.names.sent(part, files.columns)
         for files in datasets.values()
@@ -873,9 +881,9 @@ def _explain(error: str, datasets: Collection[CommittedFiles], sql: str) -> Data
     """Return what an error of DuckDB means: a damaged file, too little memory, or wrong SQL."""
     lines = error.partition("\n\n")[0].splitlines()
     # DuckDB indents lists, such as that of the functions with a similar name.
-    listed = [line.strip() for line in lines[2:] if line.startswith("\t")][:_MOST_LISTED]
+    candidates = [line.strip() for line in lines[2:] if line.startswith("\t")][:_MOST_LISTED]
     text = " ".join([line for line in lines[:2] if not line.startswith("\t")])
-    text += f" {', '.join(listed)}" if text.endswith(":") else ""
+    text += f" {', '.join(candidates)}" if text.endswith(":") else ""
     kind, message, reason = text.partition(" Error: ")
     kind = kind if message else ""
     if kind not in _OF_THE_SQL:
@@ -908,15 +916,15 @@ def _excerpt(error: str, sql: str) -> str:
         return ""
     heading, line, caret = excerpt["heading"], excerpt["line"], excerpt["caret"]
     begin = line.removeprefix("...").removesuffix("...")
-    numbers = [n for n, own in enumerate(sql.splitlines(), start=1) if begin and begin in own]
+    numbers = [n for n, text in enumerate(sql.splitlines(), start=1) if begin and begin in text]
     if not numbers:
         return ""
     own_heading = heading if int(excerpt["number"]) in numbers else f"LINE {numbers[0]}: "
     # DuckDB gives a tab no width; a terminal gives it up to eight.
     column, rest = len(caret) - len(caret.lstrip()) - len(heading), caret.strip()
     before = next((n for n in range(len(line)) if n - line[:n].count("\t") == column), len(line))
-    shown = line.replace("\t", " ")
-    return f"{own_heading}{shown}\n{' ' * (len(own_heading) + before)}{rest}"
+    text = line.replace("\t", " ")
+    return f"{own_heading}{text}\n{' ' * (len(own_heading) + before)}{rest}"
 
 
 def _text(value: str) -> str:

@@ -48,13 +48,13 @@ def unmet_conditions(sql: str, times: Collection[str], ask: Ask) -> Iterator[tup
 def _is_view(table: Mapping[str, Any], parsed: object) -> bool:
     """Return whether a table is a view of events, and no table expression of the query."""
     name = str(table.get("table_name")).casefold()
-    others = {
+    aliases = {
         str(entry.get("key")).casefold()
         for node in _nodes(parsed)
         if isinstance(node.get("cte_map"), dict)
         for entry in node["cte_map"].get("map", [])
     }
-    return table.get("type") == "BASE_TABLE" and name in _VIEWS and name not in others
+    return table.get("type") == "BASE_TABLE" and name in _VIEWS and name not in aliases
 
 
 def _where(table: Mapping[str, Any], conditions: list[Any], ask: Ask) -> str:

@@ -134,8 +134,8 @@ def summarize(
     for code in dict.fromkeys(row[0] for row in rows) or [None]:
         groups = [
             {**key_of(value), **dict(zip(figures, values, strict=True))}
-            for named, value, *values in rows
-            if named == code
+            for label, value, *values in rows
+            if label == code
         ]
         totals = {name: sum(row[name] for row in groups) for name in figures}
         facts = {

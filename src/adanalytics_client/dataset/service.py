@@ -99,10 +99,10 @@ def fetch_service_days(
         span: the range of interest, or None for everything that the service lists.
         days_held: days in the dataset; the service may no longer have their data.
     """
-    listed = client.dates()
-    if span is None and (every := {*listed, *days_held}):
+    dates = client.dates()
+    if span is None and (every := {*dates, *days_held}):
         span = Period(min(every), max(every))
-    days = {day for day in listed if span and span.first <= day <= span.last}
+    days = {day for day in dates if span and span.first <= day <= span.last}
     rows = {}
     if span and days:
         summary = client.summary(span.first, span.last, group_by="day")
@@ -111,7 +111,7 @@ def fetch_service_days(
     # If the summary has rows, a day without one has only events that the summary leaves out.
     without = NOTHING if rows else {}
     return ServiceDays(
-        span, {day: _state(day, rows.get(day), without) for day in sorted(days)}, not listed
+        span, {day: _state(day, rows.get(day), without) for day in sorted(days)}, not dates
     )
 
 

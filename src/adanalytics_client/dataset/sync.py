@@ -64,10 +64,10 @@ def sync(
         def pull(reasons: Mapping[Hour, Reason], service: ServiceDays) -> None:
             if reasons:
                 report.wanted = staging.expect(reasons)
-                started = _usable(list_started(contents.store), reasons, service)
-                keep_started(contents.store, started)
+                starts = _usable(list_started(contents.store), reasons, service)
+                keep_started(contents.store, starts)
                 types = contents.schema.union
-                queries = _list_queries(update, started, reasons, service, via, types)
+                queries = _list_queries(update, starts, reasons, service, via, types)
                 notify(update.client.observer.plan, forecast(queries, service, contents.store))
 
                 def pages_of(export: Query) -> list[Query]:
@@ -114,9 +114,9 @@ def plan(update: Update, *, via: Via, repull: int = 0) -> SyncPlan:
     needs, store = _find_needs(update, via, repull), update.contents.store
     service, restated = needs.service, dict.fromkeys(_differing(update, needs), Reason.RESTATED)
     reasons = needs.asked | restated
-    started = _usable(list_started(store), reasons, service)
+    starts = _usable(list_started(store), reasons, service)
     types, total, learning = update.contents.schema.union, None, 0
-    queries = _list_queries(update, started, reasons, service, via, types)
+    queries = _list_queries(update, starts, reasons, service, via, types)
     # Whether the events of a whole day tell their hours is not known before one was seen.
     whole = [query for query in queries if query.hour is None]
     if whole and not types:
@@ -124,14 +124,14 @@ def plan(update: Update, *, via: Via, repull: int = 0) -> SyncPlan:
         if _is_by_hour(update, types):
             # A sync learns it from the first page of each, and then goes on by the hour.
             learning = sum(query.way == "pages" for query in whole)
-            queries = _list_queries(update, started, reasons, service, via, types)
+            queries = _list_queries(update, starts, reasons, service, via, types)
 
     if via == "auto" and not update.contents.schema.union:
         # An event on a page shows which columns an export must have.
         learning += any(query.way == "export" for query in queries)
 
     def queries_by(way: Way) -> list[Query]:
-        return _list_queries(update, started, reasons, service, way, types)
+        return _list_queries(update, starts, reasons, service, way, types)
 
     forecasts = expected_counts(service)
     sample = _Sample(whole[0].first, whole[0].last, total) if total is not None else None
@@ -148,7 +148,7 @@ def plan(update: Update, *, via: Via, repull: int = 0) -> SyncPlan:
     columns = update.contents.schema.union
     spans = spans_without_names(names, with_events if days else (), columns, fields)
     return SyncPlan(
-        {hour: why.value for hour, why in reasons.items()},
+        {hour: reason.value for hour, reason in reasons.items()},
         sum(service.counts.get(hour.day, 0) for hour in reasons) // 24,
         needs.counts + pulls + learning + len(counts) + len(spans) * _REQUESTS_OF_NAMES,
         sum(query.way == "export" for query in queries),
@@ -188,8 +188,8 @@ def _find_needs(update: Update, via: Via, repull: int) -> Needs:
         # The whole day is pulled, and so are those before it: their totals would be spent in vain.
         if moved is None:
             break
-        others = tuple(hour for hour in need.asked if hour not in moved)
-        days[day] = DayNeed(dict.fromkeys(moved, Reason.RESTATED), doubtful=others)
+        rest = tuple(hour for hour in need.asked if hour not in moved)
+        days[day] = DayNeed(dict.fromkeys(moved, Reason.RESTATED), doubtful=rest)
         narrowed.add(day)
     return replace(needs, days=days, narrowed=frozenset(narrowed), counts=counts)
 
@@ -318,7 +318,7 @@ def _is_by_hour(update: Update, types: Types) -> bool:
 
 
 def _usable(
-    started: Iterable[Start], hours: Mapping[Hour, Reason], service: ServiceDays
+    starts: Iterable[Start], hours: Mapping[Hour, Reason], service: ServiceDays
 ) -> list[Start]:
     """List the queries that an earlier run began, and whose pages or export can still be used.
 
@@ -329,12 +329,12 @@ def _usable(
         forced = any(hours.get(hour) is Reason.FORCED for hour in start.query.wanted)
         return start.basis == service.basis(start.query.first, start.query.last) and not forced
 
-    return [*filter(is_usable, started)]
+    return [*filter(is_usable, starts)]
 
 
 def _list_queries(
     update: Update,
-    started: Iterable[Start],
+    starts: Iterable[Start],
     hours: Mapping[Hour, Reason],
     service: ServiceDays,
     via: Via,
@@ -345,7 +345,7 @@ def _list_queries(
     `types` are the columns of the events, if they are known.
     """
     queries, rest = [], dict(hours)
-    for start in started:
+    for start in starts:
         # A query goes on only with the hours that are still needed; it still reads all its pages.
         if share := tuple(hour for hour in start.query.wanted if hour in rest):
             queries.append(replace(start.query, wanted=share))

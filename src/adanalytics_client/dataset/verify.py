@@ -101,13 +101,13 @@ class Verification:
         if client and deep:
             broken = {problem.day for problem in problems}
             problems += self._compare_with_exports(client, broken)
-        compared, others = merge(self._comparisons)
+        compared, rest = merge(self._comparisons)
         return VerifyReport(
             self._hours,
             self._events,
             problems,
             [*compared, *self._compared],
-            [*others, *self._uncompared],
+            [*rest, *self._uncompared],
             self._without_id,
         )
 
@@ -217,8 +217,8 @@ class Verification:
             if not record.is_settled:
                 continue
             self._comparisons[day] = compare_day(totals, state.figures, self._names)
-            if wrong := self._comparisons[day].difference:
-                message = f"its totals differ from the summary: {wrong}"
+            if difference := self._comparisons[day].difference:
+                message = f"its totals differ from the summary: {difference}"
                 # An hour that was pulled by this very summary would not be pulled again by a sync.
                 agreed = all(
                     hour_record.fingerprint == state.fingerprint
@@ -254,13 +254,13 @@ class Verification:
         if counted_days.unknown_days:
             self._uncompared.append(uncompared(TOTAL, counted_days.unknown_days, len(days)))
 
-    def _is_expected(self, record: DayRecord, begun: bool) -> bool:
+    def _is_expected(self, record: DayRecord, is_begun: bool) -> bool:
         if self.until:
             return record.day <= self.until
         now = self.now()
         # A listed day is not in the future, so then the clock is behind.
         is_past = record.day > now.date() or Hour(record.day, 23).is_over(now)
-        return begun or bool(record.hours) or is_past
+        return is_begun or bool(record.hours) or is_past
 
     def _missing(self, record: DayRecord) -> Iterator[Problem]:
         """Describe the hours of a day that are over and were not pulled since."""
@@ -304,9 +304,11 @@ class Verification:
                     file_of = {hour: file for file in files for hour in file.hours}
                     for hour in record.by_hour:
                         exported = map(tables.widened, partition.take(hour))
-                        wrong = self._difference(hour, file_of.get(hour), exported, tables, folder)
-                        if wrong:
-                            yield Problem(day, wrong, hour.hour)
+                        difference = self._difference(
+                            hour, file_of.get(hour), exported, tables, folder
+                        )
+                        if difference:
+                            yield Problem(day, difference, hour.hour)
                         hours += 1
                         notify(self.observer.verified, HoursVerified(hours, total, deep=True))
 
@@ -322,7 +324,7 @@ class Verification:
 
         Both are divided into groups by the ids of their events, and compared group by group.
         """
-        own = self._held(hour, file, tables) if file else iter(())
+        events_held = self._held(hour, file, tables) if file else iter(())
         events = file.hours[hour].rows if file else 0
         # An hour may have more events than fit into memory, and the two sides have other orders.
         # Equal ids come into equal groups, so that a group of one side needs only that of the
@@ -330,7 +332,7 @@ class Verification:
         groups, rows = 1 + events // EVENTS_COMPARED, Counter[str]()
         with TemporaryDirectory(dir=folder) as name:
             parts = Partition(Path(name))
-            for side, whole in (("held", own), ("exported", exported)):
+            for side, whole in (("held", events_held), ("exported", exported)):
                 for table in whole:
                     rows[side] += table.num_rows
                     for group, part in split_by_id(table, self._names, groups):
@@ -395,5 +397,5 @@ def _strays(
         if hour is not None and hour.is_over(now):
             yield Problem(hour.day, f"{name} was never committed", remedy="sync")
         else:
-            why = "is of an hour that is not over" if hour else "does not belong here"
-            yield Problem(None, f"{name} {why}; delete it", remedy="delete")
+            reason = "is of an hour that is not over" if hour else "does not belong here"
+            yield Problem(None, f"{name} {reason}; delete it", remedy="delete")

@@ -24,7 +24,7 @@ FORM_TYPE = "application/x-www-form-urlencoded"
 _MOST_FIELDS = 20
 # Programs read these, so they get JSON even in a browser.
 _API = ("/api/", "/exports/", "/_control/")
-_ELSEWHERE = ApiError(403, "Another site sent this form, so the server ignored it.")
+_OTHER_SITE = ApiError(403, "Another site sent this form, so the server ignored it.")
 
 
 class PageRoute(APIRoute):
@@ -39,7 +39,7 @@ class PageRoute(APIRoute):
                 request.state.user = await _user_of(request)
                 # The cookie alone does not prove that the user pressed the button.
                 if request.method not in SAFE_METHODS and comes_from_elsewhere(request):
-                    return error_page(_ELSEWHERE, request.state.user)
+                    return error_page(_OTHER_SITE, request.state.user)
                 return await endpoint(request)
             except ApiError as error:
                 failure = error

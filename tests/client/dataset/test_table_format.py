@@ -146,11 +146,11 @@ def test_an_hour_that_lost_all_events_has_no_rows(
         Client(server.url, api_key=server.api_key, partner=server.partner) as client,
     ):
         server.add_events([{"event_time": "2026-01-15T03:00:00Z"}])
-        server.snapshot("one")
+        server.keep()
         server.add_events([{"event_time": "2026-01-15T04:00:00Z"}])
         Dataset(place, table=kind).sync(client)
         assert len(reader.rows()) == 2
-        server.restore("one")
+        server.reset()
         Dataset(place).sync(client)
         assert [row["event_hour"] for row in reader.rows()] == [3]
         assert len(reader.rows(reader.versions()[0])) == 2

@@ -121,9 +121,9 @@ def _cut(
     text = b"\n".join(rows)
     matches = [match for cell in rows[0].split(b",") if (match := _NAME.match(cell))]
     names = [match["name"].decode() for match in matches]
-    others = {*names} - fields.keys()
+    strangers = {*names} - fields.keys()
     # An object inside of a column that is left out may have members with the same names.
-    if others and (not skip_others or text.count(b"{") > len(rows)):
+    if strangers and (not skip_others or text.count(b"{") > len(rows)):
         raise ValueError("other columns")
     if b"\\" in text or len({*names}) < len(names):
         raise ValueError("an escaped character, or a repeated name")

@@ -99,8 +99,8 @@ class DayComparison:
             f"{name} {figure_text(mine)} instead of {figure_text(figure)}"
             for name, (mine, figure) in self.differing.items()
         ]
-        more = f", and {len(texts) - 1} more" if len(texts) > 1 else ""
-        return f"{texts[0]}{more}" if texts else ""
+        rest = f", and {len(texts) - 1} more" if len(texts) > 1 else ""
+        return f"{texts[0]}{rest}" if texts else ""
 
     @property
     def has_surplus(self) -> bool:
@@ -138,9 +138,14 @@ def compare_day(
             uncompared[name] = "the totals of the events are not known"
             continue
         readings = [*_readings(name, totals, names or FieldNames())]
-        others = _readings(name, every, names or FieldNames()) if every else ()
+        alternatives = _readings(name, every, names or FieldNames()) if every else ()
         agreed = next(
-            (reading for reading in (*readings, *others) if _is_equal(reading.figure, figure)), None
+            (
+                reading
+                for reading in (*readings, *alternatives)
+                if _is_equal(reading.figure, figure)
+            ),
+            None,
         )
         if agreed:
             is_exact = agreed.figure == figure
@@ -210,8 +215,8 @@ def _readings(name: str, totals: Totals, names: FieldNames) -> Iterator[_Reading
     # only the events tell.
     typed = sum(totals.counts.values())
     if documented in COLUMN_OF_TYPE.values() and typed:
-        more = totals.events - typed + totals.counts.get(OTHER, 0)
-        yield _Reading(totals.counts.get(documented or "", 0), more, totals.unflagged)
+        untyped = totals.events - typed + totals.counts.get(OTHER, 0)
+        yield _Reading(totals.counts.get(documented or "", 0), untyped, totals.unflagged)
     is_own = name in names.fields or name in totals.sums
     field_name = names.sent(name if is_own else documented or name, totals.sums)
     if field_name is not None:
@@ -266,6 +271,6 @@ def uncompared(name: str, reasons: Mapping[date, str], days: int) -> UncomparedF
     """Make one of the reasons on each day, of this number of days in all."""
     first, reason = next(iter(reasons.items()))
     if len(reasons) < days or len({*reasons.values()}) > 1:
-        more = f" and {counted(len(reasons) - 1, 'more day')}" if len(reasons) > 1 else ""
-        reason = f"on {first}{more}: {reason}"
+        rest = f" and {counted(len(reasons) - 1, 'more day')}" if len(reasons) > 1 else ""
+        reason = f"on {first}{rest}: {reason}"
     return UncomparedFigure(name, reason)

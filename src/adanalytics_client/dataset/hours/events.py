@@ -176,12 +176,14 @@ def _header(file: BinaryIO | BufferedIOBase) -> list[str]:
     """Read the names of the columns; a name may have a line break in quotes."""
     line = file.readline(CSV_BLOCK)
     # Inside quotes, a line end belongs to the name.
-    while line.count(b'"') % 2 and len(line) < CSV_BLOCK and (more := file.readline(CSV_BLOCK)):
-        line += more
+    while (
+        line.count(b'"') % 2 and len(line) < CSV_BLOCK and (line_rest := file.readline(CSV_BLOCK))
+    ):
+        line += line_rest
     names = next(reader([line.decode("utf-8-sig", "replace")], strict=False), [])
     if len({*names}) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise _unreadable(f"it has the column {twice} twice")
+        repetition = next(name for name in names if names.count(name) > 1)
+        raise _unreadable(f"it has the column {repetition} twice")
     return names
 
 

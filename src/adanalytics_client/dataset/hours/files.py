@@ -168,9 +168,9 @@ def join_pieces(
     tables = EventTables(identity.names, types, with_texts=form == "jsonl")
     parts = (read_part(store, piece.file or "", form, tables) for piece in filled)
     events, asked_at = chain.from_iterable(parts), filled[0].record.asked_at
-    written = write_hour(filled[0].hour, events, folder, identity, asked_at, tables)
+    hour_file = write_hour(filled[0].hour, events, folder, identity, asked_at, tables)
     mixed = [(*piece.mixed, *became_text(piece.types, tables.types)) for piece in filled]
-    return replace(written, mixed=tuple(dict.fromkeys(chain.from_iterable(mixed))))
+    return replace(hour_file, mixed=tuple(dict.fromkeys(chain.from_iterable(mixed))))
 
 
 def read_part(store: Store, name: str, form: PartFormat, tables: EventTables) -> Iterator[Table]:
@@ -212,9 +212,9 @@ class HourReader:
             self._file = pq.ParquetFile(self._opened.enter_context(self._store.open(name)))
             self._name = name
         schema, metadata = self._file.schema_arrow, self._file.metadata
-        ours = next((column.name for column in schema if column.metadata == _OURS), "")
+        hour_name = next((column.name for column in schema if column.metadata == _OURS), "")
         for number in range(metadata.num_row_groups):
-            if ours:
+            if hour_name:
                 # It is the last column.
                 group = metadata.row_group(number)
                 hours = group.column(group.num_columns - 1).statistics
@@ -222,10 +222,14 @@ class HourReader:
                     continue
             if number != self._group:
                 table = self._file.read_row_group(number, use_threads=False)
-                keys = table[ours].combine_chunks() if ours else None
-                split = split_by_key(table.drop_columns(ours), keys) if ours else [(-1, table)]
+                keys = table[hour_name].combine_chunks() if hour_name else None
+                split = (
+                    split_by_key(table.drop_columns(hour_name), keys)
+                    if hour_name
+                    else [(-1, table)]
+                )
                 self._group, self._parts = number, dict(split)
-            part = self._parts.get(hour.hour if ours else -1)
+            part = self._parts.get(hour.hour if hour_name else -1)
             if part is not None:
                 yield tables.widened(part)
 
@@ -239,10 +243,10 @@ def _read(file: BufferedIOBase, form: PartFormat, tables: EventTables) -> Iterat
     if form == "parquet":
         # Not by iter_batches, which keeps much of the groups that it has read.
         groups = pq.ParquetFile(file)
-        ours = [column.name for column in groups.schema_arrow if column.metadata == _OURS]
+        hour_names = [column.name for column in groups.schema_arrow if column.metadata == _OURS]
         for number in range(groups.num_row_groups):
             table = groups.read_row_group(number, use_threads=False)
-            yield tables.widened(table.drop_columns(ours))
+            yield tables.widened(table.drop_columns(hour_names))
     else:
         while lines := list(islice(file, ROWS_PER_GROUP)):
             yield tables.from_jsonl(b"".join(lines))

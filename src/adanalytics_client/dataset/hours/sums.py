@@ -101,8 +101,8 @@ def _summed(schema: "pa.Schema", names: FieldNames) -> Iterator[str]:
         and EVENT_KINDS.get(names.documented(column.name) or "", Kind.AMOUNT) is Kind.AMOUNT
     ]
     # A record must stay small: first the fields that a summary is known to have.
-    named = {name for name in amounts if names.documented(name) or fold(name) in _SUMMARY_NAMES}
-    yield from islice(sorted(amounts, key=lambda name: name not in named), MOST_SUMS)
+    figures = {name for name in amounts if names.documented(name) or fold(name) in _SUMMARY_NAMES}
+    yield from islice(sorted(amounts, key=lambda name: name not in figures), MOST_SUMS)
 
 
 def _ends(column: "pa.ChunkedArray") -> Sequence[Figure | None]:

@@ -79,8 +79,8 @@ class Totals:
                 least, most = ranges.get(name, values)
                 ranges[name] = min(least, values[0]), max(most, values[1])
         texts = None if currencies is None else tuple(sorted(currencies))
-        others = cls.sum(filtered) if filtered else None
-        return cls(events, dict(counts), sums, unflagged, ranges, texts, others)
+        filtered_totals = cls.sum(filtered) if filtered else None
+        return cls(events, dict(counts), sums, unflagged, ranges, texts, filtered_totals)
 
 
 def _added(one: Figure | None, other: Figure | None) -> Figure | None:

@@ -239,8 +239,8 @@ class Fetcher:
                 raise _Drift(error.message) from error
 
     def _tell(self, finished: FinishedHour) -> None:
-        written = HourWritten(str(finished.hour), finished.record.rows)
-        notify(self.client.observer.written, written)
+        report = HourWritten(str(finished.hour), finished.record.rows)
+        notify(self.client.observer.written, report)
 
     def _partition_pages(self, spool: Spool, asked_at: datetime) -> list[FinishedHour]:
         query, total, identity = spool.query, None, self.identity
@@ -309,10 +309,10 @@ def most_requests(
         else:
             most += 1
             # However the events are spread over the hours, no more pages of theirs are full.
-            others = events_by_day.get(query.first, 0)
-            full = max(0, events.get(query.first, 0) - others) // counts.page
+            rest = events_by_day.get(query.first, 0)
+            full = max(0, events.get(query.first, 0) - rest) // counts.page
             # The number of events of the day is an estimate, and so is the rest.
-            by_hour[query.first] = full + bool(others)
+            by_hour[query.first] = full + bool(rest)
     return most + sum(by_hour.values())
 
 

@@ -77,7 +77,7 @@ class Contents:
         self.replaced: Mapping[Hour, HourRecord] = {}
         self._noted: set[Hour] = set()
         # Columns of which a warning was logged.
-        self._named: set[str] = set()
+        self._warnings: set[str] = set()
         self._sizes = {**sizes}
         # Hours of a file of several; they become visible when the file is written anew.
         self._waiting: dict[Hour, FinishedHour] = {}
@@ -168,9 +168,9 @@ class Contents:
             self.manifest.put({finished.hour: record})
             return
         for name in (*finished.mixed, *became_text(self.schema.union, finished.types)):
-            if name not in self._named:
+            if name not in self._warnings:
                 warn_of(name, join_columns(self.schema.union, finished.types)[name])
-                self._named.add(name)
+                self._warnings.add(name)
         types, hour = self._number(finished.types), finished.hour
         record = replace(finished.record, fingerprint=fingerprint, types=types)
         name, previous = self.identity.own_name(hour, record), self.manifest.record(hour)
@@ -384,9 +384,9 @@ class Contents:
         places = {name: _among_data(name) for name in names if name.startswith(JOURNAL)}
         used.update(places.values())
         self._remove(*(name for name in identity.names_of(day) if name not in used))
-        for beside, place in sorted(places.items()):
-            self.store.copy(beside, place)
-            self._sizes[place] = self._sizes[beside]
+        for name, place in sorted(places.items()):
+            self.store.copy(name, place)
+            self._sizes[place] = self._sizes[name]
         if not places:
             return
         self.store.flush()

@@ -138,8 +138,8 @@ class Identity:
         """
         identity = cls.read(store)
         if identity is None:
-            where = f"There is no dataset at {store.place}."
-            raise DatasetError(where, remedy="Make one with a sync.")
+            message = f"There is no dataset at {store.place}."
+            raise DatasetError(message, remedy="Make one with a sync.")
         return identity
 
     def part_name(self, hour: Hour, record: "HourRecord | None") -> str:
@@ -441,10 +441,12 @@ class Manifest:
         """Drop the records of hours in memory; the file keeps them until the day is saved."""
         for hour in hours:
             record = self.day(hour.day)
-            others = {
-                number: other for number, other in record.hours.items() if number != hour.hour
+            rest = {
+                number: hour_record
+                for number, hour_record in record.hours.items()
+                if number != hour.hour
             }
-            self._days[hour.day] = record.with_hours(others, record.files)
+            self._days[hour.day] = record.with_hours(rest, record.files)
 
     def days(self) -> list[date]:
         """List every day that has a file, in order."""

@@ -212,9 +212,9 @@ class Lease:
     def _check_conditions(self, version: dict[str, Any]) -> None:
         """Find out, with a condition that does not hold, whether a store ignores conditions."""
         # A store that ignores conditions would let two syncs write at once.
-        other = {"e_tag": '"0"', "version": "1" if version.get("version") else None}
+        condition = {"e_tag": '"0"', "version": "1" if version.get("version") else None}
         try:
-            self._files.pipe_file(self._path, b".", mode=other)
+            self._files.pipe_file(self._path, b".", mode=condition)
         except FileExistsError:
             return
         self._files.rm_file(self._path)

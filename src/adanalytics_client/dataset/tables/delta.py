@@ -73,12 +73,12 @@ class DeltaLog:
 
     def outdated(self) -> set[str]:
         """Return the listed files without ranges, as earlier versions of this package list them."""
-        listed = pa.table(self._table.get_add_actions())
-        names = listed["path"].to_pylist()
+        actions = pa.table(self._table.get_add_actions())
+        names = actions["path"].to_pylist()
         # No file has ranges.
-        if "null_count" not in listed.column_names:
+        if "null_count" not in actions.column_names:
             return {*names}
-        null_counts = listed["null_count"].to_pylist()
+        null_counts = actions["null_count"].to_pylist()
         return {
             name
             for name, nulls in zip(names, null_counts, strict=True)
@@ -113,8 +113,8 @@ class DeltaLog:
             )
             self._table = self._delta.DeltaTable(self._address, storage_options=_AS_DATASET)
             return
-        listed = {field.name for field in self._table.schema().fields}
-        lacking = [field for field in schema.fields if field.name not in listed]
+        names_before = {field.name for field in self._table.schema().fields}
+        lacking = [field for field in schema.fields if field.name not in names_before]
         # Another writer's transaction in between is not seen here, so ours must not follow it.
         once = kinds.CommitProperties(max_commit_retries=0)
         try:

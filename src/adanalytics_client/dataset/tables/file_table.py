@@ -181,15 +181,15 @@ class FileTable:
                 f"the {self._identity.table} table for the others.",
                 remedy="Make a dataset without a table, or a new one.",
             )
-        listed, columns = {*self._log.names(days)}, self._columns(schema.union)
+        table_files, columns = {*self._log.names(days)}, self._columns(schema.union)
         types = self._log.types()
         widened = {
             column.name for column in columns if types.get(column.name) != stored_type(column.type)
         }.intersection(types)
         if widened:
-            days, listed = None, {*self._log.names()}
-        added, removed = self._difference(manifest, listed, days)
-        outdated = self._log.outdated() if listed and record.is_outdated else set()
+            days, table_files = None, {*self._log.names()}
+        added, removed = self._difference(manifest, table_files, days)
+        outdated = self._log.outdated() if table_files and record.is_outdated else set()
         if widened or outdated:
             files = self._files(manifest, manifest.days())
             added |= {name: file for name, file in files.items() if widened or name in outdated}
@@ -200,7 +200,7 @@ class FileTable:
                     removed=removed,
                     columns=columns,
                     widened=widened,
-                    relisted=listed.intersection(added),
+                    relisted=table_files.intersection(added),
                     now=now,
                     retained_hours=record.retained_hours,
                 )
@@ -240,12 +240,12 @@ class FileTable:
             return self._difference(manifest, {*self._log.names()}, None)
 
     def _difference(
-        self, manifest: Manifest, listed: set[str], days: Collection[date] | None
+        self, manifest: Manifest, table_files: set[str], days: Collection[date] | None
     ) -> tuple[Files, set[str]]:
         files = self._files(manifest, manifest.days() if days is None else days)
-        added = {name: file for name, file in files.items() if name not in listed}
+        added = {name: file for name, file in files.items() if name not in table_files}
         begins = ("",) if days is None else tuple(map(self._identity.day_folder, days))
-        foreign = {name for name in listed - files.keys() if name.startswith(begins)}
+        foreign = {name for name in table_files - files.keys() if name.startswith(begins)}
         # Rows of a day whose manifest is damaged stay until a sync has pulled it again.
         unknown = tuple(map(self._identity.day_folder, manifest.damaged))
         return added, {name for name in foreign if not name.startswith(unknown)}

@@ -64,8 +64,8 @@ def free_name(name: str, columns: pa.Schema) -> str:
         >>> free_name("date", pa.schema([("Date", pa.string())]))
         '_date'
     """
-    others = {column.casefold() for column in columns.names}
-    while name in others:
+    folded = {column.casefold() for column in columns.names}
+    while name in folded:
         name = f"_{name}"
     return name
 

@@ -120,11 +120,11 @@ class IcebergLog:
             with transaction.update_schema(allow_incompatible_changes=True) as schema:
                 for name in change.widened:
                     schema.delete_column(name)
-        ours = _partition(transaction.table_metadata)
-        partition = ours or free_name("date", change.columns)
+        spec_name = _partition(transaction.table_metadata)
+        partition = spec_name or free_name("date", change.columns)
         with transaction.update_schema() as schema:
             schema.union_by_name(pa.schema([*change.columns, (partition, pa.date32())]))
-        if not ours:
+        if not spec_name:
             with transaction.update_spec() as spec:
                 for field in transaction.table_metadata.spec().fields:
                     spec.remove_field(field.name)
@@ -134,14 +134,14 @@ class IcebergLog:
         if not settings.items() <= metadata.properties.items():
             transaction.set_properties(settings)
         removals = {*change.removed, *change.relisted}
-        listed = [
+        files = [
             file
             for file in (self._files(table) if removals else ())
             if file.file_path.removeprefix(self._root) in removals
         ]
         update = transaction.update_snapshot({_PUBLISHED: change.now.isoformat()})
-        with update.overwrite() if listed else update.fast_append() as snapshot:
-            for file in listed:
+        with update.overwrite() if files else update.fast_append() as snapshot:
+            for file in files:
                 snapshot.delete_data_file(file)
             for live, footer in read_footers(self._store, change.added):
                 data_file = _data_file(transaction.table_metadata, self._root, live, footer)

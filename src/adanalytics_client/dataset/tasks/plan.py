@@ -60,8 +60,8 @@ def _sections_of(task: Task) -> list[Task]:
     with suppress(AdAnalyticsError), open_signed(task.export) as export, TemporaryFile() as file:
         if export.size is not None and export.size < 2 * TASK_BYTES:
             return [task]
-        if stored := export.receive(file, range(4)):
+        if stored_file := export.receive(file, range(4)):
             file.seek(0)
-            sections = Section.divide(file.read(), stored.size, stored.size // TASK_BYTES)
-            return [replace(task, section=part, stored=stored) for part in sections] or [task]
+            sections = Section.divide(file.read(), stored_file.size, stored_file.size // TASK_BYTES)
+            return [replace(task, section=part, stored=stored_file) for part in sections] or [task]
     return [task]

@@ -40,12 +40,12 @@ def run_task(task: Task) -> Part:
         # With the plan, what a killed task left is removed, too.
         folder = store.local(name) or Path(scratch)
         file = folder / "export"
-        if (stored := task.stored) and task.section:
+        if (stored_file := task.stored) and task.section:
 
             def fetch(into: BinaryIO, span: range) -> None:
-                export.receive(into, span, stored)
+                export.receive(into, span, stored_file)
 
-            task.section.collect(file, stored.size, fetch)
+            task.section.collect(file, stored_file.size, fetch)
         else:
             export.download(file)
         try:
