@@ -7,7 +7,7 @@ import copy
 import os
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypedDict, TypeVar, Unpack
 
 from adanalytics_client._base.clock import Clock, SystemClock
 from adanalytics_client._base.logs import log_to_stderr
@@ -34,6 +34,18 @@ AnyClient = TypeVar("AnyClient", bound="ClientBase[Any, Any]")
 # The defaults come first.
 _ON_LIMIT: tuple[OnLimit, ...] = ("wait", "raise")
 _QUOTA_LOG: tuple[QuotaLog, ...] = ("shared", "memory")
+
+
+class ClientOptions(TypedDict, Generic[Http], total=False):
+    """The arguments that each way to make a client takes."""
+
+    timeout: float | None
+    retry: RetryPolicy | None
+    quota: QuotaPolicy | None
+    service: ServiceProfile | str | os.PathLike[str] | None
+    observer: Observer | None
+    http: Http | None
+    clock: Clock | None
 
 
 def _chosen(argument: Choice | None, name: str, choices: tuple[Choice, ...]) -> Choice:
@@ -142,13 +154,7 @@ class ClientBase(Generic[Http, Driving]):
         password: str | None = None,
         token: str | None = None,
         partner: str | None = None,
-        timeout: float | None = None,
-        retry: RetryPolicy | None = None,
-        quota: QuotaPolicy | None = None,
-        service: ServiceProfile | str | os.PathLike[str] | None = None,
-        observer: Observer | None = None,
-        http: Http | None = None,
-        clock: Clock | None = None,
+        **options: Unpack[ClientOptions[Http]],
     ) -> AnyClient:
         """Return a client with the settings in `environ`, by default the process's environment.
 
@@ -178,18 +184,7 @@ class ClientBase(Generic[Http, Driving]):
                 "ADANALYTICS_BASE_URL is not set.",
                 remedy="Set it to the service, or use from_profile() after adanalytics login.",
             )
-        return cls(
-            base_url,
-            **credential.revealed(),
-            partner=partner,
-            timeout=timeout,
-            retry=retry,
-            quota=quota,
-            service=service,
-            observer=observer,
-            http=http,
-            clock=clock,
-        )
+        return cls(base_url, **credential.revealed(), partner=partner, **options)
 
     @classmethod
     def from_profile(  # noqa: PYI019  # jedi does not know Self
@@ -197,12 +192,7 @@ class ClientBase(Generic[Http, Driving]):
         name: str = "default",
         *,
         partner: str | None = None,
-        timeout: float | None = None,
-        retry: RetryPolicy | None = None,
-        quota: QuotaPolicy | None = None,
-        service: ServiceProfile | str | os.PathLike[str] | None = None,
-        observer: Observer | None = None,
-        http: Http | None = None,
+        **options: Unpack[ClientOptions[Http]],
     ) -> AnyClient:
         """Return a client with the address, partner and credential that `adanalytics login` stored.
 
@@ -229,20 +219,17 @@ class ClientBase(Generic[Http, Driving]):
             raise ConfigurationError(
                 f"Profile '{name}' has the partners {partner}.", remedy="Pass one as partner=."
             )
-        if quota is None:
-            longest = 7200.0 if profile.max_wait is None else profile.max_wait
-            quota = QuotaPolicy(limit=profile.rate_limit or None, max_wait=longest)
+        quota = QuotaPolicy(limit=profile.rate_limit or None)
+        if profile.max_wait is not None:
+            quota = replace(quota, max_wait=profile.max_wait)
+        options["quota"] = options.get("quota") or quota
+        options["service"] = options.get("service") or profile.service
         return cls(
             profile.base_url or "",
             api_key=secret.reveal() if kind == "api_key" else None,
             token=secret.reveal() if kind == "token" else None,
             partner=partner or None,
-            timeout=timeout,
-            retry=retry,
-            quota=quota,
-            service=service or profile.service,
-            observer=observer,
-            http=http,
+            **options,
         )
 
     def with_options(
