@@ -127,7 +127,9 @@ def test_each_operation_has_methods_a_command_and_a_place_on_the_pages(
     assert callable(getattr(AsyncClient, name))
     assert COMMANDS[name].load().name == name
     assert f"client.{name}(" in page("README.md")
-    assert f"$analytics/{resource}" in page("docs/how-to/other-languages.md")
+    assert re.search(rf"^\|.*`{name}`.*\|.*\|$", page("docs/reference/client.md"), re.MULTILINE)
+    assert f"/ad-analytics/{resource}" in page("docs/reference/openapi.json")
+    assert f"### adanalytics {name}" in page("docs/reference/command-line.md")
 
 
 def test_all_know_the_same_formats() -> None:
