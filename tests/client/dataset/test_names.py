@@ -13,7 +13,7 @@ from pytest_httpserver import HTTPServer
 from tests.client.dataset.service_of_rows import ServiceOfRows
 from tests.client.dataset.shop import FIRST, NAMES, SECOND, Shop
 
-from adanalytics_client._json.fields import FieldNames
+from adanalytics_client._json.fields import ID_OF, FieldNames
 from adanalytics_client.dataset import Dataset
 from adanalytics_client.dataset.records import names as records
 from adanalytics_client.dataset.records.names import (
@@ -59,10 +59,7 @@ def test_names_are_asked_for_once_a_day(shop: Shop) -> None:
     shop.sync()
     assert summaries(shop) == NAMES
     known = kept(shop.folder)
-    assert {name: len(known[name].names) > 1 for name in known} == {
-        "campaign": True,
-        "demand_tag": True,
-    }
+    assert {name: len(known[name].names) > 1 for name in known} == dict.fromkeys(ID_OF, True)
     for hour, count in ((5, NAMES), (6, 0)):
         load_hour(shop, THIRD, hour)
         assert shop.sync().events
