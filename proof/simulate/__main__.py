@@ -6,6 +6,8 @@ import random
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
 from time import process_time
 
 import click
@@ -115,6 +117,7 @@ def run_worlds(
 @click.option("--first", default=1, help="The first seed.")
 @click.option("--kind", help="Let pulls meet only services of this kind; violations are raw.")
 @click.option("--raw", is_flag=True, help="Do not shrink a world that fails.")
+@click.option("--record", type=click.Path(path_type=Path), help="Write the result to this file.")
 def main(
     *,
     seed: int | None,
@@ -125,6 +128,7 @@ def main(
     first: int,
     kind: str | None,
     raw: bool,
+    record: Path | None,
 ) -> None:
     """Run worlds until one breaks a promise."""
     if seed is not None:
@@ -132,12 +136,13 @@ def main(
     total = run_worlds(
         minutes=minutes, schedules=schedules, syncs=syncs, first=first, raw=raw, kind=kind
     )
-    print(
+    result = (
         f"{total.worlds:,} schedules and {total.datasets:,} datasets, {total.years:,.1f} simulated "
-        f"years, {len(total.violations)} violations; {total.a_minute:,.0f} schedules a minute",
-        *total.violations,
-        sep="\n",
+        f"years, {len(total.violations)} violations"
     )
+    print(f"{result}; {total.a_minute:,.0f} schedules a minute", *total.violations, sep="\n")
+    if record is not None:
+        record.write_text(f"{result}, {datetime.now(UTC):%Y-%m-%d}.\n")
     sys.exit(len(total.violations))
 
 

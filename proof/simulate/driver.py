@@ -79,7 +79,6 @@ class World:
         self.wall_error = 0.0
         self.trace: list[str] | None = None
         self.steps = 0
-        self.deaths = 0
         self._tasks: list[_Task] = []
         self._events: list[tuple[float, int, Callable[[], None]]] = []
         self._numbers = count()
@@ -132,7 +131,6 @@ class World:
     def kill(self, process: "Process") -> None:
         """End a process between two effects; what it has sent still arrives."""
         process.alive = False
-        self.deaths += 1
         self.say(lambda: f"{process.name} is killed")
         self._tasks = [task for task in self._tasks if task.process is not process]
         for task in process.tasks:

@@ -10,7 +10,8 @@ from adanalytics_client import Observer, SeenEvents
 from adanalytics_client._base.effects import Operation, Sleep
 from adanalytics_client._call.lists import dates, summary
 from adanalytics_client._call.session import Session
-from adanalytics_client._events.fanout import YieldedPage
+from adanalytics_client._events.fanout import Fetched, Job, YieldedPage
+from adanalytics_client._events.page import FetchedPage
 from adanalytics_client._events.plan import Split, slices_of
 from adanalytics_client._events.query import EventRequest, PullRun, plan_pull
 from adanalytics_client._events.resume import token_of
@@ -114,8 +115,9 @@ class Calls(Program):
                 raise Violation(f"{seconds:.1f} s with a budget of {policy.budget:.0f} s")
 
     def _list_days(self, session: Session) -> Operation[None]:
+        service = self.service
         listed = yield from dates(session)
-        if listed != [day for day in self.service.days if self.service.has_data(day)]:
+        if listed != [day for day in service.days if service.between(day, day, None)]:
             raise Violation(f"dates are {listed}")
 
     def _sum_up(self, session: Session) -> Operation[None]:
@@ -157,8 +159,23 @@ class Pull(Program):
             slices = slices_of(ranges, None)
             pull = replace(pull, plan=replace(pull.plan, ranges=ranges, slices=slices))
         run = PullRun(pull, session, is_output=self.whole)
+        in_flight = pages = 0
+
+        def fetch(job: Job) -> Operation[Fetched]:
+            nonlocal in_flight, pages
+            in_flight += 1
+            if in_flight > self.concurrency or in_flight + pages > 2 * self.concurrency:
+                raise Violation(f"{in_flight} requests in flight, and {pages} pages wait")
+            try:
+                result = yield from run.fetch(job)
+            finally:
+                in_flight -= 1
+            pages += isinstance(result, FetchedPage)
+            return result
 
         def take(ready: YieldedPage) -> Operation[None]:
+            nonlocal pages
+            pages -= 1
             # Written down together, as a file and a token that are renamed together are.
             kept.texts += map(bytes, ready.page.rows.texts)
             kept.token = token_of(ready.position, pull.plan, pull.partner)
@@ -166,7 +183,7 @@ class Pull(Program):
                 yield Sleep(self.world.monotonic() + 1.0)
 
         try:
-            yield from stream(process, run.fanout, run.fetch, take)
+            yield from stream(process, run.fanout, fetch, take)
         except AdAnalyticsError as error:
             return self._failed(process, error)
         run.settle()
@@ -230,7 +247,6 @@ class Download(Program):
     """An export and its file."""
 
     target: Path
-    check: str = "auto"
 
     def run(self, process: Process, session: Session) -> Operation[None]:
         service, kept = self.service, self.kept

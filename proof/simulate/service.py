@@ -37,7 +37,10 @@ LATEST_ARRIVAL = 290.0
 
 HONEST = ("published", "silent", "more", "pages", "header", "smaller", "links")
 """Services that state what is so, each in its own way."""
-FILE_FAULTS = ("cut", "early end", "other bytes", "lost", "503", "no length", "unreachable", "late")
+FILE_FAULTS = (
+    *("cut", "early end", "early end", "other bytes", "lost", "503", "no length", "unreachable"),
+    "late",
+)
 FAULTS = (
     *(
         "500",
@@ -138,7 +141,6 @@ class Service:
         self.limit: int | None = None
         self.rolling = False
         self.headers = False
-        self.login = False
         self.token_life = 10 * HOUR
         self.counted: list[float] = []
         self.refused: list[float] = []
@@ -182,9 +184,6 @@ class Service:
         event = Event(day, hour, text.encode(), number, f"e{shown}")
         self.events[event.text] = event
         return event
-
-    def has_data(self, day: date) -> bool:
-        return any(self.now_in(day, hour) for hour in range(HOURS))
 
     def now_in(self, day: date, hour: int) -> tuple[Event, ...]:
         return self.states[day, hour][-1][1] if (day, hour) in self.states else ()
@@ -307,7 +306,7 @@ class Service:
         for each in self.told:
             early = each.at < now < each.until - 1e-3
             same = each.url is None or (each.url == request.url and each.process is process)
-            if early and same and "/api/partners/" in request.url:
+            if early and same and request.url.startswith(f"{BASE}/api/partners/"):
                 raise Violation(f"sent {each.until - now:.1f} s before the service allows it")
 
     # The service.

@@ -198,7 +198,7 @@ class Scenario:
     def _export(self) -> None:
         """An export and its file, on a disk that forgets."""
         assert self._disk is not None
-        self.service.faults = self.pick.of((0, 10, 30))
+        self.service.faults = self.pick.of((0, 20, 40))
         self.service.export_style = self.pick.of(("status", "job", "bare", "rows", "home"))
         program = Download(self.world, self.service, self._kept(), self._disk.folder / CSV)
         self._launch(program, Settings(200))

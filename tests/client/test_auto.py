@@ -10,8 +10,6 @@ from typing import Any
 
 import httpx
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
 
 from adanalytics_client import AsyncClient, Client, QuotaPolicy, RetryPolicy
 from adanalytics_client._events.auto import lay_out, requests_of
@@ -130,19 +128,15 @@ def questions(service: Service) -> Counter[str]:
     return Counter(f"{name} {sorted(query.items())}" for name, query in service.asked)
 
 
-@settings(max_examples=40, deadline=None)
-@given(
-    hours=st.lists(st.integers(0, 30) | st.just(0), min_size=1, max_size=60),
-    says=st.sampled_from(["total", "pages", "more", "next", "nothing"]),
-    largest=st.sampled_from([2, 3, 10_000]),
-    counts=st.sampled_from(["right", "less", "foreign", "empty", "none"]),
-    split=st.sampled_from(["hourly", "daily", "none", "auto", "auto", "auto"]),
-    hour=st.none() | st.integers(0, 23),
-    per_page=st.integers(1, 8),
-    concurrency=st.integers(1, 4),
+@pytest.mark.parametrize(
+    ("hours", "says", "largest", "counts", "split", "hour", "per_page", "concurrency"),
+    [
+        ([9] * 48, "nothing", 3, "right", "auto", None, 8, 2),
+        ([0] * 24 + [40] * 24 + [0] * 24 + [40] * 23, "total", 9, "less", "auto", None, 5, 3),
+        ([0, 30, 2] * 16, "next", 2, "foreign", "auto", None, 4, 1),
+        ([7] * 24, "more", 10_000, "none", "hourly", 13, 3, 1),
+    ],
 )
-@example([9] * 48, "nothing", 3, "right", "auto", None, 8, 2)
-@example([0] * 24 + [40] * 24 + [0] * 24 + [40] * 23, "total", 9, "less", "auto", None, 5, 3)
 def test_every_split_brings_all_events_once_through_both_clients(
     hours: list[int],
     says: str,

@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from tests.client.frozen_time import FROZEN, Worker, most_in_an_hour, run_all
 from tests.client.stand_in import Say
 
@@ -259,29 +257,6 @@ def test_requests_in_flight_at_the_first_refusal_change_nothing() -> None:
     quota.settle(permitted(quota), PASSED)
     quota.settle(fourth, REFUSED)
     permitted(quota)
-
-
-@settings(max_examples=200, deadline=None)
-@given(
-    refuses=st.lists(st.sampled_from([True, True, True, False]), max_size=80),
-    begin=st.integers(0, 3600),
-    pauses=st.lists(st.sampled_from([0, 0, 0, 1, 60, 1000]), min_size=80, max_size=80),
-)
-def test_no_hour_has_more_than_twelve_refusals_whatever_the_service_does(
-    refuses: list[bool], begin: int, pauses: list[int]
-) -> None:
-    """Also when good answers, each of which ends the hold, come in between."""
-    now, moments = [BEGIN.timestamp() + begin], []
-    quota = quota_of(QuotaStore(None), now)
-    for refuse, pause in zip(refuses, pauses, strict=False):
-        while not isinstance(permit := quota.take(), Permit):
-            now[0] += max(permit.seconds, 0.001)
-        now[0] += pause / 10
-        quota.settle(permit, REFUSED if refuse else PASSED)
-        if refuse:
-            moments.append(round(now[0] * 1000))
-        now[0] += pause
-    assert most_in_an_hour(moments) <= MOST
 
 
 WORKER = (

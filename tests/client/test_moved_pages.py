@@ -4,26 +4,14 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
-from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
-from tests.client.raw_events import raw_rows
 
 from adanalytics_client import Observer, QuotaPolicy, SeenEvents
-from adanalytics_client._events.check import PullCheck
-from adanalytics_client._events.fanout import PageFanout
-from adanalytics_client._events.page import FetchedPage
-from adanalytics_client._events.paging import Cursor, following
-from adanalytics_client._events.plan import make_plan
-from adanalytics_client._events.resume import Position
-from adanalytics_client._events.slice import SliceRules
-from adanalytics_client._shapes.page import Signals
 from adanalytics_client.errors import ConfigurationError, ProtocolError
 from adanalytics_client.observers import PageDrift
 from adanalytics_server.local import LocalServer, Sample
@@ -437,76 +425,6 @@ def test_on_drift_is_checked(variant: Variant, stand_in: StandIn) -> None:
     with pytest.raises(ConfigurationError, match=r"on_drift='stop' is not valid\. Choose"):
         variant.client.events(DAY, on_drift="stop")
     assert stand_in.asked == []
-
-
-def fetched(cursor: Cursor, ids: list[str], *, more: bool, total: int | None = None) -> FetchedPage:
-    found = raw_rows(b'{"event_id":"%b"}' % each.encode() for each in ids)
-    says = Signals(total=total, next_sign="has_more: true" if more else "")
-    return FetchedPage(found, says, following(cursor, len(ids), says, 10_000)).with_keys()
-
-
-def fanout_of(report: Callable[[PageDrift], None]) -> PageFanout:
-    """A pull of one day in one query."""
-    plan = make_plan(date(2026, 1, 15), date(2026, 1, 15), split="none")
-    check = PullCheck(plan, Position(plan.slices, plan.ranges), check="none")
-    return PageFanout(plan, concurrency=1, check=check, rules=SliceRules(), report=report)
-
-
-@settings(max_examples=150, deadline=None)
-@given(
-    size=st.integers(2, 6),
-    count=st.integers(0, 30),
-    arrivals=st.lists(st.integers(0, 5), max_size=12),
-    totals=st.booleans(),
-)
-@example(size=3, count=9, arrivals=[1, 2, 1], totals=True)
-def test_no_event_comes_twice_and_none_is_missing_where_totals_are_stated(
-    size: int, count: int, arrivals: list[int], totals: bool
-) -> None:
-    """Events arrive in front of all others between the pages of the first attempt."""
-    stored, waiting = [f"e{number}" for number in range(count)], list(arrivals)
-    came, drifts = list[str](), list[PageDrift]()
-    fanout = fanout_of(drifts.append)
-    while not fanout.finished:
-        if isinstance(cursor := fanout.start(), Cursor):
-            end = cursor.number * size
-            more, total = end < len(stored), len(stored) if totals else None
-            page = fetched(cursor, stored[end - size : end], more=more, total=total)
-            fanout.settle(cursor, page)
-            # A whole page of arrivals would make the next page the same as this one.
-            new = min(waiting.pop(0), size - 1) if waiting and not cursor.attempt else 0
-            stored[:0] = [f"late{len(stored)}-{number}" for number in range(new)]
-        while (ready := fanout.ready()) is not None:
-            came += [row["event_id"] for row in ready.page.rows.rows()]
-    assert len(came) == len(set(came))
-    assert set(came) >= {f"e{number}" for number in range(count)}
-    if totals and drifts and drifts[-1].last:
-        assert set(came) == set(stored)
-    if not totals:
-        assert all(each.repeated for each in drifts)
-
-
-@settings(max_examples=60, deadline=None)
-@given(late=st.integers(1, 999), behind=st.integers(1, 1000))
-@example(late=999, behind=1)
-@example(late=1, behind=1000)
-def test_late_events_anywhere_on_a_page_are_noticed(late: int, behind: int) -> None:
-    """They arrive in front of the last events of a page, and no total is stated."""
-    first = [f"e{number}" for number in range(1000)]
-    second = [*(f"late{number}" for number in range(late)), *first[-behind:]][-late:]
-    second += [f"n{number}" for number in range(1000 - len(second))]
-    drifts, came = list[PageDrift](), list[str]()
-    fanout = fanout_of(drifts.append)
-    for ids, more in ((first, True), (second, False)):
-        cursor = fanout.start()
-        assert isinstance(cursor, Cursor)
-        fanout.settle(cursor, fetched(cursor, ids, more=more))
-        ready = fanout.ready()
-        assert ready is not None
-        came += [row["event_id"] for row in ready.page.rows.rows()]
-    before = {*first}
-    assert came == [*first, *(each for each in second if each not in before)]
-    assert [each.repeated for each in drifts] == [len(before & {*second})]
 
 
 def numbered(say: type[Say], counts: list[int]) -> Any:

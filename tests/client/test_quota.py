@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from math import inf
-from pathlib import Path
-from tempfile import TemporaryDirectory
-
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from dataclasses import dataclass
 
 from adanalytics_client._base.effects import ResponseHead
 from adanalytics_client._quota.store import QuotaStore
 from adanalytics_client._quota.window import Moment, Permit, Quota, Wait
+
+ANSWER = ResponseHead(200, {})
 
 
 @dataclass
@@ -25,14 +21,6 @@ class Machine:
 
     def now(self) -> Moment:
         return Moment(self.true + self.set_by, self.true - self.started)
-
-
-@dataclass
-class Sender:
-    """One process: its quota, and the moments of what it has on its way."""
-
-    quota: Quota
-    flying: list[tuple[Permit, float]] = field(default_factory=list)
 
 
 def quota_of(
@@ -51,82 +39,6 @@ def held(quota: Quota) -> float:
     leave = quota.take()
     assert isinstance(leave, Wait)
     return leave.seconds
-
-
-def most_within_an_hour(moments: list[float]) -> int:
-    return max(
-        (sum(moment - 3600 < each <= moment for each in moments) for moment in moments), default=0
-    )
-
-
-ANSWER = ResponseHead(200, {})
-SENDERS = 3
-STEPS = st.lists(
-    st.tuples(
-        st.sampled_from(["send"] * 8 + ["answer"] * 6 + ["fail", "kill", "set", "restart"]),
-        st.integers(0, SENDERS - 1),
-        st.floats(0, 1200),
-    ),
-    max_size=80,
-)
-
-
-@settings(max_examples=150, deadline=None)
-@given(
-    limits=st.tuples(*[st.sampled_from([(4, 0), (4, 0), (4, 1), (2, 0)])] * SENDERS),
-    steps=STEPS,
-    clock_is_set=st.booleans(),
-)
-def test_no_hour_holds_more_than_the_limit_however_senders_interleave(
-    limits: tuple[tuple[int, int], ...], steps: list[tuple[str, int, float]], *, clock_is_set: bool
-) -> None:
-    """Several processes on one file send, are answered late, are killed; clocks jump.
-
-    The service counts a request at some moment between sending and answer, and within 300 s of
-    sending, also if no answer comes; the bound must hold at both ends.
-    A clock that is set while the machine is off cannot be told from time that passed.
-    """
-    machine, earliest, latest = Machine(), list[float](), list[float]()
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "one.sqlite3"
-        senders = [
-            Sender(quota_of(machine, limit, reserve=reserve, store=QuotaStore(path)))
-            for limit, reserve in limits
-        ]
-
-        def counted(moment: float, *, until: float = inf) -> None:
-            earliest.append(moment)
-            latest.append(min(until, moment + 300))
-
-        for kind, who, seconds in steps:
-            sender = senders[who]
-            if kind == "send":
-                while isinstance(leave := sender.quota.take(), Wait):
-                    assert 0 < leave.seconds <= 3900
-                    machine.true += max(leave.seconds, 0.001)
-                sender.flying.append((leave, machine.true))
-            elif kind in {"answer", "fail"} and sender.flying:
-                leave, moment = sender.flying.pop()
-                machine.true += seconds / 8
-                sender.quota.settle(leave, ANSWER if kind == "answer" else None)
-                counted(moment, until=machine.true if kind == "answer" else inf)
-            elif kind == "kill":
-                for _, moment in sender.flying:
-                    counted(moment)
-                limit, reserve = limits[who]
-                store = QuotaStore(path)
-                senders[who] = Sender(quota_of(machine, limit, reserve=reserve, store=store))
-            elif kind == "set" and clock_is_set:
-                machine.set_by += (seconds - 600) * 10
-            elif kind == "restart" and not clock_is_set:
-                machine.true += seconds
-                machine.started = machine.true
-            else:
-                machine.true += seconds
-        earliest.extend(moment for sender in senders for _, moment in sender.flying)
-    most = max(limit for limit, _ in limits)
-    assert most_within_an_hour(earliest) <= most
-    assert most_within_an_hour(latest) <= most
 
 
 def test_nothing_is_held_too_long() -> None:
