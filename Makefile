@@ -8,6 +8,8 @@ SPARK_STAMP := $(VENV)/.installed-spark
 EXAMPLES_STAMP := $(VENV)/.installed-examples
 AIRFLOW := .venv-airflow
 AIRFLOW_STAMP := $(AIRFLOW)/.installed
+PYODIDE := build/pyodide
+PYODIDE_STAMP := $(PYODIDE)/.installed
 DUCKDB := .venv-duckdb
 DUCKDB_STAMP := $(DUCKDB)/.installed
 # Into .venv, by uv if it is installed.
@@ -25,7 +27,7 @@ export PYTHONDONTWRITEBYTECODE :=
 export UV_COMPILE_BYTECODE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all test-spark java-17 test-examples test-kill test-dialects test-stores check proof proof-page proof-quick mutation simulate simulate-broken load bench-large bench-spark bench-tables soak lint form format types docs docs-recording test-lowest release clean
+.PHONY: help install demo test test-all test-spark java-17 test-examples test-pyodide test-kill test-dialects test-stores check proof proof-page proof-quick mutation simulate simulate-broken load bench-large bench-spark bench-tables soak lint form format types docs docs-recording test-lowest release clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -99,6 +101,18 @@ $(AIRFLOW_STAMP): pyproject.toml Makefile
 	  $(AIRFLOW)/bin/python -m pip install --quiet --upgrade 'pip>=25.1' && \
 	  $(AIRFLOW)/bin/python -m pip install --quiet --editable '.[arrow]' 'apache-airflow>=3.3'; \
 	fi
+	@touch $@
+
+test-pyodide: $(STAMP) $(PYODIDE_STAMP)  ## run the client in WebAssembly, which needs node
+	@$(BIN)/python -m pytest tests/system/test_pyodide.py
+
+# By pip, because uv does not know the wheels of Pyodide 314, which is Python 3.14.
+$(PYODIDE_STAMP): pyproject.toml Makefile
+	@npm install --silent --no-save --prefix $(PYODIDE) pyodide@314
+	@$(PYTHON) -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"], sep="\n")' \
+	  >$(PYODIDE)/requirements.txt
+	@$(PYTHON) -m pip install --quiet --upgrade --target $(PYODIDE)/site --only-binary :all: --python-version 3.14 \
+	  --implementation cp --abi cp314 --abi none --platform pyemscripten_2026_0_wasm32 --requirement $(PYODIDE)/requirements.txt
 	@touch $@
 
 test-kill: $(STAMP)  ## kill a sync at 50 random moments, and tasks in 20 rounds
