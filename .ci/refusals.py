@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 import zipfile
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from email import message_from_string
 from email.message import Message
 from pathlib import Path
@@ -19,6 +19,11 @@ ROOT = Path(__file__).parent.parent
 ADDRESSES = ("Repository", "Documentation", "Changelog", "Issues")
 SIGNERS = ".github/allowed_signers"
 LINK = re.compile(r"\]\(([^)\s]+)\)")
+IMAGE = re.compile(
+    r"^[ \t]*(?:- )?(?:FROM|container:|image:)[ \t]+([\w./:@-]+)(?: AS (\S+))?$", re.MULTILINE
+)
+# Built here, from the Dockerfile.
+OWN_IMAGES = {"adanalytics-for-tests"}
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
 
@@ -75,6 +80,23 @@ def dead_links(
             yield f"README.md: the link to {link} leads nowhere in the built description."
 
 
+def unpinned_images(texts: Mapping[str, str]) -> Iterator[str]:
+    """Yield the images whose tag may name another image tomorrow, as reasons.
+
+    Args:
+        texts: a Dockerfile, workflows or files of Compose, by name.
+    """
+    for name, text in texts.items():
+        images = IMAGE.findall(text)
+        own = OWN_IMAGES | {stage for _, stage in images}
+        for image in dict.fromkeys(image for image, _ in images):
+            if image not in own and "@sha256:" not in image:
+                yield (
+                    f"{name}: {image} has no digest. To find it: docker buildx imagetools inspect "
+                    f"{image}; then write {image}@sha256:..."
+                )
+
+
 def git(*words: str) -> str:
     done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -90,6 +112,9 @@ def main(dist: str, tag: str | None = None) -> None:
     changelog = (ROOT / "CHANGELOG.md").read_text()
     files = set(git("ls-tree", "-r", "--name-only", "HEAD").splitlines())
     reasons = list(refusals(metadata, changelog, files, tag))
+    images = re.compile(r"Dockerfile|\.github/workflows/.*|.*compose\.yaml")
+    texts = {each: (ROOT / each).read_text() for each in sorted(files) if images.fullmatch(each)}
+    reasons += unpinned_images(texts)
     if tag and git("rev-parse", f"{tag}^{{commit}}") != git("rev-parse", "HEAD"):
         reasons.append(f"The tag {tag} is on another commit than the one that was built.")
     if reasons:

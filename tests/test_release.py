@@ -77,6 +77,34 @@ def test_so_is_what_does_not_fit_the_version(
     assert reason in said
 
 
+def test_an_image_without_a_digest_is_refused(release: Any) -> None:
+    digest = "sha256:" + "0" * 64
+    texts = {
+        "Dockerfile": f"FROM python:3.12-slim@{digest} AS base\nFROM debian AS more\nFROM base\n",
+        "ci.yml": f"""
+  image:
+    needs: publish
+    strategy:
+      matrix:
+        include:
+          - image: python:3.14-bookworm
+    container: ${{{{ matrix.image }}}}
+    services:
+      store:
+        image: registry.test/store/minio
+      server:
+        image: adanalytics-for-tests
+        image: postgres@{digest}
+""",
+    }
+    named = [reason.partition(" has")[0] for reason in release.unpinned_images(texts)]
+    assert named == [
+        "Dockerfile: debian",
+        "ci.yml: python:3.14-bookworm",
+        "ci.yml: registry.test/store/minio",
+    ]
+
+
 def test_a_rehearsal_today_lacks_only_names_and_the_key(release: Any) -> None:
     """With the links of README.md as the build leaves them, and the changelog as it is."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
