@@ -60,6 +60,19 @@ class AsyncEventQuery(QueryBase[AsyncDriver, M]):
         """Like `EventQuery.text_pages`, but read it with `async for`."""
         return self._each(self._pull.text_page)
 
+    async def first(self) -> M | None:
+        """Like `EventQuery.first`, but awaited."""
+        async with aclosing(aiter(self)) as events:
+            return await anext(events, None)
+
+    async def count(self) -> int:
+        """Like `EventQuery.count`, but awaited."""
+        events = await self._connection.driver.run(self._counting())
+        if events is not None:
+            return events
+        async with aclosing(self._each(lambda ready: len(ready.page))) as counts:
+            return sum([count async for count in counts])
+
     async def to_arrow(
         self, *, columns: Sequence[str] | None = None, progress: bool = False
     ) -> "pa.Table":

@@ -144,8 +144,11 @@ class AdAnalyticsError(Exception):
         return self
 
 
-class ConfigurationError(AdAnalyticsError):
-    """An argument, setting or environment variable is missing or wrong; nothing was sent."""
+class ConfigurationError(AdAnalyticsError, ValueError):
+    """An argument, setting or environment variable is missing or wrong; nothing was sent.
+
+    It is a ValueError, too, as Python's own functions raise for a wrong value.
+    """
 
 
 class TransportError(AdAnalyticsError):

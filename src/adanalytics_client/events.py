@@ -89,6 +89,32 @@ class EventQuery(QueryBase[SyncDriver, M]):
         """
         return self._each(self._pull.text_page)
 
+    def first(self) -> M | None:
+        """Return the first event, or None if there is none; one request, unless hours are empty.
+
+        Examples:
+            >>> client.events("2026-01-15").first().event_type
+            'ad_request'
+        """
+        with closing(iter(self)) as events:
+            return next(events, None)
+
+    def count(self) -> int:
+        """Return the number of events, as the service states it in one request.
+
+        If the service states no total, or for a query with `max_events`, `seen` or `resume`, all
+        events are read.
+
+        Raises:
+            AdAnalyticsError: when a page cannot be fetched.
+
+        Examples:
+            >>> client.events("2026-01-15").count()
+            300
+        """
+        events = self._connection.driver.run(self._counting())
+        return sum(self._each(lambda ready: len(ready.page))) if events is None else events
+
     def to_arrow(
         self, *, columns: Sequence[str] | None = None, progress: bool = False
     ) -> "pa.Table":

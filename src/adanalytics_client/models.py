@@ -17,7 +17,7 @@ from inspect import Parameter, Signature, cleandoc
 from itertools import islice
 from reprlib import Repr
 from textwrap import TextWrapper, indent
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, cast, overload
 
 import msgspec
 from pydantic import (
@@ -606,12 +606,13 @@ class SummaryRow(OpenModel):
 class Summary(OpenModel):
     """Aggregated metrics: `rows` in the service's order, and `totals` if the service sends them.
 
-    Iterating yields the rows, and `len()` counts them. Undocumented fields are kept as sent. If the
-    service sends a `rows` field that is not the list of rows, read it as `summary["rows_"]`.
+    Iterating yields the rows, `len()` counts them, and `summary[0]` is the first. Undocumented
+    fields are kept as sent. If the service sends a `rows` field that is not the list of rows, read
+    it as `summary["rows_"]`.
 
     Examples:
         >>> summary = client.summary("2026-01-01", "2026-01-31", group_by="campaign")
-        >>> summary.rows[0].campaign_name, summary.rows[0].ecpm, summary["currency"]
+        >>> summary[0].campaign_name, summary[0].ecpm, summary["currency"]
         ('Spring Sale', Decimal('1.407724'), 'USD')
     """
 
@@ -698,6 +699,16 @@ class Summary(OpenModel):
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    @overload
+    def __getitem__(self, name: int) -> SummaryRow: ...
+    @overload
+    def __getitem__(self, name: slice) -> list[SummaryRow]: ...
+    @overload
+    def __getitem__(self, name: str) -> Json: ...
+    def __getitem__(self, name: int | slice | str) -> SummaryRow | list[SummaryRow] | Json:
+        """Return a row by its place, rows by a slice, or a field by its name."""
+        return super().__getitem__(name) if isinstance(name, str) else self.rows[name]
 
     def _known(self) -> "Iterator[tuple[str, Json]]":
         return (pair for pair in super()._known() if pair[0] not in {"rows", "totals"})

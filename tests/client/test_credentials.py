@@ -261,6 +261,7 @@ def test_wrong_settings_are_told_without_the_secret(options: dict[str, Any], mes
     base_url = options.pop("base_url", "https://stats.example")
     with pytest.raises(errors.ConfigurationError, match=message) as caught:
         Client(base_url, **options)
+    assert isinstance(caught.value, ValueError)
     assert "hidden" not in str(caught.value)
     assert "break-secret" not in str(caught.value)
 

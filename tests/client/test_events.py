@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, TypedDict
 
+import numpy as np
 import pytest
 from pydantic import BaseModel
 from tests.client.variants import BOTH_LIBRARIES
 
-from adanalytics_client import Event, RetryPolicy, ServiceProfile
+from adanalytics_client import Event, RetryPolicy, SeenEvents, ServiceProfile
 from adanalytics_client.errors import ConfigurationError, ProtocolError, ServerError
 
 if TYPE_CHECKING:
@@ -203,6 +204,10 @@ def test_pages_name_their_slice(variant: Variant, stand_in: StandIn, say: type[S
     assert (first.number, len(first), first.last) == (1, 2, False)
     assert (second.number, len(second), second.last) == (2, 1, True)
     assert str(first.slice) == DAY
+    assert (repr(first), repr(second)) == (
+        f"Page({DAY}, page 1, 2 events)",
+        f"Page({DAY}, page 2, 1 event, last)",
+    )
 
 
 def test_max_events_fetches_no_page_in_vain(
@@ -255,6 +260,38 @@ def test_a_look_at_an_event_sends_one_request(
     assert len(reference.journal.entries()) == 1
     assert ids(reference_variant.all_of(query.rows()))[0] == first["event_id"]
     assert len(reference.journal.entries()) == 1 + query.plan.least_requests
+
+
+def test_the_first_event_and_the_number_cost_one_request_each(
+    reference_variant: Variant, reference: LocalServer
+) -> None:
+    variant, count = reference_variant, len(reference_variant.events(DAY))
+    for options, number in (
+        ({}, count),
+        ({"hour": np.int64(13)}, len(variant.events(DAY, hour=13))),
+        ({"start": "2026-01-01", "end": DAY}, count),
+        ({"start": "2026-01-01"}, 0),
+    ):
+        query = variant.client.events(**{"start": DAY, "split": "none", **options})
+        reference.journal.clear()
+        assert variant.on(query, "count") == number
+        assert len(reference.journal.entries()) == 1
+        first = variant.on(query, "first")
+        assert isinstance(first, Event if number else type(None))
+    seen = SeenEvents([event.event_id for event in variant.events(DAY, max_events=10)])
+    assert variant.on(variant.client.events(DAY, seen=seen), "count") == count - 10
+    assert variant.on(variant.client.events(DAY, max_events=np.int32(7)), "count") == 7
+
+
+def test_without_a_total_events_are_read_to_be_counted(
+    variant: Variant, stand_in: StandIn, say: type[Say]
+) -> None:
+    def script(asked: Asked) -> Say:
+        size, page = int(asked.query["per_page"]), int(asked.query["page"])
+        return say([{"event_id": at} for at in range(3)][size * (page - 1) : size * page])
+
+    stand_in.script = script
+    assert variant.on(variant.client.events(DAY, split="none"), "count") == 3
 
 
 @pytest.mark.parametrize(

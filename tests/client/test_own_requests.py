@@ -106,6 +106,19 @@ def test_a_summary_takes_further_parameters(
     assert found.request_id == "r-7"
 
 
+def test_a_list_is_sent_as_several_parameters(
+    variant: Variant, stand_in: StandIn, say: type[Say]
+) -> None:
+    stand_in.script = lambda _: say({"data": [], "meta": {"total": 0}})
+    params = {"tag": [1, "b", date(2026, 1, 2)], "q": 7}
+    variant.call("summary", "2026-01-15", params=params)
+    variant.rows("2026-01-15", split="none", params=params)
+    variant.call("request", "GET", "/api/jobs", params=params)
+    assert len(stand_in.asked) == 3
+    for asked in stand_in.asked:
+        assert asked.target.endswith("tag=1&tag=b&tag=2026-01-02&q=7")
+
+
 def test_a_pull_with_further_parameters_is_not_compared_with_the_summary(
     variant: Variant, stand_in: StandIn, say: type[Say]
 ) -> None:
@@ -121,6 +134,8 @@ def test_a_pull_with_further_parameters_is_not_compared_with_the_summary(
         ({"start_date": "2026-01-01"}, "own names; the client itself sends start_date, end_date"),
         ({"": 1}, "own names"),
         ({"a": 1.5}, "a str, an int or a date"),
+        ({"a": [1, None]}, r"or a list of these"),
+        ({"a": []}, r"or a list of these"),
         ({"a": True}, "a str, an int or a date"),
         ([("a", 1)], "a dict, such as"),
     ],

@@ -220,3 +220,4 @@ def test_a_summary_of_tomorrow_comes_back_as_it_was() -> None:
     summary = Summary.model_validate(sent)
     assert summary.model_dump(mode="json", exclude_unset=True) == sent
     assert summary["confidence"] == "0.9"
+    assert (summary[0], summary[-1], summary[:1]) == (*summary.rows, summary.rows[:1])

@@ -1,12 +1,13 @@
 """Addresses: the service's base, joining, origins, and redaction."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Literal, SupportsIndex, get_args
 from urllib.parse import parse_qsl, quote, urlencode, urljoin, urlsplit, urlunsplit
 
+from adanalytics_client._base.validation import whole
 from adanalytics_client.errors import ConfigurationError, ProtocolError
 
 Origin = tuple[str, str, int]
@@ -20,8 +21,8 @@ OPERATIONS: Mapping[Resource, str] = {
 }
 """The method of a client for each resource, which is also the command of the command line."""
 
-Params = Mapping[str, str | int | date]
-"""Further query parameters by name, such as `{"campaign_id": 7}`."""
+Params = Mapping[str, str | int | date | Sequence[str | int | date]]
+"""Further query parameters by name, such as `{"campaign_id": 7}`; a list is sent as several."""
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _USER = re.compile(r"\A((?:[a-z][a-z0-9+.-]*:)?//)[^/?#]*@", re.IGNORECASE)
@@ -198,21 +199,30 @@ def further_params(
         raise ConfigurationError(
             f"params={params!r} is not valid.", remedy="Pass a dict, such as {'campaign_id': 7}."
         )
-    for name, value in (params or {}).items():
+    pairs = []
+    for name, given in (params or {}).items():
         if not name or name in names:
             advice = f"; the client itself sends {', '.join(names)}" if names else ""
             raise ConfigurationError(
                 f"params: the name {name!r} is not valid.",
                 remedy=f"Pass the service's own names{advice}.",
             )
+        values = [whole(value) for value in (given if isinstance(given, list | tuple) else [given])]
         # `True` would be sent as the word True, which no service means.
-        if not isinstance(value, str | int | date) or isinstance(value, bool):
+        if not values or not all(
+            isinstance(value, str | int | date) and not isinstance(value, bool) for value in values
+        ):
             raise ConfigurationError(
-                f"params: {name}={value!r} is not valid.", remedy="Pass a str, an int or a date."
+                f"params: {name}={given!r} is not valid.",
+                remedy="Pass a str, an int or a date, or a list of these.",
             )
-    return tuple((name, str(value)) for name, value in (params or {}).items())
+        pairs += [(name, str(value)) for value in values]
+    return tuple(pairs)
 
 
-def with_query(url: str, parameters: Mapping[str, str]) -> str:
-    """`url` with a query of `parameters`, in their order."""
-    return f"{url}?{urlencode(parameters)}" if parameters else url
+def with_query(
+    url: str, parameters: Mapping[str, str], params: Iterable[tuple[str, str]] = ()
+) -> str:
+    """`url` with a query of `parameters` and then `params`, in their order."""
+    pairs = [*parameters.items(), *params]
+    return f"{url}?{urlencode(pairs)}" if pairs else url

@@ -2,10 +2,14 @@
 
 from importlib import import_module
 from math import isfinite
+from numbers import Integral
 from types import ModuleType
+from typing import TypeVar
 
 from adanalytics_client._base.observer import Observer
 from adanalytics_client.errors import ConfigurationError
+
+Value = TypeVar("Value")
 
 
 def invalid(name: str, value: object, remedy: str) -> ConfigurationError:
@@ -17,6 +21,13 @@ def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
     """Check that a value is one of several words; raise ConfigurationError otherwise."""
     if value not in choices:
         raise invalid(name, value, f"Pass one of {', '.join(choices)}.")
+
+
+def whole(value: Value) -> Value | int:
+    """Return a whole number of any library, such as NumPy, as an int; other values unchanged."""
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        return int(value)
+    return value
 
 
 def is_whole(value: object, least: int, most: int | None = None) -> bool:

@@ -70,12 +70,14 @@ def _read_pages(
     parameters: Mapping[str, str],
     find: Callable[[Answer[Json]], Found],
     *,
+    params: Iterable[tuple[str, str]] = (),
     may_be_cut: Callable[[Found], bool] = lambda _: False,
 ) -> Operation[list[_Page]]:
     """Read the pages of a list, which end by the rules of a slice of events.
 
     Args:
         find: finds the records of a response.
+        params: query parameters of the caller.
         may_be_cut: whether a first page that states no other may not be the only one, as its number
             of records shows; a page as long as its stated size may not be, either. If it states a
             total that it reaches, it must be full, which it may be without a stated size. The
@@ -88,7 +90,7 @@ def _read_pages(
     total, records, is_probed, fills_page = None, 0, False, False
     for number in range(1, (session.config.quota.limit or MOST_PAGES) + 1):
         query = parameters if number == 1 else {**parameters, "page": str(number)}
-        url = with_query(session.address(resource), query)
+        url = with_query(session.address(resource), query, params)
         try:
             answer = yield from call(session, get_json(url), read_json, Rules(is_whole=True))
         except StatusError as error:
@@ -205,7 +207,7 @@ def summary(
             raise invalid("group_by", group_by, f"Choose {', '.join(GROUPS)}, or leave it out.")
         parameters["group_by"] = group_by
     names = ("start_date", "end_date", "group_by", "page")
-    query = {**parameters, **dict(further_params(params, names))}
+    pairs = further_params(params, names)
     limit = (last - first).days + 1 if group_by == "day" else None
 
     def find(page_query: Mapping[str, str], answer: Answer[Json]) -> Found:
@@ -221,14 +223,21 @@ def summary(
         return group_by is not None and len(finding) > 1 and len(finding) != limit
 
     pages = yield from _read_pages(
-        session, "summary", query, partial(find, query), may_be_cut=may_be_cut
+        session,
+        "summary",
+        parameters,
+        partial(find, parameters),
+        params=pairs,
+        may_be_cut=may_be_cut,
     )
     answer, finding = pages[0].answer, pages[0].finding
     rows = [row for page in pages for row in page.finding.records]
     is_doubtful = bool(rows) and (len(rows) == 1 or group_by == "day")
     if group_by is not None and is_doubtful and not _names_group(rows[0], group_by):
-        del query["group_by"]
-        single_page = yield from _read_pages(session, "summary", query, partial(find, query))
+        del parameters["group_by"]
+        single_page = yield from _read_pages(
+            session, "summary", parameters, partial(find, parameters), params=pairs
+        )
         if single_page[0].finding.records == rows:
             error = _other_summary("the rows without groups", f"group_by={group_by}")
             raise session.credentials.complete(error, answer.url, answer.reply)

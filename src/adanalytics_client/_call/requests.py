@@ -107,7 +107,7 @@ def request(
             remedy="Begin it with /, without a host, and pass what follows ? as params=.",
         )
     address = session.config.base.at(quote(path, safe="/%:@!$&'()*+,;=~-._"))
-    url = with_query(address, dict(further_params(params, ())))
+    url = with_query(address, {}, further_params(params, ()))
     headers = (_ACCEPT_JSON, *([JSON_BODY] if json is not None else []))
     body = None if json is None else json_text(json).encode()
     rules = Rules(repeatable=verb in _REPEATABLE)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from random import random
 
-from adanalytics_client._base.validation import check_seconds, invalid, is_whole
+from adanalytics_client._base.validation import check_seconds, invalid, is_whole, whole
 
 FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 60.0
@@ -51,6 +51,7 @@ class RetryPolicy:
     patience: float = 120.0
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "attempts", whole(self.attempts))
         if not is_whole(self.attempts, 1):
             raise invalid(
                 "RetryPolicy: attempts", self.attempts, "Pass a whole number, at least 1."

@@ -10,7 +10,7 @@ from adanalytics_client._call.lists import summary
 from adanalytics_client._call.session import Session
 from adanalytics_client._events.page import FetchedPage
 from adanalytics_client._events.paging import Cursor
-from adanalytics_client._events.plan import Slice
+from adanalytics_client._events.plan import Plan, Slice
 from adanalytics_client._events.reader import PageReader
 from adanalytics_client._json.columns import count_events
 from adanalytics_client.errors import (
@@ -90,6 +90,23 @@ def request_total(
                 remedy="Look for a caching proxy, or report it to the service.",
             )
     return page.signals.total if len(page) or page.signals.total is not None else 0
+
+
+def count_pull(session: Session, plan: Plan) -> Operation[int | None]:
+    """Request the number of events of a plan, one request for each of its ranges.
+
+    It is None if the service does not state it, or a plan leaves out hours of its ranges.
+    """
+    if plan.before is not None:
+        return None
+    events = 0
+    for part in plan.ranges:
+        cursor = Cursor(Slice(part.start, part.end, plan.hour))
+        page = yield from PageReader(1, plan.params).read(session, cursor)
+        if page.signals.total is None and len(page):
+            return None
+        events += page.signals.total or 0
+    return events
 
 
 def request_places(

@@ -13,6 +13,7 @@ from uuid import UUID
 import msgspec
 
 from adanalytics_client._base.observer import PageDrift, PartialAnswer, PullPlanned
+from adanalytics_client._base.quantities import counted
 from adanalytics_client._events.paging import Cursor
 from adanalytics_client._events.plan import Slice
 from adanalytics_client._events.times import time_of
@@ -139,7 +140,7 @@ class FetchedPage:
         return replace(self, rows=self.rows.without(mask), keys=None) if any(mask) else self
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Page:
     """One page of events.
 
@@ -164,9 +165,9 @@ class Page:
 
     slice: Slice
     number: int
-    rows: list[dict[str, Json]] = field(repr=False)
+    rows: list[dict[str, Json]]
     last: bool
-    token: str = field(default="", repr=False)
+    token: str = ""
     total: int | None = None
     drift: PageDrift | None = None
     partial: PartialAnswer | None = None
@@ -175,8 +176,11 @@ class Page:
     def __len__(self) -> int:
         return len(self.rows)
 
+    def __repr__(self) -> str:
+        return _repr_of(self)
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, repr=False)
 class TextPage:
     """One page of events, as the text that was received.
 
@@ -195,10 +199,10 @@ class TextPage:
 
     slice: Slice
     number: int
-    jsonl: bytes = field(repr=False)
+    jsonl: bytes
     events: int
     last: bool
-    token: str = field(default="", repr=False)
+    token: str = ""
     total: int | None = None
     drift: PageDrift | None = None
     partial: PartialAnswer | None = None
@@ -206,6 +210,17 @@ class TextPage:
 
     def __len__(self) -> int:
         return self.events
+
+    def __repr__(self) -> str:
+        return _repr_of(self)
+
+
+def _repr_of(page: Page | TextPage) -> str:
+    """Return what a page is of and how much it has, then its drift and what is partial, if any."""
+    facts = [str(page.slice), f"page {page.number}", counted(len(page), "event")]
+    facts += ["last"] if page.last else []
+    facts += [str(fact) for fact in (page.drift, page.partial) if fact]
+    return f"{type(page).__name__}({', '.join(facts)})"
 
 
 for _class in (Page, TextPage):

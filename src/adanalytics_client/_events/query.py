@@ -11,12 +11,13 @@ from adanalytics_client._base.effects import Fanout, Operation
 from adanalytics_client._base.observer import BytesWritten, notify
 from adanalytics_client._base.remedies import remedy
 from adanalytics_client._base.urls import Params, further_params
-from adanalytics_client._base.validation import invalid, is_whole
+from adanalytics_client._base.validation import invalid, is_whole, whole
 from adanalytics_client._call.config import Config
 from adanalytics_client._call.lists import MOST_PAGES
 from adanalytics_client._call.session import Connection, Session
 from adanalytics_client._events.auto import Planner
 from adanalytics_client._events.check import Check, Comparison, PullCheck, compare
+from adanalytics_client._events.counts import count_pull
 from adanalytics_client._events.dedupe import Deduplicator, SeenEvents, check_seen
 from adanalytics_client._events.fanout import Fetched, Job, PageFanout, YieldedPage
 from adanalytics_client._events.page import Page, TextPage
@@ -55,6 +56,8 @@ class EventRequest(Generic[M]):
     params: Params | None = None
 
     def __post_init__(self) -> None:
+        for name in ("hour", "per_page", "concurrency", "max_events"):
+            object.__setattr__(self, name, whole(getattr(self, name)))
         if not is_whole(self.concurrency, 1, MOST_CONCURRENT):
             raise invalid(
                 "concurrency",
@@ -222,6 +225,13 @@ class QueryBase(Generic[D, M]):
         """
         zone = self._connection.session.config.service.tzinfo()
         return self._planned("only_before", self.plan.only_before(moment, zone))
+
+    def _counting(self) -> Operation[int | None]:
+        """Request how many events a read would yield; None if only a read can tell."""
+        request = self._pull.request
+        if self._pull.position or request.seen is not None or request.max_events:
+            return None
+        return (yield from count_pull(self._connection.session, self.plan))
 
     def _planned(self, name: str, plan: Plan) -> Self:
         if self._pull.position:

@@ -170,10 +170,8 @@ class PageReader:
         self, session: Session, cursor: Cursor, *headers: tuple[str, str]
     ) -> Operation[tuple[Answer[Json], _Read]]:
         """Fetch and read a page; fetch it once more if the response unexpectedly has no body."""
-        parameters = cursor.parameters(self.per_page, _page_profile(session).first) | dict(
-            self.params
-        )
-        url = with_query(session.address("events"), parameters)
+        parameters = cursor.parameters(self.per_page, _page_profile(session).first)
+        url = with_query(session.address("events"), parameters, self.params)
         request = get_json(url)
         request = replace(request, headers=(*request.headers, *headers))
         rules, parse = Rules(patient=self.has_page, is_whole=True), partial(_parse, session)

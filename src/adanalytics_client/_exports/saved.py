@@ -52,19 +52,19 @@ def read_saved(text: str) -> SavedExport:
     """Read the text of `SavedExport.to_json`, even of a version with fewer or more fields."""
     try:
         content = parse(text.encode())
-        # Unknown fields are ignored, but a new form may mean the known ones differently.
-        if content["form"] != _FORM:
-            raise ConfigurationError(
-                "The saved export was made by a newer version.", remedy="Update adanalytics."
-            )
-        order = content["order"]
+        form, order = content["form"], content["order"]
         order |= {"start": order["start_date"], "end": order["end_date"]}
-        record = msgspec.convert(content, SavedExport)
+        # Unknown fields are ignored, but a new form may mean the known ones differently.
+        record = msgspec.convert(content, SavedExport) if form == _FORM else None
     except (KeyError, TypeError, ValueError, msgspec.ValidationError):
         raise ConfigurationError(
             "This is not a saved export.",
             remedy="Pass the text that to_json() of an export job returned.",
         ) from None
+    if record is None:
+        raise ConfigurationError(
+            "The saved export was made by a newer version.", remedy="Update adanalytics."
+        )
     status = record.status
     files = tuple(replace(file, url=Address(file.url)) for file in status.files)
     poll_url = status.poll_url and Address(status.poll_url)

@@ -4,7 +4,7 @@ import os
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from adanalytics_client._base.validation import check_seconds, invalid, is_whole
+from adanalytics_client._base.validation import check_seconds, invalid, is_whole, whole
 
 QuotaLog = Literal["shared", "memory"] | os.PathLike[str]
 """Where requests are counted: `shared` (across the user's processes), `memory`, or a folder."""
@@ -49,6 +49,8 @@ class QuotaPolicy:
     log: QuotaLog | None = None
 
     def __post_init__(self) -> None:
+        for name in ("limit", "reserve"):
+            object.__setattr__(self, name, whole(getattr(self, name)))
         check_seconds("QuotaPolicy: max_wait", self.max_wait, zero=True)
         limit = self.limit
         if limit is not None and not is_whole(limit, 1):

@@ -96,11 +96,13 @@ def service_of(content: Mapping[str, Any], source: str) -> ServiceProfile:
     try:
         return msgspec.convert(content, ServiceProfile)
     except msgspec.ValidationError as error:
+        problem = error.__cause__
+        # The profile itself refuses a value: msgspec wraps what is a ValueError.
+        if isinstance(problem, ConfigurationError):
+            raise problem.amended(message=f"{source}: {problem.message}") from None
         raise ConfigurationError(
             f"{source}: {error}.", remedy="Correct the value, or probe the service again."
         ) from None
-    except ConfigurationError as error:
-        raise error.amended(message=f"{source}: {error.message}") from None
 
 
 def _refuse_unknown(kind: type, content: object, source: str, path: str = "") -> None:
