@@ -2,7 +2,7 @@
 
 from adanalytics_client.errors import Remedy
 
-# The argument that helps, and the text, by code. `adanalytics_cli.failures` has its own words for
+# The argument that helps, and the text, by code. The command line has its own words for
 # each of them.
 REMEDIES: dict[str, tuple[str, str]] = {
     "accept_difference": (
