@@ -116,7 +116,7 @@ def _requests(rounds: int, requests: int, rows: Rows) -> None:
         for name in programs
     }
     shares = ratio(each["ours"], each["httpx"])
-    rows.compare("CPU of a request", spread(each["ours"]), "httpx alone", shares, 1.3)
+    rows.compare("CPU of a request", spread(each["ours"]), "httpx alone", shares, 1.5)
 
 
 def _servers(rows: Rows) -> None:

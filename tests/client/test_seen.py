@@ -9,13 +9,40 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.client.raw_events import raw_rows
 
 from adanalytics_client import Client, SeenEvents, errors
+from adanalytics_client._events.page import ids_of
 
 if TYPE_CHECKING:
     from tests.client.conftest import Asked, OpenVariant, Say, StandIn, Variant
 
 FIRST, SECOND = "2026-01-15", "2026-01-16"
+
+
+ID_TEXTS = [
+    *('"a"', '"b"', '"c,d"', '"},{\\"event_id\\":\\"e"', '"},{"', '"\\u00e9"', '"é"', "7", "-0"),
+    *("1" * 30, "1.5", "null", "true", '""', "[1,2]", '["f"]', '{"event_id":"x"}', '"a,"', '",a"'),
+]
+MEMBERS = st.sampled_from(["", '"os":"ios"', '"n":"},{"', ' "event_idx" : 5 '])
+EVENTS = st.tuples(MEMBERS, st.sampled_from(ID_TEXTS), MEMBERS)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(EVENTS, min_size=1, max_size=4), st.booleans())
+def test_ids_are_those_of_whole_events(events: list[tuple[str, str, str]], in_front: bool) -> None:
+    """In front of an event they are read without the rest, if no comma or name deceives."""
+    texts = []
+    for first, value, last in events:
+        members = filter(None, ["" if in_front else first, f'"event_id":{value}', last])
+        texts.append(f"{{{','.join(members)}}}".encode())
+    ids = [json.loads(text)["event_id"] for text in texts]
+    expected = [
+        each if isinstance(each, str | int) and each not in {"", True} else None for each in ids
+    ]
+    assert ids_of(raw_rows(texts)) == expected
 
 
 @pytest.fixture

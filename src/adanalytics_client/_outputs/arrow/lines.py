@@ -1,7 +1,7 @@
 """Events read as columns from their text, if that is exact.
 
 Most services send the same members in the same order: then a page is cut at its commas, which takes
-a third of the time of Arrow's JSON reader. That one reads the other pages. The key_values of an
+half of the time of Arrow's JSON reader. That one reads the other pages. The key_values of an
 event, whose names differ from event to event, must be its last member: they are cut off and parsed
 separately.
 """
