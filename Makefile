@@ -138,9 +138,10 @@ mutation: $(STAMP)  ## change 40 central lines one at a time, and see whether te
 	@$(BIN)/python -m proof.mutation
 
 simulate: $(STAMP)  ## simulate years of pulls, syncs, kills and faults in ten minutes, and count violations
-	@$(BIN)/python -m proof.simulate --minutes 10 --syncs 200
+	@$(BIN)/python -m proof.simulate --minutes 10 --syncs 200 --record proof/simulated.md \
+	  --first $$(date -u +%y%m%d)000000
 
-simulate-broken: $(STAMP)  ## put 38 defects back, one at a time, and see that a simulation finds each
+simulate-broken: $(STAMP)  ## put 39 defects back, one at a time, and see that a simulation finds each
 	@$(BIN)/python -m proof.simulate.broken
 
 load: $(STAMP)  ## pull in all ways for ten minutes while the data change, and count violations
