@@ -245,7 +245,7 @@ def test_a_long_text_from_elsewhere_is_cut(
 _OF_PYTHON = re.compile(r"\b[a-z_]+=|\(\)|\b(base_url|moved_from|start_export|per_page)\b|\bPass ")
 
 
-@pytest.mark.parametrize("code", REMEDIES.keys() | WORDS.keys())
+@pytest.mark.parametrize("code", sorted(REMEDIES.keys() | WORDS.keys()))
 def test_a_remedy_about_python_has_words_of_the_command_line(code: str) -> None:
     stated = remedy(code, "Europe/Berlin '")
     text = explain(errors.ProtocolError("x", remedy=stated)).remedy
