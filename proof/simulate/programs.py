@@ -164,7 +164,9 @@ class Pull(Program):
         def fetch(job: Job) -> Operation[Fetched]:
             nonlocal in_flight, pages
             in_flight += 1
-            if in_flight > self.concurrency or in_flight + pages > 2 * self.concurrency:
+            # A page that ends its query with an error does not wait, although it is counted.
+            is_full = in_flight + pages > 2 * self.concurrency
+            if in_flight > self.concurrency or (is_full and self._is_calm):
                 raise Violation(f"{in_flight} requests in flight, and {pages} pages wait")
             try:
                 result = yield from run.fetch(job)
@@ -189,10 +191,15 @@ class Pull(Program):
         run.settle()
         self._check_rows()
         sent, most = service.sent[process.name], self._most_requests()
-        disturbed = not kept.calm or service.struck or service.restated
-        if service.is_usual and not disturbed and sent > most:
+        if self._is_calm and sent > most:
             raise Violation(f"{sent} requests, where {most} are enough")
         return None
+
+    @property
+    def _is_calm(self) -> bool:
+        service = self.service
+        disturbed = not self.kept.calm or service.struck or service.restated
+        return service.is_usual and not disturbed
 
     def _refuse_other_tokens(self, request: EventRequest[Any], session: Session) -> None:
         """A torn token, and one of another query, are errors."""

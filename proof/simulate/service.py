@@ -235,6 +235,7 @@ class Service:
             left = min(left, send.deadline - world.monotonic())
         world.say(lambda: f"{process.name} sends {request.method} {_short(request.url)} {fault}")
         self.flying += 1
+        sent_at = world.now
 
         def landed(outcome: object) -> None:
             self.flying -= 1
@@ -253,7 +254,7 @@ class Service:
 
         def arrive() -> None:
             orders = len(self.exports)
-            response = self.respond(request, fault)
+            response = self.respond(request, fault, sent_at)
             self.orders[process.name] += len(self.exports) - orders
             if fault == "lost":
                 world.after(back, partial(landed, Failure(FailureKind.BROKEN, arrived=True)))
@@ -311,7 +312,7 @@ class Service:
 
     # The service.
 
-    def respond(self, request: Request, fault: str = "") -> Response:
+    def respond(self, request: Request, fault: str, sent_at: float) -> Response:
         parts = urlsplit(request.url)
         origin = f"{parts.scheme}://{parts.netloc}"
         stamp = {"date": _http_date(int(self.world.now)), "content-type": "application/json"}
@@ -326,7 +327,10 @@ class Service:
         elif parts.path == "/api/auth/login":
             response = self._log_in(request)
         else:
-            response = self._counted(request, parts.path, _parameters(parts.query), fault)
+            # What it stated later, the client did not know.
+            is_told = self._stated_since <= sent_at
+            query = _parameters(parts.query)
+            response = self._counted(request, parts.path, query, fault, is_told=is_told)
         return Response(response.status, response.body, stamp | response.headers, response.cut)
 
     def shows_secret(self, text: str) -> bool:
@@ -348,7 +352,9 @@ class Service:
         self._tokens[token] = self.world.now + self.token_life
         return _json({"token": token, "user": {"id": "1", "email": EMAIL, "role": "viewer"}})
 
-    def _counted(self, request: Request, path: str, query: dict[str, str], fault: str) -> Response:
+    def _counted(
+        self, request: Request, path: str, query: dict[str, str], fault: str, *, is_told: bool
+    ) -> Response:
         now = self.world.now
         secret = request.credential.reveal() if request.credential else ""
         if secret != KEY and self._tokens.get(secret, 0.0) < now:
@@ -363,7 +369,7 @@ class Service:
                 self.in_flight_at_refusal = self.flying
             self.refused.append(now)
             return _error(429, "Too Many Requests")
-        is_told = self.reserve is not None and self._stated_since > since
+        is_told = is_told and self.reserve is not None and self._stated_since > since
         if is_told and (self.limit or 0) - used <= (self.reserve or 0):
             raise Violation("the reserve is spent")
         self.counted.append(now)
