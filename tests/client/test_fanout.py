@@ -77,6 +77,22 @@ def test_an_error_comes_in_its_place() -> None:
     assert not fanout.finished
 
 
+def test_two_pages_for_each_request_wait_at_most() -> None:
+    fanout = fanout_of(make_plan(DAY, DAY), 2)
+    for _ in range(3):
+        cursor = start(fanout)
+        assert cursor
+        fanout.settle(cursor, page_of([1], cursor))
+        assert fanout.ready()
+    # The first one is in flight while the others wait behind it.
+    assert start(fanout)
+    waiting = 0
+    while (cursor := start(fanout)) is not None:
+        fanout.settle(cursor, page_of([1], cursor))
+        waiting += 1
+    assert waiting == 3
+
+
 def test_cursors_are_plain_data() -> None:
     cursor = Cursor(make_plan(DAY, DAY).slices[3], number=2, seen=10)
     assert cursor.parameters(500) == {
