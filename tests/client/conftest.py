@@ -53,12 +53,6 @@ def stand_in() -> Iterator[StandIn]:
         yield server
 
 
-@pytest.fixture(scope="session")
-def say() -> type[Say]:
-    """The class of a scripted answer; a test module cannot import its conftest."""
-    return Say
-
-
 @pytest.fixture
 def other_origin() -> Iterator[StandIn]:
     """A second server, which must never see a credential."""

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 import pytest
+from tests.client.stand_in import Say
 
 from adanalytics_client import Client, Event, errors
 from adanalytics_client._outputs.arrow import lines
@@ -27,7 +28,7 @@ from adanalytics_client.tables import event_schema
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.client.conftest import Say, StandIn, Variant
+    from tests.client.conftest import StandIn, Variant
 
 DAY = "2026-01-15"
 LARGE = "1000000000.5"
@@ -38,10 +39,10 @@ SCHEMA = pa.schema(
 )
 
 
-def pages(say: type[Say], *found: list[dict[str, Any]]) -> list[Say]:
+def pages(*found: list[dict[str, Any]]) -> list[Say]:
     last, total = len(found) - 1, sum(map(len, found))
     return [
-        say({"events": rows, "total": total, "has_more": at < last})
+        Say({"events": rows, "total": total, "has_more": at < last})
         for at, rows in enumerate(found)
     ]
 
@@ -101,9 +102,9 @@ def cell(value: Any) -> str:
 
 
 def test_no_events_have_the_schema_of_any(
-    variant: Variant, stand_in: StandIn, say: type[Say], tmp_path: Path
+    variant: Variant, stand_in: StandIn, tmp_path: Path
 ) -> None:
-    stand_in.says(*pages(say, []))
+    stand_in.says(*pages([]))
     query = variant.client.events(DAY, split="none")
     assert table(variant).schema.equals(SCHEMA)
     (batch,) = batches(variant)
@@ -126,10 +127,10 @@ def read_arrow(path: Path) -> Any:
 
 
 def test_columns_are_the_fields_in_the_order_of_their_first_appearance(
-    variant: Variant, stand_in: StandIn, say: type[Say]
+    variant: Variant, stand_in: StandIn
 ) -> None:
     rows = b'{"new": "a", "revenue": "1"}, {"late": 3, "new": 1.50}, {"new": {"x": [1]}}'
-    stand_in.says(say(b'{"events": [%b], "total": 3}' % rows))
+    stand_in.says(Say(b'{"events": [%b], "total": 3}' % rows))
     whole = table(variant)
     assert whole.schema.names == ["new", "revenue", "late"]
     assert whole["new"].to_pylist() == ["a", "1.50", '{"x":[1]}']
@@ -150,11 +151,11 @@ def write_large(stand_in: StandIn, to: Any, **options: Any) -> int:
 
 
 @pytest.fixture
-def late(stand_in: StandIn, say: type[Say]) -> None:
+def late(stand_in: StandIn) -> None:
     """Two new columns and an amount of more digits come after the first group."""
     rows: list[dict[str, Any]] = [{"b": 3, "revenue": LARGE}, {"c": "x"}]
     found = large_page(os="x", revenue="1.5"), large_page(os="y", revenue="2"), rows
-    stand_in.says(*pages(say, *found))
+    stand_in.says(*pages(*found))
 
 
 @pytest.mark.parametrize("form", ["parquet", "arrow"])
@@ -191,24 +192,20 @@ def test_a_stream_cannot_take_late_columns(stand_in: StandIn, late: None) -> Non
         write_large(stand_in, io.BytesIO(), format="parquet")
 
 
-def test_batches_have_the_columns_so_far(
-    variant: Variant, stand_in: StandIn, say: type[Say]
-) -> None:
+def test_batches_have_the_columns_so_far(variant: Variant, stand_in: StandIn) -> None:
     found: list[list[dict[str, Any]]]
     found = [[{"event_id": "1"}, {"event_id": "2"}], [{"b": 3}, {"c": "x"}], [{"a": 4}]]
-    stand_in.says(*pages(say, *found))
+    stand_in.says(*pages(*found))
     names = ["event_id", "b", "c", "a"]
     assert [each.schema.names for each in batches(variant)] == [names[:1], names[:3], names]
-    stand_in.says(*pages(say, *found))
+    stand_in.says(*pages(*found))
     assert table(variant).to_pylist() == [
         {name: row.get(name) for name in names} for page in found for row in page
     ]
 
 
-def test_chosen_columns_fix_the_schema(
-    variant: Variant, stand_in: StandIn, say: type[Say], tmp_path: Path
-) -> None:
-    stand_in.says(*pages(say, [{"new": 1}, {"revenue": "2"}], [{"late": 3}]))
+def test_chosen_columns_fix_the_schema(variant: Variant, stand_in: StandIn, tmp_path: Path) -> None:
+    stand_in.says(*pages([{"new": 1}, {"revenue": "2"}], [{"late": 3}]))
     whole = table(variant, columns=["revenue", "new", "cost"])
     expected = [SCHEMA.field("revenue"), ("new", pa.int64()), SCHEMA.field("cost")]
     assert whole.schema.equals(pa.schema(expected))
@@ -217,17 +214,17 @@ def test_chosen_columns_fix_the_schema(
 
 
 def test_a_batch_is_at_most_a_page_and_comes_before_the_rest_is_asked_for(
-    variant: Variant, stand_in: StandIn, say: type[Say]
+    variant: Variant, stand_in: StandIn
 ) -> None:
     rows = [[{"event_id": f"{at}-{each}"} for each in range(2)] for at in range(30)]
-    stand_in.says(*pages(say, *rows))
+    stand_in.says(*pages(*rows))
     assert [each.num_rows for each in batches(variant, max_events=5)] == [2, 2, 1]
     assert len(stand_in.asked) == 3
 
 
-def test_a_stream_that_fails_has_no_footer(stand_in: StandIn, say: type[Say]) -> None:
-    found = pages(say, large_page(os="x"), large_page(os="y"), [])
-    stand_in.says(*found[:2], say(status=400))
+def test_a_stream_that_fails_has_no_footer(stand_in: StandIn) -> None:
+    found = pages(large_page(os="x"), large_page(os="y"), [])
+    stand_in.says(*found[:2], Say(status=400))
     stream = io.BytesIO()
     with pytest.raises(errors.InvalidRequest):
         write_large(stand_in, stream, format="parquet")
@@ -277,7 +274,7 @@ def test_pages_are_cut_at_their_commas(
     assert some.column_names == ["cost", "event_id"]
 
 
-def test_values_of_every_type_and_none(variant: Variant, stand_in: StandIn, say: type[Say]) -> None:
+def test_values_of_every_type_and_none(variant: Variant, stand_in: StandIn) -> None:
     exact = "12345678901234567890123456789.123456789"
     body = (
         b'{"events": [{"revenue": 0.000000001, "cost": 5, "campaign_id": 7, "country": "12",'
@@ -287,7 +284,7 @@ def test_values_of_every_type_and_none(variant: Variant, stand_in: StandIn, say:
         b' "event_id": "\\u00e9", "is_filtered": true}, {}], "total": 3, "has_more": false}'
         % exact.encode()
     )
-    stand_in.says(say(body))
+    stand_in.says(Say(body))
     first, second, third = variant.on(
         variant.client.events(DAY, split="none"), "to_arrow"
     ).to_pylist()
@@ -347,7 +344,6 @@ TEN, WHOLE, MS = pa.decimal128(38, 10), pa.decimal128(38, 0), pa.timestamp("ms",
 def test_a_value_that_the_usual_type_lacks_has_another(
     variant: Variant,
     stand_in: StandIn,
-    say: type[Say],
     tmp_path: Path,
     name: str,
     value: Any,
@@ -356,7 +352,7 @@ def test_a_value_that_the_usual_type_lacks_has_another(
 ) -> None:
     # The first and the last event of a page are compared with the day that was asked for.
     events = [{"event_id": "e-1"}, {"event_id": "e-2", name: value}, {"event_id": "e-3"}]
-    stand_in.says(*pages(say, events))
+    stand_in.says(*pages(events))
     path = tmp_path / "x.parquet"
     variant.on(variant.client.events(DAY, split="none", check="none"), "write", path)
     read = pq.read_table(path)
@@ -365,13 +361,11 @@ def test_a_value_that_the_usual_type_lacks_has_another(
 
 
 def test_a_column_that_becomes_text_is_named_once(
-    variant: Variant, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
+    variant: Variant, stand_in: StandIn, caplog: pytest.LogCaptureFixture
 ) -> None:
     # The first page has words where they are usual: nothing of it is worth a warning.
     usual = {"os": "x", "new": "y", "campaign_id": "c-7"}
-    stand_in.says(
-        *pages(say, [usual], [{"revenue": "1", "late": 2}], [{"late": "z"}], [{"late": 1}])
-    )
+    stand_in.says(*pages([usual], [{"revenue": "1", "late": 2}], [{"late": "z"}], [{"late": 1}]))
     whole = table(variant)
     assert whole["late"].to_pylist() == [None, "2", "z", "1"]
     assert [each.getMessage() for each in caplog.records if each.levelname == "WARNING"] == [
@@ -380,10 +374,10 @@ def test_a_column_that_becomes_text_is_named_once(
 
 
 def test_texts_of_one_form_that_is_not_known_are_said_to_be_so(
-    variant: Variant, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
+    variant: Variant, stand_in: StandIn, caplog: pytest.LogCaptureFixture
 ) -> None:
     rows = [{"event_time": f"15 Jan 2026, {hour} o'clock", "revenue": "$1.50"} for hour in (3, 4)]
-    stand_in.says(*pages(say, rows, [{"revenue": "2.5"}]))
+    stand_in.says(*pages(rows, [{"revenue": "2.5"}]))
     assert table(variant)["revenue"].to_pylist() == ["$1.50", "$1.50", "2.5"]
     assert [each.getMessage() for each in caplog.records if each.levelname == "WARNING"] == [
         f"{name} has texts in a form that is not known, so its column is text."
@@ -392,14 +386,14 @@ def test_texts_of_one_form_that_is_not_known_are_said_to_be_so(
 
 
 def test_money_is_wide_from_the_first_amount_that_needs_it(
-    variant: Variant, stand_in: StandIn, say: type[Say]
+    variant: Variant, stand_in: StandIn
 ) -> None:
     amounts = [("1.5", "2"), (LARGE,), ("-3",)]
     found = [[{"event_id": each, "revenue": each} for each in page] for page in amounts]
-    stand_in.says(*pages(say, *found))
+    stand_in.says(*pages(*found))
     types = [each.schema.field("revenue").type for each in batches(variant)]
     assert types == [NARROW, WIDE, WIDE]
-    stand_in.says(*pages(say, *found))
+    stand_in.says(*pages(*found))
     whole = table(variant)
     assert whole.schema.field("revenue").type == WIDE
     assert whole["revenue"].to_pylist() == [*map(Decimal, ("1.5", "2", LARGE, "-3"))]

@@ -6,17 +6,18 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.client.stand_in import Say
 
 from adanalytics_client import QuotaPolicy
 
 if TYPE_CHECKING:
-    from tests.client.conftest import Asked, OpenVariant, Say, StandIn
+    from tests.client.conftest import Asked, OpenVariant, StandIn
 
 DAYS = [f"2026-01-{day}" for day in range(15, 20)]
 LARGE = {"2026-01-15", "2026-01-17", "2026-01-19"}
 
 
-def serve(stand_in: StandIn, say: type[Say], between: int) -> None:
+def serve(stand_in: StandIn, between: int) -> None:
     """Large days, and so many filtered events on each day between them."""
 
     def events(query: dict[str, str]) -> list[dict[str, Any]]:
@@ -31,21 +32,21 @@ def serve(stand_in: StandIn, say: type[Say], between: int) -> None:
 
     def script(asked: Asked) -> Say:
         if asked.path.endswith("dates"):
-            return say({"dates": sorted(LARGE)})
+            return Say({"dates": sorted(LARGE)})
         if asked.path.endswith("summary"):
-            return say({"summary": [{"date": day, "impressions": 480} for day in sorted(LARGE)]})
+            return Say({"summary": [{"date": day, "impressions": 480} for day in sorted(LARGE)]})
         found, size = events(asked.query), int(asked.query["per_page"])
         end = int(asked.query["page"]) * size
-        return say({"events": found[end - size : end], "total": len(found)})
+        return Say({"events": found[end - size : end], "total": len(found)})
 
     stand_in.script = script
 
 
 @pytest.mark.parametrize("between", [0, 1, 7, 30])
 def test_days_that_a_total_counts_are_asked_for(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], between: int
+    open_variant: OpenVariant, stand_in: StandIn, between: int
 ) -> None:
-    serve(stand_in, say, between)
+    serve(stand_in, between)
     variant = open_variant(quota=QuotaPolicy(limit=None))
     rows = variant.rows(DAYS[0], DAYS[-1], split="auto", per_page=10)
     days = Counter(row["event_id"].split()[0] for row in rows)

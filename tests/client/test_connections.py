@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.client.stand_in import Say
 from tests.client.variants import BOTH_LIBRARIES
 from tests.client.wire import CHUNKED, END, OK, Wire, sized
 
 from adanalytics_client import Client, ConfigurationError, QuotaPolicy, TransportError
 
 if TYPE_CHECKING:
-    from tests.client.conftest import Asked, OpenVariant, Say, StandIn
+    from tests.client.conftest import Asked, OpenVariant, StandIn
 
 BODY = b'{"dates": ["2026-01-15"]}'
 DATES = sized(BODY)
@@ -111,13 +112,13 @@ def test_closing_the_client_ends_what_another_thread_waits_for(scheme: str, sent
     assert "was cancelled" in str(caught[0])
 
 
-def test_the_handler_of_a_signal_may_close_the_client(stand_in: StandIn, say: type[Say]) -> None:
+def test_the_handler_of_a_signal_may_close_the_client(stand_in: StandIn) -> None:
     """It runs in the thread that it interrupts, wherever that is."""
     held = threading.Event()
 
     def interrupt(_: Asked) -> Say:
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
-        return say({"dates": []}, gate=held)
+        return Say({"dates": []}, gate=held)
 
     stand_in.script = interrupt
     client = Client(stand_in.url, api_key="k", partner="acme", quota=QuotaPolicy(log="memory"))
@@ -134,14 +135,13 @@ def test_the_handler_of_a_signal_may_close_the_client(stand_in: StandIn, say: ty
 def test_settings_of_tls_stop_only_what_needs_tls(
     open_variant: OpenVariant,
     stand_in: StandIn,
-    say: type[Say],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     variable: str,
 ) -> None:
     place = f"{tmp_path}/missing/place"
     monkeypatch.setenv(variable, place)
-    stand_in.says(say({"dates": ["2026-01-15"]}))
+    stand_in.says(Say({"dates": ["2026-01-15"]}))
     assert len(open_variant().call("dates")) == 1
     with pytest.raises(ConfigurationError, match="TLS cannot be prepared: No such") as caught:
         open_variant("https://127.0.0.1:9").call("dates")

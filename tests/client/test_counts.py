@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.client.stand_in import Say
 
 from adanalytics_client.errors import InvalidRequest, NotFound, ProtocolError
 
 if TYPE_CHECKING:
-    from tests.client.conftest import Asked, Say, StandIn, Variant
+    from tests.client.conftest import Asked, StandIn, Variant
 
 FIRST = date(2026, 1, 15)
 DAYS = (FIRST, FIRST + timedelta(days=1))
@@ -48,7 +49,6 @@ class Service:
         listed: whether `dates` lists the day that is left out.
     """
 
-    say: type[Say]
     make: Any = timed
     hidden: Counter[str] = field(default_factory=Counter)
     empty: Say | None = None
@@ -80,9 +80,9 @@ class Service:
         name = asked.path.rpartition("/")[2]
         self.asked.append((name, asked.query))
         if name == "dates":
-            return self.say({"dates": [*map(str, DAYS)]})
+            return Say({"dates": [*map(str, DAYS)]})
         if name == "summary":
-            return self.say({"error": "Not Found"}, status=404)
+            return Say({"error": "Not Found"}, status=404)
         query = {key: text for key, text in asked.query.items() if key not in self.ignored}
         first = query.get("start_date", query.get("end_date", ""))
         start = date.fromisoformat(first) + timedelta(self.first_day)
@@ -91,7 +91,7 @@ class Service:
         key = " ".join([str(start), *([query["hour"]] if "hour" in query else [])])
         if self.hidden[key] and query["per_page"] != "1":
             self.hidden[key] -= 1
-            return self.empty or self.say(status=204)
+            return self.empty or Say(status=204)
         rows = self.rows(start, end, hours)
         size = min(int(query["per_page"]), self.cap)
         number = int(query.get("page", "1")) - self.first_page + 1
@@ -102,7 +102,7 @@ class Service:
             page = [{**row, "served_at": len(self.asked)} for row in page]
         total = self.total(len(rows), len(page))
         beside = self.beside | ({} if total is None else {"meta": {"total": total}})
-        return self.say({"data": page, **beside})
+        return Say({"data": page, **beside})
 
     @property
     def requests(self) -> list[str]:
@@ -110,8 +110,8 @@ class Service:
 
 
 @pytest.fixture
-def service(stand_in: StandIn, say: type[Say]) -> Service:
-    stand_in.script = service = Service(say)
+def service(stand_in: StandIn) -> Service:
+    stand_in.script = service = Service()
     return service
 
 
@@ -259,20 +259,18 @@ def test_all_rows_arrive_or_an_error_does(
     "empty", [{"status": 204}, {"status": 200}, {"body": {}}, {"body": {"data": None}}]
 )
 def test_events_behind_an_empty_answer_are_requested_again(
-    variant: Variant, service: Service, say: type[Say], split: str, empty: dict[str, Any]
+    variant: Variant, service: Service, split: str, empty: dict[str, Any]
 ) -> None:
     key = {"hourly": f"{DAYS[1]} 13", "daily": f"{DAYS[1]}", "none": f"{FIRST}"}[split]
-    service.empty = say(**empty)
+    service.empty = Say(**empty)
     service.hidden[key] = 2 if "status" in empty else 1
     rows = variant.rows(*DAYS, split=split, check="auto")
     assert Counter(marks(rows)) == Counter(marks(service.rows(*DAYS)))
 
 
-def test_an_hour_without_a_resource_is_empty(
-    variant: Variant, service: Service, say: type[Say]
-) -> None:
+def test_an_hour_without_a_resource_is_empty(variant: Variant, service: Service) -> None:
     """Also the first one of a pull, if the days are there."""
-    service.empty = say({"error": "Not Found"}, status=404)
+    service.empty = Say({"error": "Not Found"}, status=404)
     right = service.rows(*DAYS)
     for hour in (0, 13):
         service.hidden[f"{FIRST} {hour}"] = 1
@@ -283,10 +281,8 @@ def test_an_hour_without_a_resource_is_empty(
         variant.rows(*DAYS, check="auto")
 
 
-def test_a_partner_that_is_not_there_is_said(
-    variant: Variant, stand_in: StandIn, say: type[Say]
-) -> None:
-    stand_in.script = lambda _: say({"error": "Not Found"}, status=404)
+def test_a_partner_that_is_not_there_is_said(variant: Variant, stand_in: StandIn) -> None:
+    stand_in.script = lambda _: Say({"error": "Not Found"}, status=404)
     with pytest.raises(NotFound, match="Check the partner and base_url"):
         variant.rows(*DAYS)
     assert len(stand_in.asked) == 2
@@ -294,18 +290,18 @@ def test_a_partner_that_is_not_there_is_said(
 
 @pytest.mark.parametrize("status", [404, 416])
 def test_a_page_behind_the_last_may_not_exist(
-    variant: Variant, service: Service, say: type[Say], status: int
+    variant: Variant, service: Service, status: int
 ) -> None:
-    service.total, service.beyond = nothing, say({"error": "no page"}, status=status)
+    service.total, service.beyond = nothing, Say({"error": "no page"}, status=status)
     assert marks(variant.rows(*DAYS)) == marks(service.rows(*DAYS))
 
 
 @pytest.mark.parametrize("status", [400, 422])
 def test_a_page_that_is_refused_is_the_end_if_a_count_confirms_it(
-    variant: Variant, service: Service, say: type[Say], status: int
+    variant: Variant, service: Service, status: int
 ) -> None:
     """Without a count it may be the limit of a search engine."""
-    service.beyond = say({"error": "page is too large"}, status=status)
+    service.beyond = Say({"error": "page is too large"}, status=status)
     service.cap = 3
     service.total = lambda right, _size: right
     assert marks(variant.rows(*DAYS, per_page=3, check="auto")) == marks(service.rows(*DAYS))
@@ -319,13 +315,12 @@ def test_a_count_that_fails_is_said_and_the_pull_stands(
     variant: Variant,
     service: Service,
     stand_in: StandIn,
-    say: type[Say],
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     def script(asked: Asked) -> Say:
         refused = asked.query["per_page"] == "1"
-        return say({"error": "no"}, status=403) if refused else service(asked)
+        return Say({"error": "no"}, status=403) if refused else service(asked)
 
     stand_in.script = script
     assert outcome(variant, service, "hourly", "write", tmp_path) == "right"
@@ -448,13 +443,13 @@ def test_nothing_of_days_with_data_is_an_error(
 
 
 def test_a_day_with_data_that_brings_nothing_is_an_error(
-    variant: Variant, stand_in: StandIn, service: Service, say: type[Say]
+    variant: Variant, stand_in: StandIn, service: Service
 ) -> None:
     """Also if another day brings events, and the count agrees."""
 
     def script(asked: Asked) -> Say:
         is_second = asked.query.get("start_date") == str(DAYS[1])
-        return say({"data": [], "meta": {"total": 0}}) if is_second else service(asked)
+        return Say({"data": [], "meta": {"total": 0}}) if is_second else service(asked)
 
     service.last_day, stand_in.script = 0, script
     service.ignored = frozenset({"end_date"})
@@ -464,24 +459,22 @@ def test_a_day_with_data_that_brings_nothing_is_an_error(
         variant.rows(*DAYS, split=split, check="none")
 
 
-def test_one_answer_for_everything_is_an_error(
-    variant: Variant, stand_in: StandIn, say: type[Say]
-) -> None:
+def test_one_answer_for_everything_is_an_error(variant: Variant, stand_in: StandIn) -> None:
     rows = [nameless(FIRST, 0, at) for at in range(4)]
-    stand_in.script = lambda _: say({"data": rows, "meta": {"total": 4}})
+    stand_in.script = lambda _: Say({"data": rows, "meta": {"total": 4}})
     with pytest.raises(ProtocolError, match="the same with another page number"):
         variant.rows(FIRST, split="none", check="auto")
 
 
 @pytest.mark.parametrize("status", [404, 416])
 def test_a_limit_to_the_depth_of_pages_is_no_end_if_the_summary_counts_more(
-    variant: Variant, stand_in: StandIn, service: Service, say: type[Say], status: int
+    variant: Variant, stand_in: StandIn, service: Service, status: int
 ) -> None:
     def script(asked: Asked) -> Say:
         if asked.path.endswith("summary"):
-            return say({"data": [{"date": str(FIRST), "impressions": 96}]})
+            return Say({"data": [{"date": str(FIRST), "impressions": 96}]})
         size, number = int(asked.query["per_page"]), int(asked.query["page"])
-        return say({"error": "no"}, status=status) if size * number > 60 else service(asked)
+        return Say({"error": "no"}, status=status) if size * number > 60 else service(asked)
 
     service.total, service.make = nothing, lambda *at: {**timed(*at), "event_type": "impression"}
     stand_in.script = script
@@ -542,7 +535,7 @@ def test_rows_without_an_id_are_kept_however_alike(variant: Variant, service: Se
 THREE = (FIRST, FIRST + timedelta(days=2))
 
 
-def three_days(stand_in: StandIn, service: Service, say: type[Say], lost: date | None) -> None:
+def three_days(stand_in: StandIn, service: Service, lost: date | None) -> None:
     """Serve three days; a query of all of them leaves out the lost one, in its total, too."""
     listed = [FIRST + timedelta(day) for day in range(3)]
     whole = service.rows
@@ -555,7 +548,7 @@ def three_days(stand_in: StandIn, service: Service, say: type[Say], lost: date |
     def script(asked: Asked) -> Say:
         if asked.path.endswith("dates"):
             service.asked.append(("dates", asked.query))
-            return say({"dates": [str(day) for day in listed if day != lost or service.listed]})
+            return Say({"dates": [str(day) for day in listed if day != lost or service.listed]})
         return service(asked)
 
     service.rows, stand_in.script = rows, script  # type: ignore[method-assign]
@@ -570,7 +563,6 @@ def test_a_day_in_the_middle_that_brings_nothing_is_an_error(
     variant: Variant,
     stand_in: StandIn,
     service: Service,
-    say: type[Say],
     tmp_path: Path,
     split: str,
     how: str,
@@ -580,7 +572,7 @@ def test_a_day_in_the_middle_that_brings_nothing_is_an_error(
 ) -> None:
     if not has_total:
         service.total = nothing
-    three_days(stand_in, service, say, THREE[0] + timedelta(1))
+    three_days(stand_in, service, THREE[0] + timedelta(1))
     forward, service.cap = service.rows, cap
     service.rows = lambda *at: forward(*at)[::order]  # type: ignore[method-assign]
     query = variant.client.events(*THREE, split=split, per_page=cap)
@@ -590,16 +582,16 @@ def test_a_day_in_the_middle_that_brings_nothing_is_an_error(
 
 
 def test_days_that_all_bring_events_cost_nothing(
-    variant: Variant, stand_in: StandIn, service: Service, say: type[Say]
+    variant: Variant, stand_in: StandIn, service: Service
 ) -> None:
     """Also if they come in no order; a day without events costs one request."""
-    three_days(stand_in, service, say, None)
+    three_days(stand_in, service, None)
     forward = service.rows
     service.rows = lambda *at: sorted(forward(*at), key=hash_of)  # type: ignore[method-assign]
     assert len(variant.rows(*THREE, split="none", check="auto")) == len(service.rows(*THREE))
     assert service.requests == ["events"]
     service.asked.clear()
-    three_days(stand_in, service, say, THREE[0] + timedelta(1))
+    three_days(stand_in, service, THREE[0] + timedelta(1))
     service.listed = False
     assert len(variant.rows(*THREE, split="none", check="auto")) == len(service.rows(*THREE))
     assert service.requests == ["events", "dates"]
@@ -608,15 +600,10 @@ def test_days_that_all_bring_events_cost_nothing(
 @pytest.mark.parametrize("has_total", [True, False])
 @pytest.mark.parametrize("seed", range(3))
 def test_few_events_of_a_day_among_many_of_others_are_seen(
-    variant: Variant,
-    stand_in: StandIn,
-    service: Service,
-    say: type[Say],
-    has_total: bool,
-    seed: int,
+    variant: Variant, stand_in: StandIn, service: Service, has_total: bool, seed: int
 ) -> None:
     """A sample of an unordered page shows most of its events to be of one day."""
-    three_days(stand_in, service, say, None)
+    three_days(stand_in, service, None)
     if not has_total:
         service.total = nothing
     whole = service.rows

@@ -9,28 +9,29 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
+from tests.client.stand_in import Say
 from tests.client.variants import BOTH_LIBRARIES
 
 from adanalytics_client import Client, Observer, errors
 
 if TYPE_CHECKING:
-    from tests.client.conftest import Asked, OpenVariant, Say, Script, StandIn, Variant
+    from tests.client.conftest import Asked, OpenVariant, Script, StandIn, Variant
 
 DATES = {"dates": ["2026-01-15"]}
 LOGIN: dict[str, Any] = {"email": "a@b.example", "password": "pass-word-1"}
 
 
-def service(say: type[Say], *, good: str, logins: list[str]) -> Script:
+def service(*, good: str, logins: list[str]) -> Script:
     """A service that takes only the token `good`, and issues what `logins` lists."""
 
     def script(asked: Asked) -> Say:
         if asked.path == "/api/auth/login":
             if not logins:
-                return say({"error": "Unauthorized"}, status=401)
-            return say({"token": logins.pop(0), "user": {"id": "1"}})
+                return Say({"error": "Unauthorized"}, status=401)
+            return Say({"token": logins.pop(0), "user": {"id": "1"}})
         if asked.headers.get("authorization") == f"Bearer {good}":
-            return say(DATES)
-        return say({"error": "Unauthorized"}, status=401)
+            return Say(DATES)
+        return Say({"error": "Unauthorized"}, status=401)
 
     return script
 
@@ -41,9 +42,9 @@ def paths(stand_in: StandIn) -> list[str]:
 
 @BOTH_LIBRARIES
 def test_a_login_happens_when_first_needed_and_once(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, stand_in: StandIn
 ) -> None:
-    stand_in.script = service(say, good="t1", logins=["t1"])
+    stand_in.script = service(good="t1", logins=["t1"])
     variant = open_variant(**LOGIN)
     variant.call("dates")
     variant.call("dates")
@@ -52,10 +53,8 @@ def test_a_login_happens_when_first_needed_and_once(
     assert "authorization" not in stand_in.asked[0].headers
 
 
-def test_the_token_of_a_login_can_be_kept(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
-) -> None:
-    stand_in.script = service(say, good="t1", logins=["t1"])
+def test_the_token_of_a_login_can_be_kept(open_variant: OpenVariant, stand_in: StandIn) -> None:
+    stand_in.script = service(good="t1", logins=["t1"])
     variant = open_variant(**LOGIN)
     assert variant.call("log_in") == "t1"
     variant.call("dates")
@@ -71,9 +70,9 @@ def test_only_an_account_logs_in(variant: Variant, stand_in: StandIn) -> None:
 
 
 def test_any_number_of_refusals_share_one_login(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, stand_in: StandIn
 ) -> None:
-    stand_in.script = service(say, good="t2", logins=["t1", "t2"])
+    stand_in.script = service(good="t2", logins=["t1", "t2"])
     results = open_variant(**LOGIN).together(*["dates"] * 8)
     assert all(len(result) == 1 for result in results)
     assert paths(stand_in).count("login") == 2
@@ -81,9 +80,9 @@ def test_any_number_of_refusals_share_one_login(
 
 
 def test_a_wrong_password_is_tried_once_for_all(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, stand_in: StandIn
 ) -> None:
-    stand_in.script = service(say, good="t1", logins=[])
+    stand_in.script = service(good="t1", logins=[])
     results = open_variant(**LOGIN).together(*["dates"] * 8)
     assert all(isinstance(result, errors.AuthenticationError) for result in results)
     assert 1 <= paths(stand_in).count("login") < 8
@@ -91,9 +90,9 @@ def test_a_wrong_password_is_tried_once_for_all(
 
 
 def test_a_token_that_is_refused_again_is_an_error(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, stand_in: StandIn
 ) -> None:
-    stand_in.script = service(say, good="never", logins=["t1", "t2", "t3"])
+    stand_in.script = service(good="never", logins=["t1", "t2", "t3"])
     with pytest.raises(errors.AuthenticationError, match="Check the e-mail and password"):
         open_variant(**LOGIN).call("dates")
     assert paths(stand_in) == ["login", "dates", "login", "dates"]
@@ -101,17 +100,17 @@ def test_a_token_that_is_refused_again_is_an_error(
 
 @BOTH_LIBRARIES
 def test_a_login_is_repeated_when_the_service_stumbles(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, stand_in: StandIn
 ) -> None:
-    stand_in.says(say(status=503), say({"token": "t1"}), say(DATES))
+    stand_in.says(Say(status=503), Say({"token": "t1"}), Say(DATES))
     assert len(open_variant(**LOGIN).call("dates")) == 1
 
 
 @pytest.mark.parametrize("body", [{}, {"token": 5}, {"token": "a\nb"}, [], {"tok": "s3cr3t"}])
 def test_a_login_without_a_usable_token_is_a_protocol_error(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], body: Any
+    open_variant: OpenVariant, stand_in: StandIn, body: Any
 ) -> None:
-    stand_in.says(say(body))
+    stand_in.says(Say(body))
     with pytest.raises(errors.ProtocolError, match="token") as caught:
         open_variant(**LOGIN).call("dates")
     # It may hold a token under another name.
@@ -119,9 +118,9 @@ def test_a_login_without_a_usable_token_is_a_protocol_error(
 
 
 def test_a_given_token_is_sent_and_not_replaced(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, stand_in: StandIn
 ) -> None:
-    stand_in.says(say({"error": "Unauthorized"}, status=401))
+    stand_in.says(Say({"error": "Unauthorized"}, status=401))
     with pytest.raises(errors.AuthenticationError, match="Log in again"):
         open_variant(token="tok").call("dates")
     assert [asked.headers["authorization"] for asked in stand_in.asked] == ["Bearer tok"]
@@ -129,9 +128,9 @@ def test_a_given_token_is_sent_and_not_replaced(
 
 @BOTH_LIBRARIES
 def test_a_redirect_on_the_same_origin_keeps_the_credential(
-    variant: Variant, stand_in: StandIn, say: type[Say]
+    variant: Variant, stand_in: StandIn
 ) -> None:
-    stand_in.says(say(status=307, headers={"Location": "/elsewhere"}), say(DATES))
+    stand_in.says(Say(status=307, headers={"Location": "/elsewhere"}), Say(DATES))
     assert len(variant.call("dates")) == 1
     assert stand_in.asked[1].target == "/elsewhere"
     assert stand_in.asked[1].headers["authorization"] == "Bearer secret-key"
@@ -139,12 +138,12 @@ def test_a_redirect_on_the_same_origin_keeps_the_credential(
 
 @BOTH_LIBRARIES
 def test_a_redirect_to_another_origin_loses_the_credential_for_good(
-    variant: Variant, stand_in: StandIn, other_origin: StandIn, say: type[Say]
+    variant: Variant, stand_in: StandIn, other_origin: StandIn
 ) -> None:
     away = {"Location": f"{other_origin.url}/x"}
     back = {"Location": f"{stand_in.url}/back"}
-    stand_in.says(say(status=302, headers=away), say(DATES))
-    other_origin.says(say(status=302, headers=back))
+    stand_in.says(Say(status=302, headers=away), Say(DATES))
+    other_origin.says(Say(status=302, headers=back))
     assert len(variant.call("dates")) == 1
     assert "authorization" not in other_origin.asked[0].headers
     assert "authorization" not in stand_in.asked[1].headers
@@ -152,15 +151,15 @@ def test_a_redirect_to_another_origin_loses_the_credential_for_good(
 
 @pytest.mark.parametrize("user", ["user:pass@", "user@", "a%40b:@"])
 def test_a_user_in_a_redirect_is_not_used(
-    variant: Variant, stand_in: StandIn, other_origin: StandIn, say: type[Say], user: str
+    variant: Variant, stand_in: StandIn, other_origin: StandIn, user: str
 ) -> None:
     """Neither in place of the credential nor beside it; the rest of the address stays as it is."""
     at_home = stand_in.url.replace("//", f"//{user}") + "/back?a=%7e@b"
     away = other_origin.url.replace("http://", f"//{user}") + "/x@y"
     stand_in.says(
-        say(status=302, headers={"Location": at_home}), say(status=302, headers={"Location": away})
+        Say(status=302, headers={"Location": at_home}), Say(status=302, headers={"Location": away})
     )
-    other_origin.says(say(DATES))
+    other_origin.says(Say(DATES))
     assert len(variant.call("dates")) == 1
     assert stand_in.asked[1].headers["authorization"] == "Bearer secret-key"
     assert "authorization" not in other_origin.asked[0].headers
@@ -168,12 +167,12 @@ def test_a_user_in_a_redirect_is_not_used(
 
 
 def test_a_user_in_a_status_address_is_not_used_in_place_of_the_credential(
-    variant: Variant, stand_in: StandIn, say: type[Say]
+    variant: Variant, stand_in: StandIn
 ) -> None:
     poll = stand_in.url.replace("//", "//user:pass@") + "/job"
     stand_in.says_by_name(
-        bulk_export=[say({"status": "working", "status_url": poll}, status=202)],
-        job=[say({"status": "done", "url": "/f"})],
+        bulk_export=[Say({"status": "working", "status_url": poll}, status=202)],
+        job=[Say({"status": "done", "url": "/f"})],
     )
     job = variant.call("start_export", "2026-01-15")
     variant.on(job, "wait")
@@ -182,19 +181,19 @@ def test_a_user_in_a_status_address_is_not_used_in_place_of_the_credential(
 
 @pytest.mark.parametrize("status", [401, 403])
 def test_a_service_that_has_moved_is_told(
-    variant: Variant, stand_in: StandIn, other_origin: StandIn, say: type[Say], status: int
+    variant: Variant, stand_in: StandIn, other_origin: StandIn, status: int
 ) -> None:
-    stand_in.says(say(status=301, headers={"Location": f"{other_origin.url}/x"}))
-    other_origin.says(say({"error": "No"}, status=status))
+    stand_in.says(Say(status=301, headers={"Location": f"{other_origin.url}/x"}))
+    other_origin.says(Say({"error": "No"}, status=status))
     with pytest.raises(errors.StatusError, match="set base_url to its new address") as caught:
         variant.call("dates")
     assert "partner" not in caught.value.message
 
 
 def test_a_login_is_never_redirected_to_another_origin(
-    open_variant: OpenVariant, stand_in: StandIn, other_origin: StandIn, say: type[Say]
+    open_variant: OpenVariant, stand_in: StandIn, other_origin: StandIn
 ) -> None:
-    stand_in.says(say(status=307, headers={"Location": f"{other_origin.url}/login"}))
+    stand_in.says(Say(status=307, headers={"Location": f"{other_origin.url}/login"}))
     with pytest.raises(errors.ProtocolError, match="set base_url to it"):
         open_variant(**LOGIN).call("dates")
     assert other_origin.asked == []
@@ -202,9 +201,9 @@ def test_a_login_is_never_redirected_to_another_origin(
 
 @pytest.mark.parametrize("location", ["/loop", "ftp://x/y"])
 def test_a_redirect_to_nowhere_is_an_error(
-    variant: Variant, stand_in: StandIn, say: type[Say], location: str
+    variant: Variant, stand_in: StandIn, location: str
 ) -> None:
-    stand_in.says(say(status=302, headers={"Location": location}))
+    stand_in.says(Say(status=302, headers={"Location": location}))
     with pytest.raises(errors.ProtocolError, match="redirect"):
         variant.call("dates")
 
@@ -219,14 +218,9 @@ def test_a_redirect_to_nowhere_is_an_error(
     ],
 )
 def test_addresses_are_joined_and_quoted(
-    open_variant: OpenVariant,
-    stand_in: StandIn,
-    say: type[Say],
-    suffix: str,
-    partner: str,
-    path: str,
+    open_variant: OpenVariant, stand_in: StandIn, suffix: str, partner: str, path: str
 ) -> None:
-    stand_in.says(say(DATES))
+    stand_in.says(Say(DATES))
     open_variant(stand_in.url + suffix, partner=partner).call("dates")
     assert stand_in.asked[0].target == path
 
@@ -286,13 +280,13 @@ def test_a_partner_that_cannot_be_is_told(open_variant: OpenVariant, partner: st
 
 @BOTH_LIBRARIES
 def test_no_secret_reaches_a_log_a_repr_or_a_traceback(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
+    open_variant: OpenVariant, stand_in: StandIn, caplog: pytest.LogCaptureFixture
 ) -> None:
     signed = {"Location": f"{stand_in.url}/f.csv?X-Signature=sig-secret", "Set-Cookie": "sid=cook"}
     stand_in.says(
-        say({"token": "tok-secret", "note": LOGIN["password"]}),
-        say(status=302, headers=signed),
-        say({"error": "tok-secret pass-word-1"}, status=400),
+        Say({"token": "tok-secret", "note": LOGIN["password"]}),
+        Say(status=302, headers=signed),
+        Say({"error": "tok-secret pass-word-1"}, status=400),
     )
     caplog.set_level(logging.DEBUG)
     variant = open_variant(**LOGIN)
@@ -308,9 +302,9 @@ def test_no_secret_reaches_a_log_a_repr_or_a_traceback(
 
 
 def test_other_users_of_httpx_keep_their_log_lines(
-    variant: Variant, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
+    variant: Variant, stand_in: StandIn, caplog: pytest.LogCaptureFixture
 ) -> None:
-    stand_in.says(say(DATES))
+    stand_in.says(Say(DATES))
     variant.call("dates")
     caplog.set_level(logging.INFO)
     httpx.get(f"{stand_in.url}/mine?q=1", trust_env=False)

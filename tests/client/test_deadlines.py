@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
+from tests.client.stand_in import Say
 
 from adanalytics_client import AsyncExportJob, Client, ExportJob, RetryPolicy, errors
 
 if TYPE_CHECKING:
-    from tests.client.conftest import Asked, MovedClock, OpenVariant, Say, StandIn, Variant
+    from tests.client.conftest import Asked, MovedClock, OpenVariant, StandIn, Variant
 
 Silent = Callable[..., "tuple[Variant, list[float]]"]
 Work = Callable[[], Any]
@@ -104,11 +105,11 @@ DATES = {"dates": ["2026-01-15"]}
 
 
 def test_no_redirect_is_followed_once_the_budget_is_over(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], clock: MovedClock
+    open_variant: OpenVariant, stand_in: StandIn, clock: MovedClock
 ) -> None:
     def slow(asked: Asked) -> Say:
         clock.now += 0.8
-        return say(status=302, headers={"Location": f"{asked.path}a"})
+        return Say(status=302, headers={"Location": f"{asked.path}a"})
 
     stand_in.script = slow
     with pytest.raises(errors.RequestTimeout) as caught:
@@ -123,7 +124,6 @@ def test_no_redirect_is_followed_once_the_budget_is_over(
 def test_a_login_counts_and_its_request_is_not_sent_too_late(
     open_variant: OpenVariant,
     stand_in: StandIn,
-    say: type[Say],
     clock: MovedClock,
     login: float,
     sent: list[str],
@@ -132,9 +132,9 @@ def test_a_login_counts_and_its_request_is_not_sent_too_late(
     def slow(asked: Asked) -> Say:
         if asked.path == "/api/auth/login":
             clock.now += login
-            return say({"token": "t1"})
+            return Say({"token": "t1"})
         clock.now += 0.5
-        return say({"error": "Unauthorized"}, status=401)
+        return Say({"error": "Unauthorized"}, status=401)
 
     stand_in.script = slow
     variant = open_variant(email="a@b.example", password="pass-word", retry=TWO_SECONDS)
@@ -146,14 +146,14 @@ def test_a_login_counts_and_its_request_is_not_sent_too_late(
 
 
 def test_what_is_sent_in_time_has_a_second(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], clock: MovedClock
+    open_variant: OpenVariant, stand_in: StandIn, clock: MovedClock
 ) -> None:
     """An answer that comes then is taken, and not thrown away for being a little late."""
 
     def slow(asked: Asked) -> Say:
         first = len(stand_in.asked) == 1
         clock.now += 1.9 if first else 0.5
-        return say(status=302, headers={"Location": f"{asked.path}a"}) if first else say(DATES)
+        return Say(status=302, headers={"Location": f"{asked.path}a"}) if first else Say(DATES)
 
     stand_in.script = slow
     assert len(open_variant(retry=TWO_SECONDS).call("dates")) == 1
@@ -176,10 +176,10 @@ def test_the_setting_that_ended_it_is_told(
 
 
 def test_a_wait_that_the_service_asks_for_is_told(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], clock: MovedClock
+    open_variant: OpenVariant, stand_in: StandIn, clock: MovedClock
 ) -> None:
     clock.now = 1_768_478_400.0
-    stand_in.says(say(status=503, headers={"Retry-After": "30"}))
+    stand_in.says(Say(status=503, headers={"Retry-After": "30"}))
     with pytest.raises(errors.ServerError) as caught:
         open_variant(retry=TWO_SECONDS).call("dates")
     told = (
@@ -217,11 +217,11 @@ def one_amid_another(
 
 
 def test_a_wait_does_not_outlast_its_timeout_for_the_login_of_another(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, stand_in: StandIn
 ) -> None:
     """The login of the other then ends as it would have, and is its own business."""
     held = threading.Event()
-    stand_in.says_by_name(login=[say({"token": "t1"}, gate=held)], dates=[say(DATES)])
+    stand_in.says_by_name(login=[Say({"token": "t1"}, gate=held)], dates=[Say(DATES)])
     variant = open_variant(email="a@b.example", password="pass-word")
     job = job_of(variant)
     found, dates = one_amid_another(
@@ -233,10 +233,10 @@ def test_a_wait_does_not_outlast_its_timeout_for_the_login_of_another(
 
 
 def test_a_login_that_lacked_time_fails_for_nobody_else(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, stand_in: StandIn
 ) -> None:
     held = threading.Event()
-    stand_in.says_by_name(login=[say(gate=held), say({"token": "t1"})], dates=[say(DATES)])
+    stand_in.says_by_name(login=[Say(gate=held), Say({"token": "t1"})], dates=[Say(DATES)])
     variant = open_variant(email="a@b.example", password="pass-word", retry=RetryPolicy(attempts=1))
     job = job_of(variant)
     dates, waited = one_amid_another(

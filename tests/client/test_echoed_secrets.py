@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import pytest
+from tests.client.stand_in import Say
 
 import adanalytics_client
 from adanalytics_client import Observer, errors
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tests.client.conftest import Asked, OpenVariant, Say, StandIn
+    from tests.client.conftest import Asked, OpenVariant, StandIn
 
 KEY = "aak_S3CRET-key"
 DATES = {"dates": ["2026-01-15"]}
@@ -36,21 +37,19 @@ class Notes(Observer):
     request = retry = wait = partial = due
 
 
-def test_a_request_id_that_echoes_it(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
-) -> None:
+def test_a_request_id_that_echoes_it(open_variant: OpenVariant, stand_in: StandIn) -> None:
     notes = Notes()
-    stand_in.says(say(DATES, headers={"X-Request-Id": f"Bearer {KEY}"}))
+    stand_in.says(Say(DATES, headers={"X-Request-Id": f"Bearer {KEY}"}))
     open_variant(api_key=KEY, observer=notes).call("dates")
     assert notes.told[-1].request_id == "Bearer ***"
 
 
 def test_a_redirect_that_echoes_it_in_its_path(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
+    open_variant: OpenVariant, stand_in: StandIn, caplog: pytest.LogCaptureFixture
 ) -> None:
     notes = Notes()
-    moved = say(status=307, headers={"Location": f"/{KEY}/dates"})
-    stand_in.says(moved, say(status=503), moved, say(DATES))
+    moved = Say(status=307, headers={"Location": f"/{KEY}/dates"})
+    stand_in.says(moved, Say(status=503), moved, Say(DATES))
     with caplog.at_level(logging.DEBUG):
         assert len(open_variant(api_key=KEY, observer=notes).call("dates")) == 1
     assert stand_in.asked[-1].target == f"/{KEY}/dates"
@@ -58,20 +57,16 @@ def test_a_redirect_that_echoes_it_in_its_path(
     assert KEY not in f"{notes.told}{caplog.text}"
 
 
-def test_a_content_encoding_that_echoes_it(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
-) -> None:
-    stand_in.says(say(DATES, headers={"Content-Encoding": KEY}))
+def test_a_content_encoding_that_echoes_it(open_variant: OpenVariant, stand_in: StandIn) -> None:
+    stand_in.says(Say(DATES, headers={"Content-Encoding": KEY}))
     with pytest.raises(errors.ProtocolError, match=r"\*\*\*") as caught:
         open_variant(api_key=KEY).call("dates")
     assert "s3cret" not in str(caught.value).lower()
 
 
-def test_an_export_that_echoes_it(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
-) -> None:
+def test_an_export_that_echoes_it(open_variant: OpenVariant, stand_in: StandIn) -> None:
     file = {"url": "/f.csv", "name": f"{KEY}.csv"}
-    stand_in.says(say({"export_id": KEY, "status": KEY, "files": [file], KEY: 1}))
+    stand_in.says(Say({"export_id": KEY, "status": KEY, "files": [file], KEY: 1}))
     job = open_variant(api_key=KEY).call("start_export", "2026-01-15")
     assert job.export_id == job.last_status.status_text == "***"
     assert KEY not in repr(job)
@@ -79,25 +74,23 @@ def test_an_export_that_echoes_it(
 
 
 def test_a_request_id_of_a_refused_export_that_echoes_it(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, stand_in: StandIn
 ) -> None:
-    stand_in.says(say({"error": "no"}, headers={"X-Request-Id": f"r-{KEY}"}))
+    stand_in.says(Say({"error": "no"}, headers={"X-Request-Id": f"r-{KEY}"}))
     with pytest.raises(errors.ExportFailed) as caught:
         open_variant(api_key=KEY).call("start_export", "2026-01-15")
     assert caught.value.request_id == "r-***"
 
 
-def test_a_text_that_cannot_be_encoded(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
-) -> None:
+def test_a_text_that_cannot_be_encoded(open_variant: OpenVariant, stand_in: StandIn) -> None:
     """JSON may hold half a surrogate pair; a log or a terminal may not."""
     variant = open_variant()
-    stand_in.says(say({"error": "no \ud800 here"}, status=400))
+    stand_in.says(Say({"error": "no \ud800 here"}, status=400))
     with pytest.raises(errors.InvalidRequest) as caught:
         variant.call("dates")
     assert r"no \ud800 here" in str(caught.value).encode().decode()
     assert caught.value.reason == r"no \ud800 here"
-    stand_in.says(say({"status": "failed", "error": "\ud800"}))
+    stand_in.says(Say({"status": "failed", "error": "\ud800"}))
     with pytest.raises(errors.ExportFailed) as failed:
         variant.on(variant.call("start_export", "2026-01-15"), "wait")
     assert str(failed.value).encode()
@@ -122,7 +115,6 @@ SIGNED = "/f.csv?X-Sign=s1gnature&format=csv"
 def test_an_error_that_echoes_a_signed_address(
     open_variant: OpenVariant,
     stand_in: StandIn,
-    say: type[Say],
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
     before: str,
@@ -130,9 +122,9 @@ def test_an_error_that_echoes_a_signed_address(
 ) -> None:
     notes = Notes()
     address = f"{before}{SIGNED}"
-    failing = say(**{name: filled(value, address) for name, value in answer.items()})
+    failing = Say(**{name: filled(value, address) for name, value in answer.items()})
     stand_in.says_by_name(
-        bulk_export=[say({"status": "done", "url": SIGNED, "format": "csv"})], f_csv=[failing]
+        bulk_export=[Say({"status": "done", "url": SIGNED, "format": "csv"})], f_csv=[failing]
     )
     with caplog.at_level(logging.DEBUG), pytest.raises(errors.AdAnalyticsError) as caught:
         open_variant(observer=notes).call("export", "2026-01-15", to=tmp_path / "out.csv")
@@ -153,13 +145,13 @@ def filled(value: Any, address: str) -> Any:
 
 
 def test_words_beside_data_and_of_an_export_that_echo_a_signed_address(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
+    open_variant: OpenVariant, stand_in: StandIn, caplog: pytest.LogCaptureFixture
 ) -> None:
     notes = Notes()
     stand_in.says_by_name(
-        events=[say({"events": [{}], "total": 1, "error": f"stale: {SIGNED}"})],
-        dates=[say({**DATES, "error": f"stale: {SIGNED}"})],
-        bulk_export=[say({"status": "failed", "error": f"not written to {SIGNED}"})],
+        events=[Say({"events": [{}], "total": 1, "error": f"stale: {SIGNED}"})],
+        dates=[Say({**DATES, "error": f"stale: {SIGNED}"})],
+        bulk_export=[Say({"status": "failed", "error": f"not written to {SIGNED}"})],
     )
     variant = open_variant(observer=notes)
     assert variant.rows("2026-01-15", split="none", on_drift="warn") == [{}]
@@ -185,14 +177,14 @@ def test_words_beside_data_and_of_an_export_that_echo_a_signed_address(
     ids=["lower case", "twice", "of JSON", "of HTML", "numbers of HTML"],
 )
 def test_a_credential_that_is_echoed_in_another_spelling(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], spelling: Callable[[str], str]
+    open_variant: OpenVariant, stand_in: StandIn, spelling: Callable[[str], str]
 ) -> None:
     key = "s3cr+t/k<y=="
     notes = Notes()
     echoed = spelling(key)
     stand_in.says(
-        say(status=302, headers={"Location": f"/{quote(key, safe='').lower()}/dates"}),
-        say({"error": f"no {echoed}!"}, status=400, headers={"X-Request-Id": echoed}),
+        Say(status=302, headers={"Location": f"/{quote(key, safe='').lower()}/dates"}),
+        Say({"error": f"no {echoed}!"}, status=400, headers={"X-Request-Id": echoed}),
     )
     with pytest.raises(errors.InvalidRequest) as caught:
         open_variant(api_key=key, observer=notes).call("dates")
@@ -202,7 +194,7 @@ def test_a_credential_that_is_echoed_in_another_spelling(
 
 
 def test_a_token_that_was_replaced_is_still_one(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, stand_in: StandIn
 ) -> None:
     """A slow request may still have been sent with it."""
     notes = Notes()
@@ -211,10 +203,10 @@ def test_a_token_that_was_replaced_is_still_one(
 
     def script(asked: Asked) -> Say:
         if asked.path.endswith("login"):
-            return say({"token": next(logins)})
+            return Say({"token": next(logins)})
         if asked.headers["authorization"] != f"Bearer {tokens[-1]}":
-            return say(status=401)
-        return say({"error": f"no {echo}"}, status=403, headers={"X-Request-Id": echo})
+            return Say(status=401)
+        return Say({"error": f"no {echo}"}, status=403, headers={"X-Request-Id": echo})
 
     stand_in.script = script
     variant = open_variant(email="a@b.example", password="pass-word-1", observer=notes)
@@ -252,13 +244,12 @@ FIRST, SECOND = b'{"data":[%b]}' % UNREADABLE, b'{"data":[{},%b]}' % UNREADABLE
 def test_an_event_that_echoes_it(
     open_variant: OpenVariant,
     stand_in: StandIn,
-    say: type[Say],
     tmp_path: Path,
     way: str,
     event: dict[str, Any] | bytes,
     columns: list[str] | None,
 ) -> None:
-    stand_in.says(say(event if isinstance(event, bytes) else {"data": [event], "total": 1}))
+    stand_in.says(Say(event if isinstance(event, bytes) else {"data": [event], "total": 1}))
     variant = open_variant(api_key=KEY)
     query = variant.client.events("2026-01-15", split="none")
     options = {} if columns is None else {"columns": columns}
@@ -290,14 +281,13 @@ def shown(error: BaseException) -> str:
 def test_a_field_whose_name_echoes_it(
     open_variant: OpenVariant,
     stand_in: StandIn,
-    say: type[Say],
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
     way: str,
 ) -> None:
     """Its column becomes text, and no field is a documented one: both are logged by name."""
     rows = [{f"Bearer {KEY}": value} for value in (1, "x")]
-    stand_in.says(say({"data": rows, "meta": {"total": 2}}))
+    stand_in.says(Say({"data": rows, "meta": {"total": 2}}))
     variant = open_variant(api_key=KEY)
     query = variant.client.events("2026-01-15", split="none", check="none")
     if way.startswith("k."):

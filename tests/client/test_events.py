@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import numpy as np
 import pytest
 from pydantic import BaseModel
+from tests.client.stand_in import Say
 from tests.client.variants import BOTH_LIBRARIES
 
 from adanalytics_client import Event, RetryPolicy, SeenEvents, ServiceProfile
 from adanalytics_client.errors import ConfigurationError, ProtocolError, ServerError
 
 if TYPE_CHECKING:
-    from tests.client.conftest import Asked, OpenVariant, Say, Script, StandIn, Variant
+    from tests.client.conftest import Asked, OpenVariant, Script, StandIn, Variant
 
     from adanalytics_server.local import LocalServer
 
@@ -29,23 +30,21 @@ def ids(found: list[Any]) -> list[str]:
     return [each["event_id"] for each in found]
 
 
-def paged(say: type[Say], total: int, size: int) -> Script:
+def paged(total: int, size: int) -> Script:
     """A service of `total` events that never gives more than `size` a page and says nothing."""
 
     def script(asked: Asked) -> Say:
         first = (int(asked.query["page"]) - 1) * size
-        return say({"events": rows(first, min(total, first + size))})
+        return Say({"events": rows(first, min(total, first + size))})
 
     return script
 
 
 @BOTH_LIBRARIES
-def test_a_day_is_24_hourly_requests_in_order(
-    variant: Variant, stand_in: StandIn, say: type[Say]
-) -> None:
+def test_a_day_is_24_hourly_requests_in_order(variant: Variant, stand_in: StandIn) -> None:
     def script(asked: Asked) -> Say:
         hour = int(asked.query["hour"])
-        return say({"data": rows(hour * 10, hour * 10 + 2), "meta": {"total": 2}})
+        return Say({"data": rows(hour * 10, hour * 10 + 2), "meta": {"total": 2}})
 
     stand_in.script = script
     found = ids(variant.rows(DAY))
@@ -62,9 +61,9 @@ def test_a_day_is_24_hourly_requests_in_order(
     [("daily", None, 2), ("none", None, 1), ("hourly", 3, 2), ("none", 3, 1)],
 )
 def test_split_decides_the_requests(
-    variant: Variant, stand_in: StandIn, say: type[Say], split: str, hour: int | None, requests: int
+    variant: Variant, stand_in: StandIn, split: str, hour: int | None, requests: int
 ) -> None:
-    stand_in.script = lambda _: say(
+    stand_in.script = lambda _: Say(
         {"events": rows(len(stand_in.asked), len(stand_in.asked) + 1), "total": 1}
     )
     query = variant.client.events(DAY, "2026-01-16", split=split, hour=hour)
@@ -88,23 +87,19 @@ def test_split_decides_the_requests(
         lambda page, last: {"events": page, "total_pages": 1 if last else 9, "errors": [{"a": 1}]},
     ],
 )
-def test_pages_end_by_any_metadata(
-    variant: Variant, stand_in: StandIn, say: type[Say], wrap: Any
-) -> None:
+def test_pages_end_by_any_metadata(variant: Variant, stand_in: StandIn, wrap: Any) -> None:
     def script(asked: Asked) -> Say:
         page = int(asked.query["page"])
         found = rows(page * 10 - 10, min(page * 10, 25))
-        return say(wrap(found, page == 3))
+        return Say(wrap(found, page == 3))
 
     stand_in.script = script
     assert ids(variant.rows(DAY, split="none")) == ids(rows(0, 25))
     assert len(stand_in.asked) == 3
 
 
-def test_totals_in_headers_end_a_bare_array(
-    variant: Variant, stand_in: StandIn, say: type[Say]
-) -> None:
-    stand_in.script = lambda asked: say(
+def test_totals_in_headers_end_a_bare_array(variant: Variant, stand_in: StandIn) -> None:
+    stand_in.script = lambda asked: Say(
         rows(0, 4) if asked.query["page"] == "1" else rows(4, 6), headers={"X-Total-Count": "6"}
     )
     assert len(variant.rows(DAY, split="none")) == 6
@@ -113,17 +108,15 @@ def test_totals_in_headers_end_a_bare_array(
 
 @pytest.mark.parametrize(("total", "requests"), [(25, 3), (20, 3), (5, 2), (0, 1)])
 def test_a_quietly_capped_page_size_loses_nothing(
-    variant: Variant, stand_in: StandIn, say: type[Say], total: int, requests: int
+    variant: Variant, stand_in: StandIn, total: int, requests: int
 ) -> None:
-    stand_in.script = paged(say, total, 10)
+    stand_in.script = paged(total, 10)
     assert ids(variant.rows(DAY, split="none")) == ids(rows(0, total))
     assert len(stand_in.asked) == requests
 
 
-def test_a_total_that_is_capped_is_an_error(
-    variant: Variant, stand_in: StandIn, say: type[Say]
-) -> None:
-    stand_in.script = lambda asked: say(
+def test_a_total_that_is_capped_is_an_error(variant: Variant, stand_in: StandIn) -> None:
+    stand_in.script = lambda asked: Say(
         {
             "events": rows(int(asked.query["page"]) * 2 - 2, int(asked.query["page"]) * 2),
             "total": 2,
@@ -134,10 +127,8 @@ def test_a_total_that_is_capped_is_an_error(
         variant.rows(DAY, split="none")
 
 
-def test_a_repeated_page_is_an_error_and_not_a_loop(
-    variant: Variant, stand_in: StandIn, say: type[Say]
-) -> None:
-    stand_in.says(say({"events": rows(0, 3)}))
+def test_a_repeated_page_is_an_error_and_not_a_loop(variant: Variant, stand_in: StandIn) -> None:
+    stand_in.says(Say({"events": rows(0, 3)}))
     with pytest.raises(ProtocolError, match=r"Pages 1 and 2 of 2026-01-15 are the same"):
         variant.rows(DAY, split="none")
     assert len(stand_in.asked) == 2
@@ -156,31 +147,27 @@ def test_a_repeated_page_is_an_error_and_not_a_loop(
     ],
 )
 def test_a_shape_that_fits_nothing_is_named(
-    variant: Variant, stand_in: StandIn, say: type[Say], body: Any, words: str
+    variant: Variant, stand_in: StandIn, body: Any, words: str
 ) -> None:
-    stand_in.says(say(body, headers={"X-Request-Id": "r-17"}))
+    stand_in.says(Say(body, headers={"X-Request-Id": "r-17"}))
     with pytest.raises(ProtocolError, match=words) as caught:
         variant.rows(DAY)
     assert caught.value.request_id == "r-17"
 
 
 @pytest.mark.parametrize("error", [None, "", False, {}, []])
-def test_an_empty_error_is_none(
-    variant: Variant, stand_in: StandIn, say: type[Say], error: Any
-) -> None:
-    stand_in.says(say({"events": [], "error": error}))
+def test_an_empty_error_is_none(variant: Variant, stand_in: StandIn, error: Any) -> None:
+    stand_in.says(Say({"events": [], "error": error}))
     assert variant.rows(DAY, split="none") == []
-    stand_in.says(say({"events": rows(0, 2), "errors": [{"a": 1}], "total": 2}))
+    stand_in.says(Say({"events": rows(0, 2), "errors": [{"a": 1}], "total": 2}))
     assert ids(variant.rows(DAY, split="none")) == ["e0", "e1"]
 
 
-def test_rows_key_names_the_list(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
-) -> None:
+def test_rows_key_names_the_list(open_variant: OpenVariant, stand_in: StandIn) -> None:
     variant = open_variant(service=ServiceProfile(rows_key="stuff"))
-    stand_in.says(say({"stuff": rows(0, 2), "events": rows(5, 6), "total": 2}))
+    stand_in.says(Say({"stuff": rows(0, 2), "events": rows(5, 6), "total": 2}))
     assert ids(variant.rows(DAY, split="none")) == ["e0", "e1"]
-    stand_in.says(say({"report": {"stuff": rows(0, 2), "total": 2}}))
+    stand_in.says(Say({"report": {"stuff": rows(0, 2), "total": 2}}))
     assert ids(variant.rows(DAY, split="none")) == ["e0", "e1"]
     with pytest.raises(ProtocolError, match=r"named 'lines'.*Keys seen: report, report\.stuff"):
         open_variant(service=ServiceProfile(rows_key="lines")).rows(DAY)
@@ -188,18 +175,18 @@ def test_rows_key_names_the_list(
 
 @pytest.mark.parametrize("unknown", [{"total": "many"}, {"total": -1}, {"total_pages": 0}])
 def test_a_total_that_cannot_be_loses_nothing(
-    variant: Variant, stand_in: StandIn, say: type[Say], unknown: dict[str, int]
+    variant: Variant, stand_in: StandIn, unknown: dict[str, int]
 ) -> None:
     def script(asked: Asked) -> Say:
         page = int(asked.query["page"])
-        return say({"events": rows(page * 10 - 10, min(page * 10, 25)), **unknown})
+        return Say({"events": rows(page * 10 - 10, min(page * 10, 25)), **unknown})
 
     stand_in.script = script
     assert ids(variant.rows(DAY, split="none")) == ids(rows(0, 25))
 
 
-def test_pages_name_their_slice(variant: Variant, stand_in: StandIn, say: type[Say]) -> None:
-    stand_in.script = paged(say, 3, 2)
+def test_pages_name_their_slice(variant: Variant, stand_in: StandIn) -> None:
+    stand_in.script = paged(3, 2)
     first, second = variant.pages(DAY, split="none")
     assert (first.number, len(first), first.last) == (1, 2, False)
     assert (second.number, len(second), second.last) == (2, 1, True)
@@ -210,12 +197,10 @@ def test_pages_name_their_slice(variant: Variant, stand_in: StandIn, say: type[S
     )
 
 
-def test_max_events_fetches_no_page_in_vain(
-    variant: Variant, stand_in: StandIn, say: type[Say]
-) -> None:
+def test_max_events_fetches_no_page_in_vain(variant: Variant, stand_in: StandIn) -> None:
     def script(asked: Asked) -> Say:
         hour = int(asked.query["hour"])
-        return say({"events": rows(hour * 10, hour * 10 + 2), "has_more": True})
+        return Say({"events": rows(hour * 10, hour * 10 + 2), "has_more": True})
 
     stand_in.script = script
     assert ids(variant.rows(DAY, max_events=2)) == ["e0", "e1"]
@@ -223,13 +208,13 @@ def test_max_events_fetches_no_page_in_vain(
 
 
 def test_events_before_a_broken_page_are_given_and_nothing_behind_is_asked(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, stand_in: StandIn
 ) -> None:
     def script(asked: Asked) -> Say:
         hour = int(asked.query["hour"])
         if hour == 2:
-            return say({"error": "no"}, status=500)
-        return say({"events": rows(hour, hour + 1), "total": 1})
+            return Say({"error": "no"}, status=500)
+        return Say({"events": rows(hour, hour + 1), "total": 1})
 
     stand_in.script = script
     variant = open_variant(retry=RetryPolicy(attempts=3, patience=0))
@@ -283,12 +268,10 @@ def test_the_first_event_and_the_number_cost_one_request_each(
     assert variant.on(variant.client.events(DAY, max_events=np.int32(7)), "count") == 7
 
 
-def test_without_a_total_events_are_read_to_be_counted(
-    variant: Variant, stand_in: StandIn, say: type[Say]
-) -> None:
+def test_without_a_total_events_are_read_to_be_counted(variant: Variant, stand_in: StandIn) -> None:
     def script(asked: Asked) -> Say:
         size, page = int(asked.query["per_page"]), int(asked.query["page"])
-        return say([{"event_id": at} for at in range(3)][size * (page - 1) : size * page])
+        return Say([{"event_id": at} for at in range(3)][size * (page - 1) : size * page])
 
     stand_in.script = script
     assert variant.on(variant.client.events(DAY, split="none"), "count") == 3
@@ -339,9 +322,9 @@ def test_a_typed_dict_that_pydantic_cannot_work_with(variant: Variant) -> None:
 
 
 def test_a_partner_is_read_without_what_stands_around_it(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, stand_in: StandIn
 ) -> None:
-    stand_in.says(say({"dates": []}))
+    stand_in.says(Say({"dates": []}))
     open_variant(partner=" acme\n").call("dates")
     assert stand_in.asked[0].path == "/api/partners/acme/ad-analytics/dates"
     with pytest.raises(ConfigurationError, match="No partner is set"):

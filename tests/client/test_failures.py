@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, quote_plus
 
 import pytest
+from tests.client.stand_in import Say
 from tests.client.variants import BOTH_LIBRARIES
 
 from adanalytics_client import RetryPolicy, errors
 
 if TYPE_CHECKING:
-    from tests.client.conftest import MovedClock, OpenVariant, Say, StandIn, Variant
+    from tests.client.conftest import MovedClock, OpenVariant, StandIn, Variant
 
 DATES = {"dates": ["2026-01-15"]}
 
@@ -24,9 +25,9 @@ DATES = {"dates": ["2026-01-15"]}
 @BOTH_LIBRARIES
 @pytest.mark.parametrize("status", [408, 425, 500, 502, 503, 504])
 def test_a_passing_error_is_tried_again(
-    variant: Variant, stand_in: StandIn, say: type[Say], clock: MovedClock, status: int
+    variant: Variant, stand_in: StandIn, clock: MovedClock, status: int
 ) -> None:
-    stand_in.says(say(status=status), say(DATES))
+    stand_in.says(Say(status=status), Say(DATES))
     assert len(variant.call("dates")) == 1
     assert (len(stand_in.asked), clock.sleeps) == (2, [0.5])
 
@@ -42,9 +43,9 @@ def test_a_passing_error_is_tried_again(
     ],
 )
 def test_a_damaged_answer_is_tried_again(
-    variant: Variant, stand_in: StandIn, say: type[Say], broken: dict[str, Any]
+    variant: Variant, stand_in: StandIn, broken: dict[str, Any]
 ) -> None:
-    stand_in.says(say(**broken), say(DATES))
+    stand_in.says(Say(**broken), Say(DATES))
     assert len(variant.call("dates")) == 1
     assert len(stand_in.asked) == 2
 
@@ -52,29 +53,27 @@ def test_a_damaged_answer_is_tried_again(
 @BOTH_LIBRARIES
 @pytest.mark.parametrize("lost", [1, 4, 8, 12, 20])
 def test_a_gzip_body_without_its_end_is_found(
-    variant: Variant, stand_in: StandIn, say: type[Say], lost: int
+    variant: Variant, stand_in: StandIn, lost: int
 ) -> None:
     """The length agrees with the cut body, so only gzip's own structure can tell."""
     packed = gzip.compress(b'{"dates": ["2026-01-15"]}')
     headers = {"Content-Encoding": "gzip"}
-    stand_in.says(say(packed[:-lost], headers=headers), say(packed, headers=headers))
+    stand_in.says(Say(packed[:-lost], headers=headers), Say(packed, headers=headers))
     assert len(variant.call("dates")) == 1
     assert len(stand_in.asked) == 2
 
 
 @BOTH_LIBRARIES
-def test_gzip_in_several_members_is_one_body(
-    variant: Variant, stand_in: StandIn, say: type[Say]
-) -> None:
+def test_gzip_in_several_members_is_one_body(variant: Variant, stand_in: StandIn) -> None:
     packed = gzip.compress(b'{"dates": ["2026-') + gzip.compress(b'01-15"]}')
-    stand_in.says(say(packed, headers={"Content-Encoding": "gzip"}))
+    stand_in.says(Say(packed, headers={"Content-Encoding": "gzip"}))
     assert len(variant.call("dates")) == 1
 
 
 def test_an_encoding_that_was_not_asked_for_is_an_error(
-    variant: Variant, stand_in: StandIn, say: type[Say]
+    variant: Variant, stand_in: StandIn
 ) -> None:
-    stand_in.says(say(DATES, headers={"Content-Encoding": "br"}))
+    stand_in.says(Say(DATES, headers={"Content-Encoding": "br"}))
     with pytest.raises(errors.ProtocolError, match="'br' was not asked for"):
         variant.call("dates")
     assert stand_in.asked[0].headers["accept-encoding"] == "gzip"
@@ -91,10 +90,10 @@ def test_an_encoding_that_was_not_asked_for_is_an_error(
     ],
 )
 def test_a_final_error_is_typed_and_not_repeated(
-    variant: Variant, stand_in: StandIn, say: type[Say], status: int, kind: type[errors.StatusError]
+    variant: Variant, stand_in: StandIn, status: int, kind: type[errors.StatusError]
 ) -> None:
     body = {"error": "no secret-key", "details": [{"field": "hour", "message": "too late"}]}
-    stand_in.says(say(body, status=status, headers={"X-Request-Id": "r-9"}))
+    stand_in.says(Say(body, status=status, headers={"X-Request-Id": "r-9"}))
     with pytest.raises(kind) as caught:
         variant.call("summary", "2026-01-15")
     error = caught.value
@@ -110,13 +109,11 @@ def test_a_final_error_is_typed_and_not_repeated(
     assert len(stand_in.asked) == 1
 
 
-def test_an_error_carries_what_the_service_answered(
-    variant: Variant, stand_in: StandIn, say: type[Say]
-) -> None:
+def test_an_error_carries_what_the_service_answered(variant: Variant, stand_in: StandIn) -> None:
     body = {"errors": [{"field": "hour", "message": "no secret-key"}, "late"], "code": 7}
     headers = {"Set-Cookie": "session=s3cr3t", "Authorization": "Bearer s3cr3t"}
     headers |= {"X-Echo": "secret-key", "X-Cost": "3"}
-    stand_in.says(say(body, status=422, headers=headers))
+    stand_in.says(Say(body, status=422, headers=headers))
     with pytest.raises(errors.InvalidRequest) as caught:
         variant.call("dates")
     error = caught.value
@@ -130,10 +127,10 @@ def test_an_error_carries_what_the_service_answered(
 
 @pytest.mark.parametrize("size", [65_000, 131_000, 131_072, 131_080, 200_000])
 def test_a_long_body_is_cut_without_half_a_secret(
-    variant: Variant, stand_in: StandIn, say: type[Say], size: int
+    variant: Variant, stand_in: StandIn, size: int
 ) -> None:
     body = b"secret-key" * 4000 + b"x" * (size - 40_005) + b"secret-key" + b"y" * 200_000
-    stand_in.says(say(body, status=400))
+    stand_in.says(Say(body, status=400))
     with pytest.raises(errors.InvalidRequest) as caught:
         variant.call("dates")
     assert caught.value.body.startswith("*" * 12_000)
@@ -143,10 +140,10 @@ def test_a_long_body_is_cut_without_half_a_secret(
 
 @pytest.mark.parametrize("text", ["é", "日", "\\xff"])
 def test_the_first_64_kib_of_a_body_are_kept_in_any_alphabet(
-    variant: Variant, stand_in: StandIn, say: type[Say], text: str
+    variant: Variant, stand_in: StandIn, text: str
 ) -> None:
     body = text.encode() if text.isprintable() else b"\xff"
-    stand_in.says(say(body * 100_000, status=400))
+    stand_in.says(Say(body * 100_000, status=400))
     with pytest.raises(errors.InvalidRequest) as caught:
         variant.call("dates")
     assert 65_500 < len(caught.value.body.encode()) <= 65_536
@@ -157,37 +154,33 @@ def test_the_first_64_kib_of_a_body_are_kept_in_any_alphabet(
     [(400, True), (409, True), (422, True), (402, False), (413, False), (451, False), (304, False)],
 )
 def test_only_some_refusals_say_to_change_the_parameters(
-    variant: Variant, stand_in: StandIn, say: type[Say], status: int, change: bool
+    variant: Variant, stand_in: StandIn, status: int, change: bool
 ) -> None:
-    stand_in.says(say(status=status))
+    stand_in.says(Say(status=status))
     with pytest.raises(errors.InvalidRequest) as caught:
         variant.call("dates")
     assert ("parameters" in caught.value.remedy) is change
 
 
-def test_an_error_about_a_huge_answer_is_short(
-    variant: Variant, stand_in: StandIn, say: type[Say]
-) -> None:
+def test_an_error_about_a_huge_answer_is_short(variant: Variant, stand_in: StandIn) -> None:
     huge = {"k" * 100_000: 1}
-    stand_in.says(say({"status": "done", **huge}))
+    stand_in.says(Say({"status": "done", **huge}))
     with pytest.raises(errors.ProtocolError, match="names no file") as caught:
         variant.call("export", "2026-01-15", to="day.csv")
     assert len(str(caught.value)) < 3000
 
 
-def test_both_limits_have_one_base(variant: Variant, stand_in: StandIn, say: type[Say]) -> None:
+def test_both_limits_have_one_base(variant: Variant, stand_in: StandIn) -> None:
     limits = (errors.QuotaExceeded, errors.RateLimited)
     assert all(issubclass(each, errors.RequestLimitReached) for each in limits)
-    stand_in.says(say(status=403, headers={"Retry-After": "99999"}))
+    stand_in.says(Say(status=403, headers={"Retry-After": "99999"}))
     with pytest.raises(errors.RequestLimitReached) as caught:
         variant.call("dates")
     assert caught.value.resumes_at is not None
 
 
-def test_an_error_does_not_say_the_same_twice(
-    variant: Variant, stand_in: StandIn, say: type[Say]
-) -> None:
-    stand_in.says(say({"error": "Not Found"}, status=404))
+def test_an_error_does_not_say_the_same_twice(variant: Variant, stand_in: StandIn) -> None:
+    stand_in.says(Say({"error": "Not Found"}, status=404))
     with pytest.raises(errors.NotFound) as caught:
         variant.call("dates")
     assert caught.value.message == "Not found (404)."
@@ -210,33 +203,33 @@ def test_an_error_does_not_say_the_same_twice(
     ],
 )
 def test_what_stays_wrong_is_told_in_plain_words(
-    variant: Variant, stand_in: StandIn, say: type[Say], answer: dict[str, Any], message: str
+    variant: Variant, stand_in: StandIn, answer: dict[str, Any], message: str
 ) -> None:
-    stand_in.says(say(**answer))
+    stand_in.says(Say(**answer))
     with pytest.raises((errors.TransportError, errors.ProtocolError), match=message):
         variant.call("dates")
 
 
 @pytest.mark.parametrize("lead", [0, 485, 495])
 def test_no_part_of_an_echoed_credential_is_left(
-    variant: Variant, stand_in: StandIn, say: type[Say], lead: int
+    variant: Variant, stand_in: StandIn, lead: int
 ) -> None:
     """Long texts are cut; what is cut must not be half a secret."""
-    stand_in.says(say({"error": "x" * lead + "secret-key"}, status=400))
+    stand_in.says(Say({"error": "x" * lead + "secret-key"}, status=400))
     with pytest.raises(errors.InvalidRequest) as caught:
         variant.call("dates")
     assert "sec" not in str(caught.value) + caught.value.reason
 
 
 def test_a_password_is_known_in_the_spelling_of_json_and_of_addresses(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, stand_in: StandIn
 ) -> None:
     """Services that refuse a login may repeat what they were sent, as it was sent."""
     password = 'r\u00e4tsel "5%'
     variant = open_variant(email="a@b.example", password=password)
     spelled = [json.dumps(password), json.dumps(password, ensure_ascii=False)]
     told = " ".join([*spelled, quote(password), quote_plus(password), password])
-    stand_in.script = lambda asked: say({"error": f"{asked.body.decode()} {told}"}, status=400)
+    stand_in.script = lambda asked: Say({"error": f"{asked.body.decode()} {told}"}, status=400)
     with pytest.raises(errors.InvalidRequest, match=r"\*{3}") as caught:
         variant.call("dates")
     assert "tsel" not in str(caught.value) + repr(vars(caught.value))
@@ -252,27 +245,25 @@ def test_a_password_is_known_in_the_spelling_of_json_and_of_addresses(
     ],
 )
 def test_no_place_of_an_answer_brings_the_credential_into_an_error(
-    variant: Variant, stand_in: StandIn, say: type[Say], answer: dict[str, Any]
+    variant: Variant, stand_in: StandIn, answer: dict[str, Any]
 ) -> None:
-    stand_in.says(say(**answer))
+    stand_in.says(Say(**answer))
     with pytest.raises(errors.AdAnalyticsError) as caught:
         variant.call("summary", "2026-01-15")
     assert "secret-key" not in str(caught.value) + repr(vars(caught.value))
 
 
-def test_attempts_end(
-    variant: Variant, stand_in: StandIn, say: type[Say], clock: MovedClock
-) -> None:
-    stand_in.says(say({"error": "broken"}, status=503))
+def test_attempts_end(variant: Variant, stand_in: StandIn, clock: MovedClock) -> None:
+    stand_in.says(Say({"error": "broken"}, status=503))
     with pytest.raises(errors.ServerError, match="broken") as caught:
         variant.call("dates")
     assert (caught.value.attempts, clock.sleeps) == (3, [0.5, 1.0])
 
 
 def test_the_budget_ends_before_the_attempts(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], clock: MovedClock
+    open_variant: OpenVariant, stand_in: StandIn, clock: MovedClock
 ) -> None:
-    stand_in.says(say(status=503, headers={"Retry-After": "40"}))
+    stand_in.says(Say(status=503, headers={"Retry-After": "40"}))
     variant = open_variant(retry=RetryPolicy(attempts=9, budget=100))
     with pytest.raises(errors.ServerError):
         variant.call("dates")
@@ -306,18 +297,14 @@ def test_silence_is_a_timeout(open_variant: OpenVariant) -> None:
         too_late.cancel()
 
 
-def test_what_is_not_a_date_is_a_protocol_error(
-    variant: Variant, stand_in: StandIn, say: type[Say]
-) -> None:
-    stand_in.says(say({"dates": ["2026-01-15", 5]}))
+def test_what_is_not_a_date_is_a_protocol_error(variant: Variant, stand_in: StandIn) -> None:
+    stand_in.says(Say({"dates": ["2026-01-15", 5]}))
     with pytest.raises(errors.ProtocolError, match="invalid entry"):
         variant.call("dates")
 
 
-def test_a_summary_without_rows_names_its_keys(
-    variant: Variant, stand_in: StandIn, say: type[Say]
-) -> None:
-    stand_in.says(say({"summary": "revenue 1", "more": {"revenue": "1"}}))
+def test_a_summary_without_rows_names_its_keys(variant: Variant, stand_in: StandIn) -> None:
+    stand_in.says(Say({"summary": "revenue 1", "more": {"revenue": "1"}}))
     with pytest.raises(errors.ProtocolError) as caught:
         variant.call("summary", "2026-01-15")
     assert caught.value.message == (

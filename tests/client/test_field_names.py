@@ -10,11 +10,12 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.client.stand_in import Say
 
 from adanalytics_client import Event, ProtocolError, SeenEvents, ServiceProfile
 
 if TYPE_CHECKING:
-    from tests.client.conftest import OpenVariant, Say, StandIn
+    from tests.client.conftest import OpenVariant, StandIn
 
 DAY = "2026-01-15"
 MAPPED = ServiceProfile(fields={"event_id": "request"}, time_field="when")
@@ -39,11 +40,10 @@ def test_seen_events_have_the_mapped_or_spelt_id(
     service: ServiceProfile | None,
     left: int,
     stand_in: StandIn,
-    say: type[Say],
     open_variant: OpenVariant,
 ) -> None:
     rows = [{name: "a"}, {name: 5}, {name: "b"}]
-    stand_in.says(say({"data": rows, "total": 3}))
+    stand_in.says(Say({"data": rows, "total": 3}))
     seen = SeenEvents(["a", 5])
     found = open_variant(service=service).rows(DAY, hour=3, seen=seen)
     assert found == rows[-left:]
@@ -51,11 +51,11 @@ def test_seen_events_have_the_mapped_or_spelt_id(
 
 
 def test_a_repeat_on_a_later_page_has_the_mapped_id(
-    stand_in: StandIn, say: type[Say], open_variant: OpenVariant
+    stand_in: StandIn, open_variant: OpenVariant
 ) -> None:
     pages = [["a", "b"], ["b", "c"], []]
     answers = [
-        say({"data": [{"request": name} for name in page], "has_more": bool(page)})
+        Say({"data": [{"request": name} for name in page], "has_more": bool(page)})
         for page in pages
     ]
     stand_in.says(*answers)
@@ -82,12 +82,11 @@ def test_a_time_under_its_name_must_be_of_the_hour(
     fields: dict[str, Any],
     service: ServiceProfile | None,
     stand_in: StandIn,
-    say: type[Say],
     open_variant: OpenVariant,
 ) -> None:
     if isinstance(fields.get("event_time"), str):
         fields = {"event_time": float(fields["event_time"])}
-    stand_in.says(say({"data": [fields], "total": 1}))
+    stand_in.says(Say({"data": [fields], "total": 1}))
     variant = open_variant(service=service)
     assert len(variant.rows(DAY, hour=13)) == 1
     with pytest.raises(ProtocolError, match="hold events of hour 13: they belong to another"):
@@ -113,17 +112,16 @@ def test_a_time_that_is_not_known_is_not_checked(
     fields: dict[str, Any],
     service: ServiceProfile | None,
     stand_in: StandIn,
-    say: type[Say],
     open_variant: OpenVariant,
 ) -> None:
-    stand_in.says(say({"data": [fields], "total": 1}))
+    stand_in.says(Say({"data": [fields], "total": 1}))
     assert open_variant(service=service).rows(DAY, hour=12) == [fields]
 
 
 def test_epoch_times_are_checked_in_the_zone_of_the_service(
-    stand_in: StandIn, say: type[Say], open_variant: OpenVariant
+    stand_in: StandIn, open_variant: OpenVariant
 ) -> None:
-    stand_in.says(say({"data": [{"ts": SECONDS}], "total": 1}))
+    stand_in.says(Say({"data": [{"ts": SECONDS}], "total": 1}))
     variant = open_variant(service=ServiceProfile(zone="+05:30", time_field="ts"))
     assert len(variant.rows(DAY, hour=18)) == 1
     with pytest.raises(ProtocolError, match="events of hour 18"):
@@ -141,9 +139,9 @@ CAMEL = {
 
 
 def test_attributes_are_found_by_spelling_and_nothing_is_renamed(
-    stand_in: StandIn, say: type[Say], open_variant: OpenVariant
+    stand_in: StandIn, open_variant: OpenVariant
 ) -> None:
-    stand_in.says(say({"data": [CAMEL], "total": 1}))
+    stand_in.says(Say({"data": [CAMEL], "total": 1}))
     (event,) = open_variant().events(DAY, hour=13)
     assert (event.event_id, event.event_date, event.is_filtered) == ("a", date(2026, 1, 15), False)
     assert event.time == datetime(2026, 1, 15, 13, 20, tzinfo=UTC)
@@ -168,7 +166,7 @@ def test_attributes_are_found_by_spelling_and_nothing_is_renamed(
 
 
 def test_a_mapped_name_beats_the_exact_one_and_that_one_another_spelling(
-    stand_in: StandIn, say: type[Say], open_variant: OpenVariant
+    stand_in: StandIn, open_variant: OpenVariant
 ) -> None:
     service = ServiceProfile(
         fields={"revenue": "rev", "event_id": "auction_id", "cost": "price"}, time_field="ts"
@@ -176,7 +174,7 @@ def test_a_mapped_name_beats_the_exact_one_and_that_one_another_spelling(
     first = {"rev": 0.30000000000000004, "revenue": "7", "auction_id": "u", "ts": SECONDS}
     first |= {"Country": "FR", "country": "DE", "price": 5, "event_time": "soon", "os": None}
     rows = [first, {"auction_id": "v", "deep": {"a": [1, {"b": 0.1}]}}, {"revenue": "1"}]
-    stand_in.says(say({"data": rows, "total": 3}))
+    stand_in.says(Say({"data": rows, "total": 3}))
     variant = open_variant(service=service)
     event, other, bare = variant.events(DAY, split="daily")
     assert event.revenue == Decimal("0.30000000000000004")
@@ -195,11 +193,9 @@ def test_a_mapped_name_beats_the_exact_one_and_that_one_another_spelling(
     assert (price, type(price[0])) == ([5, None, None], Decimal)
 
 
-def test_a_field_behind_a_mapped_one_is_kept(
-    stand_in: StandIn, say: type[Say], open_variant: OpenVariant
-) -> None:
+def test_a_field_behind_a_mapped_one_is_kept(stand_in: StandIn, open_variant: OpenVariant) -> None:
     row = {"event_id": "a", "auction_id": "b"}
-    stand_in.says(say({"data": [row], "total": 1}))
+    stand_in.says(Say({"data": [row], "total": 1}))
     variant = open_variant(service=ServiceProfile(fields={"event_id": "auction_id"}))
     (event,) = variant.events(DAY, split="daily")
     assert (event.event_id, event["event_id"], event.auction_id) == ("b", "a", "b")
@@ -207,10 +203,10 @@ def test_a_field_behind_a_mapped_one_is_kept(
 
 
 def test_events_without_a_documented_field_are_said_once(
-    stand_in: StandIn, say: type[Say], open_variant: OpenVariant, caplog: pytest.LogCaptureFixture
+    stand_in: StandIn, open_variant: OpenVariant, caplog: pytest.LogCaptureFixture
 ) -> None:
     rows = [{"a": 1, "rev": "0.5"}, {"b": 2}]
-    stand_in.says(say({"data": rows, "total": 2}), say({"data": rows, "total": 2}))
+    stand_in.says(Say({"data": rows, "total": 2}), Say({"data": rows, "total": 2}))
     open_variant().events(DAY, split="daily")
     (record,) = [each for each in caplog.records if "documented" in each.message]
     assert record.levelname == "WARNING"
@@ -218,20 +214,20 @@ def test_events_without_a_documented_field_are_said_once(
     assert "The first event has: a, rev." in record.message
     assert 'ServiceProfile(fields={"event_time": "..."})' in record.message
     caplog.clear()
-    stand_in.says(say({"data": rows, "total": 2}))
+    stand_in.says(Say({"data": rows, "total": 2}))
     open_variant(service=ServiceProfile(fields={"revenue": "rev"})).events(DAY, split="daily")
-    stand_in.says(say({"data": [CAMEL], "total": 1}))
+    stand_in.says(Say({"data": [CAMEL], "total": 1}))
     open_variant().events(DAY, hour=13)
     assert not [each for each in caplog.records if "documented" in each.message]
 
 
 def test_the_models_of_callers_that_extend_events_find_their_fields(
-    stand_in: StandIn, say: type[Say], open_variant: OpenVariant
+    stand_in: StandIn, open_variant: OpenVariant
 ) -> None:
     class Own(Event):
         score: int = 0
 
-    stand_in.says(say({"data": [CAMEL | {"score": "7"}], "total": 1}))
+    stand_in.says(Say({"data": [CAMEL | {"score": "7"}], "total": 1}))
     (event,) = open_variant().events(DAY, hour=13, model=Own)
     assert (type(event), event.score, event.event_id) == (Own, 7, "a")
 

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import httpx2
 import pytest
+from tests.client.stand_in import Say
 
 from adanalytics_client import AsyncClient, Client, Observer, errors
 from adanalytics_client.observers import RetryPlanned
 
 if TYPE_CHECKING:
-    from tests.client.conftest import OpenVariant, Say, StandIn, Variant
+    from tests.client.conftest import OpenVariant, StandIn, Variant
 
 DATES = {"dates": ["2026-01-15"]}
 OpenWith = Callable[..., "tuple[Variant, Any]"]
@@ -47,10 +48,8 @@ def open_with(
         variant.on(http, "aclose" if asynchronous else "close")
 
 
-def test_it_is_neither_changed_nor_closed(
-    open_with: OpenWith, stand_in: StandIn, say: type[Say]
-) -> None:
-    stand_in.says(say(DATES, headers={"Set-Cookie": "a=b"}))
+def test_it_is_neither_changed_nor_closed(open_with: OpenWith, stand_in: StandIn) -> None:
+    stand_in.says(Say(DATES, headers={"Set-Cookie": "a=b"}))
     variant, http = open_with(headers={"X-Mine": "1"}, cookies={"c": "d"}, auth=("u", "p"))
     before = (dict(http.headers), dict(http.cookies), http.timeout, http.auth)
     variant.call("dates")
@@ -62,17 +61,15 @@ def test_it_is_neither_changed_nor_closed(
     assert stand_in.asked[0].headers["authorization"] == "Bearer secret-key"
 
 
-def test_what_a_service_sets_as_cookies_is_not_sent(
-    variant: Variant, stand_in: StandIn, say: type[Say]
-) -> None:
-    stand_in.says(say(DATES, headers={"Set-Cookie": "id=x; Path=/"}))
+def test_what_a_service_sets_as_cookies_is_not_sent(variant: Variant, stand_in: StandIn) -> None:
+    stand_in.says(Say(DATES, headers={"Set-Cookie": "id=x; Path=/"}))
     for _ in range(2):
         variant.call("dates")
     assert all("cookie" not in asked.headers for asked in stand_in.asked)
 
 
 def test_its_headers_go_to_the_service_only(
-    open_with: OpenWith, stand_in: StandIn, other_origin: StandIn, say: type[Say], tmp_path: Path
+    open_with: OpenWith, stand_in: StandIn, other_origin: StandIn, tmp_path: Path
 ) -> None:
     headers = {
         "X-Gateway": "g",
@@ -81,8 +78,8 @@ def test_its_headers_go_to_the_service_only(
         "Cookie": "sid=1",
         "Accept-Encoding": "br",
     }
-    stand_in.says(say({"download_url": f"{other_origin.url}/f.csv"}))
-    other_origin.says(say(b"a,b\r\n"))
+    stand_in.says(Say({"download_url": f"{other_origin.url}/f.csv"}))
+    other_origin.says(Say(b"a,b\r\n"))
     variant, _ = open_with(headers=headers)
     variant.call("export", "2026-01-15", to=tmp_path / "f.csv", check="none")
     home, away = stand_in.asked[0].headers, other_origin.asked[0].headers
@@ -94,10 +91,8 @@ def test_its_headers_go_to_the_service_only(
     assert away["user-agent"].startswith("adanalytics/")
 
 
-def test_a_login_goes_without_its_authorization(
-    open_with: OpenWith, stand_in: StandIn, say: type[Say]
-) -> None:
-    stand_in.says(say({"token": "tok-1"}), say(DATES))
+def test_a_login_goes_without_its_authorization(open_with: OpenWith, stand_in: StandIn) -> None:
+    stand_in.says(Say({"token": "tok-1"}), Say(DATES))
     variant, _ = open_with(
         headers={"Authorization": "Basic eA=="}, client={"email": "a@b", "password": "pass-word"}
     )
@@ -150,11 +145,11 @@ def test_a_transport_may_answer_with_a_whole_response(
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_a_hook_may_have_read_the_response(
-    open_with: OpenWith, stand_in: StandIn, say: type[Say], *, packed: bool
+    open_with: OpenWith, stand_in: StandIn, *, packed: bool
 ) -> None:
     plain = b'{"dates": ["2026-01-15"]}'
     headers = {"Content-Encoding": "gzip"} if packed else {}
-    stand_in.says(say(gzip.compress(plain) if packed else plain, headers=headers))
+    stand_in.says(Say(gzip.compress(plain) if packed else plain, headers=headers))
     variant, http = open_with()
     seen: list[bytes] = []
 
@@ -185,11 +180,9 @@ def test_a_closed_client_is_refused() -> None:
         Client("http://x.example", api_key="k", http=http)
 
 
-def test_one_that_its_owner_has_closed_is_not_used(
-    open_with: OpenWith, stand_in: StandIn, say: type[Say]
-) -> None:
+def test_one_that_its_owner_has_closed_is_not_used(open_with: OpenWith, stand_in: StandIn) -> None:
     """httpx would open a connection in it that nobody closes."""
-    stand_in.says(say(DATES))
+    stand_in.says(Say(DATES))
     variant, http = open_with()
     variant.call("dates")
     variant.on(http, "aclose" if hasattr(http, "aclose") else "close")

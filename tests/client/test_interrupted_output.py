@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.client.stand_in import Say
 
 from adanalytics_client import Client
 
 if TYPE_CHECKING:
-    from tests.client.conftest import Asked, Say, StandIn
+    from tests.client.conftest import Asked, StandIn
 
 PROGRAM = """
 import sys
@@ -27,15 +28,15 @@ with Client(sys.argv[1], api_key="k", partner="acme") as client:
 @pytest.mark.parametrize("name", ["x.jsonl.gz", "x.csv", "x.parquet"])
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_the_old_file_stays(
-    stand_in: StandIn, say: type[Say], tmp_path: Path, name: str, how: signal.Signals
+    stand_in: StandIn, tmp_path: Path, name: str, how: signal.Signals
 ) -> None:
     gate, second = threading.Event(), threading.Event()
 
     def script(asked: Asked) -> Say:
         if asked.query["page"] == "1":
-            return say({"events": [{"event_id": "e"}], "has_more": True})
+            return Say({"events": [{"event_id": "e"}], "has_more": True})
         second.set()
-        return say({"events": []}, gate=gate)
+        return Say({"events": []}, gate=gate)
 
     stand_in.script = script
     path = tmp_path / name

@@ -8,9 +8,10 @@ import zlib
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.client.stand_in import Say
 
 if TYPE_CHECKING:
-    from tests.client.conftest import OpenVariant, Say, StandIn
+    from tests.client.conftest import OpenVariant, StandIn
 
 MIB = 1024 * 1024
 READ_ONE_PAGE = """
@@ -40,20 +41,18 @@ except ProtocolError as error:
 
 @pytest.mark.parametrize("kind", ["Client", "AsyncClient"])
 def test_a_body_is_refused_before_it_is_unpacked_beyond_the_bound(
-    stand_in: StandIn, say: type[Say], kind: str
+    stand_in: StandIn, kind: str
 ) -> None:
     deflate = zlib.compressobj(9, wbits=-zlib.MAX_WBITS)
     block = deflate.compress(bytes(16 * MIB)) + deflate.flush(zlib.Z_FULL_FLUSH)
     packed = b"\x1f\x8b\x08" + bytes(7) + block * 64
-    stand_in.says(say(packed, headers={"Content-Encoding": "gzip"}))
+    stand_in.says(Say(packed, headers={"Content-Encoding": "gzip"}))
     command = [sys.executable, "-c", READ_ONE_PAGE, stand_in.url, kind]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     assert int(done.stdout) < 320 * MIB
 
 
-def test_a_page_of_many_reads_is_whole(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
-) -> None:
+def test_a_page_of_many_reads_is_whole(open_variant: OpenVariant, stand_in: StandIn) -> None:
     rows = [{"event_id": f"e{at}", "pad": "x" * 1000} for at in range(4_000)]
-    stand_in.says(say({"events": rows, "total": len(rows)}))
+    stand_in.says(Say({"events": rows, "total": len(rows)}))
     assert open_variant().rows("2026-01-15", hour=3) == rows

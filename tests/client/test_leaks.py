@@ -12,23 +12,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.client.stand_in import Say
 
 if TYPE_CHECKING:
-    from tests.client.conftest import Asked, Say, StandIn
+    from tests.client.conftest import Asked, StandIn
 
 SCRIPT = Path(__file__).parent / "leak_scenario.py"
 
 
 @pytest.fixture
-def slow(stand_in: StandIn, say: type[Say]) -> Iterator[StandIn]:
+def slow(stand_in: StandIn) -> Iterator[StandIn]:
     """Of the events only the first hour is answered; all others hang until the test is over."""
     gate = threading.Event()
 
     def script(asked: Asked) -> Say:
         if asked.path.endswith("/dates"):
-            return say({"dates": []})
+            return Say({"dates": []})
         first = asked.query.get("hour") == "0"
-        return say({"events": [{"event_id": "e"}], "has_more": False}, gate=None if first else gate)
+        return Say({"events": [{"event_id": "e"}], "has_more": False}, gate=None if first else gate)
 
     stand_in.script = script
     yield stand_in

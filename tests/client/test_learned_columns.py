@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 import pytest
+from tests.client.stand_in import Say
 from tests.vocabularies import COUNTERS, VOCABULARIES, Vocabulary
 
 from adanalytics_client import ServiceProfile
@@ -22,23 +23,23 @@ from adanalytics_client._outputs.arrow.batches import ArrowRows
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.client.conftest import OpenVariant, Say, StandIn, Variant
+    from tests.client.conftest import OpenVariant, StandIn, Variant
 
 FIRST, LAST = "2026-01-15", "2026-01-16"
 PAGE = 40
 
 
-def page_of(say: type[Say], texts: list[str], total: int, *, more: bool = False) -> Say:
+def page_of(texts: list[str], total: int, *, more: bool = False) -> Say:
     more_or_not = json.dumps({"total": total, "has_more": more})[1:]
-    return say(f'{{"events":[{",".join(texts)}],{more_or_not}'.encode())
+    return Say(f'{{"events":[{",".join(texts)}],{more_or_not}'.encode())
 
 
 @pytest.fixture(params=VOCABULARIES)
-def vocabulary(request: pytest.FixtureRequest, stand_in: StandIn, say: type[Say]) -> Vocabulary:
+def vocabulary(request: pytest.FixtureRequest, stand_in: StandIn) -> Vocabulary:
     vocabulary = VOCABULARIES[request.param]
     texts = vocabulary.texts
     pages = [texts[at : at + PAGE] for at in range(0, len(texts), PAGE)]
-    says = [page_of(say, page, len(texts), more=page is not pages[-1]) for page in pages]
+    says = [page_of(page, len(texts), more=page is not pages[-1]) for page in pages]
     # For each of the pulls of a test.
     stand_in.says(*says * 8)
     return vocabulary
@@ -107,9 +108,9 @@ def test_chosen_columns_are_those_of_the_service(
 
 
 def test_an_empty_pull_has_the_documented_columns(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, stand_in: StandIn
 ) -> None:
-    stand_in.says(page_of(say, [], 0))
+    stand_in.says(page_of([], 0))
     variant = open_variant()
     table = variant.on(query(variant), "to_arrow")
     assert (table.num_rows, table.column_names) == (0, [*EVENT_KINDS])

@@ -8,18 +8,19 @@ from email.utils import format_datetime
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.client.stand_in import Say
 
 from adanalytics_client import QuotaPolicy, RetryPolicy, errors
 
 if TYPE_CHECKING:
-    from tests.client.conftest import Asked, MovedClock, OpenVariant, Say, StandIn, Variant
+    from tests.client.conftest import Asked, MovedClock, OpenVariant, StandIn, Variant
 
 DATES = {"dates": ["2026-01-15"]}
 
 
 @pytest.mark.parametrize("form", ["seconds", "date", "ratelimit", "reset", "epoch"])
 def test_429_waits_as_long_as_the_service_says(
-    variant: Variant, stand_in: StandIn, say: type[Say], clock: MovedClock, form: str
+    variant: Variant, stand_in: StandIn, clock: MovedClock, form: str
 ) -> None:
     until = clock.now + 120
     headers = {
@@ -29,24 +30,24 @@ def test_429_waits_as_long_as_the_service_says(
         "reset": {"X-RateLimit-Reset": "120", "Retry-After": "soon"},
         "epoch": {"X-RateLimit-Reset": str(int(until))},
     }[form]
-    stand_in.says(say({"error": "Too Many Requests"}, status=429, headers=headers), say(DATES))
+    stand_in.says(Say({"error": "Too Many Requests"}, status=429, headers=headers), Say(DATES))
     assert len(variant.call("dates")) == 1
     assert clock.sleeps == [120.0]
 
 
 def test_403_with_retry_after_is_a_limit_too(
-    variant: Variant, stand_in: StandIn, say: type[Say], clock: MovedClock
+    variant: Variant, stand_in: StandIn, clock: MovedClock
 ) -> None:
-    stand_in.says(say(status=403, headers={"Retry-After": "5"}), say(DATES))
+    stand_in.says(Say(status=403, headers={"Retry-After": "5"}), Say(DATES))
     variant.call("dates")
     assert clock.sleeps == [5.0]
 
 
 @pytest.mark.parametrize("quota", [QuotaPolicy(on_limit="raise"), QuotaPolicy(max_wait=60)])
 def test_429_raises_where_waiting_is_not_allowed(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], quota: QuotaPolicy
+    open_variant: OpenVariant, stand_in: StandIn, quota: QuotaPolicy
 ) -> None:
-    stand_in.says(say(status=429, headers={"Retry-After": "120"}))
+    stand_in.says(Say(status=429, headers={"Retry-After": "120"}))
     with pytest.raises(errors.RateLimited) as caught:
         open_variant(quota=quota).call("dates")
     assert caught.value.retry_after == 120.0
@@ -55,9 +56,9 @@ def test_429_raises_where_waiting_is_not_allowed(
 
 
 def test_the_own_window_holds_without_any_header(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], clock: MovedClock
+    open_variant: OpenVariant, stand_in: StandIn, clock: MovedClock
 ) -> None:
-    stand_in.says(say(DATES))
+    stand_in.says(Say(DATES))
     variant = open_variant(quota=QuotaPolicy(limit=3))
     for _ in range(4):
         variant.call("dates")
@@ -66,9 +67,9 @@ def test_the_own_window_holds_without_any_header(
 
 
 def test_a_used_up_quota_raises_where_waiting_is_not_allowed(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], clock: MovedClock
+    open_variant: OpenVariant, stand_in: StandIn, clock: MovedClock
 ) -> None:
-    stand_in.says(say(DATES))
+    stand_in.says(Say(DATES))
     variant = open_variant(quota=QuotaPolicy(limit=1, on_limit="raise"))
     variant.call("dates")
     with pytest.raises(errors.QuotaExceeded) as caught:
@@ -80,9 +81,9 @@ def test_a_used_up_quota_raises_where_waiting_is_not_allowed(
 
 
 def test_a_hold_of_the_service_is_not_called_a_used_up_quota(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, stand_in: StandIn
 ) -> None:
-    stand_in.says(say(status=429, headers={"Retry-After": "30", "RateLimit": '"hour";r=998;t=9'}))
+    stand_in.says(Say(status=429, headers={"Retry-After": "30", "RateLimit": '"hour";r=998;t=9'}))
     variant = open_variant(quota=QuotaPolicy(on_limit="raise"))
     with pytest.raises(errors.RateLimited):
         variant.call("dates")
@@ -93,21 +94,19 @@ def test_a_hold_of_the_service_is_not_called_a_used_up_quota(
         variant.call("dates")
 
 
-def test_the_service_knows_better_how_much_is_left(
-    variant: Variant, stand_in: StandIn, say: type[Say]
-) -> None:
-    stand_in.says(say(DATES, headers={"RateLimit": '"hour";r=7;t=1800'}))
+def test_the_service_knows_better_how_much_is_left(variant: Variant, stand_in: StandIn) -> None:
+    stand_in.says(Say(DATES, headers={"RateLimit": '"hour";r=7;t=1800'}))
     assert variant.client.quota.remaining == 1000
     variant.call("dates")
     assert variant.client.quota.remaining == 7
 
 
 def test_a_waiting_pull_says_so_once(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
+    open_variant: OpenVariant, stand_in: StandIn, caplog: pytest.LogCaptureFixture
 ) -> None:
     def script(asked: Asked) -> Say:
         hour = asked.query.get("hour")
-        return say({"events": [{"h": hour}], "total": 24 if hour is None else 1})
+        return Say({"events": [{"h": hour}], "total": 24 if hour is None else 1})
 
     stand_in.script = script
     # All threads share the moved clock, so one thread's wait would use up the budget of another.
@@ -123,12 +122,11 @@ def test_a_waiting_pull_says_so_once(
 def test_a_wait_of_more_than_five_seconds_is_a_warning(
     variant: Variant,
     stand_in: StandIn,
-    say: type[Say],
     caplog: pytest.LogCaptureFixture,
     seconds: int,
     message: list[str],
 ) -> None:
-    stand_in.says(say(status=429, headers={"Retry-After": str(seconds)}), say(DATES))
+    stand_in.says(Say(status=429, headers={"Retry-After": str(seconds)}), Say(DATES))
     variant.call("dates")
     assert [each.rpartition(" UTC ")[2] for each in caplog.messages] == message
     assert all(each.startswith("The service asked to slow down;") for each in caplog.messages)
@@ -156,12 +154,12 @@ class CoarseClock:
 
 
 def test_a_clock_that_moves_too_little_makes_no_endless_wait(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, stand_in: StandIn
 ) -> None:
-    stand_in.says(say(status=429), say(DATES))
+    stand_in.says(Say(status=429), Say(DATES))
     clock = CoarseClock()
     assert len(open_variant(clock=clock).call("dates")) == 1
-    stand_in.says(say({"status": "running", "status_url": "/st"}))
+    stand_in.says(Say({"status": "running", "status_url": "/st"}))
     variant = open_variant(clock=clock)
     job = variant.call("start_export", "2026-01-15")
     with pytest.raises(errors.ExportTimeout):

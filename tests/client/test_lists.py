@@ -7,11 +7,12 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.client.stand_in import Say
 
 from adanalytics_client import ProtocolError
 
 if TYPE_CHECKING:
-    from tests.client.conftest import Asked, Say, StandIn, Variant
+    from tests.client.conftest import Asked, StandIn, Variant
 
 FIRST, LAST = date(2026, 1, 1), date(2026, 1, 31)
 DAYS = [str(FIRST + timedelta(at)) for at in range(31)]
@@ -24,14 +25,12 @@ def serve(stand_in: StandIn, answer: Callable[[int, dict[str, str]], Say]) -> No
     stand_in.script = script
 
 
-def test_dates_that_may_be_cut_are_read_on(
-    variant: Variant, stand_in: StandIn, say: type[Say]
-) -> None:
-    serve(stand_in, lambda page, _: say({"dates": DAYS[(page - 1) * 10 : page * 10]}))
+def test_dates_that_may_be_cut_are_read_on(variant: Variant, stand_in: StandIn) -> None:
+    serve(stand_in, lambda page, _: Say({"dates": DAYS[(page - 1) * 10 : page * 10]}))
     assert [*map(str, variant.call("dates"))] == DAYS
     assert len(stand_in.asked) == 4
     # A service without pages of this list returns the same one.
-    serve(stand_in, lambda *_: say({"dates": DAYS[:10]}))
+    serve(stand_in, lambda *_: Say({"dates": DAYS[:10]}))
     assert [*map(str, variant.call("dates"))] == DAYS[:10]
     assert len(stand_in.asked) == 6
 
@@ -39,35 +38,31 @@ def test_dates_that_may_be_cut_are_read_on(
 @pytest.mark.parametrize("size", [7, 10, 12])
 @pytest.mark.parametrize("beside", [{}, {"page": 1}, {"per_page": 1}])
 def test_a_total_of_one_page_is_no_total(
-    variant: Variant, stand_in: StandIn, say: type[Say], size: int, beside: dict[str, int]
+    variant: Variant, stand_in: StandIn, size: int, beside: dict[str, int]
 ) -> None:
     meta = {name: size if name == "per_page" else value for name, value in beside.items()}
 
     def answer(page: int, _: dict[str, str]) -> Say:
         rows = [{"campaign_id": at, "clicks": 1} for at in range(24)][(page - 1) * size :][:size]
-        return say({"data": rows, "meta": {**meta, "total": len(rows)}})
+        return Say({"data": rows, "meta": {**meta, "total": len(rows)}})
 
     serve(stand_in, answer)
     with pytest.raises(ProtocolError, match=f"counts {size} records, but {min(2 * size, 24)}"):
         variant.call("summary", FIRST, LAST, group_by="campaign")
 
 
-def test_a_total_below_the_stated_size_is_the_end(
-    variant: Variant, stand_in: StandIn, say: type[Say]
-) -> None:
+def test_a_total_below_the_stated_size_is_the_end(variant: Variant, stand_in: StandIn) -> None:
     rows = [{"campaign_id": at, "clicks": 1} for at in range(7)]
-    serve(stand_in, lambda *_: say({"data": rows, "meta": {"total": 7, "per_page": 1000}}))
+    serve(stand_in, lambda *_: Say({"data": rows, "meta": {"total": 7, "per_page": 1000}}))
     assert len(variant.call("summary", FIRST, LAST, group_by="campaign").rows) == 7
     assert len(stand_in.asked) == 1
 
 
-def test_days_of_a_full_page_are_read_on_and_come_once(
-    variant: Variant, stand_in: StandIn, say: type[Say]
-) -> None:
+def test_days_of_a_full_page_are_read_on_and_come_once(variant: Variant, stand_in: StandIn) -> None:
     """Also if the pages overlap."""
 
     def answer(page: int, _: dict[str, str]) -> Say:
-        return say({"dates": DAYS[(page - 1) * 6 :][:7], "limit": 7})
+        return Say({"dates": DAYS[(page - 1) * 6 :][:7], "limit": 7})
 
     serve(stand_in, answer)
     assert [*map(str, variant.call("dates"))] == DAYS
@@ -82,24 +77,24 @@ def test_days_of_a_full_page_are_read_on_and_come_once(
     ],
 )
 def test_groups_that_are_counted_but_not_sent_are_missed(
-    variant: Variant, stand_in: StandIn, say: type[Say], beside: dict[str, Any], error: str
+    variant: Variant, stand_in: StandIn, beside: dict[str, Any], error: str
 ) -> None:
     rows = [{"campaign_id": at, "clicks": 1} for at in range(7)]
-    serve(stand_in, lambda *_: say({"data": rows, **beside}))
+    serve(stand_in, lambda *_: Say({"data": rows, **beside}))
     with pytest.raises(ProtocolError, match=error):
         variant.call("summary", FIRST, LAST, group_by="campaign")
 
 
 def test_a_full_page_without_another_is_said(
-    variant: Variant, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
+    variant: Variant, stand_in: StandIn, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The service ignores the number of a page, so that the groups are all cannot be known."""
     rows = [{"campaign_id": at, "clicks": 1} for at in range(7)]
-    serve(stand_in, lambda *_: say({"data": rows, "limit": 7}))
+    serve(stand_in, lambda *_: Say({"data": rows, "limit": 7}))
     assert len(variant.call("summary", FIRST, LAST, group_by="campaign").rows) == 7
     assert [text for text in caplog.messages if "others may be missing" in text]
     caplog.clear()
-    serve(stand_in, lambda *_: say({"data": rows, "limit": 7, "total": 7}))
+    serve(stand_in, lambda *_: Say({"data": rows, "limit": 7, "total": 7}))
     assert len(variant.call("summary", FIRST, LAST, group_by="campaign").rows) == 7
     assert caplog.messages == []
 
@@ -108,14 +103,13 @@ def test_a_full_page_without_another_is_said(
 def test_totals_above_the_rows_are_said(
     variant: Variant,
     stand_in: StandIn,
-    say: type[Say],
     caplog: pytest.LogCaptureFixture,
     clicks: int,
     messages: int,
 ) -> None:
     rows = [{"campaign_id": at, "clicks": 1, "requests": None} for at in range(7)]
     meta = {"total": 7, "per_page": 1_000, "totals": {"clicks": clicks, "requests": 9}}
-    serve(stand_in, lambda *_: say({"data": rows, "meta": meta}))
+    serve(stand_in, lambda *_: Say({"data": rows, "meta": meta}))
     assert len(variant.call("summary", FIRST, LAST, group_by="campaign").rows) == 7
     said = [text for text in caplog.messages if "7 clicks, but its totals have 8" in text]
     assert (len(said), len(caplog.messages)) == (messages, messages)
@@ -123,14 +117,14 @@ def test_totals_above_the_rows_are_said(
 
 @pytest.mark.parametrize("row", [{"impr": 5}, {"impr": 5, "views": 3}, {"clicks": 1, "views": 3}])
 def test_the_same_row_without_groups_is_no_group(
-    variant: Variant, stand_in: StandIn, say: type[Say], row: dict[str, int]
+    variant: Variant, stand_in: StandIn, row: dict[str, int]
 ) -> None:
-    serve(stand_in, lambda *_: say({"data": [row], "meta": {"total": 1}}))
+    serve(stand_in, lambda *_: Say({"data": [row], "meta": {"total": 1}}))
     with pytest.raises(ProtocolError, match="the rows without groups"):
         variant.call("summary", FIRST, group_by="campaign")
     serve(
         stand_in,
-        lambda _, query: say({"data": [{**row, **({"c": 7} if "group_by" in query else {})}]}),
+        lambda _, query: Say({"data": [{**row, **({"c": 7} if "group_by" in query else {})}]}),
     )
     assert len(variant.call("summary", FIRST, group_by="campaign").rows) == 1
 
@@ -154,14 +148,14 @@ def test_the_same_row_without_groups_is_no_group(
     ],
 )
 def test_a_row_of_a_day_is_of_a_day_of_the_range(
-    variant: Variant, stand_in: StandIn, say: type[Say], cell: dict[str, Any], is_right: bool
+    variant: Variant, stand_in: StandIn, cell: dict[str, Any], is_right: bool
 ) -> None:
     rows = [{**cell, "impr": 5, "currency": "EUR"}, {**cell, "impr": 6, "currency": "USD"}]
     total = [{"impr": 11}] if is_right else rows
 
     def answer(_: int, query: dict[str, str]) -> Say:
         found = rows if "group_by" in query else total
-        return say({"data": found, "meta": {"total": len(found)}})
+        return Say({"data": found, "meta": {"total": len(found)}})
 
     serve(stand_in, answer)
     if is_right:
@@ -206,7 +200,6 @@ def test_a_row_of_a_day_is_of_a_day_of_the_range(
 def test_a_group_has_one_row(
     variant: Variant,
     stand_in: StandIn,
-    say: type[Say],
     group_by: str,
     one: dict[str, Any],
     other: dict[str, Any],
@@ -219,7 +212,7 @@ def test_a_group_has_one_row(
         found = rows[(number - 1) * per_page : number * per_page]
         found = found if "group_by" in query else [{"impressions": 11}]
         meta = {"total": 2, "per_page": per_page} if "group_by" in query else {}
-        return say({"data": found, "meta": meta})
+        return Say({"data": found, "meta": meta})
 
     serve(stand_in, answer)
     if not problem:
@@ -240,9 +233,9 @@ def test_a_group_has_one_row(
     ],
 )
 def test_a_summary_that_states_its_days_states_those_of_the_request(
-    variant: Variant, stand_in: StandIn, say: type[Say], stated: dict[str, Any], is_right: bool
+    variant: Variant, stand_in: StandIn, stated: dict[str, Any], is_right: bool
 ) -> None:
-    serve(stand_in, lambda *_: say({"data": [{"impr": 5}], "period": stated}))
+    serve(stand_in, lambda *_: Say({"data": [{"impr": 5}], "period": stated}))
     if is_right:
         assert len(variant.call("summary", FIRST, LAST).rows) == 1
     else:

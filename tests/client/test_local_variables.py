@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
+from tests.client.stand_in import Say
 from tests.stored_login import store_login
 
 import adanalytics_client
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tests.client.conftest import Asked, OpenVariant, Say, StandIn
+    from tests.client.conftest import Asked, OpenVariant, StandIn
 
 KEY = "aak_s3cret-key"
 SIGNED = "/f.csv?X-Signature=s3cret-sign&format=csv"
@@ -41,17 +42,12 @@ def shown_locals(error: BaseException) -> str:
 @pytest.mark.parametrize("refusal", [{"status": 500}, {"hang_up": True}, {"status": 404}])
 @pytest.mark.parametrize("name", ["url", "status_url"])
 def test_no_frame_of_an_export_shows_a_signature(
-    open_variant: OpenVariant,
-    stand_in: StandIn,
-    say: type[Say],
-    tmp_path: Path,
-    name: str,
-    refusal: dict[str, Any],
+    open_variant: OpenVariant, stand_in: StandIn, tmp_path: Path, name: str, refusal: dict[str, Any]
 ) -> None:
     word = "done" if name == "url" else "running"
     stand_in.says_by_name(
-        bulk_export=[say({"status": word, name: f"{stand_in.url}{SIGNED}"})],
-        f_csv=[say(status=302, headers={"Location": f"{SIGNED}&more=1"}), say(**refusal)],
+        bulk_export=[Say({"status": word, name: f"{stand_in.url}{SIGNED}"})],
+        f_csv=[Say(status=302, headers={"Location": f"{SIGNED}&more=1"}), Say(**refusal)],
     )
     with pytest.raises(errors.AdAnalyticsError) as caught:
         open_variant(api_key=KEY).call("export", "2026-01-15", to=tmp_path / "out.csv")
@@ -61,7 +57,7 @@ def test_no_frame_of_an_export_shows_a_signature(
 
 
 def test_no_frame_of_an_error_amid_a_file_shows_its_signature(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], tmp_path: Path
+    open_variant: OpenVariant, stand_in: StandIn, tmp_path: Path
 ) -> None:
     """A full disk, for one, is an error of neither ours nor httpx's."""
 
@@ -70,7 +66,7 @@ def test_no_frame_of_an_error_amid_a_file_shows_its_signature(
             raise OSError(28, f"No space left on device for byte {info.received}")
 
     stand_in.says_by_name(
-        bulk_export=[say({"status": "done", "url": SIGNED})], f_csv=[say(b"a,b\r\n")]
+        bulk_export=[Say({"status": "done", "url": SIGNED})], f_csv=[Say(b"a,b\r\n")]
     )
     with pytest.raises(OSError, match="No space left") as caught:
         open_variant(api_key=KEY, observer=Full()).call(
@@ -80,9 +76,9 @@ def test_no_frame_of_an_error_amid_a_file_shows_its_signature(
 
 
 def test_no_frame_shows_an_answer_that_echoes_the_credential(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, stand_in: StandIn
 ) -> None:
-    stand_in.says(say({"error": None, "echo": KEY, "days": [KEY]}))
+    stand_in.says(Say({"error": None, "echo": KEY, "days": [KEY]}))
     for name, arguments in {"dates": [], "summary": ["2026-01-15"]}.items():
         with pytest.raises(errors.ProtocolError) as caught:
             open_variant(api_key=KEY).call(name, *arguments)
@@ -100,15 +96,14 @@ def test_no_frame_shows_an_answer_that_echoes_the_credential(
 def test_no_frame_shows_an_answer_in_place_of_a_file(
     open_variant: OpenVariant,
     stand_in: StandIn,
-    say: type[Say],
     tmp_path: Path,
     echo: str,
     headers: dict[str, str],
     message: str,
 ) -> None:
     stand_in.says_by_name(
-        bulk_export=[say({"status": "done", "url": SIGNED, "format": "csv"})],
-        f_csv=[say({"error": f"cannot serve {echo}"}, headers=headers)],
+        bulk_export=[Say({"status": "done", "url": SIGNED, "format": "csv"})],
+        f_csv=[Say({"error": f"cannot serve {echo}"}, headers=headers)],
     )
     with pytest.raises(errors.DownloadError, match=message) as caught:
         open_variant(api_key=KEY).call("export", "2026-01-15", to=tmp_path / "out.csv")
@@ -119,7 +114,6 @@ def test_no_frame_shows_an_answer_in_place_of_a_file(
 def test_no_frame_of_an_interrupted_wait_shows_a_secret(
     open_variant: OpenVariant,
     stand_in: StandIn,
-    say: type[Say],
     tmp_path: Path,
     request: pytest.FixtureRequest,
     monkeypatch: pytest.MonkeyPatch,
@@ -140,12 +134,12 @@ def test_no_frame_of_an_interrupted_wait_shows_a_secret(
 
     def interrupting(asked: Asked) -> Say:
         if asked.path != "/f.csv":
-            return say({"status": "done", "url": SIGNED})
+            return Say({"status": "done", "url": SIGNED})
         if tasks:
             tasks[0].get_loop().call_soon_threadsafe(tasks[0].cancel)
         else:
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
-        return say(gate=held)
+        return Say(gate=held)
 
     async def with_tasks() -> None:
         tasks.append(
@@ -174,14 +168,9 @@ def test_no_frame_of_an_interrupted_wait_shows_a_secret(
 @pytest.mark.parametrize("name", ["url", "status_url"])
 @pytest.mark.parametrize("path", ["/f\ud800.csv", "/f.csv?a=\udfff"])
 def test_an_address_that_no_request_can_hold_is_none(
-    open_variant: OpenVariant,
-    stand_in: StandIn,
-    say: type[Say],
-    tmp_path: Path,
-    name: str,
-    path: str,
+    open_variant: OpenVariant, stand_in: StandIn, tmp_path: Path, name: str, path: str
 ) -> None:
-    stand_in.says(say({"status": "done", name: path}))
+    stand_in.says(Say({"status": "done", name: path}))
     with pytest.raises(errors.ProtocolError, match="names no file") as caught:
         open_variant(api_key=KEY).call("export", "2026-01-15", to=tmp_path / "out.csv")
     assert "s3cret" not in shown_locals(caught.value)
@@ -189,9 +178,9 @@ def test_an_address_that_no_request_can_hold_is_none(
 
 @pytest.mark.parametrize("location", [f"ftp://s3cret-sign@x{SIGNED}", f"http://[{SIGNED}"])
 def test_no_frame_shows_where_a_bad_redirect_leads(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], location: str
+    open_variant: OpenVariant, stand_in: StandIn, location: str
 ) -> None:
-    stand_in.says(say(status=302, headers={"Location": location}))
+    stand_in.says(Say(status=302, headers={"Location": location}))
     with pytest.raises(errors.ProtocolError) as caught:
         open_variant(api_key=KEY).call("dates")
     assert "s3cret" not in shown_locals(caught.value)
@@ -260,9 +249,9 @@ def test_no_frame_of_reading_a_profile_shows_a_secret(
 
 @pytest.mark.parametrize("answer", [{"token": "s3cret\ntoken"}, {"access_token": "s3cret"}, []])
 def test_no_frame_of_a_login_shows_a_secret(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], answer: Any
+    open_variant: OpenVariant, stand_in: StandIn, answer: Any
 ) -> None:
-    stand_in.says(say(answer))
+    stand_in.says(Say(answer))
     with pytest.raises(errors.ProtocolError) as caught:
         open_variant(email="a@b.example", password="s3cret-word").call("dates")
     assert "s3cret" not in shown_locals(caught.value)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.client.stand_in import Say
 from tests.client.variants import BOTH_LIBRARIES
 
 from adanalytics_client import Client, QuotaPolicy, errors
@@ -22,7 +23,7 @@ from adanalytics_client._base.logs import JsonFormatter
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.client.conftest import OpenVariant, Say, StandIn, Variant
+    from tests.client.conftest import OpenVariant, StandIn, Variant
 
     from adanalytics_server.local import LocalServer
 
@@ -55,20 +56,20 @@ def records() -> Iterator[Records]:
     root.removeHandler(handler)
 
 
-def _answers(say: type[Say], other: str) -> dict[str, list[Say]]:
+def _answers(other: str) -> dict[str, list[Say]]:
     """What may come instead of an answer; each echoes what it should not."""
     echo = {"error": "no s3cret-key s3cret-word s3cret-token"}
     cookie = {"Set-Cookie": "sid=s3cret-token", "X-Request-Id": "s3cret-key"}
     moved = {"Location": f"{other}{SIGNED}"}
     return {
-        "statuses": [say(echo, status=each, headers=cookie) for each in (400, 401, 403, 404)],
-        "limit": [say(echo, status=429, headers={"Retry-After": "1", **cookie})],
-        "server": [say(echo, status=503, phrase="s3cret-key s3cret-word s3cret-token")],
-        "gone": [say(hang_up=True)],
-        "cut": [say(echo, cut=9), say(echo, cut=9, chunked=True)],
-        "html": [say(b"<html>s3cret-key", headers={"Content-Type": "text/html"})],
-        "gzip": [say(b"s3cret-key", headers={"Content-Encoding": "gzip"})],
-        "redirect": [say(status=302, headers=moved), say(status=307, headers={"Location": SIGNED})],
+        "statuses": [Say(echo, status=each, headers=cookie) for each in (400, 401, 403, 404)],
+        "limit": [Say(echo, status=429, headers={"Retry-After": "1", **cookie})],
+        "server": [Say(echo, status=503, phrase="s3cret-key s3cret-word s3cret-token")],
+        "gone": [Say(hang_up=True)],
+        "cut": [Say(echo, cut=9), Say(echo, cut=9, chunked=True)],
+        "html": [Say(b"<html>s3cret-key", headers={"Content-Type": "text/html"})],
+        "gzip": [Say(b"s3cret-key", headers={"Content-Encoding": "gzip"})],
+        "redirect": [Say(status=302, headers=moved), Say(status=307, headers={"Location": SIGNED})],
     }
 
 
@@ -98,7 +99,6 @@ def test_no_record_tells_a_secret(
     library: str,
     stand_in: StandIn,
     other_origin: StandIn,
-    say: type[Say],
     records: Records,
     tmp_path: Path,
     credential: dict[str, Any],
@@ -112,15 +112,15 @@ def test_no_record_tells_a_secret(
         except errors.AdAnalyticsError as error:
             told.append("".join(traceback.format_exception(error)))
 
-    other_origin.says(say({"dates": [], "echo": "s3cret-sign"}))
-    for answers in _answers(say, other_origin.url).values():
+    other_origin.says(Say({"dates": [], "echo": "s3cret-sign"}))
+    for answers in _answers(other_origin.url).values():
         for bad in answers:
             stand_in.says_by_name(
-                login=[say({"token": "s3cret-token"})],
+                login=[Say({"token": "s3cret-token"})],
                 dates=[bad],
                 events=[bad],
-                bulk_export=[say({"status": "done", "status_url": "/st", "url": SIGNED}), bad],
-                f_csv=[say(b"a,b\r\n1,2\r\n", headers=ETAG, cut=4), bad],
+                bulk_export=[Say({"status": "done", "status_url": "/st", "url": SIGNED}), bad],
+                f_csv=[Say(b"a,b\r\n1,2\r\n", headers=ETAG, cut=4), bad],
                 st=[bad],
             )
             for call in _calls(
@@ -139,10 +139,10 @@ def test_no_record_tells_a_secret(
 
 
 def test_each_request_is_told_at_debug(
-    variant: Variant, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
+    variant: Variant, stand_in: StandIn, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG, "adanalytics_client")
-    stand_in.says(say(status=503), say({"events": [], "has_more": False}))
+    stand_in.says(Say(status=503), Say({"events": [], "has_more": False}))
     variant.rows(DAY, hour=3)
     query = "start_date=2026-01-15&end_date=2026-01-15&hour=3&page=1&per_page=10000"
     address = f"GET {stand_in.url}/api/partners/acme/ad-analytics/events?{query}"
@@ -154,11 +154,11 @@ def test_each_request_is_told_at_debug(
 
 
 def test_so_is_the_attempt_after_a_wait_for_quota(
-    variant: Variant, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
+    variant: Variant, stand_in: StandIn, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "adanalytics_client")
-    busy = say(status=429, headers={"Retry-After": "0.4"})
-    stand_in.says(busy, say({"events": [], "has_more": False}))
+    busy = Say(status=429, headers={"Retry-After": "0.4"})
+    stand_in.says(busy, Say({"events": [], "has_more": False}))
     variant.rows(DAY, hour=3)
     (retry,) = [each.getMessage() for each in caplog.records]
     assert "attempt 1 failed, the next one follows in 0.5 s." in retry

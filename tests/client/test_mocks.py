@@ -20,12 +20,13 @@ import httpx2
 import pytest
 import respx
 import vcr
+from tests.client.stand_in import Say
 from tests.client.variants import AsyncVariant, SyncVariant, Variant
 
 from adanalytics_client import AsyncClient, Client, QuotaPolicy, RetryPolicy, TransportError
 
 if TYPE_CHECKING:
-    from tests.client.conftest import Say, StandIn
+    from tests.client.conftest import StandIn
 
 DAY = "2026-01-15"
 DATES = {"dates": [DAY]}
@@ -158,10 +159,10 @@ def test_a_client_that_has_sent_before_is_mocked_too(
 
 @pytest.mark.parametrize("kind", [Client, AsyncClient])
 def test_what_vcrpy_recorded_it_replays(
-    kind: type[Client | AsyncClient], stand_in: StandIn, say: type[Say], tmp_path: Path
+    kind: type[Client | AsyncClient], stand_in: StandIn, tmp_path: Path
 ) -> None:
     """Also a page that is packed."""
-    stand_in.says(say(gzip.compress(json.dumps(EVENTS).encode()), headers=PACKED))
+    stand_in.says(Say(gzip.compress(json.dumps(EVENTS).encode()), headers=PACKED))
     cassette = str(tmp_path / "cassette.yaml")
     for mode in ("once", "none"):
         variant = opened(kind, stand_in.url)

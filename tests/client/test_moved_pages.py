@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.client.stand_in import Say
 
 from adanalytics_client import Observer, QuotaPolicy, SeenEvents
 from adanalytics_client.errors import ConfigurationError, ProtocolError
@@ -17,7 +18,7 @@ from adanalytics_client.observers import PageDrift
 from adanalytics_server.local import LocalServer, Sample
 
 if TYPE_CHECKING:
-    from tests.client.conftest import Asked, OpenVariant, Say, StandIn, Variant
+    from tests.client.conftest import Asked, OpenVariant, StandIn, Variant
 
 DAY = "2026-01-15"
 PAGED: dict[str, Any] = {"split": "daily", "per_page": 500}
@@ -92,21 +93,21 @@ def rows(*ids: Any) -> list[dict[str, Any]]:
     return [{"event_id": each} for each in ids]
 
 
-def pages_of(stand_in: StandIn, say: type[Say], *pages: Any, beside: Any = None) -> None:
+def pages_of(stand_in: StandIn, *pages: Any, beside: Any = None) -> None:
     """Answer page n with the nth of these; behind them begin again."""
 
     def script(asked: Asked) -> Say:
         page = pages[(int(asked.query["page"]) - 1) % len(pages)]
-        return say({"events": page, **(beside or {})})
+        return Say({"events": page, **(beside or {})})
 
     stand_in.script = script
 
 
 @pytest.mark.parametrize("beside", [{}, {"total": 20}, {"has_more": True}])
 def test_two_pages_in_turn_are_an_error(
-    variant: Variant, stand_in: StandIn, say: type[Say], beside: dict[str, Any]
+    variant: Variant, stand_in: StandIn, beside: dict[str, Any]
 ) -> None:
-    pages_of(stand_in, say, rows(*"abc"), rows(*"def"), beside=beside)
+    pages_of(stand_in, rows(*"abc"), rows(*"def"), beside=beside)
     with pytest.raises(ProtocolError, match="Pages 1 and 3 of 2026-01-15 are the same"):
         variant.rows(DAY, split="none")
     assert len(stand_in.asked) == 3
@@ -115,7 +116,7 @@ def test_two_pages_in_turn_are_an_error(
 @pytest.mark.parametrize("on_drift", ["raise", "warn"])
 @pytest.mark.parametrize("event_id", ["text", 7])
 def test_pages_without_a_new_event_are_an_error(
-    variant: Variant, stand_in: StandIn, say: type[Say], on_drift: str, event_id: str | int
+    variant: Variant, stand_in: StandIn, on_drift: str, event_id: str | int
 ) -> None:
     """The same ids in another order, or with other bytes, on every page."""
 
@@ -124,7 +125,7 @@ def test_pages_without_a_new_event_are_an_error(
         ids = [event_id, "b", "c", "d"]
         shifted = ids[page % 4 :] + ids[: page % 4]
         found = [{"event_id": each, "n": page} for each in shifted[: 3 + page % 2]]
-        return say({"events": found, "has_more": True})
+        return Say({"events": found, "has_more": True})
 
     stand_in.script = script
     with pytest.raises(ProtocolError, match=r"(contain no new event|are the same)"):
@@ -132,13 +133,11 @@ def test_pages_without_a_new_event_are_an_error(
     assert len(stand_in.asked) <= 5
 
 
-def test_events_without_an_id_end_a_slice_by_its_total(
-    variant: Variant, stand_in: StandIn, say: type[Say]
-) -> None:
+def test_events_without_an_id_end_a_slice_by_its_total(variant: Variant, stand_in: StandIn) -> None:
     def script(asked: Asked) -> Say:
         page = int(asked.query["page"])
         found = [{"n": (at + page) % 10} for at in range(10)]
-        return say({"events": found, "total": 20, "has_more": True})
+        return Say({"events": found, "total": 20, "has_more": True})
 
     stand_in.script = script
     with pytest.raises(ProtocolError, match="counts 20 events in 2026-01-15, but 30 arrived"):
@@ -146,34 +145,25 @@ def test_events_without_an_id_end_a_slice_by_its_total(
     assert len(stand_in.asked) == 3
 
 
-def test_pages_without_an_end_are_bounded(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
-) -> None:
+def test_pages_without_an_end_are_bounded(open_variant: OpenVariant, stand_in: StandIn) -> None:
     """Neither a total nor an id shows that they are the same; the quota of an hour is the bound."""
-    stand_in.script = lambda _: say({"events": [{"served_at": len(stand_in.asked)}]})
+    stand_in.script = lambda _: Say({"events": [{"served_at": len(stand_in.asked)}]})
     with pytest.raises(ProtocolError, match="more than 20 pages and states no total"):
         open_variant(quota=QuotaPolicy(limit=20)).rows(DAY, split="none")
     assert len(stand_in.asked) == 20
 
 
-def test_events_that_come_twice_are_handed_out_once(
-    variant: Variant, stand_in: StandIn, say: type[Say]
-) -> None:
-    pages_of(stand_in, say, rows(*"abc"), rows(*"cde"), rows(*"ea"), beside={"total": 5})
+def test_events_that_come_twice_are_handed_out_once(variant: Variant, stand_in: StandIn) -> None:
+    pages_of(stand_in, rows(*"abc"), rows(*"cde"), rows(*"ea"), beside={"total": 5})
     assert variant.rows(DAY, split="none", per_page=3) == rows(*"abcde")
 
 
 @pytest.mark.parametrize(("on_drift", "found"), [("raise", "abcdefg"), ("warn", "abcdeafg")])
 def test_few_ids_are_kept_of_a_slice_that_is_not_asked_again(
-    variant: Variant,
-    stand_in: StandIn,
-    say: type[Say],
-    monkeypatch: pytest.MonkeyPatch,
-    on_drift: str,
-    found: str,
+    variant: Variant, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch, on_drift: str, found: str
 ) -> None:
     monkeypatch.setattr("adanalytics_client._events.slice.MOST_IDS", {"raise": 100, "warn": 4})
-    pages_of(stand_in, say, rows(*"abc"), rows(*"cde"), rows(*"afg"), beside={"total": 7})
+    pages_of(stand_in, rows(*"abc"), rows(*"cde"), rows(*"afg"), beside={"total": 7})
     assert variant.rows(DAY, split="none", on_drift=on_drift) == rows(*found)
 
 
@@ -244,9 +234,9 @@ def test_a_late_answer_is_asked_for_again_on_a_new_connection(
     ],
 )
 def test_a_page_that_was_not_asked_for_is_an_error(
-    variant: Variant, stand_in: StandIn, say: type[Say], body: dict[str, Any], other: str
+    variant: Variant, stand_in: StandIn, body: dict[str, Any], other: str
 ) -> None:
-    stand_in.says(say(body))
+    stand_in.says(Say(body))
     with pytest.raises(ProtocolError, match=f"hold {other}: they belong to another request"):
         variant.rows(DAY, hour=3)
     assert len(stand_in.asked) == 3
@@ -261,22 +251,20 @@ def test_a_page_that_was_not_asked_for_is_an_error(
     ],
 )
 def test_a_page_that_states_nothing_else_is_taken(
-    variant: Variant, stand_in: StandIn, say: type[Say], body: dict[str, Any]
+    variant: Variant, stand_in: StandIn, body: dict[str, Any]
 ) -> None:
-    stand_in.says(say(body))
+    stand_in.says(Say(body))
     assert len(variant.rows(DAY, hour=3)) == 1
     assert len(stand_in.asked) == 1
 
 
-def test_the_page_before_is_asked_again(
-    variant: Variant, stand_in: StandIn, say: type[Say]
-) -> None:
+def test_the_page_before_is_asked_again(variant: Variant, stand_in: StandIn) -> None:
     """A proxy sends the answer for page 1 once more."""
 
     def script(asked: Asked) -> Say:
         late = len(stand_in.asked) == 2
         page = 1 if late else int(asked.query["page"])
-        return say({"events": rows(f"e{page}"), "page": page, "total": 2})
+        return Say({"events": rows(f"e{page}"), "page": page, "total": 2})
 
     stand_in.script = script
     assert variant.rows(DAY, split="none") == rows("e1", "e2")
@@ -284,10 +272,10 @@ def test_the_page_before_is_asked_again(
 
 
 def test_a_number_that_python_cannot_hold_does_not_keep_a_page_from_a_file(
-    variant: Variant, stand_in: StandIn, say: type[Say], tmp_path: Path
+    variant: Variant, stand_in: StandIn, tmp_path: Path
 ) -> None:
     event = b'{"event_hour":%b,"n":%b}' % (b"9" * 5000, b"9" * 5000)
-    stand_in.says(say(b'{"events":[%b],"total":1}' % event))
+    stand_in.says(Say(b'{"events":[%b],"total":1}' % event))
     query = variant.client.events(DAY, hour=3, check="none")
     assert variant.on(query, "write", tmp_path / "hour.jsonl") == 1
 
@@ -298,14 +286,9 @@ EMPTY: list[dict[str, Any]] = [{"status": 204}, {"status": 200}]
 @pytest.mark.parametrize("empty", EMPTY)
 @pytest.mark.parametrize("total", [0, 20])
 def test_a_total_beside_no_body_counts(
-    variant: Variant,
-    stand_in: StandIn,
-    say: type[Say],
-    tmp_path: Path,
-    empty: dict[str, Any],
-    total: int,
+    variant: Variant, stand_in: StandIn, tmp_path: Path, empty: dict[str, Any], total: int
 ) -> None:
-    stand_in.says(say(**empty, headers={"X-Total-Count": f"{total}"}))
+    stand_in.says(Say(**empty, headers={"X-Total-Count": f"{total}"}))
     query = variant.client.events(DAY, split="none")
     if total:
         with pytest.raises(ProtocolError, match="page 1 of 2026-01-15 was empty twice"):
@@ -319,23 +302,19 @@ def test_a_total_beside_no_body_counts(
 @pytest.mark.parametrize("empty", EMPTY)
 @pytest.mark.parametrize("beside", [{}, {"total": 5}, {"has_more": True}])
 def test_a_later_page_without_a_body_is_an_error(
-    variant: Variant,
-    stand_in: StandIn,
-    say: type[Say],
-    empty: dict[str, Any],
-    beside: dict[str, Any],
+    variant: Variant, stand_in: StandIn, empty: dict[str, Any], beside: dict[str, Any]
 ) -> None:
     first = {"events": rows(*"abc"), **beside}
-    stand_in.script = lambda asked: say(first) if asked.query["page"] == "1" else say(**empty)
+    stand_in.script = lambda asked: Say(first) if asked.query["page"] == "1" else Say(**empty)
     with pytest.raises(ProtocolError, match="page 2 of 2026-01-15 was empty twice"):
         variant.rows(DAY, split="none")
     assert len(stand_in.asked) == 3
 
 
 def test_a_slice_is_asked_three_times_at_most(
-    variant: Variant, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
+    variant: Variant, stand_in: StandIn, caplog: pytest.LogCaptureFixture
 ) -> None:
-    pages_of(stand_in, say, rows("a"), [], beside={"total": 2, "has_more": False})
+    pages_of(stand_in, rows("a"), [], beside={"total": 2, "has_more": False})
     with pytest.raises(
         ProtocolError, match="counts 2 events in 2026-01-15, but 1 arrived"
     ) as caught:
@@ -347,12 +326,12 @@ def test_a_slice_is_asked_three_times_at_most(
 
 
 def test_no_advice_to_pull_again_while_that_happens(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
+    open_variant: OpenVariant, stand_in: StandIn, caplog: pytest.LogCaptureFixture
 ) -> None:
     def script(asked: Asked) -> Say:
         found = rows("a") if len(stand_in.asked) == 1 else rows(*"ab")
         found = [] if asked.query["page"] == "2" else found
-        return say({"events": found, "total": 2, "has_more": False})
+        return Say({"events": found, "total": 2, "has_more": False})
 
     stand_in.script = script
     drifts = Drifts()
@@ -362,9 +341,9 @@ def test_no_advice_to_pull_again_while_that_happens(
 
 
 def test_a_slice_without_ids_is_not_asked_again(
-    variant: Variant, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
+    variant: Variant, stand_in: StandIn, caplog: pytest.LogCaptureFixture
 ) -> None:
-    pages_of(stand_in, say, [{"n": 1}], [], beside={"total": 2, "has_more": False})
+    pages_of(stand_in, [{"n": 1}], [], beside={"total": 2, "has_more": False})
     with pytest.raises(ProtocolError, match="not known which are missing"):
         variant.rows(DAY, split="none")
     assert len(stand_in.asked) == 2
@@ -372,7 +351,7 @@ def test_a_slice_without_ids_is_not_asked_again(
 
 
 def test_pages_of_a_slice_that_is_asked_again_go_on_from_their_tokens(
-    variant: Variant, stand_in: StandIn, say: type[Say]
+    variant: Variant, stand_in: StandIn
 ) -> None:
     """No token behind a missing event leads to an output that is silently short."""
     attempts: list[int] = []
@@ -381,7 +360,7 @@ def test_pages_of_a_slice_that_is_asked_again_go_on_from_their_tokens(
         page = int(asked.query["page"])
         attempts.extend([page] * (page == 1))
         stored = rows(*"abcdef") if len(attempts) > 1 else rows(*"abcf")
-        return say({"events": stored[page * 2 - 2 : page * 2], "total": 6, "has_more": page < 3})
+        return Say({"events": stored[page * 2 - 2 : page * 2], "total": 6, "has_more": page < 3})
 
     stand_in.script = script
     pages = variant.pages(DAY, split="none", per_page=2)
@@ -393,15 +372,13 @@ def test_pages_of_a_slice_that_is_asked_again_go_on_from_their_tokens(
     assert variant.rows(DAY, split="none", per_page=2, resume=pages[-1].token) == []
 
 
-def test_late_events_between_two_runs_are_noticed(
-    variant: Variant, stand_in: StandIn, say: type[Say]
-) -> None:
+def test_late_events_between_two_runs_are_noticed(variant: Variant, stand_in: StandIn) -> None:
     """The page of a resumed pull begins with events that the earlier run has yielded."""
     stored = rows(*"abcdef")
 
     def script(asked: Asked) -> Say:
         page = int(asked.query["page"])
-        return say({"events": stored[page * 2 - 2 : page * 2], "total": len(stored)})
+        return Say({"events": stored[page * 2 - 2 : page * 2], "total": len(stored)})
 
     stand_in.script = script
     tokens = [page.token for page in variant.pages(DAY, split="none", per_page=2)]
@@ -414,9 +391,9 @@ def test_late_events_between_two_runs_are_noticed(
 
 
 def test_max_events_is_reached_before_anything_is_missing(
-    variant: Variant, stand_in: StandIn, say: type[Say]
+    variant: Variant, stand_in: StandIn
 ) -> None:
-    stand_in.says(say({"events": rows("a"), "total": 2, "has_more": False}))
+    stand_in.says(Say({"events": rows("a"), "total": 2, "has_more": False}))
     assert variant.rows(DAY, split="none", max_events=1) == rows("a")
     assert len(stand_in.asked) == 1
 
@@ -427,28 +404,28 @@ def test_on_drift_is_checked(variant: Variant, stand_in: StandIn) -> None:
     assert stand_in.asked == []
 
 
-def numbered(say: type[Say], counts: list[int]) -> Any:
+def numbered(counts: list[int]) -> Any:
     """Page n of as many events as there are by then, two on a page."""
 
     def script(asked: Asked) -> Say:
         page = int(asked.query["page"])
         count = counts[page - 1]
         found = rows(*(f"e{at}" for at in range(page * 2 - 2, min(page * 2, count))))
-        return say({"events": found, "total": count})
+        return Say({"events": found, "total": count})
 
     return script
 
 
 def test_events_that_come_at_the_end_are_no_drift(
-    variant: Variant, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
+    variant: Variant, stand_in: StandIn, caplog: pytest.LogCaptureFixture
 ) -> None:
-    stand_in.script = numbered(say, [4, 5, 5])
+    stand_in.script = numbered([4, 5, 5])
     assert variant.rows(DAY, split="none") == rows("e0", "e1", "e2", "e3", "e4")
     assert caplog.messages == []
 
 
 def test_events_that_go_while_they_are_read_move_others(
-    variant: Variant, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
+    variant: Variant, stand_in: StandIn, caplog: pytest.LogCaptureFixture
 ) -> None:
     """An hour that is replaced by less: its old events are gone, but were handed on."""
     stored = [f"e{at}" for at in range(6)]
@@ -456,20 +433,18 @@ def test_events_that_go_while_they_are_read_move_others(
     def script(asked: Asked) -> Say:
         page = int(asked.query["page"])
         del stored[: 2 if page == 2 and len(stored) == 6 else 0]
-        return say({"events": rows(*stored[page * 2 - 2 : page * 2]), "total": len(stored)})
+        return Say({"events": rows(*stored[page * 2 - 2 : page * 2]), "total": len(stored)})
 
     stand_in.script = script
     with pytest.raises(ProtocolError, match="counts 4 events in 2026-01-15, but 6 arrived"):
         variant.rows(DAY, split="none")
 
 
-def test_events_without_an_id_are_never_left_out(
-    variant: Variant, stand_in: StandIn, say: type[Say]
-) -> None:
+def test_events_without_an_id_are_never_left_out(variant: Variant, stand_in: StandIn) -> None:
     def script(asked: Asked) -> Say:
         page = int(asked.query["page"])
         found = [{"n": 1}, {"n": page}, {"n": 1}] if page < 4 else []
-        return say({"events": found, "has_more": page < 3})
+        return Say({"events": found, "has_more": page < 3})
 
     stand_in.script = script
     assert len(variant.rows(DAY, split="none")) == 9
@@ -477,7 +452,7 @@ def test_events_without_an_id_are_never_left_out(
 
 @pytest.mark.parametrize("form", [str, int])
 def test_ids_that_are_numbers_are_ids(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], form: Any
+    open_variant: OpenVariant, stand_in: StandIn, form: Any
 ) -> None:
     stored = [*range(6)]
 
@@ -485,7 +460,7 @@ def test_ids_that_are_numbers_are_ids(
         page = int(asked.query["page"])
         stored[:0] = [99] if page == 2 else []
         found = rows(*map(form, stored[page * 2 - 2 : page * 2]))
-        return say({"events": found, "has_more": page * 2 < len(stored)})
+        return Say({"events": found, "has_more": page * 2 < len(stored)})
 
     stand_in.script = script
     drifts = Drifts()
@@ -506,12 +481,12 @@ def with_long_texts(number: int, at: int) -> dict[str, str]:
 
 @pytest.mark.parametrize("event", [without_ids, with_long_texts])
 def test_pages_that_differ_in_little_are_two(
-    variant: Variant, stand_in: StandIn, say: type[Say], event: Any
+    variant: Variant, stand_in: StandIn, event: Any
 ) -> None:
     def script(asked: Asked) -> Say:
         number = int(asked.query["page"])
         found = [event(number, at) for at in range(1000 if number < 4 else 0)]
-        return say({"events": found, "has_more": number < 3})
+        return Say({"events": found, "has_more": number < 3})
 
     stand_in.script = script
     assert len(variant.rows(DAY, split="none", per_page=1000)) == 3000
@@ -519,9 +494,9 @@ def test_pages_that_differ_in_little_are_two(
 
 @pytest.mark.parametrize("split", ["none", "auto"])
 def test_a_repeated_page_is_an_error_behind_the_first_one(
-    variant: Variant, stand_in: StandIn, say: type[Say], split: str
+    variant: Variant, stand_in: StandIn, split: str
 ) -> None:
-    stand_in.says(say({"events": rows(*"abc")}, headers={"X-Request-Id": "r-2"}))
+    stand_in.says(Say({"events": rows(*"abc")}, headers={"X-Request-Id": "r-2"}))
     seen = SeenEvents()
     with pytest.raises(ProtocolError, match=r"Pages 1 and 2 of .* are the same") as raised:
         variant.rows(DAY, split=split, seen=seen)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import httpx
 import pytest
+from tests.client.stand_in import Say
 
 from adanalytics_client import Observer
 from adanalytics_client.observers import BytesReceived
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tests.client.conftest import OpenVariant, Say, StandIn, Variant
+    from tests.client.conftest import OpenVariant, StandIn, Variant
 
 DAY = "2026-01-15"
 DATES = {"dates": [DAY]}
@@ -32,11 +33,9 @@ def raising(method: str, error: Exception) -> Observer:
     return made
 
 
-def test_a_method_of_one_observer_is_called(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
-) -> None:
+def test_a_method_of_one_observer_is_called(open_variant: OpenVariant, stand_in: StandIn) -> None:
     """A request that nobody watches has no report; this one is watched without a class."""
-    stand_in.says(say(DATES))
+    stand_in.says(Say(DATES))
     statuses: list[int | None] = []
     observer = Observer()
     setattr(observer, "request", lambda info: statuses.append(info.status))  # noqa: B010  # typed
@@ -47,20 +46,15 @@ def test_a_method_of_one_observer_is_called(
 @pytest.mark.parametrize("error", ENDS, ids=["sync end", "async end"])
 @pytest.mark.parametrize("method", ["due", "request", "retry", "wait", "page", "drift", "bytes"])
 def test_the_end_of_an_iterator_is_no_end_of_the_work(
-    open_variant: OpenVariant,
-    stand_in: StandIn,
-    say: type[Say],
-    tmp_path: Path,
-    method: str,
-    error: Exception,
+    open_variant: OpenVariant, stand_in: StandIn, tmp_path: Path, method: str, error: Exception
 ) -> None:
     page = {"events": [{"event_id": "a"}], "pagination": {"has_more": True}}
     last = {"events": [{"event_id": "a"}, {"event_id": "b"}], "pagination": {"has_more": False}}
     stand_in.says_by_name(
-        dates=[say(status=503), say(status=429), say(DATES)],
-        events=[say(page), say(last)],
-        bulk_export=[say({"status": "done", "url": "/f.csv"})],
-        f_csv=[say(b"a\r\n")],
+        dates=[Say(status=503), Say(status=429), Say(DATES)],
+        events=[Say(page), Say(last)],
+        bulk_export=[Say({"status": "done", "url": "/f.csv"})],
+        f_csv=[Say(b"a\r\n")],
     )
     variant = open_variant(observer=raising(method, error))
     works: list[Callable[[Variant], object]] = [
@@ -74,20 +68,18 @@ def test_the_end_of_an_iterator_is_no_end_of_the_work(
     assert caught.value.__cause__ is error
 
 
-def test_any_other_error_comes_as_it_is(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
-) -> None:
-    stand_in.says(say(DATES))
+def test_any_other_error_comes_as_it_is(open_variant: OpenVariant, stand_in: StandIn) -> None:
+    stand_in.says(Say(DATES))
     with pytest.raises(LookupError, match="mine"):
         open_variant(observer=raising("due", LookupError("mine"))).call("dates")
 
 
 def test_an_error_of_httpx_is_no_trouble_of_the_service(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], tmp_path: Path
+    open_variant: OpenVariant, stand_in: StandIn, tmp_path: Path
 ) -> None:
     """An observer may send what it is told to somewhere, by httpx, too."""
     stand_in.says_by_name(
-        bulk_export=[say({"status": "done", "url": "/f.csv"})], f_csv=[say(b"a\r\n")]
+        bulk_export=[Say({"status": "done", "url": "/f.csv"})], f_csv=[Say(b"a\r\n")]
     )
     cause = OSError("cause")
     theirs = httpx.ConnectError("metrics are down")
@@ -108,7 +100,6 @@ def test_an_error_of_httpx_is_no_trouble_of_the_service(
 def test_the_size_announced_is_expected_of_a_body_without_a_length(
     open_variant: OpenVariant,
     stand_in: StandIn,
-    say: type[Say],
     tmp_path: Path,
     announced: dict[str, int],
     *,
@@ -124,8 +115,8 @@ def test_the_size_announced_is_expected_of_a_body_without_a_length(
     headers = {"Content-Type": "text/csv"} | ({"Content-Encoding": "gzip"} if packed else {})
     body = gzip.compress(content) if packed else content
     stand_in.says_by_name(
-        bulk_export=[say({"status": "done", "url": "/f.csv", **announced})],
-        f_csv=[say(body, headers=headers, chunked=True)],
+        bulk_export=[Say({"status": "done", "url": "/f.csv", **announced})],
+        f_csv=[Say(body, headers=headers, chunked=True)],
     )
     variant = open_variant(observer=Progress())
     variant.call("export", DAY, to=tmp_path / "out.csv", check="none")

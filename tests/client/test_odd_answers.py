@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
+from tests.client.stand_in import Say
 
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.main import cli
@@ -14,7 +15,7 @@ from adanalytics_cli.main import cli
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.client.conftest import Asked, Say, StandIn
+    from tests.client.conftest import Asked, StandIn
 
 DAY = "2026-01-15"
 ROW = {"date": DAY, "campaign_id": 7, "campaign_name": "n", "clicks": 1, "revenue": "1.5"}
@@ -55,29 +56,27 @@ def _run(stand_in: StandIn, *words: str) -> str:
 
 @pytest.mark.parametrize("words", COMMANDS)
 @pytest.mark.parametrize("name", ["date", "campaign_id", "revenue"])
-def test_odd_fields_of_a_summary(
-    stand_in: StandIn, say: type[Say], name: str, words: tuple[str, ...]
-) -> None:
+def test_odd_fields_of_a_summary(stand_in: StandIn, name: str, words: tuple[str, ...]) -> None:
     for value in ODD:
-        stand_in.says(say({"data": [{**ROW, name: value}, ROW], "meta": {"total": 2}}))
+        stand_in.says(Say({"data": [{**ROW, name: value}, ROW], "meta": {"total": 2}}))
         _run(stand_in, "summary", DAY, *words)
 
 
 @pytest.mark.parametrize("words", [("dates",), ("dates", "--chart"), ("summary", DAY), ("doctor",)])
-def test_odd_bodies(stand_in: StandIn, say: type[Say], words: tuple[str, ...]) -> None:
+def test_odd_bodies(stand_in: StandIn, words: tuple[str, ...]) -> None:
     for value in ODD:
         for body in (value, [value], {"dates": value}, {"dates": [value]}, {"data": value}):
-            stand_in.says(say(body))
+            stand_in.says(Say(body))
             _run(stand_in, *words, "--max-wait", "0")
 
 
-def test_a_row_of_no_day_is_compared_too(stand_in: StandIn, say: type[Say]) -> None:
+def test_a_row_of_no_day_is_compared_too(stand_in: StandIn) -> None:
     other = {"date": "(other)", "clicks": 5}
 
     def script(asked: Asked) -> Say:
         day = asked.query["start_date"]
         rows = [{**ROW, "date": day}, {**other, "clicks": 9 if day == DAY else 5}]
-        return say({"data": rows, "meta": {"total": 2}})
+        return Say({"data": rows, "meta": {"total": 2}})
 
     stand_in.script = script
     words = ("summary", DAY, "-g", "day", "--compare", "previous", "--all-hours", "-f", "csv")

@@ -13,6 +13,7 @@ import openpyxl
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
+from tests.client.stand_in import Say
 
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.main import cli
@@ -21,7 +22,7 @@ from adanalytics_client import ConfigurationError, ServiceProfile
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.client.conftest import OpenVariant, Say, StandIn
+    from tests.client.conftest import OpenVariant, StandIn
 
 DAY = "2026-01-15"
 
@@ -46,8 +47,8 @@ ODD: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture(params=ODD)
-def odd(request: pytest.FixtureRequest, stand_in: StandIn, say: type[Say]) -> dict[str, Any]:
-    stand_in.says(say({"data": [ODD[request.param]], "total": 1}))
+def odd(request: pytest.FixtureRequest, stand_in: StandIn) -> dict[str, Any]:
+    stand_in.says(Say({"data": [ODD[request.param]], "total": 1}))
     return ODD[request.param]
 
 
@@ -85,9 +86,9 @@ def _cell(value: Any) -> str:
 
 
 def test_a_column_of_another_spelling_is_refused_and_named(
-    stand_in: StandIn, say: type[Say], open_variant: OpenVariant, tmp_path: Path
+    stand_in: StandIn, open_variant: OpenVariant, tmp_path: Path
 ) -> None:
-    stand_in.says(say({"data": [{"eventTime": "x", "rev": "1", "new_one": 2}], "total": 1}))
+    stand_in.says(Say({"data": [{"eventTime": "x", "rev": "1", "new_one": 2}], "total": 1}))
     variant = open_variant(service=ServiceProfile(fields={"revenue": "rev"}))
     for column, name in (("event_time", "eventTime"), ("revenue", "rev"), ("newOne", "new_one")):
         for suffix in ("jsonl", "csv", "parquet"):
@@ -99,7 +100,7 @@ def test_a_column_of_another_spelling_is_refused_and_named(
 
 
 def test_a_documented_column_is_taken_in_any_case_but_the_exact_name_first(
-    stand_in: StandIn, say: type[Say], open_variant: OpenVariant, tmp_path: Path
+    stand_in: StandIn, open_variant: OpenVariant, tmp_path: Path
 ) -> None:
     variant = open_variant()
     for row, head in (
@@ -107,7 +108,7 @@ def test_a_documented_column_is_taken_in_any_case_but_the_exact_name_first(
         ({"country": "DE", "os": "ios"}, "country,os"),
         ({"country": "DE"}, "country,os"),
     ):
-        stand_in.says(say({"data": [row], "total": 1}))
+        stand_in.says(Say({"data": [row], "total": 1}))
         for suffix in ("csv", "parquet", "jsonl"):
             query = variant.client.events(DAY, split="daily", check="none")
             target = tmp_path / f"x.{suffix}"
@@ -121,10 +122,10 @@ def test_a_documented_column_is_taken_in_any_case_but_the_exact_name_first(
 
 
 def test_amounts_keep_their_digits_in_a_nested_field(
-    stand_in: StandIn, say: type[Say], open_variant: OpenVariant
+    stand_in: StandIn, open_variant: OpenVariant
 ) -> None:
     body = b'{"data": [{"odd": {"a": [0.10, 1e400]}}], "total": 1}'
-    stand_in.says(say(body, headers={"content-type": "application/json"}))
+    stand_in.says(Say(body, headers={"content-type": "application/json"}))
     (event,) = open_variant().events(DAY, split="daily")
     assert event.extra == {"odd": {"a": [Decimal("0.10"), Decimal("1E+400")]}}
 
@@ -166,9 +167,9 @@ def test_a_sheet_and_a_table_have_all_fields(odd: dict[str, Any], run: Any, tmp_
 
 
 def test_a_sheet_with_too_many_columns_is_refused(
-    stand_in: StandIn, say: type[Say], run: Any, tmp_path: Path
+    stand_in: StandIn, run: Any, tmp_path: Path
 ) -> None:
-    stand_in.says(say({"data": [{f"f{number}": 1 for number in range(16_385)}], "total": 1}))
+    stand_in.says(Say({"data": [{f"f{number}": 1 for number in range(16_385)}], "total": 1}))
     found = run("-o", str(tmp_path / "rows.xlsx"))
     assert found.exit_code == 1
     assert "There are 16,385 columns, and a sheet takes 16,384." in found.stderr
@@ -176,10 +177,10 @@ def test_a_sheet_with_too_many_columns_is_refused(
 
 
 def test_the_command_takes_columns_by_the_service_s_names(
-    stand_in: StandIn, say: type[Say], run: Any, tmp_path: Path
+    stand_in: StandIn, run: Any, tmp_path: Path
 ) -> None:
     row = {"eventTime": "2026-01-15T13:05:09.250Z", "rev": "1.5", "Country": "FR", "country": "DE"}
-    stand_in.says(say({"data": [row], "total": 1}))
+    stand_in.says(Say({"data": [row], "total": 1}))
     for form in ("jsonl", "json", "csv", "table"):
         wrong = run("--columns", "event_time", "-f", form)
         assert wrong.exit_code == 2

@@ -13,6 +13,7 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode
+from tests.client.stand_in import Say
 
 from adanalytics_client import AsyncClient, Client, errors
 from adanalytics_client.otel import TracingObserver
@@ -20,7 +21,7 @@ from adanalytics_client.otel import TracingObserver
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.client.conftest import OpenVariant, Say, StandIn
+    from tests.client.conftest import OpenVariant, StandIn
 
     from adanalytics_server.local import LocalServer
 
@@ -56,9 +57,9 @@ def facts(span: ReadableSpan) -> dict[str, Any]:
 
 
 def test_a_request_becomes_a_span_of_the_conventions(
-    open_variant: OpenVariant, traces: Traces, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, traces: Traces, stand_in: StandIn
 ) -> None:
-    stand_in.says(say({"summary": []}, headers={"X-Request-Id": "r-1"}))
+    stand_in.says(Say({"summary": []}, headers={"X-Request-Id": "r-1"}))
     open_variant(observer=traces.observer()).call("summary", "2026-01-15")
     (span,) = traces.requests()
     port = int(stand_in.url.rpartition(":")[2])
@@ -76,9 +77,9 @@ def test_a_request_becomes_a_span_of_the_conventions(
 
 
 def test_repeats_count_and_failures_have_a_type(
-    open_variant: OpenVariant, traces: Traces, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, traces: Traces, stand_in: StandIn
 ) -> None:
-    stand_in.says(say(status=503), say(hang_up=True), say(DATES))
+    stand_in.says(Say(status=503), Say(hang_up=True), Say(DATES))
     with traces.tracer.start_as_current_span("work"):
         open_variant(observer=traces.observer()).call("dates")
     first, second, third = map(facts, traces.requests())
@@ -91,15 +92,15 @@ def test_repeats_count_and_failures_have_a_type(
 
 
 def test_no_secret_is_in_a_span(
-    open_variant: OpenVariant, traces: Traces, stand_in: StandIn, say: type[Say], tmp_path: Path
+    open_variant: OpenVariant, traces: Traces, stand_in: StandIn, tmp_path: Path
 ) -> None:
     stand_in.says_by_name(
-        login=[say({"token": "tok-s3cret"})],
+        login=[Say({"token": "tok-s3cret"})],
         bulk_export=[
-            say({"error": "no tok-s3cret"}, status=429, headers={"Retry-After": "1"}),
-            say({"url": "/f.csv?signature=s3cret&format=csv"}),
+            Say({"error": "no tok-s3cret"}, status=429, headers={"Retry-After": "1"}),
+            Say({"url": "/f.csv?signature=s3cret&format=csv"}),
         ],
-        f_csv=[say(status=503), say(b"a,b\r\n")],
+        f_csv=[Say(status=503), Say(b"a,b\r\n")],
     )
     variant = open_variant(observer=traces.observer(), email="a@b.example", password="pass-s3cret")
     with traces.tracer.start_as_current_span("work"):
@@ -169,9 +170,9 @@ def test_requests_of_tasks_belong_to_the_work_that_asked(
 
 
 def test_waits_and_repeats_are_events_of_the_work(
-    open_variant: OpenVariant, traces: Traces, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, traces: Traces, stand_in: StandIn
 ) -> None:
-    stand_in.says(say(status=429, headers={"Retry-After": "7"}), say(status=503), say(DATES))
+    stand_in.says(Say(status=429, headers={"Retry-After": "7"}), Say(status=503), Say(DATES))
     with traces.tracer.start_as_current_span("work"):
         open_variant(observer=traces.observer()).call("dates")
     work = next(each for each in traces.all() if each.name == "work")
@@ -180,9 +181,9 @@ def test_waits_and_repeats_are_events_of_the_work(
 
 
 def test_without_a_parent_waits_and_repeats_are_spans_of_their_own(
-    open_variant: OpenVariant, traces: Traces, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, traces: Traces, stand_in: StandIn
 ) -> None:
-    stand_in.says(say(status=429, headers={"Retry-After": "7"}), say(status=503), say(DATES))
+    stand_in.says(Say(status=429, headers={"Retry-After": "7"}), Say(status=503), Say(DATES))
     open_variant(observer=traces.observer()).call("dates")
     told = [
         (each.name, facts(each)["adanalytics.seconds"])

@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.client.stand_in import Say
 
 from adanalytics_client import Event, errors
 from adanalytics_client._base.formats import FORMATS
 
 if TYPE_CHECKING:
-    from tests.client.conftest import OpenVariant, Say, StandIn, Variant
+    from tests.client.conftest import OpenVariant, StandIn, Variant
 
 DAY = "2026-01-15"
 
@@ -31,11 +32,11 @@ def write(variant: Variant, to: Any, **options: Any) -> int:
     return written
 
 
-def pages(say: type[Say], *found: str) -> list[Say]:
+def pages(*found: str) -> list[Say]:
     """Pages from JSON texts, so that a test decides every byte."""
     last, total = len(found) - 1, sum(len(json.loads(f"[{text}]")) for text in found)
     return [
-        say(
+        Say(
             b'{"events": [%b], "total": %d, "has_more": %b}'
             % (text.encode(), total, b"true" if at < last else b"false")
         )
@@ -44,20 +45,18 @@ def pages(say: type[Say], *found: str) -> list[Say]:
 
 
 def test_jsonl_keeps_the_texts_of_the_service(
-    variant: Variant, stand_in: StandIn, say: type[Say], tmp_path: Path
+    variant: Variant, stand_in: StandIn, tmp_path: Path
 ) -> None:
-    stand_in.says(*pages(say, '{"b":1.50, "a":1e-7},{"x":"\\u00e9\\n"}', '{ "n":\n[null ,{}]\r\n}'))
+    stand_in.says(*pages('{"b":1.50, "a":1e-7},{"x":"\\u00e9\\n"}', '{ "n":\n[null ,{}]\r\n}'))
     path = tmp_path / "out.jsonl"
     assert write(variant, path) == 3
     assert path.read_bytes() == b'{"b":1.50, "a":1e-7}\n{"x":"\\u00e9\\n"}\n{ "n": [null ,{}]  }\n'
 
 
-def test_csv_follows_rfc_4180(
-    variant: Variant, stand_in: StandIn, say: type[Say], tmp_path: Path
-) -> None:
+def test_csv_follows_rfc_4180(variant: Variant, stand_in: StandIn, tmp_path: Path) -> None:
     text = '{"a": null, "b": true, "c": "x,\\"y\\"\\r\\nz", "d": 0.000000010'
     text += ', "e": {"z": "1", "y": 2.50}}'
-    stand_in.says(*pages(say, text))
+    stand_in.says(*pages(text))
     path = tmp_path / "out.csv"
     assert write(variant, path) == 1
     assert path.read_bytes() == (
@@ -66,10 +65,10 @@ def test_csv_follows_rfc_4180(
 
 
 def test_columns_that_come_late_are_not_lost(
-    variant: Variant, stand_in: StandIn, say: type[Say], tmp_path: Path
+    variant: Variant, stand_in: StandIn, tmp_path: Path
 ) -> None:
     stand_in.says(
-        *pages(say, '{"a": "1,\\r\\n"},{"b": 2}', '{"a": 3, "c": "x"}', '{"d": "", "a": null}')
+        *pages('{"a": "1,\\r\\n"},{"b": 2}', '{"a": 3, "c": "x"}', '{"d": "", "a": null}')
     )
     path = tmp_path / "out.csv"
     assert write(variant, path) == 4
@@ -84,28 +83,24 @@ def test_columns_that_come_late_are_not_lost(
     assert [each.name for each in tmp_path.iterdir()] == ["out.csv"]
 
 
-def test_a_stream_cannot_take_late_columns_and_says_so(
-    variant: Variant, stand_in: StandIn, say: type[Say]
-) -> None:
-    stand_in.says(*pages(say, '{"a": 1}', '{"b": 2}'))
+def test_a_stream_cannot_take_late_columns_and_says_so(variant: Variant, stand_in: StandIn) -> None:
+    stand_in.says(*pages('{"a": 1}', '{"b": 2}'))
     with pytest.raises(errors.ProtocolError, match="Column b first appears"):
         write(variant, io.BytesIO(), format="csv")
 
 
 def test_no_events_leave_a_file_with_the_known_header(
-    variant: Variant, stand_in: StandIn, say: type[Say], tmp_path: Path
+    variant: Variant, stand_in: StandIn, tmp_path: Path
 ) -> None:
-    stand_in.says(*pages(say, ""))
+    stand_in.says(*pages(""))
     assert write(variant, tmp_path / "out.csv") == 0
     assert write(variant, tmp_path / "out.jsonl") == 0
     assert (tmp_path / "out.csv").read_text().strip().split(",") == list(Event.model_fields)
     assert (tmp_path / "out.jsonl").read_bytes() == b""
 
 
-def test_a_stream_gets_the_lines_and_stays_open(
-    variant: Variant, stand_in: StandIn, say: type[Say]
-) -> None:
-    stand_in.says(*pages(say, '{"a":1},{"a":2}'))
+def test_a_stream_gets_the_lines_and_stays_open(variant: Variant, stand_in: StandIn) -> None:
+    stand_in.says(*pages('{"a":1},{"a":2}'))
     stream = io.BytesIO()
     assert write(variant, stream, format="jsonl") == 2
     assert stream.getvalue() == b'{"a":1}\n{"a":2}\n'
@@ -130,9 +125,9 @@ class Pieces(io.RawIOBase):
 
 @pytest.mark.parametrize("form", ["jsonl", "csv"])
 def test_an_unbuffered_stream_gets_every_byte(
-    variant: Variant, stand_in: StandIn, say: type[Say], form: str
+    variant: Variant, stand_in: StandIn, form: str
 ) -> None:
-    stand_in.says(*pages(say, '{"a":1},{"a":2}'))
+    stand_in.says(*pages('{"a":1},{"a":2}'))
     stream = Pieces()
     assert write(variant, stream, format=form) == 2
     wanted = {"jsonl": b'{"a":1}\n{"a":2}\n', "csv": b"a\r\n1\r\n2\r\n"}
@@ -140,10 +135,8 @@ def test_an_unbuffered_stream_gets_every_byte(
     assert not stream.closed
 
 
-def test_an_unbuffered_stream_that_is_full_is_an_error(
-    variant: Variant, stand_in: StandIn, say: type[Say]
-) -> None:
-    stand_in.says(*pages(say, '{"a":1},{"a":2}'))
+def test_an_unbuffered_stream_that_is_full_is_an_error(variant: Variant, stand_in: StandIn) -> None:
+    stand_in.says(*pages('{"a":1},{"a":2}'))
     stream = Pieces()
     stream.room = 5
     with pytest.raises(BlockingIOError):
@@ -151,9 +144,9 @@ def test_an_unbuffered_stream_that_is_full_is_an_error(
 
 
 def test_a_failure_leaves_the_old_file_and_nothing_else(
-    variant: Variant, stand_in: StandIn, say: type[Say], tmp_path: Path
+    variant: Variant, stand_in: StandIn, tmp_path: Path
 ) -> None:
-    stand_in.says(*pages(say, '{"a":1}', '{"a":2}')[:1], say(status=400))
+    stand_in.says(*pages('{"a":1}', '{"a":2}')[:1], Say(status=400))
     path = tmp_path / "out.jsonl"
     path.write_text("old")
     with pytest.raises(errors.InvalidRequest):
@@ -161,10 +154,8 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(
     assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [("out.jsonl", "old")]
 
 
-def test_max_events_holds_for_files(
-    variant: Variant, stand_in: StandIn, say: type[Say], tmp_path: Path
-) -> None:
-    stand_in.says(*pages(say, '{"a":1},{"a":2},{"a":3}'))
+def test_max_events_holds_for_files(variant: Variant, stand_in: StandIn, tmp_path: Path) -> None:
+    stand_in.says(*pages('{"a":1},{"a":2},{"a":3}'))
     query = variant.client.events(DAY, split="none", max_events=2)
     assert variant.on(query, "write", tmp_path / "out.jsonl") == 2
     lines = (tmp_path / "out.jsonl").read_text().splitlines()
@@ -202,11 +193,11 @@ def test_an_unknown_format_is_told_before_anything_is_sent(
 
 
 def test_gzip_is_one_complete_member_and_the_same_bytes_each_time(
-    variant: Variant, stand_in: StandIn, say: type[Say], tmp_path: Path
+    variant: Variant, stand_in: StandIn, tmp_path: Path
 ) -> None:
     packed = []
     for name in ("a.jsonl.gz", "b.jsonl.gz"):
-        stand_in.says(*pages(say, '{"a":1.50},{"a":2}', '{"a":"é"}'))
+        stand_in.says(*pages('{"a":1.50},{"a":2}', '{"a":"é"}'))
         assert write(variant, tmp_path / name) == 3
         packed.append((tmp_path / name).read_bytes())
     assert packed[0] == packed[1]
@@ -216,18 +207,16 @@ def test_gzip_is_one_complete_member_and_the_same_bytes_each_time(
     assert packed[0][3:8] == bytes(5), "neither name nor time"
 
 
-def test_late_columns_in_a_packed_csv(
-    variant: Variant, stand_in: StandIn, say: type[Say], tmp_path: Path
-) -> None:
-    stand_in.says(*pages(say, '{"a": 1},{"a": 2}', '{"b": 3}'))
+def test_late_columns_in_a_packed_csv(variant: Variant, stand_in: StandIn, tmp_path: Path) -> None:
+    stand_in.says(*pages('{"a": 1},{"a": 2}', '{"b": 3}'))
     assert write(variant, tmp_path / "x.csv.gz") == 3
     assert gzip.decompress((tmp_path / "x.csv.gz").read_bytes()) == b"a,b\r\n1,\r\n2,\r\n,3\r\n"
 
 
 def test_a_failure_leaves_gzip_without_an_end(
-    variant: Variant, stand_in: StandIn, say: type[Say], tmp_path: Path
+    variant: Variant, stand_in: StandIn, tmp_path: Path
 ) -> None:
-    stand_in.says(*pages(say, '{"a":1}', '{"a":2}')[:1], say(status=400))
+    stand_in.says(*pages('{"a":1}', '{"a":2}')[:1], Say(status=400))
     path = tmp_path / "out.jsonl.gz"
     path.write_bytes(b"old")
     with pytest.raises(errors.InvalidRequest):
@@ -243,23 +232,23 @@ def test_a_failure_leaves_gzip_without_an_end(
     ],
 )
 def test_chosen_columns(
-    variant: Variant, stand_in: StandIn, say: type[Say], tmp_path: Path, name: str, expected: bytes
+    variant: Variant, stand_in: StandIn, tmp_path: Path, name: str, expected: bytes
 ) -> None:
-    stand_in.says(*pages(say, '{"a": 1, "b": 1.50}', '{"a": 2, "late": 3}'))
+    stand_in.says(*pages('{"a": 1, "b": 1.50}', '{"a": 2, "late": 3}'))
     assert write(variant, tmp_path / name, columns=["cost", "b"]) == 2
     assert (tmp_path / name).read_bytes() == expected
 
 
 @pytest.mark.parametrize("name", ["x.jsonl", "x.csv", "x.parquet", "x.arrow", "x.csv.gz"])
 def test_a_chosen_column_that_nobody_knows(
-    variant: Variant, stand_in: StandIn, say: type[Say], tmp_path: Path, name: str
+    variant: Variant, stand_in: StandIn, tmp_path: Path, name: str
 ) -> None:
     """It is told after the first page where it is almost a known one, else at the end."""
     for column, told, requests in (
         ("revenu", "so far has 'revenu'. Did you mean 'revenue'", 1),
         ("late", "no event of this pull has 'late'. Choose from event_id, .*, key_values, a", 2),
     ):
-        stand_in.says(*pages(say, '{"a": 1}', '{"a": 2}'))
+        stand_in.says(*pages('{"a": 1}', '{"a": 2}'))
         stand_in.asked.clear()
         with pytest.raises(errors.ConfigurationError, match=told):
             write(variant, tmp_path / name, columns=["a", column])
@@ -275,9 +264,9 @@ def test_a_chosen_column_that_nobody_knows(
     ],
 )
 def test_a_chosen_column_that_comes_late(
-    variant: Variant, stand_in: StandIn, say: type[Say], tmp_path: Path, name: str, expected: bytes
+    variant: Variant, stand_in: StandIn, tmp_path: Path, name: str, expected: bytes
 ) -> None:
-    found = pages(say, '{"a": 1}', '{"a": 2}', '{"late": [1]}')
+    found = pages('{"a": 1}', '{"a": 2}', '{"late": [1]}')
     stand_in.says(*found)
     write(variant, tmp_path / name, columns=["late", "a"])
     assert (tmp_path / name).read_bytes() == expected
@@ -287,14 +276,12 @@ def test_a_chosen_column_that_comes_late(
     assert table["late"].to_pylist() == [None, None, "[1]"]
 
 
-def test_batches_with_a_column_that_never_comes(
-    variant: Variant, stand_in: StandIn, say: type[Say]
-) -> None:
-    stand_in.says(*pages(say, '{"a": 1}', '{"a": 2}'))
+def test_batches_with_a_column_that_never_comes(variant: Variant, stand_in: StandIn) -> None:
+    stand_in.says(*pages('{"a": 1}', '{"a": 2}'))
     query = variant.client.events(DAY, split="none", per_page=5, check="none")
     with pytest.raises(errors.ConfigurationError, match="of this pull has 'late'"):
         variant.all_of(query.to_arrow_batches(columns=["late"]))
-    stand_in.says(*pages(say, '{"a": 1}', '{"a": 2}'))
+    stand_in.says(*pages('{"a": 1}', '{"a": 2}'))
     with pytest.raises(errors.ConfigurationError, match="of this pull has 'late'"):
         variant.on(query, "to_arrow", columns=["late"])
 
@@ -315,10 +302,10 @@ def test_columns_that_are_no_list_of_names_are_told_before_anything_is_sent(
 
 @pytest.mark.parametrize("name", ["x.jsonl", "x.csv", "x.parquet", "x.arrow"])
 def test_columns_of_any_kind_are_read_once(
-    variant: Variant, stand_in: StandIn, say: type[Say], tmp_path: Path, name: str
+    variant: Variant, stand_in: StandIn, tmp_path: Path, name: str
 ) -> None:
     def written(columns: Any) -> bytes:
-        stand_in.says(*pages(say, '{"os": "x", "domain": "y"}', '{"os": "z"}'))
+        stand_in.says(*pages('{"os": "x", "domain": "y"}', '{"os": "z"}'))
         assert write(variant, tmp_path / name, columns=columns) == 2
         return (tmp_path / name).read_bytes()
 
@@ -327,11 +314,9 @@ def test_columns_of_any_kind_are_read_once(
         assert written(some) == expected
 
 
-def test_columns_of_a_table_may_come_from_a_generator(
-    variant: Variant, stand_in: StandIn, say: type[Say]
-) -> None:
+def test_columns_of_a_table_may_come_from_a_generator(variant: Variant, stand_in: StandIn) -> None:
     for way in ("to_arrow", "to_pandas", "to_polars"):
-        stand_in.says(*pages(say, '{"os": "x", "domain": "y"}'))
+        stand_in.says(*pages('{"os": "x", "domain": "y"}'))
         query = variant.client.events(DAY, split="none")
         table = variant.on(query, way, columns=(each for each in ("domain", "os")))
         assert list(getattr(table, "column_names", table.columns)) == ["domain", "os"]
@@ -366,9 +351,9 @@ def test_streams_that_take_nothing_are_told_before_anything_is_sent(
 
 
 def test_links_devices_and_permissions_stay(
-    variant: Variant, stand_in: StandIn, say: type[Say], tmp_path: Path
+    variant: Variant, stand_in: StandIn, tmp_path: Path
 ) -> None:
-    stand_in.says(*pages(say, '{"a":1}'))
+    stand_in.says(*pages('{"a":1}'))
     (tmp_path / "real").touch(0o640)
     (tmp_path / "link.jsonl").symlink_to("real")
     write(variant, tmp_path / "link.jsonl")
@@ -380,9 +365,9 @@ def test_links_devices_and_permissions_stay(
 
 
 def test_the_longest_name_that_the_system_takes_is_taken(
-    variant: Variant, stand_in: StandIn, say: type[Say], tmp_path: Path
+    variant: Variant, stand_in: StandIn, tmp_path: Path
 ) -> None:
-    stand_in.says(*pages(say, '{"a":1}'))
+    stand_in.says(*pages('{"a":1}'))
     path = tmp_path / ("ü" * 124 + "x.jsonl")
     assert len(path.name.encode()) == 255
     write(variant, path)
@@ -392,9 +377,9 @@ def test_the_longest_name_that_the_system_takes_is_taken(
 
 @pytest.mark.parametrize(("name", "needed"), [("x.jsonl", set()), ("x.csv", set())])
 def test_text_is_written_without_libraries_of_tables(
-    stand_in: StandIn, say: type[Say], tmp_path: Path, name: str, needed: set[str]
+    stand_in: StandIn, tmp_path: Path, name: str, needed: set[str]
 ) -> None:
-    stand_in.says(*pages(say, '{"event_id": "e", "revenue": "1.5"}'))
+    stand_in.says(*pages('{"event_id": "e", "revenue": "1.5"}'))
     code = (
         "import sys; from adanalytics_client import Client\n"
         "with Client(sys.argv[1], api_key='k', partner='acme') as client:\n"
@@ -407,18 +392,16 @@ def test_text_is_written_without_libraries_of_tables(
     assert set(found.stdout.split()) == needed
 
 
-def test_no_zero_has_an_exponent(
-    variant: Variant, stand_in: StandIn, say: type[Say], tmp_path: Path
-) -> None:
+def test_no_zero_has_an_exponent(variant: Variant, stand_in: StandIn, tmp_path: Path) -> None:
     text = '{"event_id": "e", "revenue": 0E-9, "cost": "0E-9", "x": {"y": 0E-12}, "z": -0.0E-20}'
     for columns in (None, ["revenue", "x", "z"]):
-        stand_in.says(*pages(say, text))
+        stand_in.says(*pages(text))
         assert write(variant, tmp_path / "x.csv", columns=columns) == 1
         text_written = (tmp_path / "x.csv").read_bytes().decode()
         (row,) = csv.DictReader(io.StringIO(text_written, newline=""))
         assert (row["revenue"], row["x"]) == ("0.000000000", '{"y":0.000000000000}')
         assert row["z"] == "-0.000000000000000000000"
-    stand_in.says(*pages(say, text))
+    stand_in.says(*pages(text))
     assert write(variant, tmp_path / "x.jsonl", columns=["revenue", "x"]) == 1
     line = (tmp_path / "x.jsonl").read_text()
     assert line == '{"revenue":0.000000000,"x":{"y":0.000000000000}}\n'

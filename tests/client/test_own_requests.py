@@ -8,11 +8,12 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.client.stand_in import Say
 
 from adanalytics_client import AsyncClient, errors
 
 if TYPE_CHECKING:
-    from tests.client.conftest import Say, StandIn, Variant
+    from tests.client.conftest import StandIn, Variant
 
 DATES = "/api/partners/acme/ad-analytics/dates"
 SUMMARY = "/api/partners/acme/ad-analytics/summary"
@@ -35,9 +36,9 @@ def test_a_path_of_the_service(reference_variant: Variant) -> None:
 
 
 def test_a_body_keeps_its_digits_and_an_empty_answer_is_none(
-    variant: Variant, stand_in: StandIn, say: type[Say]
+    variant: Variant, stand_in: StandIn
 ) -> None:
-    stand_in.says(say(status=201))
+    stand_in.says(Say(status=201))
     body = {"budget": Decimal("0.10"), "name": "Ä"}
     found = variant.call("request", "POST", "/api/campaigns/a b", json=body)
     assert (found.status, found.data) == (201, None)
@@ -50,9 +51,9 @@ def test_a_body_keeps_its_digits_and_an_empty_answer_is_none(
 
 @pytest.mark.parametrize(("method", "sent"), [("GET", 2), ("POST", 1)])
 def test_only_what_may_be_repeated_is_sent_again(
-    variant: Variant, stand_in: StandIn, say: type[Say], method: str, sent: int
+    variant: Variant, stand_in: StandIn, method: str, sent: int
 ) -> None:
-    stand_in.says(say(status=503), say({"done": True}))
+    stand_in.says(Say(status=503), Say({"done": True}))
     if sent == 1:
         with pytest.raises(errors.ServerError):
             variant.call("request", method, "/api/jobs")
@@ -80,9 +81,9 @@ def test_a_wrong_method_or_path_sends_nothing(
 
 
 def test_further_parameters_are_sent_and_belong_to_the_token(
-    variant: Variant, stand_in: StandIn, say: type[Say]
+    variant: Variant, stand_in: StandIn
 ) -> None:
-    stand_in.script = lambda _: say({"events": [{"event_id": "e-1"}], "total": 1})
+    stand_in.script = lambda _: Say({"events": [{"event_id": "e-1"}], "total": 1})
     query = {"split": "none", "params": {"campaign_id": 7, "since": date(2026, 1, 2), "q": "ä&b"}}
     (page,) = variant.pages("2026-01-15", **query)
     (asked,) = stand_in.asked
@@ -97,19 +98,15 @@ def test_further_parameters_are_sent_and_belong_to_the_token(
             variant.client.events("2026-01-15", resume=page.token, **{**query, "params": other})
 
 
-def test_a_summary_takes_further_parameters(
-    variant: Variant, stand_in: StandIn, say: type[Say]
-) -> None:
-    stand_in.script = lambda _: say({"summary": []}, headers={"X-Request-Id": "r-7"})
+def test_a_summary_takes_further_parameters(variant: Variant, stand_in: StandIn) -> None:
+    stand_in.script = lambda _: Say({"summary": []}, headers={"X-Request-Id": "r-7"})
     found = variant.call("summary", "2026-01-15", params={"campaign_id": 7})
     assert stand_in.asked[0].query["campaign_id"] == "7"
     assert found.request_id == "r-7"
 
 
-def test_a_list_is_sent_as_several_parameters(
-    variant: Variant, stand_in: StandIn, say: type[Say]
-) -> None:
-    stand_in.script = lambda _: say({"data": [], "meta": {"total": 0}})
+def test_a_list_is_sent_as_several_parameters(variant: Variant, stand_in: StandIn) -> None:
+    stand_in.script = lambda _: Say({"data": [], "meta": {"total": 0}})
     params = {"tag": [1, "b", date(2026, 1, 2)], "q": 7}
     variant.call("summary", "2026-01-15", params=params)
     variant.rows("2026-01-15", split="none", params=params)
@@ -120,9 +117,9 @@ def test_a_list_is_sent_as_several_parameters(
 
 
 def test_a_pull_with_further_parameters_is_not_compared_with_the_summary(
-    variant: Variant, stand_in: StandIn, say: type[Say]
+    variant: Variant, stand_in: StandIn
 ) -> None:
-    stand_in.script = lambda _: say(status=204)
+    stand_in.script = lambda _: Say(status=204)
     assert variant.rows("2026-01-15", split="daily", params={"campaign_id": 7}) == []
     assert {asked.path.rpartition("/")[2] for asked in stand_in.asked} == {"events"}
 

@@ -10,13 +10,14 @@ from datetime import date, datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.client.stand_in import Say
 
 from adanalytics_client import Observer, QuotaPolicy, SeenEvents
 from adanalytics_client.errors import ConfigurationError, ProtocolError
 from adanalytics_client.observers import PageDrift
 
 if TYPE_CHECKING:
-    from tests.client.conftest import Asked, OpenVariant, Say, StandIn, Variant
+    from tests.client.conftest import Asked, OpenVariant, StandIn, Variant
 
     from adanalytics_server.local import LocalServer
 
@@ -24,29 +25,27 @@ DAY, DATE = date(2026, 1, 15), "2026-01-15"
 SIZES = [3, 0, 5, 2, 4] + [1] * 19
 
 
-def hours(asked: Asked, say: type[Say]) -> Say:
+def hours(asked: Asked) -> Say:
     """Hours of different sizes and no word about pages: the end shows in their lengths alone."""
     hour, page = int(asked.query["hour"]), int(asked.query["page"])
     names = [f"{hour}-{number}" for number in range(SIZES[hour])]
-    return say({"events": [{"event_id": name} for name in names[page * 2 - 2 : page * 2]]})
+    return Say({"events": [{"event_id": name} for name in names[page * 2 - 2 : page * 2]]})
 
 
-def days(asked: Asked, say: type[Say]) -> Say:
+def days(asked: Asked) -> Say:
     """The first five of the same sizes, as days: a pull of them costs few requests."""
     day, page = asked.query["start_date"], int(asked.query["page"])
     size = SIZES[(date.fromisoformat(day) - DAY).days]
     names = [f"{day}-{number}" for number in range(size)]
-    return say({"events": [{"event_id": name} for name in names[page * 2 - 2 : page * 2]]})
+    return Say({"events": [{"event_id": name} for name in names[page * 2 - 2 : page * 2]]})
 
 
 def ids(found: list[Any]) -> list[str]:
     return [row["event_id"] for page in found for row in page.rows]
 
 
-def test_every_page_can_be_the_last_of_a_run(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
-) -> None:
-    stand_in.script = lambda asked: days(asked, say)
+def test_every_page_can_be_the_last_of_a_run(open_variant: OpenVariant, stand_in: StandIn) -> None:
+    stand_in.script = days
     variant, end = open_variant(quota=QuotaPolicy(limit=None)), "2026-01-19"
     options: dict[str, Any] = {"per_page": 2, "split": "daily"}
     pages = variant.pages(DATE, end, **options)
@@ -58,8 +57,8 @@ def test_every_page_can_be_the_last_of_a_run(
     assert (last.plan.least_requests, last.plan.most_requests) == (0, 0)
 
 
-def test_a_token_is_a_word_and_short(variant: Variant, stand_in: StandIn, say: type[Say]) -> None:
-    stand_in.script = lambda asked: hours(asked, say)
+def test_a_token_is_a_word_and_short(variant: Variant, stand_in: StandIn) -> None:
+    stand_in.script = hours
     page = variant.pages("2026-01-15", per_page=2)[4]
     assert page.token.isascii()
     assert page.token.isprintable()
@@ -70,10 +69,8 @@ def test_a_token_is_a_word_and_short(variant: Variant, stand_in: StandIn, say: t
     assert query.plan.least_requests == 24 - page.slice.hour - page.last
 
 
-def test_max_events_counts_over_all_runs(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
-) -> None:
-    stand_in.script = lambda asked: days(asked, say)
+def test_max_events_counts_over_all_runs(open_variant: OpenVariant, stand_in: StandIn) -> None:
+    stand_in.script = days
     variant = open_variant()
     options: dict[str, Any] = {"per_page": 2, "max_events": 7, "split": "daily"}
     pages = variant.pages(DATE, "2026-01-19", **options)
@@ -93,9 +90,9 @@ def test_max_events_counts_over_all_runs(
     ],
 )
 def test_a_token_of_another_query_is_refused(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], other: dict[str, Any], words: str
+    open_variant: OpenVariant, stand_in: StandIn, other: dict[str, Any], words: str
 ) -> None:
-    stand_in.script = lambda asked: hours(asked, say)
+    stand_in.script = hours
     variant = open_variant()
     token = variant.pages("2026-01-15", per_page=2)[2].token
     stand_in.asked.clear()
@@ -109,10 +106,8 @@ def test_a_token_of_another_query_is_refused(
 
 
 @pytest.mark.parametrize("damage", ["", "x", 5, "adanalytics-5.", "cut", "flipped", "earlier"])
-def test_a_damaged_token_is_refused(
-    variant: Variant, stand_in: StandIn, say: type[Say], damage: Any
-) -> None:
-    stand_in.script = lambda asked: hours(asked, say)
+def test_a_damaged_token_is_refused(variant: Variant, stand_in: StandIn, damage: Any) -> None:
+    stand_in.script = hours
     token = variant.pages("2026-01-15", per_page=2)[2].token
     damaged = {
         "cut": token[:-1],
@@ -124,9 +119,9 @@ def test_a_damaged_token_is_refused(
 
 
 def test_only_days_skips_days_and_a_token_remembers_them(
-    variant: Variant, stand_in: StandIn, say: type[Say]
+    variant: Variant, stand_in: StandIn
 ) -> None:
-    stand_in.script = lambda _: say({"events": [{"event_id": len(stand_in.asked)}], "total": 1})
+    stand_in.script = lambda _: Say({"events": [{"event_id": len(stand_in.asked)}], "total": 1})
     for split, requests in (("hourly", 48), ("daily", 2), ("none", 1), ("auto", 1)):
         query = variant.client.events("2026-01-15", "2026-01-20", split=split, check="none")
         some = query.only_days(["2026-01-19", date(2026, 1, 16), "2026-03-01"])
@@ -161,9 +156,9 @@ def test_only_days_skips_days_and_a_token_remembers_them(
     ],
 )
 def test_only_before_leaves_out_hours_that_have_not_begun(
-    variant: Variant, stand_in: StandIn, say: type[Say], split: str, hour: int | None, requests: int
+    variant: Variant, stand_in: StandIn, split: str, hour: int | None, requests: int
 ) -> None:
-    stand_in.script = lambda _: say({"events": [{"event_id": len(stand_in.asked)}], "total": 1})
+    stand_in.script = lambda _: Say({"events": [{"event_id": len(stand_in.asked)}], "total": 1})
     days = ("2026-01-15", "2026-01-20")
     query = variant.client.events(*days, split=split, hour=hour, check="none")
     now = datetime(2026, 1, 16, 15, 20, tzinfo=timezone(timedelta(hours=1)))
@@ -218,14 +213,14 @@ class Drifts(Observer):
         self.found.append(info)
 
 
-def serve(stand_in: StandIn, say: type[Say], stored: list[Any], *, totals: bool = True) -> None:
+def serve(stand_in: StandIn, stored: list[Any], *, totals: bool = True) -> None:
     """An hour of these events, which may change between the answers."""
 
     def script(asked: Asked) -> Say:
         size = int(asked.query["per_page"])
         end = int(asked.query["page"]) * size
         says = {"total": len(stored)} if totals else {}
-        return say({"events": stored[end - size : end], **says})
+        return Say({"events": stored[end - size : end], **says})
 
     stand_in.script = script
 
@@ -246,17 +241,12 @@ def rows_of(pages: list[Any]) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("then", [26, None])
 @pytest.mark.parametrize("totals", [True, False])
 def test_events_behind_max_events_come_later(
-    open_variant: OpenVariant,
-    stand_in: StandIn,
-    say: type[Say],
-    first: int,
-    then: int | None,
-    totals: bool,
+    open_variant: OpenVariant, stand_in: StandIn, first: int, then: int | None, totals: bool
 ) -> None:
     """A page that `max_events` cut comes again as a whole."""
     drifts = Drifts()
     variant = open_variant(observer=drifts)
-    serve(stand_in, say, numbered(25), totals=totals)
+    serve(stand_in, numbered(25), totals=totals)
     pages = variant.pages(DATE, max_events=first, **HOUR)
     assert len(rows_of(pages)) == min(first, 25)
     rest = variant.pages(DATE, max_events=then, resume=pages[-1].token, **HOUR)
@@ -265,8 +255,8 @@ def test_events_behind_max_events_come_later(
     assert drifts.found == []
 
 
-def test_pages_of_text_are_the_same(variant: Variant, stand_in: StandIn, say: type[Say]) -> None:
-    serve(stand_in, say, numbered(25))
+def test_pages_of_text_are_the_same(variant: Variant, stand_in: StandIn) -> None:
+    serve(stand_in, numbered(25))
     query = variant.client.events(DATE, max_events=15, check="none", **HOUR)
     pages = variant.all_of(query.text_pages())
     query = variant.client.events(DATE, resume=pages[-1].token, check="none", **HOUR)
@@ -275,13 +265,11 @@ def test_pages_of_text_are_the_same(variant: Variant, stand_in: StandIn, say: ty
     assert b"".join(page.jsonl for page in pages).count(b"\n") == 30
 
 
-def test_days_and_hours_behind_a_cut_page(
-    variant: Variant, stand_in: StandIn, say: type[Say]
-) -> None:
+def test_days_and_hours_behind_a_cut_page(variant: Variant, stand_in: StandIn) -> None:
     def script(asked: Asked) -> Say:
         hour, page = int(asked.query["hour"]), int(asked.query["page"])
         names = [f"{hour}-{at}" for at in range(hour % 4)][page * 3 - 3 : page * 3]
-        return say({"events": named(*names)})
+        return Say({"events": named(*names)})
 
     stand_in.script = script
     whole = rows_of(variant.pages(DATE, per_page=3))
@@ -294,9 +282,9 @@ def test_days_and_hours_behind_a_cut_page(
 
 @pytest.mark.parametrize("first", [5, 9])
 def test_events_of_a_cut_page_that_are_known_come_once(
-    variant: Variant, stand_in: StandIn, say: type[Say], first: int
+    variant: Variant, stand_in: StandIn, first: int
 ) -> None:
-    serve(stand_in, say, numbered(25))
+    serve(stand_in, numbered(25))
     seen = SeenEvents(["e0", "e3", "e4", "e12"])
     pages = variant.pages(DATE, max_events=first, seen=seen, **HOUR)
     assert len(rows_of(pages)) == first
@@ -308,10 +296,10 @@ def test_events_of_a_cut_page_that_are_known_come_once(
 @pytest.mark.parametrize("asked", [None, 10, 500])
 @pytest.mark.parametrize("then", [{}, {"max_events": 20}, {"max_events": 10}])
 def test_a_token_brings_the_size_of_its_pages(
-    variant: Variant, stand_in: StandIn, say: type[Say], asked: int | None, then: dict[str, int]
+    variant: Variant, stand_in: StandIn, asked: int | None, then: dict[str, int]
 ) -> None:
     """`max_events` alone makes pages smaller; where a size was given, it is that."""
-    serve(stand_in, say, numbered(25))
+    serve(stand_in, numbered(25))
     pages = variant.pages(DATE, hour=3, max_events=10, per_page=asked)
     size = asked or 10
     assert rows_of(pages) == numbered(10)
@@ -329,10 +317,8 @@ def test_a_token_brings_the_size_of_its_pages(
         assert query.plan.least_requests <= len(stand_in.asked) <= (99 if most is None else most)
 
 
-def test_a_finished_pull_asks_for_nothing(
-    variant: Variant, stand_in: StandIn, say: type[Say]
-) -> None:
-    serve(stand_in, say, numbered(25))
+def test_a_finished_pull_asks_for_nothing(variant: Variant, stand_in: StandIn) -> None:
+    serve(stand_in, numbered(25))
     token = variant.pages(DATE, max_events=5)[-1].token
     query = variant.client.events(DATE, max_events=5, resume=token)
     assert (query.plan.least_requests, query.plan.most_requests) == (0, 0)
@@ -342,12 +328,10 @@ def test_a_finished_pull_asks_for_nothing(
     assert stand_in.asked == []
 
 
-def test_a_resumed_slice_that_is_short_is_an_error(
-    variant: Variant, stand_in: StandIn, say: type[Say]
-) -> None:
+def test_a_resumed_slice_that_is_short_is_an_error(variant: Variant, stand_in: StandIn) -> None:
     """Which events the earlier run handed out is not known, so they cannot be asked again."""
     stored = numbered(25)
-    serve(stand_in, say, stored)
+    serve(stand_in, stored)
     token = variant.pages(DATE, **HOUR)[0].token
     stored[0:0] = numbered(28)[25:]
     del stored[:6]

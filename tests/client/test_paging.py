@@ -7,27 +7,28 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.client.stand_in import Say
 
 from adanalytics_client import Observer, ServiceProfile
 from adanalytics_client.errors import ProtocolError
 from adanalytics_client.observers import PageReceived
 
 if TYPE_CHECKING:
-    from tests.client.conftest import Asked, OpenVariant, Say, StandIn, Variant
+    from tests.client.conftest import Asked, OpenVariant, StandIn, Variant
 
 DAY = "2026-01-15"
 SIZES = (10, 8, 10)
 Signs = Callable[[int, bool], dict[str, Any]]
 
 
-def serve(stand_in: StandIn, say: type[Say], signs: Signs, sizes: tuple[int, ...] = SIZES) -> None:
+def serve(stand_in: StandIn, signs: Signs, sizes: tuple[int, ...] = SIZES) -> None:
     """Pages of these sizes, with members beside their events, and empty pages behind them."""
 
     def script(asked: Asked) -> Say:
         page = int(asked.query["page"])
         size = [*sizes, *[0] * page][page - 1]
         rows = [{"event_id": f"{page}-{at}"} for at in range(size)]
-        return say({"events": rows, **signs(page, page >= len(sizes))})
+        return Say({"events": rows, **signs(page, page >= len(sizes))})
 
     stand_in.script = script
 
@@ -64,10 +65,10 @@ def serve(stand_in: StandIn, say: type[Say], signs: Signs, sizes: tuple[int, ...
     ],
 )
 def test_a_sign_of_another_page_is_followed(
-    variant: Variant, stand_in: StandIn, say: type[Say], signs: Signs
+    variant: Variant, stand_in: StandIn, signs: Signs
 ) -> None:
     """Also behind a page that is shorter than the first; the end is seen by an empty page."""
-    serve(stand_in, say, signs)
+    serve(stand_in, signs)
     assert len(variant.rows(DAY, hour=3)) == sum(SIZES)
     assert len(stand_in.asked) == 4
 
@@ -83,10 +84,8 @@ def test_a_sign_of_another_page_is_followed(
         {"hits": {"total": 3}, "total": {"value": 28, "relation": "eq"}},
     ],
 )
-def test_a_total_ends_a_slice(
-    variant: Variant, stand_in: StandIn, say: type[Say], beside: dict[str, Any]
-) -> None:
-    serve(stand_in, say, lambda *_: beside)
+def test_a_total_ends_a_slice(variant: Variant, stand_in: StandIn, beside: dict[str, Any]) -> None:
+    serve(stand_in, lambda *_: beside)
     assert len(variant.rows(DAY, hour=3)) == sum(SIZES)
     assert len(stand_in.asked) == 3
 
@@ -108,22 +107,22 @@ def test_a_total_ends_a_slice(
     ],
 )
 def test_one_page(
-    variant: Variant, stand_in: StandIn, say: type[Say], beside: dict[str, Any], requests: int
+    variant: Variant, stand_in: StandIn, beside: dict[str, Any], requests: int
 ) -> None:
-    serve(stand_in, say, lambda *_: beside, (5,))
+    serve(stand_in, lambda *_: beside, (5,))
     assert len(variant.rows(DAY, hour=3)) == 5
     assert len(stand_in.asked) == requests
 
 
 @pytest.mark.parametrize(("per_page", "requests"), [(5, 2), (6, 1)])
 def test_a_full_page_is_not_the_last_by_a_total(
-    variant: Variant, stand_in: StandIn, say: type[Say], per_page: int, requests: int
+    variant: Variant, stand_in: StandIn, per_page: int, requests: int
 ) -> None:
     """A search engine caps its total where it caps a page."""
-    serve(stand_in, say, lambda *_: {"total": 5}, (5,))
+    serve(stand_in, lambda *_: {"total": 5}, (5,))
     assert len(variant.rows(DAY, hour=3, per_page=per_page)) == 5
     assert len(stand_in.asked) == requests
-    serve(stand_in, say, lambda *_: {"total": 5}, (5, 2))
+    serve(stand_in, lambda *_: {"total": 5}, (5, 2))
     if per_page == 5:
         with pytest.raises(ProtocolError, match=r"counts 5 events in .*, but 7 arrived"):
             variant.rows(DAY, hour=3, per_page=per_page)
@@ -138,9 +137,9 @@ def test_a_full_page_is_not_the_last_by_a_total(
     ],
 )
 def test_names_that_only_sound_like_paging_cost_no_request(
-    variant: Variant, stand_in: StandIn, say: type[Say], beside: dict[str, Any]
+    variant: Variant, stand_in: StandIn, beside: dict[str, Any]
 ) -> None:
-    serve(stand_in, say, lambda *_: beside, (10, 8))
+    serve(stand_in, lambda *_: beside, (10, 8))
     assert len(variant.rows(DAY, hour=3)) == 18
     assert len(stand_in.asked) == 2
 
@@ -159,11 +158,11 @@ def test_names_that_only_sound_like_paging_cost_no_request(
     ],
 )
 def test_headers_are_metadata(
-    variant: Variant, stand_in: StandIn, say: type[Say], headers: dict[str, str], requests: int
+    variant: Variant, stand_in: StandIn, headers: dict[str, str], requests: int
 ) -> None:
-    serve(stand_in, say, lambda *_: {})
+    serve(stand_in, lambda *_: {})
     script = stand_in.script
-    stand_in.script = lambda asked: say(script(asked).body, headers=headers)
+    stand_in.script = lambda asked: Say(script(asked).body, headers=headers)
     assert len(variant.rows(DAY, hour=3)) == 28
     assert len(stand_in.asked) == requests
 
@@ -182,16 +181,16 @@ def test_headers_are_metadata(
     ],
 )
 def test_a_header_that_leads_on_is_never_ignored(
-    variant: Variant, stand_in: StandIn, say: type[Say], header: dict[str, str]
+    variant: Variant, stand_in: StandIn, header: dict[str, str]
 ) -> None:
     """Behind a short page, and behind an empty one as an error that names it."""
-    serve(stand_in, say, lambda *_: {}, (10, 4, 10))
+    serve(stand_in, lambda *_: {}, (10, 4, 10))
     script = stand_in.script
     ends = 3
 
     def headed(asked: Asked) -> Say:
         more = int(asked.query["page"]) < ends
-        return say(script(asked).body, headers=header if more else {})
+        return Say(script(asked).body, headers=header if more else {})
 
     stand_in.script = headed
     assert len(variant.rows(DAY, hour=3)) == 24
@@ -201,21 +200,21 @@ def test_a_header_that_leads_on_is_never_ignored(
 
 
 def test_events_under_the_name_of_links_are_none(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, stand_in: StandIn
 ) -> None:
     rows = [{"event_id": str(at), "rel": "next", "href": "/x"} for at in range(3)]
-    stand_in.script = lambda asked: say({"links": rows if asked.query["page"] == "1" else []})
+    stand_in.script = lambda asked: Say({"links": rows if asked.query["page"] == "1" else []})
     variant = open_variant(service=ServiceProfile(rows_key="links"))
     assert len(variant.rows(DAY, hour=3)) == 3
 
 
-def serve_hours(stand_in: StandIn, say: type[Say], sizes: dict[int, list[int]]) -> None:
+def serve_hours(stand_in: StandIn, sizes: dict[int, list[int]]) -> None:
     """Pages of these sizes for each hour, without any metadata."""
 
     def script(asked: Asked) -> Say:
         hour, page = int(asked.query["hour"]), int(asked.query["page"])
         size = [*sizes.get(hour, []), *[0] * page][page - 1]
-        return say([{"event_id": f"{hour}-{page}-{at}"} for at in range(size)])
+        return Say([{"event_id": f"{hour}-{page}-{at}"} for at in range(size)])
 
     stand_in.script = script
 
@@ -235,25 +234,20 @@ def serve_hours(stand_in: StandIn, say: type[Say], sizes: dict[int, list[int]]) 
 )
 @pytest.mark.parametrize("per_page", [None, 10])
 def test_the_length_of_a_page_ends_a_slice_without_metadata(
-    variant: Variant,
-    stand_in: StandIn,
-    say: type[Say],
-    sizes: list[int],
-    requests: int,
-    per_page: int | None,
+    variant: Variant, stand_in: StandIn, sizes: list[int], requests: int, per_page: int | None
 ) -> None:
-    serve_hours(stand_in, say, {3: sizes})
+    serve_hours(stand_in, {3: sizes})
     assert len(variant.rows(DAY, hour=3, per_page=per_page)) == sum(sizes)
     assert len(stand_in.asked) == requests
 
 
 @pytest.mark.parametrize("beside", [{"X-Total-Count": "3"}, {"Content-Range": "rows 0-1/3"}])
 def test_of_two_totals_the_larger_one_counts(
-    variant: Variant, stand_in: StandIn, say: type[Say], beside: dict[str, str]
+    variant: Variant, stand_in: StandIn, beside: dict[str, str]
 ) -> None:
     def script(asked: Asked) -> Say:
         rows = [{"event_id": each} for each in ("ab", "c", "")[int(asked.query["page"]) - 1]]
-        return say({"events": rows, "total": 2}, headers=beside)
+        return Say({"events": rows, "total": 2}, headers=beside)
 
     stand_in.script = script
     assert len(variant.rows(DAY, hour=3)) == 3
@@ -261,10 +255,10 @@ def test_of_two_totals_the_larger_one_counts(
 
 @pytest.mark.parametrize("concurrency", [1, 8])
 def test_the_first_size_of_a_slice_does_not_end_another(
-    variant: Variant, stand_in: StandIn, say: type[Say], concurrency: int
+    variant: Variant, stand_in: StandIn, concurrency: int
 ) -> None:
     sizes = {0: [10], 1: [8, 8, 4], 2: [3, 3, 3], 5: [1], 7: [12, 12]}
-    serve_hours(stand_in, say, sizes)
+    serve_hours(stand_in, sizes)
     rows = variant.rows(DAY, concurrency=concurrency)
     assert Counter(int(row["event_id"].split("-")[0]) for row in rows) == {
         hour: sum(each) for hour, each in sizes.items()
@@ -273,11 +267,9 @@ def test_the_first_size_of_a_slice_does_not_end_another(
     assert asked == {**dict.fromkeys(range(24), 1), 0: 2, 1: 3, 2: 4, 5: 2, 7: 3}
 
 
-def test_a_token_remembers_the_size_of_the_first_page(
-    variant: Variant, stand_in: StandIn, say: type[Say]
-) -> None:
+def test_a_token_remembers_the_size_of_the_first_page(variant: Variant, stand_in: StandIn) -> None:
     for sizes, requests in (([10, 10, 3], 1), ([5, 10, 7, 3], 2)):
-        serve_hours(stand_in, say, {3: sizes})
+        serve_hours(stand_in, {3: sizes})
         pages = variant.pages(DAY, hour=3)
         stand_in.asked.clear()
         rest = variant.pages(DAY, hour=3, resume=pages[1].token)
@@ -288,18 +280,18 @@ def test_a_token_remembers_the_size_of_the_first_page(
 @pytest.mark.parametrize("split", ["hourly", "daily", "none", "auto"])
 @pytest.mark.parametrize(("max_events", "per_page"), [(1, 5), (100, 10), (100, 100), (400, 7)])
 def test_the_most_requests_are_enough(
-    variant: Variant, stand_in: StandIn, say: type[Say], split: str, max_events: int, per_page: int
+    variant: Variant, stand_in: StandIn, split: str, max_events: int, per_page: int
 ) -> None:
     """Also where only another page tells that a slice has ended; an hour of n has n events."""
 
     def script(asked: Asked) -> Say:
         query = asked.query
         if "page" not in query:
-            return say({"summary": []})
+            return Say({"summary": []})
         hours = [int(query["hour"])] if "hour" in query else range(24)
         names = [f"{hour}-{at}" for hour in hours for at in range(hour)]
         end = int(query["page"]) * int(query["per_page"])
-        return say([{"event_id": each} for each in names[end - int(query["per_page"]) : end]])
+        return Say([{"event_id": each} for each in names[end - int(query["per_page"]) : end]])
 
     stand_in.script = script
     options = {"split": split, "max_events": max_events, "per_page": per_page}
@@ -333,13 +325,9 @@ class Pages(Observer):
     ],
 )
 def test_an_observer_is_told_how_many_pages_a_slice_has(
-    open_variant: OpenVariant,
-    stand_in: StandIn,
-    say: type[Say],
-    signs: Signs,
-    pages: list[int | None],
+    open_variant: OpenVariant, stand_in: StandIn, signs: Signs, pages: list[int | None]
 ) -> None:
-    serve(stand_in, say, signs)
+    serve(stand_in, signs)
     seen = Pages()
     open_variant(observer=seen).rows(DAY, hour=3)
     assert seen.found == pages
@@ -348,13 +336,13 @@ def test_an_observer_is_told_how_many_pages_a_slice_has(
 MORE, END, THREE = {"has_more": True}, {"has_more": False}, {"total_pages": 3}
 
 
-def serve_pages(stand_in: StandIn, say: type[Say], *pages: tuple[int, dict[str, Any]]) -> None:
+def serve_pages(stand_in: StandIn, *pages: tuple[int, dict[str, Any]]) -> None:
     """Pages of so many events with these members beside them, and empty ones behind."""
 
     def script(asked: Asked) -> Say:
         number = int(asked.query["page"])
         size, beside = pages[number - 1] if number <= len(pages) else (0, {})
-        return say({"events": [{"event_id": f"{number}-{at}"} for at in range(size)], **beside})
+        return Say({"events": [{"event_id": f"{number}-{at}"} for at in range(size)], **beside})
 
     stand_in.script = script
 
@@ -370,9 +358,9 @@ def serve_pages(stand_in: StandIn, say: type[Say], *pages: tuple[int, dict[str, 
 )
 @pytest.mark.parametrize("on_drift", ["raise", "warn"])
 def test_an_empty_page_that_says_that_others_follow_is_an_error(
-    variant: Variant, stand_in: StandIn, say: type[Say], on_drift: str, pages: list[Any]
+    variant: Variant, stand_in: StandIn, on_drift: str, pages: list[Any]
 ) -> None:
-    serve_pages(stand_in, say, *pages)
+    serve_pages(stand_in, *pages)
     number = [size for size, _ in pages].index(0) + 1
     words = f"Page {number} of 2026-01-15 states no events and (has_more: true|3 pages)"
     with pytest.raises(ProtocolError, match=words):
@@ -392,14 +380,9 @@ def test_an_empty_page_that_says_that_others_follow_is_an_error(
 )
 @pytest.mark.parametrize("on_drift", ["raise", "warn"])
 def test_an_end_beside_another_page_is_an_error(
-    variant: Variant,
-    stand_in: StandIn,
-    say: type[Say],
-    beside: dict[str, Any],
-    words: str,
-    on_drift: str,
+    variant: Variant, stand_in: StandIn, beside: dict[str, Any], words: str, on_drift: str
 ) -> None:
-    serve_pages(stand_in, say, (10, beside), (10, beside))
+    serve_pages(stand_in, (10, beside), (10, beside))
     for split in ("none", "auto"):
         with pytest.raises(ProtocolError, match=f"Page 1 of {DAY} states {words}") as caught:
             variant.rows(DAY, split=split, on_drift=on_drift)
@@ -408,9 +391,9 @@ def test_an_end_beside_another_page_is_an_error(
 
 @pytest.mark.parametrize("name", ["total_pages", "pages", "lastPage"])
 def test_as_many_pages_as_events_on_the_first_are_still_pages(
-    variant: Variant, stand_in: StandIn, say: type[Say], name: str
+    variant: Variant, stand_in: StandIn, name: str
 ) -> None:
-    serve_pages(stand_in, say, *[(3, END | {name: 3})] * 3)
+    serve_pages(stand_in, *[(3, END | {name: 3})] * 3)
     with pytest.raises(ProtocolError, match="has_more: false and 3 pages"):
         variant.rows(DAY, split="none")
 
@@ -425,9 +408,9 @@ def test_as_many_pages_as_events_on_the_first_are_still_pages(
     ],
 )
 def test_an_end_beside_no_other_page_is_none(
-    variant: Variant, stand_in: StandIn, say: type[Say], beside: dict[str, Any]
+    variant: Variant, stand_in: StandIn, beside: dict[str, Any]
 ) -> None:
-    serve_pages(stand_in, say, (10, beside))
+    serve_pages(stand_in, (10, beside))
     assert len(variant.rows(DAY, split="none")) == 10
 
 
@@ -446,12 +429,8 @@ def test_an_end_beside_no_other_page_is_none(
     ],
 )
 def test_ends_that_agree_are_not_reported(
-    variant: Variant,
-    stand_in: StandIn,
-    say: type[Say],
-    caplog: pytest.LogCaptureFixture,
-    pages: list[Any],
+    variant: Variant, stand_in: StandIn, caplog: pytest.LogCaptureFixture, pages: list[Any]
 ) -> None:
-    serve_pages(stand_in, say, *pages)
+    serve_pages(stand_in, *pages)
     assert len(variant.rows(DAY, split="none")) == sum(size for size, _ in pages)
     assert caplog.messages == []

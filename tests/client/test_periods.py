@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 import pytest
+from tests.client.stand_in import Say
 
 from adanalytics_client import ConfigurationError
 
 if TYPE_CHECKING:
-    from tests.client.conftest import OpenVariant, Say, StandIn, Variant
+    from tests.client.conftest import OpenVariant, StandIn, Variant
 
 PERIODS = [
     (("today",), ("2027-01-15", "2027-01-15")),
@@ -40,16 +41,12 @@ PERIODS = [
 
 @pytest.mark.parametrize(("words", "days"), PERIODS)
 def test_every_method_takes_the_same_words(
-    variant: Variant,
-    stand_in: StandIn,
-    say: type[Say],
-    words: tuple[str, ...],
-    days: tuple[str, str],
+    variant: Variant, stand_in: StandIn, words: tuple[str, ...], days: tuple[str, str]
 ) -> None:
     stand_in.says_by_name(
-        events=[say({"events": []})],
-        summary=[say({"summary": [{}]})],
-        bulk_export=[say({"url": "/f.csv"})],
+        events=[Say({"events": []})],
+        summary=[Say({"summary": [{}]})],
+        bulk_export=[Say({"url": "/f.csv"})],
     )
     variant.rows(*words, split="none")
     variant.call("summary", *words)
@@ -68,8 +65,8 @@ def test_another_word_is_an_error_that_says_what_to_write(variant: Variant, word
 
 
 def test_an_export_to_a_file_takes_them_too(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], tmp_path: object
+    open_variant: OpenVariant, stand_in: StandIn, tmp_path: object
 ) -> None:
-    stand_in.says_by_name(bulk_export=[say({"url": "/f.csv"})], f_csv=[say(b"a,b\n1,2\n")])
+    stand_in.says_by_name(bulk_export=[Say({"url": "/f.csv"})], f_csv=[Say(b"a,b\n1,2\n")])
     open_variant().call("export", "2026-02", to=f"{tmp_path}/out.csv")
     assert b'"end_date": "2026-02-28"' in stand_in.asked[0].body

@@ -9,20 +9,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.client.stand_in import Say
 
 from adanalytics_client import errors
 from adanalytics_client._base.formats import FORMATS
 
 if TYPE_CHECKING:
-    from tests.client.conftest import Say, StandIn, Variant
+    from tests.client.conftest import StandIn, Variant
 
 DAY = "2026-01-15"
 ROW = b'{"event_id":"a"}'
 
 
 @pytest.fixture
-def day(stand_in: StandIn, say: type[Say]) -> StandIn:
-    stand_in.says(say(b'{"events": [%b], "total": 1}' % ROW))
+def day(stand_in: StandIn) -> StandIn:
+    stand_in.says(Say(b'{"events": [%b], "total": 1}' % ROW))
     return stand_in
 
 
@@ -83,10 +84,10 @@ def test_names_that_cannot_be_a_file(
 
 
 def test_events_without_a_field_have_one_header(
-    variant: Variant, stand_in: StandIn, say: type[Say], tmp_path: Path
+    variant: Variant, stand_in: StandIn, tmp_path: Path
 ) -> None:
     rows = [[{}, {}], [{}], [{"odd": 1}]]
-    stand_in.script = lambda asked: say(
+    stand_in.script = lambda asked: Say(
         {"events": rows[int(asked.query["page"]) - 1], "has_more": asked.query["page"] != "3"}
     )
     assert write(variant, tmp_path / "x.csv") == 4

@@ -10,13 +10,14 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.client.stand_in import Say
 
 from adanalytics_client import Observer
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.client.conftest import OpenVariant, Say, StandIn, Variant
+    from tests.client.conftest import OpenVariant, StandIn, Variant
 
 DAY = "2026-01-15"
 PAGE = {"events": [{"event_id": "a"}, {"event_id": "b"}], "pagination": {"has_more": False}}
@@ -60,12 +61,12 @@ def test_a_file_shows_events_and_an_export_bytes(
 
 
 def test_the_rate_of_an_export_leaves_out_what_the_service_took(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], terminal: Terminal, tmp_path: Path
+    open_variant: OpenVariant, stand_in: StandIn, terminal: Terminal, tmp_path: Path
 ) -> None:
     stand_in.says_by_name(
-        bulk_export=[say({"status": "pending", "status_url": "/state"})],
-        state=[say({"status": "pending"}), say({"status": "done", "url": "/f.csv"})],
-        f_csv=[say(b"a,b\r\n")],
+        bulk_export=[Say({"status": "pending", "status_url": "/state"})],
+        state=[Say({"status": "pending"}), Say({"status": "done", "url": "/f.csv"})],
+        f_csv=[Say(b"a,b\r\n")],
     )
     with redirect_stderr(terminal):
         open_variant().call("export", DAY, to=tmp_path / "x.csv", progress=True, check="none")
@@ -107,7 +108,7 @@ def test_a_notebook_shows_it_in_the_output_of_the_cell(
 
 
 def test_the_observer_of_the_client_hears_everything(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], terminal: Terminal, tmp_path: Path
+    open_variant: OpenVariant, stand_in: StandIn, terminal: Terminal, tmp_path: Path
 ) -> None:
     heard: list[str] = []
 
@@ -122,12 +123,12 @@ def test_the_observer_of_the_client_hears_everything(
             setattr(Everything, name, hear(name))
 
     def page(total: int) -> Say:
-        return say({**PAGE, "pagination": {"total": total, "has_more": False}})
+        return Say({**PAGE, "pagination": {"total": total, "has_more": False}})
 
     stand_in.says_by_name(
-        events=[say(status=503), say(status=429), page(5), say({"events": []}), page(2)],
-        bulk_export=[say({"status": "done", "url": "/f.csv"})],
-        f_csv=[say(b"a,b\r\n")],
+        events=[Say(status=503), Say(status=429), page(5), Say({"events": []}), page(2)],
+        bulk_export=[Say({"status": "done", "url": "/f.csv"})],
+        f_csv=[Say(b"a,b\r\n")],
     )
     variant = open_variant(observer=Everything())
     query = variant.client.events(DAY, split="none", on_drift="warn")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.client.stand_in import Say
 from tests.client.wire import Wire, served_with, sized
 
 import adanalytics_client
@@ -18,7 +19,7 @@ from adanalytics_client import RetryPolicy, errors
 from adanalytics_client._io.proxies import Proxies
 
 if TYPE_CHECKING:
-    from tests.client.conftest import Asked, OpenVariant, Say, StandIn
+    from tests.client.conftest import Asked, OpenVariant, StandIn
 
 DATES = {"dates": ["2026-01-15"]}
 REFUSING = b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n"
@@ -123,14 +124,10 @@ def test_an_exclusion_that_is_none_is_a_wrong_setting(
 
 @pytest.mark.parametrize("exclusion", ["192.0.2.0/24", "192.0.2.*", "::ffff:c000:200/120, x"])
 def test_an_excluded_address_sends_nothing_to_the_proxy(
-    open_variant: OpenVariant,
-    stand_in: StandIn,
-    say: type[Say],
-    monkeypatch: pytest.MonkeyPatch,
-    exclusion: str,
+    open_variant: OpenVariant, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch, exclusion: str
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", stand_in.url)
-    stand_in.says(say(DATES))
+    stand_in.says(Say(DATES))
     once = RetryPolicy(attempts=1, budget=0.5)
     host = "192.0.2.1" if "ffff" not in exclusion else "[::ffff:192.0.2.1]"
     assert len(open_variant(f"http://{host}").call("dates")) == 1
@@ -146,35 +143,34 @@ def test_a_server_on_this_machine_needs_no_exclusion(
     open_variant: OpenVariant,
     stand_in: StandIn,
     other_origin: StandIn,
-    say: type[Say],
     monkeypatch: pytest.MonkeyPatch,
     name: str,
 ) -> None:
     monkeypatch.setenv(name, other_origin.url)
-    stand_in.says(say(DATES))
+    stand_in.says(Say(DATES))
     for host in ("127.0.0.1", "localhost"):
         assert len(open_variant(stand_in.url.replace("127.0.0.1", host)).call("dates")) == 1
     assert other_origin.asked == []
 
 
 def test_a_proxy_of_other_requests_may_be_wrong(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], monkeypatch: pytest.MonkeyPatch
+    open_variant: OpenVariant, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", f" {stand_in.url} ")
     monkeypatch.setenv("HTTPS_PROXY", "gopher://nowhere")
     monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:9")
-    stand_in.says(say(DATES))
+    stand_in.says(Say(DATES))
     assert len(open_variant("http://stats.example").call("dates")) == 1
     with pytest.raises(errors.ConfigurationError, match="HTTPS_PROXY is not a proxy address"):
         open_variant("https://stats.example")
 
 
 def test_a_wrong_proxy_that_nothing_goes_through(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], monkeypatch: pytest.MonkeyPatch
+    open_variant: OpenVariant, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:99999")
     monkeypatch.setenv("NO_PROXY", "*")
-    stand_in.says(say(DATES))
+    stand_in.says(Say(DATES))
     assert len(open_variant().call("dates")) == 1
 
 
@@ -190,7 +186,6 @@ def test_a_wrong_proxy_that_nothing_goes_through(
 def test_what_echoes_the_login_of_a_proxy(
     open_variant: OpenVariant,
     stand_in: StandIn,
-    say: type[Say],
     monkeypatch: pytest.MonkeyPatch,
     user_info: str,
     shown: str,
@@ -199,7 +194,7 @@ def test_what_echoes_the_login_of_a_proxy(
 
     def script(asked: Asked) -> Say:
         login = asked.headers["proxy-authorization"].removeprefix("Basic ")
-        return say({"error": f"{login} {user_info} s3cret/w rd"}, status=400)
+        return Say({"error": f"{login} {user_info} s3cret/w rd"}, status=400)
 
     stand_in.script = script
     with pytest.raises(errors.InvalidRequest) as caught:
@@ -227,10 +222,10 @@ def test_a_certificate_of_another_host_is_told(
 
 
 def test_a_proxy_that_works_is_used(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], monkeypatch: pytest.MonkeyPatch
+    open_variant: OpenVariant, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", stand_in.url.removeprefix("http://"))
-    stand_in.says(say(DATES))
+    stand_in.says(Say(DATES))
     assert len(open_variant("http://stats.example").call("dates")) == 1
     assert stand_in.asked[0].target.startswith("http://stats.example/")
 

@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.client.stand_in import Say
 
 from adanalytics_client import AsyncClient, Client, QuotaPolicy, errors
 
 if TYPE_CHECKING:
-    from tests.client.conftest import MovedClock, OpenVariant, Say, StandIn
+    from tests.client.conftest import MovedClock, OpenVariant, StandIn
 
 DATES = {"dates": ["2026-01-15"]}
 
@@ -40,9 +41,9 @@ def counting(stand_in: StandIn, folder: Path, *, limit: int) -> Client:
 
 
 def test_the_file_is_private_named_by_a_hash_and_counts_in_the_next_run(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, stand_in: StandIn
 ) -> None:
-    stand_in.says(say(DATES))
+    stand_in.says(Say(DATES))
     for run in range(3):
         variant = open_variant(quota=QuotaPolicy(limit=3, on_limit="raise"), api_key="aak_secret")
         assert variant.client.quota.remaining == 3 - run
@@ -62,9 +63,9 @@ def test_the_file_is_private_named_by_a_hash_and_counts_in_the_next_run(
 
 
 def test_a_login_counts_by_its_email_and_a_partner_does_not_matter(
-    stand_in: StandIn, say: type[Say], tmp_path: Path
+    stand_in: StandIn, tmp_path: Path
 ) -> None:
-    stand_in.says_by_name(login=[say({"token": "t-1"})], dates=[say(DATES)])
+    stand_in.says_by_name(login=[Say({"token": "t-1"})], dates=[Say(DATES)])
     left = []
     for name in ("acme", "other"):
         with Client(
@@ -80,10 +81,8 @@ def test_a_login_counts_by_its_email_and_a_partner_does_not_matter(
     only_file(tmp_path)
 
 
-def test_in_memory_nothing_is_written(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
-) -> None:
-    stand_in.says(say(DATES))
+def test_in_memory_nothing_is_written(open_variant: OpenVariant, stand_in: StandIn) -> None:
+    stand_in.says(Say(DATES))
     variant = open_variant(quota=QuotaPolicy(limit=3, log="memory"))
     variant.call("dates")
     assert variant.client.quota.remaining == 2
@@ -91,9 +90,9 @@ def test_in_memory_nothing_is_written(
 
 
 def test_a_429_holds_the_others_too(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], clock: MovedClock
+    open_variant: OpenVariant, stand_in: StandIn, clock: MovedClock
 ) -> None:
-    stand_in.says(say(status=429, headers={"Retry-After": "120"}), say(DATES))
+    stand_in.says(Say(status=429, headers={"Retry-After": "120"}), Say(DATES))
     with pytest.raises(errors.RateLimited):
         open_variant(quota=QuotaPolicy(on_limit="raise")).call("dates")
     until = datetime.fromtimestamp(clock.now + 120, tz=UTC)
@@ -108,9 +107,9 @@ def test_a_429_holds_the_others_too(
 
 
 def test_threads_and_tasks_of_several_clients_share_one_limit(
-    stand_in: StandIn, say: type[Say], clock: MovedClock, tmp_path: Path
+    stand_in: StandIn, clock: MovedClock, tmp_path: Path
 ) -> None:
-    stand_in.says(say(DATES))
+    stand_in.says(Say(DATES))
     options: dict[str, Any] = {
         "api_key": "k",
         "partner": "acme",
@@ -144,14 +143,10 @@ def _run_all(works: list[Any]) -> None:
 
 
 def test_without_a_folder_the_client_counts_alone_and_says_so_once(
-    open_variant: OpenVariant,
-    stand_in: StandIn,
-    say: type[Say],
-    tmp_path: Path,
-    caplog: pytest.LogCaptureFixture,
+    open_variant: OpenVariant, stand_in: StandIn, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "state").write_text("not a folder")
-    stand_in.says(say(DATES))
+    stand_in.says(Say(DATES))
     variant = open_variant(quota=QuotaPolicy(limit=3, log=tmp_path / "state" / "deeper"))
     variant.call("dates")
     variant.call("dates")
@@ -164,10 +159,10 @@ def test_without_a_folder_the_client_counts_alone_and_says_so_once(
 
 @pytest.mark.parametrize("spare", range(4))
 def test_a_failure_that_may_pass_sends_nothing_and_is_tried_again(
-    stand_in: StandIn, say: type[Say], tmp_path: Path, spare: int
+    stand_in: StandIn, tmp_path: Path, spare: int
 ) -> None:
     """To count alone from then on would let twice the limit through."""
-    stand_in.says(say(DATES))
+    stand_in.says(Say(DATES))
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     with counting(stand_in, tmp_path, limit=2) as client:
         free = os.dup(0)
@@ -203,13 +198,12 @@ def damaged(path: Path, how: str) -> None:
 def test_a_damaged_file_counts_as_full_for_an_hour(
     open_variant: OpenVariant,
     stand_in: StandIn,
-    say: type[Say],
     clock: MovedClock,
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
     how: str,
 ) -> None:
-    stand_in.says(say(DATES))
+    stand_in.says(Say(DATES))
     with counting(stand_in, tmp_path, limit=50) as client:
         for _ in range(5):
             client.dates()
@@ -256,10 +250,10 @@ with Client(sys.argv[1], api_key="k", partner="acme", quota=quota) as client:
 
 @pytest.mark.parametrize("killed", [False, True])
 def test_a_full_disk_leaves_the_count_of_before(
-    stand_in: StandIn, say: type[Say], tmp_path: Path, killed: bool
+    stand_in: StandIn, tmp_path: Path, killed: bool
 ) -> None:
     """Also where the journal of a run that was killed holds a part of it."""
-    stand_in.says(say(DATES))
+    stand_in.says(Say(DATES))
     with counting(stand_in, tmp_path / "closed", limit=4) as client:
         for _ in range(3):
             client.dates()
@@ -276,12 +270,12 @@ def test_a_full_disk_leaves_the_count_of_before(
 
 
 def test_a_log_that_cannot_be_read_is_an_error(
-    stand_in: StandIn, say: type[Say], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    stand_in: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """To wait an hour for a quota that is there would help nobody."""
     # As for a user without permission; root may read everything.
     monkeypatch.setattr("adanalytics_client._quota.store._may_pass", lambda *_: False)
-    stand_in.says(say(DATES))
+    stand_in.says(Say(DATES))
     with counting(stand_in, tmp_path, limit=4) as client:
         client.dates()
     path = only_file(tmp_path)

@@ -17,12 +17,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.client.stand_in import Say
 from tests.client.variants import BOTH_LIBRARIES
 
 from adanalytics_client import RetryPolicy, errors
 
 if TYPE_CHECKING:
-    from tests.client.conftest import OpenVariant, Say, StandIn
+    from tests.client.conftest import OpenVariant, StandIn
 
 BODY = b'{"dates":["2026-01-15"]}'
 PACKED = gzip.compress(BODY, mtime=0)
@@ -237,11 +238,11 @@ def test_an_answer_that_drips_is_given_up_in_time(
 
 
 def test_the_head_of_a_file_may_not_drip(
-    raw: Raw, open_variant: OpenVariant, stand_in: StandIn, say: type[Say], tmp_path: Path
+    raw: Raw, open_variant: OpenVariant, stand_in: StandIn, tmp_path: Path
 ) -> None:
     """The file itself may take as long as it takes."""
     raw.answers = [(sized(b"a,b\r\n", b"X: a" + DRIPPING), CLOSES)]
-    stand_in.says(say({"status": "done", "download_url": f"{raw.url}/f.csv"}))
+    stand_in.says(Say({"status": "done", "download_url": f"{raw.url}/f.csv"}))
     variant = open_variant(timeout=0.3, retry=RetryPolicy(attempts=1))
     with pytest.raises(errors.RequestTimeout):
         variant.call("export", "2026-01-15", to=tmp_path / "f.csv")

@@ -12,12 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.client.raw_events import raw_rows
+from tests.client.stand_in import Say
 
 from adanalytics_client import Client, SeenEvents, errors
 from adanalytics_client._events.page import ids_of
 
 if TYPE_CHECKING:
-    from tests.client.conftest import Asked, OpenVariant, Say, StandIn, Variant
+    from tests.client.conftest import Asked, OpenVariant, StandIn, Variant
 
 FIRST, SECOND = "2026-01-15", "2026-01-16"
 
@@ -46,14 +47,14 @@ def test_ids_are_those_of_whole_events(events: list[tuple[str, str, str]], in_fr
 
 
 @pytest.fixture
-def pages_of_two(stand_in: StandIn, say: type[Say]) -> StandIn:
+def pages_of_two(stand_in: StandIn) -> StandIn:
     """A day has six events on three pages; the last of them has no id."""
 
     def script(asked: Asked) -> Say:
         day, page = asked.query["start_date"], int(asked.query["page"])
         ids = [{"event_id": f"{day} {number}"} for number in range(1, 6)]
         rows = [*ids, {"nameless": day}][page * 2 - 2 : page * 2]
-        return say({"events": rows, "has_more": page < 3})
+        return Say({"events": rows, "has_more": page < 3})
 
     stand_in.script = script
     return stand_in
@@ -123,11 +124,11 @@ def test_events_that_a_loop_did_not_reach_come_again(pages_of_two: StandIn) -> N
 
 
 def test_a_file_that_was_not_finished_counts_for_nothing(
-    open_variant: OpenVariant, pages_of_two: StandIn, say: type[Say], tmp_path: Path
+    open_variant: OpenVariant, pages_of_two: StandIn, tmp_path: Path
 ) -> None:
     variant, seen, script = open_variant(), SeenEvents(), pages_of_two.script
     pages_of_two.script = lambda asked: (
-        say(status=400) if asked.query["page"] == "3" else script(asked)
+        Say(status=400) if asked.query["page"] == "3" else script(asked)
     )
     query = variant.client.events(FIRST, split="none", check="none", seen=seen)
     with pytest.raises(errors.InvalidRequest):
@@ -176,9 +177,9 @@ def test_a_wrong_id_is_refused(wrong: Any, words: str) -> None:
     assert [None in seen, 1 in seen, "a" in seen] == [False, False, True]
 
 
-def test_ids_that_are_numbers(variant: Variant, stand_in: StandIn, say: type[Say]) -> None:
+def test_ids_that_are_numbers(variant: Variant, stand_in: StandIn) -> None:
     """A number and the text of it are two ids."""
-    stand_in.says(say({"events": [{"event_id": each} for each in (1, "1", 2)], "total": 3}))
+    stand_in.says(Say({"events": [{"event_id": each} for each in (1, "1", 2)], "total": 3}))
     seen = SeenEvents(["1"])
     assert [row["event_id"] for row in variant.rows(FIRST, split="none", seen=seen)] == [1, 2]
     assert variant.rows(FIRST, split="none", seen=seen) == []
@@ -187,9 +188,9 @@ def test_ids_that_are_numbers(variant: Variant, stand_in: StandIn, say: type[Say
 
 @pytest.mark.parametrize("row", [{"eventKey": "a", "os": "x"}, {"event_id": 1.5, "os": "x"}])
 def test_pages_without_any_id_are_logged_once(
-    variant: Variant, stand_in: StandIn, say: type[Say], row: Any, caplog: pytest.LogCaptureFixture
+    variant: Variant, stand_in: StandIn, row: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    stand_in.script = lambda asked: say(
+    stand_in.script = lambda asked: Say(
         {"events": [{**row, "page": asked.query["page"]}], "total": 3}
     )
     assert len(variant.rows(FIRST, split="none", seen=SeenEvents())) == 3

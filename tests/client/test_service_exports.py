@@ -6,6 +6,7 @@ import datetime as dt
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.client.stand_in import Say
 
 from adanalytics_client import ProtocolError, ServiceProfile
 from adanalytics_client._shapes.service import ExportProfile
@@ -14,7 +15,7 @@ from adanalytics_server.local import LocalServer, Sample
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.client.conftest import Asked, OpenVariant, Say, StandIn
+    from tests.client.conftest import Asked, OpenVariant, StandIn
 
 DAY = "2026-01-15"
 EVENTS = 130
@@ -35,13 +36,13 @@ def job(**fields: Any) -> dict[str, Any]:
 
 
 def test_an_export_is_read_by_its_names_and_words(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, stand_in: StandIn
 ) -> None:
     def script(asked: Asked) -> Say:
         if asked.method == "POST":
-            return say(job(key="k 1", phase="kneading"), status=202)
+            return Say(job(key="k 1", phase="kneading"), status=202)
         assert asked.path.endswith("/bulk-export/k%201")
-        return say(job(key="k 1", phase="Baked", place="/right.csv", size=2))
+        return Say(job(key="k 1", phase="Baked", place="/right.csv", size=2))
 
     stand_in.script = script
     variant = open_variant(service=probed(JOB))
@@ -59,9 +60,9 @@ def test_an_export_is_read_by_its_names_and_words(
     ],
 )
 def test_a_changed_export_is_told(
-    fields: dict[str, Any], words: str, open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
+    fields: dict[str, Any], words: str, open_variant: OpenVariant, stand_in: StandIn
 ) -> None:
-    stand_in.says(say(job(key="k", **fields)))
+    stand_in.says(Say(job(key="k", **fields)))
     variant = open_variant(service=probed(JOB))
     with pytest.raises(ProtocolError) as caught:
         variant.on(variant.call("start_export", DAY), "wait")

@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from click.testing import CliRunner
+from tests.client.stand_in import Say
 
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.main import cli
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tests.client.conftest import Asked, MovedClock, OpenVariant, Say, StandIn
+    from tests.client.conftest import Asked, MovedClock, OpenVariant, StandIn
 
 KOLKATA = ZoneInfo("Asia/Kolkata")
 DAY = "2026-01-15"
@@ -57,7 +58,7 @@ WRITTEN: list[Callable[[datetime], dict[str, Any]]] = [
 
 
 @pytest.fixture(params=WRITTEN)
-def local_service(request: pytest.FixtureRequest, stand_in: StandIn, say: type[Say]) -> StandIn:
+def local_service(request: pytest.FixtureRequest, stand_in: StandIn) -> StandIn:
     """A service with one event for each hour of a day in Kolkata."""
     begin = datetime(2026, 1, 15, tzinfo=KOLKATA)
     events = [
@@ -70,17 +71,17 @@ def local_service(request: pytest.FixtureRequest, stand_in: StandIn, say: type[S
     def script(asked: Asked) -> Say:
         query = asked.query
         if asked.path.endswith("/dates"):
-            return say({"dates": [DAY]})
+            return Say({"dates": [DAY]})
         if asked.path.endswith("/summary"):
             totals = {"date": DAY, "clicks": 24, "revenue": "0", "cost": "0"}
-            return say({"data": [totals], "meta": {"total": 1}})
+            return Say({"data": [totals], "meta": {"total": 1}})
         if not query["start_date"] <= DAY <= query["end_date"]:
-            return say({"data": [], "meta": {"total": 0, "page": 1}})
+            return Say({"data": [], "meta": {"total": 0, "page": 1}})
         hours = [int(query["hour"])] if "hour" in query else range(24)
         rows = [events[hour] for hour in hours]
         page, size = int(query["page"]), int(query["per_page"])
         served = rows[(page - 1) * size : page * size]
-        return say({"data": served, "meta": {"total": len(rows), "page": page}})
+        return Say({"data": served, "meta": {"total": len(rows), "page": page}})
 
     stand_in.script = script
     return stand_in
@@ -97,10 +98,10 @@ def test_the_hours_of_a_local_service_are_its_own(
 
 
 def test_another_zone_is_refused_and_the_error_says_how_to_name_it(
-    stand_in: StandIn, say: type[Say], open_variant: OpenVariant
+    stand_in: StandIn, open_variant: OpenVariant
 ) -> None:
     local = datetime(2026, 1, 15, 3, 10, tzinfo=KOLKATA)
-    stand_in.says(say({"data": [{"event_id": "e"} | in_utc(local)], "meta": {"total": 1}}))
+    stand_in.says(Say({"data": [{"event_id": "e"} | in_utc(local)], "meta": {"total": 1}}))
     with pytest.raises(ProtocolError) as wrong:
         open_variant().rows(DAY, hour=3)
     assert "hold events of 2026-01-14: they belong to another request" in wrong.value.message
@@ -254,16 +255,16 @@ def test_the_fields_of_a_profile_are_its_own() -> None:
 
 
 def test_the_name_of_the_list_holds_for_events_and_summaries(
-    stand_in: StandIn, say: type[Say], open_variant: OpenVariant
+    stand_in: StandIn, open_variant: OpenVariant
 ) -> None:
     variant = open_variant(service=ServiceProfile(rows_key="hits"))
-    stand_in.says(say({"hits": [{"event_id": "e"}], "data": [{"event_id": "other"}], "total": 1}))
+    stand_in.says(Say({"hits": [{"event_id": "e"}], "data": [{"event_id": "other"}], "total": 1}))
     assert [row["event_id"] for row in variant.rows(DAY, split="none")] == ["e"]
-    stand_in.says(say({"hits": [{"clicks": 1}]}))
+    stand_in.says(Say({"hits": [{"clicks": 1}]}))
     assert variant.call("summary", DAY).rows[0].clicks == 1
-    stand_in.says(say({"summary": [{"clicks": 2}]}))
+    stand_in.says(Say({"summary": [{"clicks": 2}]}))
     assert variant.call("summary", DAY).rows[0].clicks == 2
-    stand_in.says(say({"by_day": [{"clicks": 2}]}))
+    stand_in.says(Say({"by_day": [{"clicks": 2}]}))
     with pytest.raises(ProtocolError, match=r"Client\(service=ServiceProfile\(rows_key='by_day'"):
         variant.call("summary", DAY)
 
@@ -291,12 +292,12 @@ def _own_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("ADANALYTICS_API_KEY", "secret-key")
 
 
-def _in_hour_3(say: type[Say], rows_key: str, event: dict[str, Any]) -> Callable[[Asked], Say]:
+def _in_hour_3(rows_key: str, event: dict[str, Any]) -> Callable[[Asked], Say]:
     """Answer for a day with one event."""
 
     def script(asked: Asked) -> Say:
         rows = [event] if asked.query.get("hour", "3") == "3" else []
-        return say({rows_key: rows, "total": len(rows)})
+        return Say({rows_key: rows, "total": len(rows)})
 
     return script
 
@@ -309,7 +310,7 @@ def _run(*words: str) -> tuple[int, str, str]:
 
 @pytest.mark.usefixtures("_own_settings")
 def test_a_settings_file_has_the_profile_of_the_service(
-    stand_in: StandIn, say: type[Say], monkeypatch: pytest.MonkeyPatch
+    stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from tests.stored_login import store_login
 
@@ -321,7 +322,7 @@ def test_a_settings_file_has_the_profile_of_the_service(
     assert service == ServiceProfile("hits", "+05:30", {"revenue": "rev"}, "t")
     with Client.from_profile(service=LOCAL) as client:
         assert client.connection.session.config.service == LOCAL
-    stand_in.script = _in_hour_3(say, "hits", {"event_id": "e"})
+    stand_in.script = _in_hour_3("hits", {"event_id": "e"})
     code, out, err = _run("events", DAY, "--hour", "3")
     assert (code, json.loads(out)) == (0, {"event_id": "e"}), err
 
@@ -350,7 +351,7 @@ def test_a_wrong_profile_in_the_file_is_named(lines: str, words: str) -> None:
 
 @pytest.mark.usefixtures("_own_settings")
 def test_a_profile_names_the_file_of_the_service(
-    stand_in: StandIn, say: type[Say], open_variant: OpenVariant
+    stand_in: StandIn, open_variant: OpenVariant
 ) -> None:
     from tests.stored_login import store_login
 
@@ -366,11 +367,11 @@ def test_a_profile_names_the_file_of_the_service(
     for path in (file, str(file)):
         variant = open_variant(service=path)
         assert variant.client.connection.session.config.service == probed
-    stand_in.script = _in_hour_3(say, "hits", {"event_id": "e", "t": "2026-01-15T03:10:00"})
+    stand_in.script = _in_hour_3("hits", {"event_id": "e", "t": "2026-01-15T03:10:00"})
     code, out, err = _run("events", DAY, "--hour", "3")
     assert (code, json.loads(out)["event_id"]) == (0, "e"), err
     # Options win, also over the other name of the time.
-    stand_in.script = _in_hour_3(say, "rows", {"event_id": "e", "at": "2026-01-15T03:10:00"})
+    stand_in.script = _in_hour_3("rows", {"event_id": "e", "at": "2026-01-15T03:10:00"})
     code, out, err = _run("events", DAY, "--hour", "3", "--rows-key", "rows", "--time-field", "at")
     assert (code, json.loads(out)["event_id"]) == (0, "e"), err
     before = settings_file(os.environ).read_text()
@@ -392,16 +393,16 @@ def test_a_service_is_a_table_or_a_file(value: str) -> None:
 
 
 @pytest.mark.usefixtures("_own_settings")
-def test_the_command_line_names_the_list_and_the_zone(stand_in: StandIn, say: type[Say]) -> None:
+def test_the_command_line_names_the_list_and_the_zone(stand_in: StandIn) -> None:
     to = ("--base-url", stand_in.url, "--partner", "acme")
-    stand_in.script = _in_hour_3(say, "hits", {"event_id": "e"})
+    stand_in.script = _in_hour_3("hits", {"event_id": "e"})
     code, _, err = _run("events", DAY, "--hour", "3", *to)
     assert code == 7
     assert "Name it: --rows-key hits." in " ".join(err.split())
     code, out, err = _run("events", DAY, "--hour", "3", *to, "--rows-key", "hits")
     assert (code, json.loads(out)) == (0, {"event_id": "e"}), err
     local = datetime(2026, 1, 15, 3, 10, tzinfo=KOLKATA)
-    stand_in.script = _in_hour_3(say, "data", {"event_id": "e"} | in_utc(local))
+    stand_in.script = _in_hour_3("data", {"event_id": "e"} | in_utc(local))
     code, _, err = _run("events", DAY, "--hour", "3", *to)
     assert code == 7
     assert "such as --zone +05:30." in " ".join(err.split())

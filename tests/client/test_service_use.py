@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.client.stand_in import Say
 
 from adanalytics_client import ConfigurationError, ProtocolError, ServiceProfile
 from adanalytics_client._shapes.service import PageProfile, SummaryProfile
@@ -17,7 +18,7 @@ from adanalytics_server.local import LocalServer, Sample
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.client.conftest import Asked, OpenVariant, Say, StandIn
+    from tests.client.conftest import Asked, OpenVariant, StandIn
 
 DAY = "2026-01-15"
 PROBED = dt.date(2026, 11, 26)
@@ -191,14 +192,9 @@ ROW = {"id": "a", "at": "2026-01-15T03:00:00Z"}
     ],
 )
 def test_a_contradiction_is_named(
-    pages: PageProfile,
-    body: Any,
-    words: str,
-    open_variant: OpenVariant,
-    stand_in: StandIn,
-    say: type[Say],
+    pages: PageProfile, body: Any, words: str, open_variant: OpenVariant, stand_in: StandIn
 ) -> None:
-    stand_in.says(say(body))
+    stand_in.says(Say(body))
     service = ServiceProfile("data", time_field="at", pages=pages, probe_date=PROBED)
     with pytest.raises(ProtocolError) as caught:
         open_variant(service=service).rows(DAY, hour=3)
@@ -219,17 +215,15 @@ def test_a_contradiction_is_named(
     ],
 )
 def test_other_fields_are_no_change(
-    body: Any, open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
+    body: Any, open_variant: OpenVariant, stand_in: StandIn
 ) -> None:
-    stand_in.says(say(body))
+    stand_in.says(Say(body))
     service = ServiceProfile("data", time_field="at", pages=META, probe_date=PROBED)
     assert open_variant(service=service).rows(DAY, hour=3) == body["data"]
 
 
-def test_an_error_of_the_service_is_no_change(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
-) -> None:
-    stand_in.says(say({"error": "The database is down."}))
+def test_an_error_of_the_service_is_no_change(open_variant: OpenVariant, stand_in: StandIn) -> None:
+    stand_in.says(Say({"error": "The database is down."}))
     with pytest.raises(ProtocolError, match=r"an error instead of records: The database is down"):
         open_variant(service=PUBLISHED).rows(DAY, hour=3)
 
@@ -248,26 +242,24 @@ def test_an_error_of_the_service_is_no_change(
     ],
 )
 def test_places_overrule_names(
-    pages: PageProfile, beside: Any, open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
+    pages: PageProfile, beside: Any, open_variant: OpenVariant, stand_in: StandIn
 ) -> None:
     def script(asked: Asked) -> Say:
         number = int(asked.query["page"])
         size = {1: 10, 2: 5}.get(number, 0)
         rows = [{"event_id": f"{number}-{at}"} for at in range(size)]
-        return say({"rows": rows, **beside(number > 1)})
+        return Say({"rows": rows, **beside(number > 1)})
 
     stand_in.script = script
     service = ServiceProfile("rows", pages=pages)
     assert len(open_variant(service=service).rows(DAY, hour=3)) == 15
 
 
-def test_a_summary_has_its_own_place(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
-) -> None:
+def test_a_summary_has_its_own_place(open_variant: OpenVariant, stand_in: StandIn) -> None:
     service = replace(PUBLISHED, summary=SummaryProfile("report.rows"))
     variant = open_variant(service=service)
-    stand_in.says(say({"report": {"rows": [{"clicks": 1}]}, "data": [{"clicks": 2}]}))
+    stand_in.says(Say({"report": {"rows": [{"clicks": 1}]}, "data": [{"clicks": 2}]}))
     assert variant.call("summary", DAY).rows[0].clicks == 1
-    stand_in.says(say({"summary": [{"clicks": 2}]}))
+    stand_in.says(Say({"summary": [{"clicks": 2}]}))
     with pytest.raises(ProtocolError, match=r"changed since 2026-11-26: .*not at report\.rows"):
         variant.call("summary", DAY)

@@ -8,11 +8,12 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.client.stand_in import Say
 
 from adanalytics_client import InvalidRequest, ProtocolError, ServiceProfile, Summary
 
 if TYPE_CHECKING:
-    from tests.client.conftest import OpenVariant, Say, StandIn, Variant
+    from tests.client.conftest import OpenVariant, StandIn, Variant
 
 DAY = "2026-01-15"
 ROWS = [{"event_id": "a", "n": 1}, {"event_id": "b", "n": 2}]
@@ -28,13 +29,9 @@ DEEP = {"response": {"body": {"events": ROWS, "total": 2}}}
     ],
 )
 def test_an_empty_list_hides_no_records(
-    open_variant: OpenVariant,
-    stand_in: StandIn,
-    say: type[Say],
-    body: dict[str, Any],
-    rows_key: str | None,
+    open_variant: OpenVariant, stand_in: StandIn, body: dict[str, Any], rows_key: str | None
 ) -> None:
-    stand_in.says(say({**body, "total": 2}))
+    stand_in.says(Say({**body, "total": 2}))
     with pytest.raises(ProtocolError, match=r"More than one list.*data\.events"):
         open_variant(service=ServiceProfile(rows_key=rows_key)).rows(DAY, split="none")
     named = open_variant(service=ServiceProfile(rows_key="data.events"))
@@ -43,16 +40,14 @@ def test_an_empty_list_hides_no_records(
 
 @pytest.mark.parametrize("body", [{"items": [], "data": {"events": []}}, {"data": []}])
 def test_empty_lists_only_are_no_events(
-    variant: Variant, stand_in: StandIn, say: type[Say], body: dict[str, Any]
+    variant: Variant, stand_in: StandIn, body: dict[str, Any]
 ) -> None:
-    stand_in.says(say(body))
+    stand_in.says(Say(body))
     assert variant.rows(DAY, split="none") == []
 
 
-def test_a_path_names_a_list_at_any_depth(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
-) -> None:
-    stand_in.says(say(DEEP))
+def test_a_path_names_a_list_at_any_depth(open_variant: OpenVariant, stand_in: StandIn) -> None:
+    stand_in.says(Say(DEEP))
     variant = open_variant(service=ServiceProfile(rows_key="response.body.events"))
     assert variant.rows(DAY, split="none") == ROWS
     folded = open_variant(service=ServiceProfile(rows_key="Response.Body.Events"))
@@ -61,7 +56,7 @@ def test_a_path_names_a_list_at_any_depth(
     query = variant.client.events(DAY, split="none", check="none")
     assert variant.on(query, "write", file, format="jsonl") == 2
     assert [json.loads(line) for line in file.getvalue().splitlines()] == ROWS
-    stand_in.says(say({"log.events": ROWS, "total": 2}))
+    stand_in.says(Say({"log.events": ROWS, "total": 2}))
     named = open_variant(service=ServiceProfile(rows_key="log.events"))
     assert named.rows(DAY, split="none") == ROWS
 
@@ -82,22 +77,20 @@ def test_a_path_names_a_list_at_any_depth(
     ],
 )
 def test_a_shape_that_does_not_fit_is_described(
-    variant: Variant, stand_in: StandIn, say: type[Say], body: Any, message: str
+    variant: Variant, stand_in: StandIn, body: Any, message: str
 ) -> None:
-    stand_in.says(say(json.dumps(body).encode()))
+    stand_in.says(Say(json.dumps(body).encode()))
     with pytest.raises(ProtocolError) as caught:
         variant.rows(DAY)
     assert message in str(caught.value)
 
 
-def test_many_keys_make_no_long_message(
-    variant: Variant, stand_in: StandIn, say: type[Say]
-) -> None:
-    stand_in.says(say({"events": {f"id-{number}": ROWS[0] for number in range(5000)}}))
+def test_many_keys_make_no_long_message(variant: Variant, stand_in: StandIn) -> None:
+    stand_in.says(Say({"events": {f"id-{number}": ROWS[0] for number in range(5000)}}))
     with pytest.raises(ProtocolError, match=r"events is an object, not .* and 4981 more") as one:
         variant.rows(DAY)
     assert len(str(one.value)) < 1500
-    stand_in.says(say({"k" * 5000: 1}))
+    stand_in.says(Say({"k" * 5000: 1}))
     with pytest.raises(ProtocolError) as other:
         variant.rows(DAY)
     assert len(str(other.value)) < 1500
@@ -113,28 +106,24 @@ def test_many_keys_make_no_long_message(
     ],
 )
 def test_dates_of_another_shape_are_described(
-    variant: Variant, stand_in: StandIn, say: type[Say], body: Any, message: str
+    variant: Variant, stand_in: StandIn, body: Any, message: str
 ) -> None:
-    stand_in.says(say(json.dumps(body).encode()))
+    stand_in.says(Say(json.dumps(body).encode()))
     with pytest.raises(ProtocolError) as caught:
         variant.call("dates")
     assert message in str(caught.value)
 
 
-def test_an_answer_without_a_body_says_so(
-    variant: Variant, stand_in: StandIn, say: type[Say]
-) -> None:
-    stand_in.says(say(status=204))
+def test_an_answer_without_a_body_says_so(variant: Variant, stand_in: StandIn) -> None:
+    stand_in.says(Say(status=204))
     for name, arguments in (("dates", ()), ("summary", (DAY,))):
         with pytest.raises(ProtocolError, match=r"no body \(204\)"):
             variant.call(name, *arguments)
     assert variant.rows(DAY, split="none") == []
 
 
-def test_a_summary_of_another_shape_is_described(
-    variant: Variant, stand_in: StandIn, say: type[Say]
-) -> None:
-    stand_in.says(say({"by_day": [{"clicks": 1}]}))
+def test_a_summary_of_another_shape_is_described(variant: Variant, stand_in: StandIn) -> None:
+    stand_in.says(Say({"by_day": [{"clicks": 1}]}))
     with pytest.raises(ProtocolError) as caught:
         variant.call("summary", DAY)
     assert caught.value.message == ("No list of records was found. Keys seen: by_day.")
@@ -161,14 +150,9 @@ TOTALS = {"clicks": 5, "revenue": "1.50"}
     ],
 )
 def test_nothing_beside_a_summary_is_lost(
-    variant: Variant,
-    stand_in: StandIn,
-    say: type[Say],
-    body: Any,
-    totals: Any,
-    kept: dict[str, Any],
+    variant: Variant, stand_in: StandIn, body: Any, totals: Any, kept: dict[str, Any]
 ) -> None:
-    stand_in.says(say(body))
+    stand_in.says(Say(body))
     summary = variant.call("summary", DAY)
     dumped = summary.model_dump(exclude_unset=True)
     if isinstance(totals, dict):
@@ -185,10 +169,10 @@ def test_nothing_beside_a_summary_is_lost(
 
 
 def test_ad_requests_are_requests_whatever_the_service_calls_them(
-    variant: Variant, stand_in: StandIn, say: type[Say]
+    variant: Variant, stand_in: StandIn
 ) -> None:
     row = {"date": DAY, "ad_requests": 7, "clicks": 1}
-    stand_in.says(say({"summary": [row], "totals": {**row, "requests": 9}}))
+    stand_in.says(Say({"summary": [row], "totals": {**row, "requests": 9}}))
     summary = variant.call("summary", DAY)
     assert (summary.rows[0].requests, summary.rows[0].model_extra) == (7, {})
     assert (summary.totals.requests, summary.totals["ad_requests"]) == (9, 7)
@@ -210,7 +194,6 @@ DEEPEST = {"objects": b'{"a":' * 900 + b"1" + b"}" * 900, "lists": b"[" * 900 + 
 def test_an_answer_that_is_nested_too_deeply_is_told(
     variant: Variant,
     stand_in: StandIn,
-    say: type[Say],
     kind: str,
     call: str,
     arguments: list[str],
@@ -219,25 +202,25 @@ def test_an_answer_that_is_nested_too_deeply_is_told(
 ) -> None:
     """The decoder reads more levels than can be walked."""
     body = b'{"%b":%b,%b}' % (name, DEEPEST[kind], beside)
-    stand_in.says(say(body, headers={"Content-Type": "application/json"}))
+    stand_in.says(Say(body, headers={"Content-Type": "application/json"}))
     with pytest.raises(ProtocolError, match="nested too deeply"):
         variant.call(call, *arguments)
 
 
 @pytest.mark.parametrize("kind", DEEPEST)
 def test_a_page_that_is_nested_too_deeply_is_told(
-    variant: Variant, stand_in: StandIn, say: type[Say], kind: str
+    variant: Variant, stand_in: StandIn, kind: str
 ) -> None:
-    stand_in.says(say(b'{"error":%b,"events":[{"event_id":"1"}]}' % DEEPEST[kind]))
+    stand_in.says(Say(b'{"error":%b,"events":[{"event_id":"1"}]}' % DEEPEST[kind]))
     with pytest.raises(ProtocolError, match="nested too deeply"):
         variant.rows(DAY, hour=3)
 
 
 @pytest.mark.parametrize("kind", DEEPEST)
 def test_an_error_that_is_nested_too_deeply_has_no_words(
-    variant: Variant, stand_in: StandIn, say: type[Say], kind: str
+    variant: Variant, stand_in: StandIn, kind: str
 ) -> None:
-    stand_in.says(say(b'{"details":[%b]}' % DEEPEST[kind], status=400))
+    stand_in.says(Say(b'{"details":[%b]}' % DEEPEST[kind], status=400))
     with pytest.raises(InvalidRequest, match="refused the request"):
         variant.call("dates")
 
@@ -258,9 +241,9 @@ TWO = b'[{"event_id":"1"},{"event_id":"2"}]'
     ],
 )
 def test_a_name_that_comes_twice_around_the_events_is_refused(
-    variant: Variant, stand_in: StandIn, say: type[Say], body: bytes
+    variant: Variant, stand_in: StandIn, body: bytes
 ) -> None:
-    stand_in.says(say(body % TWO, headers={"X-Request-Id": "r-1"}))
+    stand_in.says(Say(body % TWO, headers={"X-Request-Id": "r-1"}))
     with pytest.raises(ProtocolError, match="twice in one object") as caught:
         variant.rows(DAY, hour=3)
     assert (len(stand_in.asked), caught.value.request_id) == (1, "r-1")

@@ -8,11 +8,12 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.client.stand_in import Say
 
 from adanalytics_client import AsyncClient, Client, Observer, QuotaPolicy, RetryPolicy, errors
 
 if TYPE_CHECKING:
-    from tests.client.conftest import MovedClock, OpenVariant, Say, StandIn, Variant
+    from tests.client.conftest import MovedClock, OpenVariant, StandIn, Variant
 
 DATES = {"dates": ["2026-01-15"]}
 KINDS = [Client, AsyncClient]
@@ -41,9 +42,9 @@ def sharing(variant: Variant, name: str, *args: object, **options: object) -> Va
 
 
 def test_a_client_for_another_partner_shares_the_quota_and_the_login(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, stand_in: StandIn
 ) -> None:
-    stand_in.says_by_name(login=[say({"token": "t-1"})], dates=[say(DATES)])
+    stand_in.says_by_name(login=[Say({"token": "t-1"})], dates=[Say(DATES)])
     north = open_variant(email="jo@x.example", password="pw-secret", quota=QuotaPolicy(limit=5))
     south = sharing(north, "for_partner", " south ")
     assert "partner='south'" in repr(south.client)
@@ -56,9 +57,9 @@ def test_a_client_for_another_partner_shares_the_quota_and_the_login(
 
 
 def test_options_change_only_the_new_client(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], clock: MovedClock
+    open_variant: OpenVariant, stand_in: StandIn, clock: MovedClock
 ) -> None:
-    stand_in.says(say(DATES), say(DATES), say(status=503), say(DATES))
+    stand_in.says(Say(DATES), Say(DATES), Say(status=503), Say(DATES))
     observer = Count()
     variant = open_variant(quota=QuotaPolicy(limit=5))
     other = sharing(
@@ -81,9 +82,9 @@ def test_options_change_only_the_new_client(
     assert clock.sleeps == [0.5]
 
 
-def test_a_timeout_of_its_own(open_variant: OpenVariant, stand_in: StandIn, say: type[Say]) -> None:
+def test_a_timeout_of_its_own(open_variant: OpenVariant, stand_in: StandIn) -> None:
     gate = threading.Event()
-    stand_in.says(say(DATES, gate=gate), say(DATES))
+    stand_in.says(Say(DATES, gate=gate), Say(DATES))
     variant = open_variant(timeout=30.0)
     hasty = sharing(variant, "with_options", timeout=0.05, retry=RetryPolicy(attempts=1))
     with pytest.raises(errors.RequestTimeout, match=r"timeout=0\.05"):
@@ -93,9 +94,9 @@ def test_a_timeout_of_its_own(open_variant: OpenVariant, stand_in: StandIn, say:
 
 
 def test_only_the_client_that_made_the_connections_closes_them(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, stand_in: StandIn
 ) -> None:
-    stand_in.says(say(DATES))
+    stand_in.says(Say(DATES))
     variant = open_variant()
     other = sharing(sharing(variant, "with_options", reserve=1), "for_partner", "south")
     other.call("dates")
@@ -153,9 +154,9 @@ def test_a_keyword_wins_over_the_environment(kind: type[Client]) -> None:
     ],
 )
 def test_which_credential_counts(
-    stand_in: StandIn, say: type[Say], environment: dict[str, str], given: dict[str, Any], sent: str
+    stand_in: StandIn, environment: dict[str, str], given: dict[str, Any], sent: str
 ) -> None:
-    stand_in.script = lambda asked: say({"token": asked.body.decode(), "dates": []})
+    stand_in.script = lambda asked: Say({"token": asked.body.decode(), "dates": []})
     with Client.from_env({**ENVIRONMENT, **environment}, base_url=stand_in.url, **given) as client:
         if ":" in sent:
             with pytest.raises(errors.ProtocolError):
@@ -169,8 +170,8 @@ def test_which_credential_counts(
             assert stand_in.asked[0].headers["authorization"] == f"Bearer {sent}"
 
 
-def test_aclose_closes(stand_in: StandIn, say: type[Say]) -> None:
-    stand_in.says(say(DATES))
+def test_aclose_closes(stand_in: StandIn) -> None:
+    stand_in.says(Say(DATES))
 
     async def used_and_closed() -> None:
         async with aclosing(AsyncClient(stand_in.url, api_key="k", partner="acme")) as client:

@@ -6,12 +6,13 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.client.stand_in import Say
 
 from adanalytics_client import Observer, ProtocolError
 from adanalytics_client.observers import PartialAnswer
 
 if TYPE_CHECKING:
-    from tests.client.conftest import OpenVariant, Say, StandIn, Variant
+    from tests.client.conftest import OpenVariant, StandIn, Variant
 
 DAY = "2026-01-15"
 ROWS = [{"event_id": "a"}, {"event_id": "b"}]
@@ -77,19 +78,19 @@ class Told(Observer):
 
 @pytest.mark.parametrize(("sign", "words"), SIGNS)
 def test_an_error_beside_no_data_is_not_taken_for_no_data(
-    variant: Variant, stand_in: StandIn, say: type[Say], sign: dict[str, Any], words: str
+    variant: Variant, stand_in: StandIn, sign: dict[str, Any], words: str
 ) -> None:
     headers = {"X-Request-Id": "r-17"}
     for body in ({"events": [], **sign}, {"data": {"items": [], **sign}}, sign):
-        stand_in.says(say(body, headers=headers))
+        stand_in.says(Say(body, headers=headers))
         with pytest.raises(ProtocolError, match="an error instead of records") as caught:
             variant.rows(DAY)
         assert words in caught.value.message
         assert caught.value.request_id == "r-17"
-    stand_in.says(say({"summary": [], **sign}, headers=headers))
+    stand_in.says(Say({"summary": [], **sign}, headers=headers))
     with pytest.raises(ProtocolError, match="an error instead of records"):
         variant.call("summary", DAY)
-    stand_in.says(say({"dates": [], **sign}, headers=headers))
+    stand_in.says(Say({"dates": [], **sign}, headers=headers))
     with pytest.raises(ProtocolError, match="an error instead of dates") as caught:
         variant.call("dates")
     assert words in caught.value.message
@@ -97,17 +98,17 @@ def test_an_error_beside_no_data_is_not_taken_for_no_data(
 
 @pytest.mark.parametrize("room", NO_SIGNS)
 def test_room_for_an_error_is_none(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say], room: dict[str, Any]
+    open_variant: OpenVariant, stand_in: StandIn, room: dict[str, Any]
 ) -> None:
     told = Told()
     variant = open_variant(observer=told)
-    stand_in.says(say({"events": [], **room}))
+    stand_in.says(Say({"events": [], **room}))
     assert variant.rows(DAY, split="none") == []
-    stand_in.says(say({"events": ROWS, "total": 2, **room}))
+    stand_in.says(Say({"events": ROWS, "total": 2, **room}))
     assert variant.rows(DAY, split="none") == ROWS
-    stand_in.says(say({"dates": [], **room}))
+    stand_in.says(Say({"dates": [], **room}))
     assert variant.call("dates") == []
-    stand_in.says(say({"summary": [], **room}))
+    stand_in.says(Say({"summary": [], **room}))
     assert variant.call("summary", DAY).rows == []
     assert told.partial_answers == []
 
@@ -172,18 +173,18 @@ SHORTFALLS: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("sign", "words"), SHORTFALLS)
 def test_data_that_are_stated_not_to_be_all_are_refused(
-    variant: Variant, stand_in: StandIn, say: type[Say], sign: dict[str, Any], words: str
+    variant: Variant, stand_in: StandIn, sign: dict[str, Any], words: str
 ) -> None:
     headers = {"X-Request-Id": "r-17"}
-    stand_in.says(say({"events": ROWS, "total": 2, **sign}, headers=headers))
+    stand_in.says(Say({"events": ROWS, "total": 2, **sign}, headers=headers))
     with pytest.raises(ProtocolError, match="says that they are not all") as caught:
         variant.rows(DAY, split="none")
     assert words in caught.value.message
     assert caught.value.request_id == "r-17"
-    stand_in.says(say({"summary": [{"clicks": 1}], **sign}))
+    stand_in.says(Say({"summary": [{"clicks": 1}], **sign}))
     with pytest.raises(ProtocolError, match="says that they are not all"):
         variant.call("summary", DAY)
-    stand_in.says(say({"dates": [DAY], **sign}))
+    stand_in.says(Say({"dates": [DAY], **sign}))
     with pytest.raises(ProtocolError, match="says that they are not all"):
         variant.call("dates")
 
@@ -200,9 +201,9 @@ def test_data_that_are_stated_not_to_be_all_are_refused(
     ],
 )
 def test_a_header_may_state_it(
-    variant: Variant, stand_in: StandIn, say: type[Say], headers: dict[str, str]
+    variant: Variant, stand_in: StandIn, headers: dict[str, str]
 ) -> None:
-    stand_in.says(say({"events": ROWS, "total": 2}, headers=headers))
+    stand_in.says(Say({"events": ROWS, "total": 2}, headers=headers))
     with pytest.raises(ProtocolError, match="says that they are not all"):
         variant.rows(DAY, split="none")
 
@@ -217,38 +218,36 @@ def test_a_header_may_state_it(
     ],
 )
 def test_headers_of_a_server_say_nothing_of_the_data(
-    variant: Variant, stand_in: StandIn, say: type[Say], headers: dict[str, str]
+    variant: Variant, stand_in: StandIn, headers: dict[str, str]
 ) -> None:
-    stand_in.says(say({"events": ROWS, "total": 2}, headers=headers))
+    stand_in.says(Say({"events": ROWS, "total": 2}, headers=headers))
     assert variant.rows(DAY, split="none") == ROWS
 
 
 @pytest.mark.parametrize("status", [202, 206, 207])
-def test_a_status_may_state_it(
-    variant: Variant, stand_in: StandIn, say: type[Say], status: int
-) -> None:
+def test_a_status_may_state_it(variant: Variant, stand_in: StandIn, status: int) -> None:
     for body, call in (
         ({"events": [], "total": 0}, lambda: variant.rows(DAY, split="none")),
         ({"summary": []}, lambda: variant.call("summary", DAY)),
         ({"dates": []}, lambda: variant.call("dates")),
     ):
-        stand_in.says(say(body, status=status, headers={"Retry-After": "0"}))
+        stand_in.says(Say(body, status=status, headers={"Retry-After": "0"}))
         with pytest.raises(ProtocolError, match=f"Status {status}: .* not the whole"):
             call()
 
 
 def test_a_response_that_is_not_ready_is_requested_again(
-    variant: Variant, stand_in: StandIn, say: type[Say]
+    variant: Variant, stand_in: StandIn
 ) -> None:
-    stand_in.says(say({"events": []}, status=202), say({"events": ROWS, "total": 2}))
+    stand_in.says(Say({"events": []}, status=202), Say({"events": ROWS, "total": 2}))
     assert variant.rows(DAY, split="none") == ROWS
 
 
 def test_warnings_are_logged_once(
-    variant: Variant, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
+    variant: Variant, stand_in: StandIn, caplog: pytest.LogCaptureFixture
 ) -> None:
     warned = {"events": [], "total": 0, "warnings": ["slow shard"]}
-    stand_in.says(say(warned, headers={"Warning": '110 - "Response is Stale"'}))
+    stand_in.says(Say(warned, headers={"Warning": '110 - "Response is Stale"'}))
     assert variant.rows(DAY) == []
     assert caplog.messages == [
         'The service warns: ["slow shard"]',
@@ -260,14 +259,13 @@ def test_warnings_are_logged_once(
 def test_on_drift_warn_takes_them_and_tells(
     open_variant: OpenVariant,
     stand_in: StandIn,
-    say: type[Say],
     caplog: pytest.LogCaptureFixture,
     sign: dict[str, Any],
     words: str,
 ) -> None:
     told = Told()
     variant, headers = open_variant(observer=told), {"X-Request-Id": "r-17"}
-    stand_in.says(say({"events": ROWS, "total": 2, **sign}, headers=headers))
+    stand_in.says(Say({"events": ROWS, "total": 2, **sign}, headers=headers))
     with caplog.at_level(logging.WARNING, "adanalytics_client"):
         pages = variant.pages(DAY, split="none", on_drift="warn")
     assert [page.partial for page in pages] == told.partial_answers
@@ -278,43 +276,39 @@ def test_on_drift_warn_takes_them_and_tells(
     assert line == str(partial)
 
 
-def test_an_echoed_parameter_says_nothing(
-    variant: Variant, stand_in: StandIn, say: type[Say]
-) -> None:
+def test_an_echoed_parameter_says_nothing(variant: Variant, stand_in: StandIn) -> None:
     echo = {"meta": {"status": "error", "partial": True}}
     params = {"status": "error", "partial": "true"}
-    stand_in.says(say({"events": ROWS, "total": 2, **echo}))
+    stand_in.says(Say({"events": ROWS, "total": 2, **echo}))
     assert variant.rows(DAY, split="none", params=params) == ROWS
-    stand_in.says(say({"events": ROWS, "total": 2, "status": "failed"}))
+    stand_in.says(Say({"events": ROWS, "total": 2, "status": "failed"}))
     with pytest.raises(ProtocolError, match="says that they are not all"):
         variant.rows(DAY, split="none", params=params)
-    stand_in.says(say({"summary": [{"clicks": 1}], **echo}))
+    stand_in.says(Say({"summary": [{"clicks": 1}], **echo}))
     assert len(variant.call("summary", DAY, params=params).rows) == 1
 
 
-def test_events_about_errors_are_events(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
-) -> None:
+def test_events_about_errors_are_events(open_variant: OpenVariant, stand_in: StandIn) -> None:
     told = Told()
     variant = open_variant(observer=told)
     rows = [{"event_id": "a", "error": "no ad", "error_code": 303, "status": "failed"}]
-    stand_in.says(say({"events": rows, "total": 1}))
+    stand_in.says(Say({"events": rows, "total": 1}))
     assert variant.rows(DAY, split="none") == rows
     assert told.partial_answers == []
 
 
 def test_a_stated_error_shows_no_credential_and_ends(
-    open_variant: OpenVariant, stand_in: StandIn, say: type[Say]
+    open_variant: OpenVariant, stand_in: StandIn
 ) -> None:
     told = Told()
     variant = open_variant(observer=told, api_key="k1-secret")
     words = "x" * 990 + "k1-secret" + "y" * 5000
-    stand_in.says(say({"events": [], "error": words}))
+    stand_in.says(Say({"events": [], "error": words}))
     with pytest.raises(ProtocolError) as caught:
         variant.rows(DAY)
     assert "k1-s" not in str(caught.value)
     assert len(str(caught.value)) < 1500
-    stand_in.says(say({"events": ROWS, "total": 2, "error": words}))
+    stand_in.says(Say({"events": ROWS, "total": 2, "error": words}))
     with pytest.raises(ProtocolError, match="not all") as caught:
         variant.rows(DAY, split="none")
     assert "k1-s" not in str(caught.value)
@@ -323,7 +317,7 @@ def test_a_stated_error_shows_no_credential_and_ends(
     assert len(str(told.partial_answers[0])) < 1500
 
 
-def test_a_page_as_text_tells_it_too(variant: Variant, stand_in: StandIn, say: type[Say]) -> None:
-    stand_in.says(say({"events": ROWS, "total": 2, "error": "slow"}))
+def test_a_page_as_text_tells_it_too(variant: Variant, stand_in: StandIn) -> None:
+    stand_in.says(Say({"events": ROWS, "total": 2, "error": "slow"}))
     (page,) = variant.all_of(variant.client.events(DAY, split="none", on_drift="warn").text_pages())
     assert (page.events, page.partial.reason) == (2, "slow")

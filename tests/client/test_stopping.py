@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.client.stand_in import Say
 
 from adanalytics_client import (
     AdAnalyticsError,
@@ -31,7 +32,7 @@ from adanalytics_client._io.stop import Stop
 from adanalytics_client.observers import RequestSent, RetryPlanned, WaitStarted
 
 if TYPE_CHECKING:
-    from tests.client.conftest import Asked, Say, StandIn
+    from tests.client.conftest import Asked, StandIn
 
 DAY = "2026-01-15"
 
@@ -63,10 +64,10 @@ def no_thread_left() -> Iterator[None]:
 
 
 @pytest.fixture
-def many_pages(stand_in: StandIn, say: type[Say]) -> StandIn:
+def many_pages(stand_in: StandIn) -> StandIn:
     def script(asked: Asked) -> Say:
         page = asked.query["page"]
-        return say({"events": [{"event_id": f"{asked.query.get('hour')}-{page}"}], "more": True})
+        return Say({"events": [{"event_id": f"{asked.query.get('hour')}-{page}"}], "more": True})
 
     stand_in.script = script
     return stand_in
@@ -89,19 +90,19 @@ def test_an_exception_in_the_loop_ends_the_threads(many_pages: StandIn) -> None:
         fail()
 
 
-def test_break_ends_requests_that_nobody_answers(stand_in: StandIn, say: type[Say]) -> None:
+def test_break_ends_requests_that_nobody_answers(stand_in: StandIn) -> None:
     """The client stays open and goes on, over other connections."""
     gate, held = threading.Event(), threading.Semaphore(0)
 
     def script(asked: Asked) -> Say:
         hour = asked.query.get("hour")
         if hour is None:
-            return say({"dates": ["2026-01-15"]})
+            return Say({"dates": ["2026-01-15"]})
         page = {"events": [{"event_id": f"e-{hour}"}], "total": 1, "more": False}
         if hour in {"0", "1", "2"}:
-            return say(page)
+            return Say(page)
         held.release()
-        return say(page, gate=gate)
+        return Say(page, gate=gate)
 
     stand_in.script = script
     options: dict[str, Any] = {"api_key": "k", "partner": "acme", "retry": RetryPolicy(attempts=1)}
@@ -130,9 +131,9 @@ def test_memory_is_bounded_by_what_may_wait(many_pages: StandIn) -> None:
         assert len(many_pages.asked) <= 10 + 3 * 2
 
 
-def test_closing_the_client_ends_a_wait(stand_in: StandIn, say: type[Say]) -> None:
+def test_closing_the_client_ends_a_wait(stand_in: StandIn) -> None:
     """Real time: only the close, not the hour, ends the wait."""
-    stand_in.says(say({"error": "later"}, status=429, headers={"Retry-After": "3000"}))
+    stand_in.says(Say({"error": "later"}, status=429, headers={"Retry-After": "3000"}))
     waiting = threading.Event()
 
     class Watch(Observer):
@@ -159,13 +160,13 @@ def test_closing_the_client_ends_a_wait(stand_in: StandIn, say: type[Say]) -> No
 
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="a signal for one thread is POSIX")
-def test_a_signal_ends_a_read_that_it_did_not_interrupt(stand_in: StandIn, say: type[Say]) -> None:
+def test_a_signal_ends_a_read_that_it_did_not_interrupt(stand_in: StandIn) -> None:
     """As when it comes just before the read: here another thread receives it."""
     held = threading.Event()
 
     def interrupting(_: Asked) -> Say:
         signal.pthread_kill(threading.get_ident(), signal.SIGINT)
-        return say({"dates": []}, gate=held)
+        return Say({"dates": []}, gate=held)
 
     stand_in.script = interrupting
     too_late = threading.Timer(20, held.set)
@@ -193,9 +194,9 @@ def test_break_ends_the_tasks(many_pages: StandIn) -> None:
     assert asyncio.run(main()) == 1
 
 
-def test_cancelling_a_pull_ends_the_tasks(stand_in: StandIn, say: type[Say]) -> None:
+def test_cancelling_a_pull_ends_the_tasks(stand_in: StandIn) -> None:
     gate = threading.Event()
-    stand_in.says(say({"events": []}, gate=gate))
+    stand_in.says(Say({"events": []}, gate=gate))
 
     async def main() -> int:
         async with AsyncClient(stand_in.url, api_key="k", partner="acme") as client:
@@ -214,12 +215,10 @@ def test_cancelling_a_pull_ends_the_tasks(stand_in: StandIn, say: type[Say]) -> 
 
 
 @pytest.mark.parametrize("steps", range(1, 6))
-def test_cancelling_a_write_leaves_no_file(
-    stand_in: StandIn, say: type[Say], tmp_path: Path, steps: int
-) -> None:
+def test_cancelling_a_write_leaves_no_file(stand_in: StandIn, tmp_path: Path, steps: int) -> None:
     """However early it is cancelled: also while the file is being made."""
     gate = threading.Event()
-    stand_in.says(say({"events": []}, gate=gate))
+    stand_in.says(Say({"events": []}, gate=gate))
 
     async def main() -> None:
         async with AsyncClient(stand_in.url, api_key="k", partner="acme") as client:
@@ -237,9 +236,9 @@ def test_cancelling_a_write_leaves_no_file(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_cancelled_login_does_not_block_the_next(stand_in: StandIn, say: type[Say]) -> None:
+def test_a_cancelled_login_does_not_block_the_next(stand_in: StandIn) -> None:
     gate = threading.Event()
-    stand_in.says(say(gate=gate), say({"token": "t"}), say({"dates": []}))
+    stand_in.says(Say(gate=gate), Say({"token": "t"}), Say({"dates": []}))
 
     async def main() -> list[object]:
         async with AsyncClient(
@@ -304,9 +303,9 @@ def test_closing_the_client_before_a_task_takes_its_page_up(many_pages: StandIn)
     assert many_pages.asked == []
 
 
-def test_a_client_of_another_event_loop_says_so(stand_in: StandIn, say: type[Say]) -> None:
+def test_a_client_of_another_event_loop_says_so(stand_in: StandIn) -> None:
     """As when `asyncio.run` is called twice; its connections ended with the first."""
-    stand_in.says(say({"dates": ["2026-01-15"]}))
+    stand_in.says(Say({"dates": ["2026-01-15"]}))
     client = AsyncClient(stand_in.url, api_key="k", partner="acme", quota=QuotaPolicy(log="memory"))
 
     async def ask() -> None:
@@ -326,8 +325,8 @@ def test_a_client_of_another_event_loop_says_so(stand_in: StandIn, say: type[Say
     assert len(stand_in.asked) == 2
 
 
-def test_closing_where_the_loop_has_ended_says_so(stand_in: StandIn, say: type[Say]) -> None:
-    stand_in.says(say({"dates": ["2026-01-15"]}))
+def test_closing_where_the_loop_has_ended_says_so(stand_in: StandIn) -> None:
+    stand_in.says(Say({"dates": ["2026-01-15"]}))
     client = AsyncClient(stand_in.url, api_key="k", partner="acme", quota=QuotaPolicy(log="memory"))
     # Not the loop of whoever set the policy: uvloop closes connections with itself, and waits for
     # ever where its warning of that is an error.
@@ -342,13 +341,11 @@ def test_closing_where_the_loop_has_ended_says_so(stand_in: StandIn, say: type[S
 
 
 @pytest.mark.parametrize("waiting", ["for leave", "for an answer", "for a login"])
-def test_closing_the_client_of_tasks_ends_its_calls(
-    stand_in: StandIn, say: type[Say], waiting: str
-) -> None:
+def test_closing_the_client_of_tasks_ends_its_calls(stand_in: StandIn, waiting: str) -> None:
     """With the error that threads get; a task that somebody cancels is cancelled as ever."""
     gate, paused = threading.Event(), asyncio.Event()
-    limited = say({"error": "later"}, status=429, headers={"Retry-After": "3000"})
-    stand_in.says(limited if waiting == "for leave" else say({"dates": []}, gate=gate))
+    limited = Say({"error": "later"}, status=429, headers={"Retry-After": "3000"})
+    stand_in.says(limited if waiting == "for leave" else Say({"dates": []}, gate=gate))
     credential: dict[str, Any] = {"api_key": "k"}
     if waiting == "for a login":
         credential = {"email": "a@b", "password": "p"}

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.client.stand_in import Say
 
 from adanalytics_client import Event, ProtocolError, SeenEvents
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
     from pathlib import Path
 
-    from tests.client.conftest import Say, StandIn, Variant
+    from tests.client.conftest import StandIn, Variant
 
 DAY = "2026-01-15"
 DEEP = '{"event_id":"a","x":' + '{"k":1.5,"n":' * 400 + "1" + "}" * 400 + "}"
@@ -40,10 +41,10 @@ def written(variant: Variant, path: Path, **options: Any) -> Any:
     "value", ["tru", '1 "m":2', "0.1.2", '"\x01"', "1,,", "NaN", r'"\ud800"', "01", "[1"]
 )
 def test_nothing_is_taken_of_a_page_with_an_event_that_is_not_json(
-    variant: Variant, stand_in: StandIn, say: type[Say], tmp_path: Path, number: int, value: str
+    variant: Variant, stand_in: StandIn, tmp_path: Path, number: int, value: str
 ) -> None:
     body = many(number, f'{{"event_id":"bad","n":{value}}}')
-    stand_in.says(say(body, headers={"X-Request-Id": "r-17"}))
+    stand_in.says(Say(body, headers={"X-Request-Id": "r-17"}))
     query, handed = variant.client.events(DAY, hour=3), list[Any]()
     ways: list[Callable[[], Any]] = [
         partial(written, variant, tmp_path / "x.jsonl"),
@@ -79,10 +80,10 @@ def noted(events: Any, handed: list[Any]) -> Any:
 
 
 def test_a_number_that_python_cannot_hold_is_named(
-    variant: Variant, stand_in: StandIn, say: type[Say], tmp_path: Path
+    variant: Variant, stand_in: StandIn, tmp_path: Path
 ) -> None:
     """JSON has it, so the text as it was sent can be kept."""
-    stand_in.says(say(many(402, '{"event_id":"large","n":1e99999999999999999999}')))
+    stand_in.says(Say(many(402, '{"event_id":"large","n":1e99999999999999999999}')))
     assert written(variant, tmp_path / "x.jsonl") == 600
     ways: list[Callable[[], Any]] = [
         lambda: variant.rows(DAY, hour=3),
@@ -100,9 +101,9 @@ def test_a_number_that_python_cannot_hold_is_named(
 
 
 def test_events_nested_too_deeply_for_an_output(
-    variant: Variant, stand_in: StandIn, say: type[Say], tmp_path: Path
+    variant: Variant, stand_in: StandIn, tmp_path: Path
 ) -> None:
-    stand_in.says(say(page(DEEP)))
+    stand_in.says(Say(page(DEEP)))
     assert len(variant.rows(DAY, hour=3)) == 1
     assert isinstance(variant.events(DAY, hour=3)[0], Event)
     assert written(variant, tmp_path / "x.jsonl") == 1

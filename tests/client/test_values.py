@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 from tests.client.raw_events import raw_rows
+from tests.client.stand_in import Say
 
 from adanalytics_client._events.query import each_row
 from adanalytics_client._events.typed import Typed
@@ -19,22 +20,22 @@ from adanalytics_client._json.raw import PART
 from adanalytics_client.models import Event, Summary
 
 if TYPE_CHECKING:
-    from tests.client.conftest import Say, StandIn, Variant
+    from tests.client.conftest import StandIn, Variant
 
 DAY = "2026-01-15"
 
 
-def test_numbers_stay_exact(variant: Variant, stand_in: StandIn, say: type[Say]) -> None:
+def test_numbers_stay_exact(variant: Variant, stand_in: StandIn) -> None:
     body = b'{"events": [{"a": 0.10, "b": 1e-9, "c": "1.50", "d": 9007199254740993}], "total": 1}'
-    stand_in.says(say(body))
+    stand_in.says(Say(body))
     (row,) = variant.rows(DAY, split="none")
     assert row == {"a": Decimal("0.10"), "b": Decimal("1E-9"), "c": "1.50", "d": 9007199254740993}
     assert str(row["a"]) == "0.10"
     assert not any(isinstance(value, float) for value in row.values())
 
 
-def test_whole_amounts_are_decimal_too(variant: Variant, stand_in: StandIn, say: type[Say]) -> None:
-    stand_in.says(say({"events": [{"revenue": 5, "cost": None, "campaign_id": 5}], "total": 1}))
+def test_whole_amounts_are_decimal_too(variant: Variant, stand_in: StandIn) -> None:
+    stand_in.says(Say({"events": [{"revenue": 5, "cost": None, "campaign_id": 5}], "total": 1}))
     (row,) = variant.rows(DAY, split="none")
     assert {key: type(value) for key, value in row.items()} == {
         "revenue": Decimal,
@@ -43,20 +44,20 @@ def test_whole_amounts_are_decimal_too(variant: Variant, stand_in: StandIn, say:
     }
 
 
-def test_events_are_open_models(variant: Variant, stand_in: StandIn, say: type[Say]) -> None:
+def test_events_are_open_models(variant: Variant, stand_in: StandIn) -> None:
     sent = {"revenue": "0.000000000", "event_type": "hologram", "campaign_id": "x", "new": [1]}
-    stand_in.says(say({"events": [sent], "total": 1}))
+    stand_in.says(Say({"events": [sent], "total": 1}))
     (event,) = variant.events(DAY, split="none")
     assert event.revenue == Decimal("0.000000000")
     assert (event.event_type, event.campaign_id, event["new"]) == ("hologram", "x", [1])
     assert event.model_dump(mode="json", exclude_unset=True) == sent
 
 
-def test_model_takes_the_users_own(variant: Variant, stand_in: StandIn, say: type[Say]) -> None:
+def test_model_takes_the_users_own(variant: Variant, stand_in: StandIn) -> None:
     class Mine(BaseModel):
         event_id: str
 
-    stand_in.says(say({"events": [{"event_id": "e0"}], "total": 1}))
+    stand_in.says(Say({"events": [{"event_id": "e0"}], "total": 1}))
     (event,) = variant.events(DAY, split="none", model=Mine)
     assert event == Mine(event_id="e0")
 
