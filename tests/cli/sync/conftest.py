@@ -1,6 +1,7 @@
 """What the tests of sync share: a small service that is put back before each, and its data."""
 
 import json
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
@@ -89,6 +90,22 @@ def hourly(monkeypatch: pytest.MonkeyPatch) -> None:
 def folder(tmp_path: Path) -> Path:
     """Where the dataset of a test will be; it is not there yet."""
     return tmp_path / "events"
+
+
+@pytest.fixture(scope="session")
+def copy_of_sync(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Put a dataset of all days into a folder: the same words of options are pulled once."""
+    pulled: dict[tuple[str, ...], Path] = {}
+
+    def copy(shop: Shop, folder: Path, *words: str) -> Path:
+        if words not in pulled:
+            place = tmp_path_factory.mktemp("pulled") / "events"
+            assert shop.sync("--to", place, *words).exit_code == 0
+            shop.asked()
+            pulled[words] = place
+        return shutil.copytree(pulled[words], folder)
+
+    return copy
 
 
 @pytest.fixture

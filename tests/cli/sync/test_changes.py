@@ -1,6 +1,7 @@
 """What a restated day held before: said by `sync`, kept in the dataset, listed by `changes`."""
 
 import json
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -26,8 +27,8 @@ def restate(shop: Shop, folder: Path) -> tuple[str, str]:
 
 
 @pytest.fixture
-def restated(shop: Shop, folder: Path) -> tuple[str, str]:
-    assert shop.sync("--to", folder).exit_code == 0
+def restated(shop: Shop, folder: Path, copy_of_sync: Callable[..., Path]) -> tuple[str, str]:
+    copy_of_sync(shop, folder)
     return restate(shop, folder)
 
 

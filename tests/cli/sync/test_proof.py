@@ -1,6 +1,7 @@
 """`verify` says which figures it compared with the service, and which it could not."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -33,10 +34,8 @@ def sums(shop: Shop, day: str) -> tuple[int, str]:
 
 
 @pytest.fixture
-def dataset(shop: Shop, folder: Path) -> Path:
-    assert shop.sync("--to", folder).exit_code == 0
-    shop.asked()
-    return folder
+def dataset(shop: Shop, folder: Path, copy_of_sync: Callable[..., Path]) -> Path:
+    return copy_of_sync(shop, folder)
 
 
 def test_what_was_compared_is_named(shop: Shop, dataset: Path) -> None:
