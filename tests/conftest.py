@@ -2,6 +2,7 @@
 
 import gc
 import os
+import re
 import signal
 from collections import defaultdict
 from pathlib import Path
@@ -34,15 +35,21 @@ if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
 # What is collected, 400,000 objects, lives to the end: a search for garbage would find none there.
 gc.disable()
 
+_CLIENTS = re.compile(r"\ba?sync\b")
+
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out all but `ADANALYTICS_CASES` cases of each test, always the same ones."""
+    """Leave out all but `ADANALYTICS_CASES` cases of each test, always the same ones.
+
+    Of a case with both clients one is left out, too: they share all but how they send.
+    """
     if (most := int(os.environ.get("ADANALYTICS_CASES", "0"))) < 1:
         return
-    tests = defaultdict[str, list[pytest.Item]](list)
+    tests = defaultdict[str, dict[str, pytest.Item]](dict)
     for item in sorted(items, key=lambda item: crc32(item.nodeid.encode())):
-        tests[item.nodeid.partition("[")[0]].append(item)
-    kept = {item for cases in tests.values() for item in cases[:most]}
+        name, _, case = item.nodeid.partition("[")
+        tests[name].setdefault(_CLIENTS.sub("", case), item)
+    kept = {item for cases in tests.values() for item in [*cases.values()][:most]}
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = [item for item in items if item in kept]
 
