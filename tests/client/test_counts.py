@@ -328,16 +328,6 @@ def test_a_count_that_fails_is_said_and_the_pull_stands(
     assert "were not compared with a count: Access was refused (403: no)" in message
 
 
-def test_on_drift_warn_takes_what_arrived(
-    variant: Variant, service: Service, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    service.hidden[f"{DAYS[1]} 13"] = 99
-    query = variant.client.events(*DAYS, on_drift="warn")
-    written = variant.on(query, "write", tmp_path / "days.jsonl")
-    assert written == len(service.rows(*DAYS)) - len(service.rows(DAYS[1], DAYS[1], [13]))
-    assert [text for text in caplog.messages if "he service counts" in text] == caplog.messages
-
-
 def test_a_resumed_pull_carries_its_sum(variant: Variant, service: Service) -> None:
     pages = variant.pages(*DAYS, check="always")
     service.asked.clear()

@@ -440,16 +440,6 @@ def test_events_that_go_while_they_are_read_move_others(
         variant.rows(DAY, split="none")
 
 
-def test_events_without_an_id_are_never_left_out(variant: Variant, stand_in: StandIn) -> None:
-    def script(asked: Asked) -> Say:
-        page = int(asked.query["page"])
-        found = [{"n": 1}, {"n": page}, {"n": 1}] if page < 4 else []
-        return Say({"events": found, "has_more": page < 3})
-
-    stand_in.script = script
-    assert len(variant.rows(DAY, split="none")) == 9
-
-
 @pytest.mark.parametrize("form", [str, int])
 def test_ids_that_are_numbers_are_ids(
     open_variant: OpenVariant, stand_in: StandIn, form: Any
