@@ -7,26 +7,25 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
-from adanalytics_cli.main import COMMANDS
+from adanalytics_cli.main import COMMANDS, cli
 
 
-def offered(line: str) -> list[str]:
-    """Kind and word of what is offered at the end of `line`, as the script for bash asks for it."""
+def asks(line: str) -> dict[str, str]:
+    """How the script for bash asks what is offered at the end of `line`."""
     words = line.split(" ")
-    asked = {
+    return {
         "_ADANALYTICS_COMPLETE": "bash_complete",
         "COMP_WORDS": "\n".join(words),
         "COMP_CWORD": str(len(words) - 1),
     }
-    done = subprocess.run(
-        [sys.executable, "-m", "adanalytics_cli"],
-        env={**os.environ, **asked},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stderr == ""
+
+
+def offered(line: str) -> list[str]:
+    """Kind and word of what is offered at the end of `line`."""
+    done = CliRunner().invoke(cli, [], prog_name="adanalytics", env=asks(line))
+    assert (done.exit_code, done.stderr) == (0, "")
     return done.stdout.splitlines()
 
 
@@ -57,6 +56,13 @@ def test_commands_options_and_choices(tmp_path: Path) -> None:
     assert complete("adanalytics help server k") == ["key"]
     assert complete("adanalytics events --q") == ["--quiet"]
     assert complete("adanalytics events --max") == ["--max-wait"]
+
+
+def test_the_program_answers_a_shell() -> None:
+    command = [sys.executable, "-m", "adanalytics_cli"]
+    line = "adanalytics server us"
+    done = subprocess.run(command, env=os.environ | asks(line), capture_output=True, check=True)
+    assert (done.stdout, done.stderr) == (b"plain,user\n", b"")
 
 
 @pytest.mark.parametrize(
