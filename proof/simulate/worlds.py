@@ -2,8 +2,8 @@
 
 import logging
 from bisect import bisect_right
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from sqlite3 import Connection
@@ -42,8 +42,11 @@ REFUSALS_AN_HOUR = 12
 class _Listener(logging.Handler):
     """Looks for secrets of a service in what the client logs."""
 
-    service: Service
     leak = ""
+
+    def __init__(self, service: Service) -> None:
+        super().__init__()
+        self.service = service
 
     def emit(self, record: logging.LogRecord) -> None:
         if self.service.shows_secret(text := record.getMessage()):
@@ -65,8 +68,19 @@ class _Store(QuotaStore):
             self._connection.rollback()
 
 
-_LOGGER, _LISTENER = logging.getLogger("adanalytics_client"), _Listener()
-_LOGGER.addHandler(_LISTENER)
+@contextmanager
+def _listening(service: Service, level: int) -> Iterator[_Listener]:
+    """Listen to the client's log at a level; other users of this process get theirs back."""
+    logger, listener = logging.getLogger("adanalytics_client"), _Listener(service)
+    level_before = logger.level
+    logger.addHandler(listener)
+    logger.setLevel(level)
+    try:
+        yield listener
+    finally:
+        logger.setLevel(level_before)
+        logger.removeHandler(listener)
+
 
 # For all worlds, by the name of a key: to make a database takes longer than a world.
 _STORES: dict[str, _Store] = {}
@@ -118,9 +132,9 @@ class Scenario:
             # If the count itself fails, that is logged and the rows stand.
             faults = 0
         self.service = Service(self.world, kind, faults=faults, days=days)
-        _LISTENER.service, _LISTENER.leak = self.service, ""
-        _LOGGER.setLevel(logging.DEBUG if pick.happens(5) else logging.WARNING)
+        level = logging.DEBUG if pick.happens(5) else logging.WARNING
         with ExitStack() as stack:
+            listener = stack.enter_context(_listening(self.service, level))
             if build == self._export:
                 self._disk = stack.enter_context(forgetful_disk())
             build()
@@ -128,8 +142,8 @@ class Scenario:
                 pass
         if self._running:
             raise Violation("a process waits for ever")
-        if _LISTENER.leak:
-            raise Violation(f"a secret is logged: {_LISTENER.leak}")
+        if listener.leak:
+            raise Violation(f"a secret is logged: {listener.leak}")
         self._check_windows()
 
     # What there is.
