@@ -349,7 +349,7 @@ def test_names_of_several_datasets_are_told_apart(synced: Callable[[PartFormat],
 def test_an_unknown_table_names_the_known_ones(events: Path) -> None:
     with pytest.raises(QueryError) as caught:
         rows(events, "FROM campaign")
-    assert "events, traffic, campaigns and demand_tags" in str(caught.value)
+    assert "events, traffic, campaigns, demand_tags" in str(caught.value)
 
 
 def test_a_field_is_the_one_of_the_very_name() -> None:
