@@ -38,10 +38,10 @@ def test_reports_say_what_was_done(client: Client, tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="Pass a client"):
         dataset.verify(None, deep=True)
     assert dataset.verify(None).is_whole
-    assert dataset.sync(client, "2026-01").events == 300
+    assert dataset.sync(client, "2026-01-15", "2026-01-18").events == 300
     assert dataset.sync(client).wanted == 0
     checked = dataset.verify(client, deep=True)
-    assert (checked.hours, checked.events, checked.is_whole) == (31 * 24, 600, True)
+    assert (checked.hours, checked.events, checked.is_whole) == (4 * 24, 600, True)
     held = dataset.holdings()
     assert held is not None
     assert (held.partner, held.format, held.hours[date(2026, 1, 15)]) == ("acme", "jsonl", 24)

@@ -152,15 +152,6 @@ def test_a_change_that_the_open_hours_do_not_explain_is_found(shop: Shop) -> Non
 
 
 @BY_HOUR
-def test_repull_asks_for_the_last_days_again(shop: Shop) -> None:
-    shop.sync()
-    shop.asked()
-    assert shop.sync(repull=1).left == 0
-    assert shop.asked()["events"] == shop.price(SECOND) + COUNT
-    assert shop.held() == shop.rows()
-
-
-@BY_HOUR
 def test_a_repull_that_was_stopped_begins_anew(shop: Shop) -> None:
     shop.sync()
     shop.asked()
