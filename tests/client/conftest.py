@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import ssl
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from decimal import Decimal
@@ -13,38 +12,13 @@ from typing import Any
 
 import httpx2
 import pytest
-from tests.client.stand_in import Asked, Say, Script, StandIn
+from tests.client.moved_clock import MovedClock
+from tests.client.stand_in import StandIn
 from tests.client.variants import AsyncVariant, OpenVariant, SyncVariant, Variant
 from tests.client.wire import Wire, certified, served_with
 
 from adanalytics_client import AsyncClient, Client, RetryPolicy
 from adanalytics_server.local import LocalServer, Sample
-
-__all__ = ["Asked", "MovedClock", "OpenVariant", "Say", "Script", "StandIn", "Variant"]
-
-
-class MovedClock:
-    """A clock that moves only when something sleeps, and then at once."""
-
-    def __init__(self, now: float = 1_800_000_000.0) -> None:
-        self.now = now
-        self.sleeps: list[float] = []
-        self._lock = threading.Lock()
-
-    def time(self) -> float:
-        return self.now
-
-    def monotonic(self) -> float:
-        return self.now
-
-    def sleeping(self, until: float) -> tuple[float, ...]:
-        with self._lock:
-            self.sleeps.append(until - self.now)
-            self.now = max(self.now, until)
-        return ()
-
-    def running(self, change: int) -> None:
-        """Nothing: it moves whatever else runs."""
 
 
 @pytest.fixture

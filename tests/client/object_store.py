@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-from tests.client.stand_in import Say
+from tests.client.stand_in import Asked, Say, StandIn
+from tests.client.variants import Variant
 
 from adanalytics_client import RetryPolicy, errors
-
-if TYPE_CHECKING:
-    from tests.client.conftest import Asked, StandIn, Variant
 
 FILE = b"event_id,revenue\r\n1,0.5\r\n"
 ONCE = RetryPolicy(attempts=1)

@@ -7,10 +7,11 @@ import io
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 import polars as pl
@@ -18,17 +19,13 @@ import pyarrow as pa
 import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 import pytest
-from tests.client.stand_in import Say
+from tests.client.stand_in import Say, StandIn
+from tests.client.variants import Variant
 
 from adanalytics_client import Client, Event, errors
 from adanalytics_client._outputs.arrow import lines
 from adanalytics_client._outputs.arrow.batches import ArrowRows
 from adanalytics_client.tables import event_schema
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.client.conftest import StandIn, Variant
 
 DAY = "2026-01-15"
 LARGE = "1000000000.5"

@@ -5,20 +5,18 @@ from __future__ import annotations
 import errno
 import fcntl
 from email.utils import formatdate
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
+from tests.client.moved_clock import MovedClock
 from tests.client.one_export import CSV, FILE, fetch, offer
-from tests.client.stand_in import Say
+from tests.client.stand_in import Asked, Say, StandIn
+from tests.client.variants import OpenVariant, Variant
 
 from adanalytics_client import QuotaPolicy, RetryPolicy, errors
 from adanalytics_client._base.effects import ResponseHead
 from adanalytics_client._exports.transfer import validator_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.client.conftest import Asked, MovedClock, OpenVariant, StandIn, Variant
 
 DATES = {"dates": ["2026-01-15"]}
 DAY = "2026-01-15"

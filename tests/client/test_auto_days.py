@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-from tests.client.stand_in import Say
+from tests.client.stand_in import Asked, Say, StandIn
+from tests.client.variants import OpenVariant
 
 from adanalytics_client import QuotaPolicy
-
-if TYPE_CHECKING:
-    from tests.client.conftest import Asked, OpenVariant, StandIn
 
 DAYS = [f"2026-01-{day}" for day in range(15, 20)]
 LARGE = {"2026-01-15", "2026-01-17", "2026-01-19"}

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from email.utils import formatdate
-from typing import TYPE_CHECKING
 
 import pytest
-from tests.client.stand_in import Say
-
-if TYPE_CHECKING:
-    from tests.client.conftest import MovedClock, StandIn, Variant
+from tests.client.moved_clock import MovedClock
+from tests.client.stand_in import Say, StandIn
+from tests.client.variants import Variant
 
 HOUR = 3600
 YEAR = 365 * 24 * HOUR

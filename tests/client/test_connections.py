@@ -8,17 +8,13 @@ import ssl
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-from tests.client.stand_in import Say
-from tests.client.variants import BOTH_LIBRARIES
+from tests.client.stand_in import Asked, Say, StandIn
+from tests.client.variants import BOTH_LIBRARIES, OpenVariant
 from tests.client.wire import CHUNKED, END, OK, Wire, sized
 
 from adanalytics_client import Client, ConfigurationError, QuotaPolicy, TransportError
-
-if TYPE_CHECKING:
-    from tests.client.conftest import Asked, OpenVariant, StandIn
 
 BODY = b'{"dates": ["2026-01-15"]}'
 DATES = sized(BODY)

@@ -9,15 +9,13 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-from tests.client.stand_in import Say
+from tests.client.stand_in import Asked, Say, StandIn
+from tests.client.variants import Variant
 
 from adanalytics_client.errors import InvalidRequest, NotFound, ProtocolError
-
-if TYPE_CHECKING:
-    from tests.client.conftest import Asked, StandIn, Variant
 
 FIRST = date(2026, 1, 15)
 DAYS = (FIRST, FIRST + timedelta(days=1))

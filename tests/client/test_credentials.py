@@ -5,17 +5,14 @@ from __future__ import annotations
 import json
 import logging
 import traceback
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx
 import pytest
-from tests.client.stand_in import Say
-from tests.client.variants import BOTH_LIBRARIES
+from tests.client.stand_in import Asked, Say, Script, StandIn
+from tests.client.variants import BOTH_LIBRARIES, OpenVariant, Variant
 
 from adanalytics_client import Client, Observer, errors
-
-if TYPE_CHECKING:
-    from tests.client.conftest import Asked, OpenVariant, Script, StandIn, Variant
 
 DATES = {"dates": ["2026-01-15"]}
 LOGIN: dict[str, Any] = {"email": "a@b.example", "password": "pass-word-1"}

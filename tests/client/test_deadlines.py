@@ -8,16 +8,15 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx
 import pytest
-from tests.client.stand_in import Say
+from tests.client.moved_clock import MovedClock
+from tests.client.stand_in import Asked, Say, StandIn
+from tests.client.variants import OpenVariant, Variant
 
 from adanalytics_client import AsyncExportJob, Client, ExportJob, RetryPolicy, errors
-
-if TYPE_CHECKING:
-    from tests.client.conftest import Asked, MovedClock, OpenVariant, StandIn, Variant
 
 Silent = Callable[..., "tuple[Variant, list[float]]"]
 Work = Callable[[], Any]

@@ -9,18 +9,16 @@ import threading
 import tracemalloc
 import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from tests.client.moved_clock import MovedClock
 from tests.client.one_export import CSV, FILE, fetch, offer, parquet
-from tests.client.stand_in import Say
-from tests.client.variants import BOTH_LIBRARIES
+from tests.client.stand_in import Asked, Say, StandIn
+from tests.client.variants import BOTH_LIBRARIES, OpenVariant, Variant
 
 from adanalytics_client import Observer, QuotaPolicy, RetryPolicy, errors
 from adanalytics_client.observers import RetryPlanned, WaitStarted
-
-if TYPE_CHECKING:
-    from tests.client.conftest import Asked, MovedClock, OpenVariant, StandIn, Variant
 
 
 class Planned(Observer):

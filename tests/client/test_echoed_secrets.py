@@ -5,21 +5,18 @@ from __future__ import annotations
 import html
 import logging
 import traceback
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pytest
-from tests.client.stand_in import Say
+from tests.client.stand_in import Asked, Say, StandIn
+from tests.client.variants import OpenVariant
 
 import adanalytics_client
 from adanalytics_client import Observer, errors
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.client.conftest import Asked, OpenVariant, StandIn
 
 KEY = "aak_S3CRET-key"
 DATES = {"dates": ["2026-01-15"]}

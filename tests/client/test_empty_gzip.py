@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from tests.client.one_export import CSV, FILE, fetch
-from tests.client.stand_in import Say
+from tests.client.stand_in import Say, StandIn
+from tests.client.variants import Variant
 
 from adanalytics_client import errors
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.client.conftest import StandIn, Variant
 
 PACKED = {"Content-Encoding": "gzip"}
 GOOD = Say({"dates": ["2026-01-15"]})

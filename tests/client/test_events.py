@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import Any, TypedDict
 
 import numpy as np
 import pytest
 from pydantic import BaseModel
-from tests.client.stand_in import Say
-from tests.client.variants import BOTH_LIBRARIES
+from tests.client.stand_in import Asked, Say, Script, StandIn
+from tests.client.variants import BOTH_LIBRARIES, OpenVariant, Variant
 
 from adanalytics_client import Event, RetryPolicy, SeenEvents, ServiceProfile
 from adanalytics_client.errors import ConfigurationError, ProtocolError, ServerError
-
-if TYPE_CHECKING:
-    from tests.client.conftest import Asked, OpenVariant, Script, StandIn, Variant
-
-    from adanalytics_server.local import LocalServer
+from adanalytics_server.local import LocalServer
 
 DAY = "2026-01-15"
 

@@ -7,18 +7,15 @@ import json
 import logging
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from tests.client.one_export import CSV, FILE, PATH, fetch, parquet
-from tests.client.stand_in import Say
+from tests.client.stand_in import Say, StandIn
+from tests.client.variants import OpenVariant, Variant
 
 from adanalytics_client import Observer, errors
 from adanalytics_client.observers import PartialAnswer
-
-if TYPE_CHECKING:
-    from tests.client.conftest import OpenVariant, StandIn, Variant
-
 
 NAMES = [
     *("download_url", "file_url", "export_url", "result_url", "report_url", "signed_url"),

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from tests.client.moved_clock import MovedClock
 from tests.client.one_export import CSV, FILE, PATH, fetch, parquet
-from tests.client.stand_in import Say
+from tests.client.stand_in import Asked, Say, StandIn
+from tests.client.variants import OpenVariant, Variant
 
 from adanalytics_client import QuotaPolicy, errors
 from adanalytics_server.local import LocalServer, Sample
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.client.conftest import Asked, MovedClock, OpenVariant, StandIn, Variant
 
 
 @pytest.fixture(scope="module")

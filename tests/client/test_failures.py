@@ -7,17 +7,15 @@ import json
 import pickle
 import socket
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote, quote_plus
 
 import pytest
-from tests.client.stand_in import Say
-from tests.client.variants import BOTH_LIBRARIES
+from tests.client.moved_clock import MovedClock
+from tests.client.stand_in import Say, StandIn
+from tests.client.variants import BOTH_LIBRARIES, OpenVariant, Variant
 
 from adanalytics_client import RetryPolicy, errors
-
-if TYPE_CHECKING:
-    from tests.client.conftest import MovedClock, OpenVariant, StandIn, Variant
 
 DATES = {"dates": ["2026-01-15"]}
 

@@ -7,15 +7,13 @@ import json
 import pickle
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-from tests.client.stand_in import Say
+from tests.client.stand_in import Say, StandIn
+from tests.client.variants import OpenVariant
 
 from adanalytics_client import Event, ProtocolError, SeenEvents, ServiceProfile
-
-if TYPE_CHECKING:
-    from tests.client.conftest import OpenVariant, StandIn
 
 DAY = "2026-01-15"
 MAPPED = ServiceProfile(fields={"event_id": "request"}, time_field="when")

@@ -11,14 +11,12 @@ import urllib.request
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from tests.client.variants import OpenVariant
 
 from adanalytics_client import QuotaPolicy, RetryPolicy, errors
-
-if TYPE_CHECKING:
-    from tests.client.conftest import OpenVariant
 
 SCRIPT = Path(__file__).parent / "foreign_service.py"
 DAYS = ("2026-01-31", "2026-02-01")

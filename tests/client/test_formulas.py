@@ -10,21 +10,17 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from math import inf, nan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from tests.client.variants import Variant
 
 from adanalytics_client import Summary
-from adanalytics_client._outputs.frames import frame_maker
+from adanalytics_client._outputs.frames import Amounts, frame_maker
 from adanalytics_client.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from tests.client.conftest import Variant
-
-    from adanalytics_client._outputs.frames import Amounts
 
 PAGE = Path(__file__).parents[2] / "docs/how-to/write-files-and-tables.md"
 DAYS = [date(2026, 1, 15), date(2026, 1, 16), date(2026, 1, 17)]

@@ -8,23 +8,20 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from tests.client.frozen_time import FROZEN, Worker, most_in_an_hour, run_all
-from tests.client.stand_in import Say
+from tests.client.stand_in import Asked, Say, StandIn
+from tests.client.variants import OpenVariant, Variant
 
 from adanalytics_client import Observer, QuotaPolicy, RetryPolicy, errors
 from adanalytics_client._base.effects import ResponseHead
 from adanalytics_client._quota.store import QuotaStore
 from adanalytics_client._quota.window import Moment, Permit, Quota
+from adanalytics_client.observers import WaitStarted
 from adanalytics_client.testing import MovableClock
 from adanalytics_server.clock import Clock
-
-if TYPE_CHECKING:
-    from tests.client.conftest import Asked, OpenVariant, StandIn, Variant
-
-    from adanalytics_client.observers import WaitStarted
 
 DAY = "2026-01-15"
 DATES = {"dates": [DAY]}

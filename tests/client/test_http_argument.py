@@ -6,18 +6,16 @@ import gzip
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx
 import httpx2
 import pytest
-from tests.client.stand_in import Say
+from tests.client.stand_in import Say, StandIn
+from tests.client.variants import OpenVariant, Variant
 
 from adanalytics_client import AsyncClient, Client, Observer, errors
 from adanalytics_client.observers import RetryPlanned
-
-if TYPE_CHECKING:
-    from tests.client.conftest import OpenVariant, StandIn, Variant
 
 DATES = {"dates": ["2026-01-15"]}
 OpenWith = Callable[..., "tuple[Variant, Any]"]

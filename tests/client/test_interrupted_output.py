@@ -7,15 +7,11 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-from tests.client.stand_in import Say
+from tests.client.stand_in import Asked, Say, StandIn
 
 from adanalytics_client import Client
-
-if TYPE_CHECKING:
-    from tests.client.conftest import Asked, StandIn
 
 PROGRAM = """
 import sys

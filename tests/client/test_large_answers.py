@@ -5,13 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 import zlib
-from typing import TYPE_CHECKING
 
 import pytest
-from tests.client.stand_in import Say
-
-if TYPE_CHECKING:
-    from tests.client.conftest import OpenVariant, StandIn
+from tests.client.stand_in import Say, StandIn
+from tests.client.variants import OpenVariant
 
 MIB = 1024 * 1024
 READ_ONE_PAGE = """

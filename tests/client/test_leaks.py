@@ -9,13 +9,9 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-from tests.client.stand_in import Say
-
-if TYPE_CHECKING:
-    from tests.client.conftest import Asked, StandIn
+from tests.client.stand_in import Asked, Say, StandIn
 
 SCRIPT = Path(__file__).parent / "leak_scenario.py"
 

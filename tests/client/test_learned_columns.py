@@ -6,24 +6,21 @@ import csv
 import io
 import json
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pyarrow as pa
 import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 import pytest
-from tests.client.stand_in import Say
+from tests.client.stand_in import Say, StandIn
+from tests.client.variants import OpenVariant, Variant
 from tests.vocabularies import COUNTERS, VOCABULARIES, Vocabulary
 
 from adanalytics_client import ServiceProfile
 from adanalytics_client._json.fields import EVENT_KINDS
 from adanalytics_client._outputs.arrow.batches import ArrowRows
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.client.conftest import OpenVariant, StandIn, Variant
 
 FIRST, LAST = "2026-01-15", "2026-01-16"
 PAGE = 40

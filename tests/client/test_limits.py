@@ -5,15 +5,13 @@ from __future__ import annotations
 import pickle
 from datetime import UTC, datetime
 from email.utils import format_datetime
-from typing import TYPE_CHECKING
 
 import pytest
-from tests.client.stand_in import Say
+from tests.client.moved_clock import MovedClock
+from tests.client.stand_in import Asked, Say, StandIn
+from tests.client.variants import OpenVariant, Variant
 
 from adanalytics_client import QuotaPolicy, RetryPolicy, errors
-
-if TYPE_CHECKING:
-    from tests.client.conftest import Asked, MovedClock, OpenVariant, StandIn, Variant
 
 DATES = {"dates": ["2026-01-15"]}
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-from tests.client.stand_in import Say
+from tests.client.stand_in import Asked, Say, StandIn
+from tests.client.variants import Variant
 
 from adanalytics_client import ProtocolError
-
-if TYPE_CHECKING:
-    from tests.client.conftest import Asked, StandIn, Variant
 
 FIRST, LAST = date(2026, 1, 1), date(2026, 1, 31)
 DAYS = [str(FIRST + timedelta(at)) for at in range(31)]

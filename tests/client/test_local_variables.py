@@ -6,24 +6,21 @@ import asyncio
 import signal
 import threading
 import traceback
+from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx
 import pytest
-from tests.client.stand_in import Say
+from tests.client.stand_in import Asked, Say, StandIn
+from tests.client.variants import OpenVariant
 from tests.stored_login import store_login
 
 import adanalytics_client
 from adanalytics_client import AsyncClient, Client, Observer, errors
 from adanalytics_client._base.urls import Address
 from adanalytics_client.observers import BytesReceived
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.client.conftest import Asked, OpenVariant, StandIn
 
 KEY = "aak_s3cret-key"
 SIGNED = "/f.csv?X-Signature=s3cret-sign&format=csv"

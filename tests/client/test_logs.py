@@ -11,21 +11,16 @@ import subprocess
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
-from tests.client.stand_in import Say
-from tests.client.variants import BOTH_LIBRARIES
+from tests.client.stand_in import Say, StandIn
+from tests.client.variants import BOTH_LIBRARIES, OpenVariant, Variant
 
 from adanalytics_client import Client, QuotaPolicy, errors
 from adanalytics_client._base.logs import JsonFormatter
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.client.conftest import OpenVariant, StandIn, Variant
-
-    from adanalytics_server.local import LocalServer
+from adanalytics_server.local import LocalServer
 
 SIGNED = "/f.csv?X-Signature=s3cret-sign&format=csv"
 ETAG = {"ETag": '"1"'}

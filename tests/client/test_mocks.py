@@ -13,20 +13,17 @@ from contextlib import AbstractContextManager, contextmanager
 from datetime import date
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx
 import httpx2
 import pytest
 import respx
 import vcr
-from tests.client.stand_in import Say
+from tests.client.stand_in import Say, StandIn
 from tests.client.variants import AsyncVariant, SyncVariant, Variant
 
 from adanalytics_client import AsyncClient, Client, QuotaPolicy, RetryPolicy, TransportError
-
-if TYPE_CHECKING:
-    from tests.client.conftest import StandIn
 
 DAY = "2026-01-15"
 DATES = {"dates": [DAY]}

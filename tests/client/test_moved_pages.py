@@ -7,18 +7,16 @@ import threading
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-from tests.client.stand_in import Say
+from tests.client.stand_in import Asked, Say, StandIn
+from tests.client.variants import OpenVariant, Variant
 
 from adanalytics_client import Observer, QuotaPolicy, SeenEvents
 from adanalytics_client.errors import ConfigurationError, ProtocolError
 from adanalytics_client.observers import PageDrift
 from adanalytics_server.local import LocalServer, Sample
-
-if TYPE_CHECKING:
-    from tests.client.conftest import Asked, OpenVariant, StandIn, Variant
 
 DAY = "2026-01-15"
 PAGED: dict[str, Any] = {"split": "daily", "per_page": 500}

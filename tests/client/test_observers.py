@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import gzip
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import httpx
 import pytest
-from tests.client.stand_in import Say
+from tests.client.stand_in import Say, StandIn
+from tests.client.variants import OpenVariant, Variant
 
 from adanalytics_client import Observer
 from adanalytics_client.observers import BytesReceived
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.client.conftest import OpenVariant, StandIn, Variant
 
 DAY = "2026-01-15"
 DATES = {"dates": [DAY]}

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from tests.client.stand_in import Say
+from tests.client.stand_in import Asked, Say, StandIn
 
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.main import cli
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.client.conftest import Asked, StandIn
 
 DAY = "2026-01-15"
 ROW = {"date": DAY, "campaign_id": 7, "campaign_name": "n", "clicks": 1, "revenue": "1.5"}

@@ -7,22 +7,19 @@ import io
 import json
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import openpyxl
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
-from tests.client.stand_in import Say
+from tests.client.stand_in import Say, StandIn
+from tests.client.variants import OpenVariant
 
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.main import cli
 from adanalytics_client import ConfigurationError, ServiceProfile
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.client.conftest import OpenVariant, StandIn
 
 DAY = "2026-01-15"
 

@@ -6,24 +6,20 @@ import asyncio
 import subprocess
 import sys
 import threading
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode
-from tests.client.stand_in import Say
+from tests.client.stand_in import Say, StandIn
+from tests.client.variants import OpenVariant
 
 from adanalytics_client import AsyncClient, Client, errors
 from adanalytics_client.otel import TracingObserver
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.client.conftest import OpenVariant, StandIn
-
-    from adanalytics_server.local import LocalServer
+from adanalytics_server.local import LocalServer
 
 DATES = {"dates": ["2026-01-15"]}
 

@@ -10,19 +10,16 @@ import os
 import subprocess
 import sys
 import zlib
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-from tests.client.stand_in import Say
+from tests.client.stand_in import Say, StandIn
+from tests.client.variants import OpenVariant, Variant
 
 from adanalytics_client import Event, errors
 from adanalytics_client._base.formats import FORMATS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.client.conftest import OpenVariant, StandIn, Variant
 
 DAY = "2026-01-15"
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 import pickle
 from datetime import date
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-from tests.client.stand_in import Say
+from tests.client.stand_in import Say, StandIn
+from tests.client.variants import Variant
 
 from adanalytics_client import AsyncClient, errors
-
-if TYPE_CHECKING:
-    from tests.client.conftest import StandIn, Variant
 
 DATES = "/api/partners/acme/ad-analytics/dates"
 SUMMARY = "/api/partners/acme/ad-analytics/summary"

@@ -7,19 +7,16 @@ import pickle
 import subprocess
 import sys
 from datetime import date, datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-from tests.client.stand_in import Say
+from tests.client.stand_in import Asked, Say, StandIn
+from tests.client.variants import OpenVariant, Variant
 
 from adanalytics_client import Observer, QuotaPolicy, SeenEvents
 from adanalytics_client.errors import ConfigurationError, ProtocolError
 from adanalytics_client.observers import PageDrift
-
-if TYPE_CHECKING:
-    from tests.client.conftest import Asked, OpenVariant, StandIn, Variant
-
-    from adanalytics_server.local import LocalServer
+from adanalytics_server.local import LocalServer
 
 DAY, DATE = date(2026, 1, 15), "2026-01-15"
 SIZES = [3, 0, 5, 2, 4] + [1] * 19

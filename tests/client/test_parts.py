@@ -12,17 +12,14 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from tests.client.object_store import DAYS, FILE, ONCE, Store, break_off, ranges
-from tests.client.stand_in import Say
+from tests.client.stand_in import Asked, Say, StandIn
+from tests.client.variants import OpenVariant, Variant
 
 from adanalytics_client import errors
-
-if TYPE_CHECKING:
-    from tests.client.conftest import Asked, OpenVariant, StandIn, Variant
-
 
 NOTE = "out.csv.part.json"
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from datetime import date, datetime, timedelta, timezone
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 import pytest
-from tests.client.stand_in import Say
+from tests.client.stand_in import Say, StandIn
+from tests.client.variants import OpenVariant, Variant
 
 from adanalytics_client import ConfigurationError
-
-if TYPE_CHECKING:
-    from tests.client.conftest import OpenVariant, StandIn, Variant
 
 PERIODS = [
     (("today",), ("2027-01-15", "2027-01-15")),

@@ -6,16 +6,14 @@ import io
 import os
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-from tests.client.stand_in import Say
+from tests.client.stand_in import Say, StandIn
+from tests.client.variants import Variant
 
 from adanalytics_client import errors
 from adanalytics_client._base.formats import FORMATS
-
-if TYPE_CHECKING:
-    from tests.client.conftest import StandIn, Variant
 
 DAY = "2026-01-15"
 ROW = b'{"event_id":"a"}'

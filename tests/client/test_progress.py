@@ -6,18 +6,15 @@ import builtins
 import io
 import sys
 from contextlib import redirect_stderr
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-from tests.client.stand_in import Say
+from tests.client.stand_in import Say, StandIn
+from tests.client.variants import OpenVariant, Variant
 
 from adanalytics_client import Observer
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.client.conftest import OpenVariant, StandIn, Variant
 
 DAY = "2026-01-15"
 PAGE = {"events": [{"event_id": "a"}, {"event_id": "b"}], "pagination": {"has_more": False}}

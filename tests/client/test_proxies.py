@@ -8,18 +8,15 @@ import ssl
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-from tests.client.stand_in import Say
+from tests.client.stand_in import Asked, Say, StandIn
+from tests.client.variants import OpenVariant
 from tests.client.wire import Wire, served_with, sized
 
 import adanalytics_client
 from adanalytics_client import RetryPolicy, errors
 from adanalytics_client._io.proxies import Proxies
-
-if TYPE_CHECKING:
-    from tests.client.conftest import Asked, OpenVariant, StandIn
 
 DATES = {"dates": ["2026-01-15"]}
 REFUSING = b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n"

@@ -13,15 +13,14 @@ import sys
 import threading
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-from tests.client.stand_in import Say
+from tests.client.moved_clock import MovedClock
+from tests.client.stand_in import Say, StandIn
+from tests.client.variants import OpenVariant
 
 from adanalytics_client import AsyncClient, Client, QuotaPolicy, errors
-
-if TYPE_CHECKING:
-    from tests.client.conftest import MovedClock, OpenVariant, StandIn
 
 DATES = {"dates": ["2026-01-15"]}
 

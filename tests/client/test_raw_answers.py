@@ -14,16 +14,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-from tests.client.stand_in import Say
-from tests.client.variants import BOTH_LIBRARIES
+from tests.client.stand_in import Say, StandIn
+from tests.client.variants import BOTH_LIBRARIES, OpenVariant
 
 from adanalytics_client import RetryPolicy, errors
-
-if TYPE_CHECKING:
-    from tests.client.conftest import OpenVariant, StandIn
 
 BODY = b'{"dates":["2026-01-15"]}'
 PACKED = gzip.compress(BODY, mtime=0)

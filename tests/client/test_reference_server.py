@@ -6,17 +6,15 @@ import asyncio
 import json
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from tests.client.variants import Variant
 
 from adanalytics_client import Client, Observer, QuotaPolicy, errors
 from adanalytics_client.observers import RequestSent
 from adanalytics_client.testing import reference_client
 from adanalytics_server.local import LocalServer
-
-if TYPE_CHECKING:
-    from tests.client.conftest import Variant
 
 FIRST, LAST = "2026-01-15", "2026-01-16"
 

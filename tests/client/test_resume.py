@@ -6,16 +6,13 @@ import gzip
 import hashlib
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from tests.client.object_store import DAYS, FILE, ONCE, Store, break_off, ranges
-from tests.client.stand_in import Say
+from tests.client.stand_in import Asked, Say, StandIn
+from tests.client.variants import OpenVariant, Variant
 
 from adanalytics_client import errors
-
-if TYPE_CHECKING:
-    from tests.client.conftest import Asked, OpenVariant, StandIn, Variant
 
 # Shorter than the bytes that `break_off` leaves.
 SHORT = b"a,b\r\n1,2\r\n"

@@ -11,20 +11,16 @@ import sys
 from decimal import Decimal
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from tests.client.moved_clock import MovedClock
 from tests.client.one_export import CSV, FILE
-from tests.client.stand_in import Say
-from tests.client.variants import SyncVariant
+from tests.client.stand_in import Asked, Say, StandIn
+from tests.client.variants import OpenVariant, SyncVariant, Variant
 
 from adanalytics_client import AsyncExportJob, ExportJob, errors
-
-if TYPE_CHECKING:
-    from tests.client.conftest import Asked, MovedClock, OpenVariant, StandIn, Variant
-
-    from adanalytics_server.local import LocalServer
-
+from adanalytics_server.local import LocalServer
 
 KEEPING = {**CSV, "ETag": '"v1"'}
 PACKED = gzip.compress(FILE)

@@ -6,19 +6,17 @@ import json
 import pickle
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.client.raw_events import raw_rows
-from tests.client.stand_in import Say
+from tests.client.stand_in import Asked, Say, StandIn
+from tests.client.variants import OpenVariant, Variant
 
 from adanalytics_client import Client, SeenEvents, errors
 from adanalytics_client._events.page import ids_of
-
-if TYPE_CHECKING:
-    from tests.client.conftest import Asked, OpenVariant, StandIn, Variant
 
 FIRST, SECOND = "2026-01-15", "2026-01-16"
 

@@ -5,25 +5,23 @@ from __future__ import annotations
 import json
 import os
 import pickle
+from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING, Any, cast
+from pathlib import Path
+from typing import Any, cast
 from zoneinfo import ZoneInfo
 
 import pytest
 from click.testing import CliRunner
-from tests.client.stand_in import Say
+from tests.client.moved_clock import MovedClock
+from tests.client.stand_in import Asked, Say, StandIn
+from tests.client.variants import OpenVariant
 
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.main import cli
 from adanalytics_client import Client, ConfigurationError, ProtocolError, ServiceProfile
 from adanalytics_client._profiles.settings_file import settings_file
 from adanalytics_client.dataset import Dataset, DatasetError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.client.conftest import Asked, MovedClock, OpenVariant, StandIn
 
 KOLKATA = ZoneInfo("Asia/Kolkata")
 DAY = "2026-01-15"

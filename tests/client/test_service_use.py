@@ -5,20 +5,17 @@ from __future__ import annotations
 import datetime as dt
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
-from tests.client.stand_in import Say
+from tests.client.stand_in import Asked, Say, StandIn
+from tests.client.variants import OpenVariant
 
 from adanalytics_client import ConfigurationError, ProtocolError, ServiceProfile
 from adanalytics_client._shapes.service import PageProfile, SummaryProfile
 from adanalytics_client.errors import NotFound
 from adanalytics_server.local import LocalServer, Sample
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.client.conftest import Asked, OpenVariant, StandIn
 
 DAY = "2026-01-15"
 PROBED = dt.date(2026, 11, 26)

@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 from decimal import Decimal
 from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-from tests.client.stand_in import Say
+from tests.client.stand_in import Say, StandIn
+from tests.client.variants import OpenVariant, Variant
 
 from adanalytics_client import InvalidRequest, ProtocolError, ServiceProfile, Summary
-
-if TYPE_CHECKING:
-    from tests.client.conftest import OpenVariant, StandIn, Variant
 
 DAY = "2026-01-15"
 ROWS = [{"event_id": "a", "n": 1}, {"event_id": "b", "n": 2}]

@@ -5,15 +5,14 @@ from __future__ import annotations
 import asyncio
 import threading
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-from tests.client.stand_in import Say
+from tests.client.moved_clock import MovedClock
+from tests.client.stand_in import Say, StandIn
+from tests.client.variants import OpenVariant, Variant
 
 from adanalytics_client import AsyncClient, Client, Observer, QuotaPolicy, RetryPolicy, errors
-
-if TYPE_CHECKING:
-    from tests.client.conftest import MovedClock, OpenVariant, StandIn, Variant
 
 DATES = {"dates": ["2026-01-15"]}
 KINDS = [Client, AsyncClient]

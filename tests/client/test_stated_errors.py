@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-from tests.client.stand_in import Say
+from tests.client.stand_in import Say, StandIn
+from tests.client.variants import OpenVariant, Variant
 
 from adanalytics_client import Observer, ProtocolError
 from adanalytics_client.observers import PartialAnswer
-
-if TYPE_CHECKING:
-    from tests.client.conftest import OpenVariant, StandIn, Variant
 
 DAY = "2026-01-15"
 ROWS = [{"event_id": "a"}, {"event_id": "b"}]

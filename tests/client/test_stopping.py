@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from contextlib import aclosing, closing, contextmanager
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-from tests.client.stand_in import Say
+from tests.client.stand_in import Asked, Say, StandIn
 
 from adanalytics_client import (
     AdAnalyticsError,
@@ -30,9 +30,6 @@ from adanalytics_client import (
 from adanalytics_client._events.fanout import Job, PageFanout
 from adanalytics_client._io.stop import Stop
 from adanalytics_client.observers import RequestSent, RetryPlanned, WaitStarted
-
-if TYPE_CHECKING:
-    from tests.client.conftest import Asked, StandIn
 
 DAY = "2026-01-15"
 

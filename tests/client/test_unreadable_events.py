@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
-from tests.client.stand_in import Say
+from tests.client.stand_in import Say, StandIn
+from tests.client.variants import Variant
 
 from adanalytics_client import Event, ProtocolError, SeenEvents
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
-    from pathlib import Path
-
-    from tests.client.conftest import StandIn, Variant
 
 DAY = "2026-01-15"
 DEEP = '{"event_id":"a","x":' + '{"k":1.5,"n":' * 400 + "1" + "}" * 400 + "}"

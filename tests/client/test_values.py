@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import pickle
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 from tests.client.raw_events import raw_rows
-from tests.client.stand_in import Say
+from tests.client.stand_in import Say, StandIn
+from tests.client.variants import Variant
 
 from adanalytics_client._events.query import each_row
 from adanalytics_client._events.typed import Typed
 from adanalytics_client._json.exact import parse_text
 from adanalytics_client._json.raw import PART
 from adanalytics_client.models import Event, Summary
-
-if TYPE_CHECKING:
-    from tests.client.conftest import StandIn, Variant
 
 DAY = "2026-01-15"
 

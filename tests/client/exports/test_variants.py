@@ -12,18 +12,16 @@ import json
 import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.client.stand_in import Say
+from tests.client.stand_in import Asked, Say, StandIn
+from tests.client.variants import Variant
 
 from adanalytics_client import errors
 from adanalytics_client._base.formats import EXPORT_FORMATS
-
-if TYPE_CHECKING:
-    from tests.client.conftest import Asked, StandIn, Variant
 
 DAY = "2026-01-15"
 ROWS = [
