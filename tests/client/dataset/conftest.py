@@ -12,7 +12,7 @@ from adanalytics_client.dataset.pull import fetch
 from adanalytics_server.local import LocalServer, Sample
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def server() -> Iterator[LocalServer]:
     sample = Sample(start=date(2026, 1, 15), days=2, events_per_day=300, seed=7)
     with LocalServer(sample=sample, rate_limit=0) as running:

@@ -103,6 +103,7 @@ with Client(sys.argv[1], api_key=sys.argv[2], partner="acme") as client:
             Dataset(f"{sys.argv[3]}/{via}-{form}", format=form).sync(client, via=via)
 sys.exit("pandas" in sys.modules)
 """
+    server.reset()
     line = [sys.executable, "-c", code, server.url, server.api_key, str(tmp_path)]
     assert subprocess.run(line, check=False).returncode == 0
 

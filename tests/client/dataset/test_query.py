@@ -37,6 +37,7 @@ def synced(server: Any, tmp_path_factory: pytest.TempPathFactory) -> Callable[[P
     def make(form: PartFormat) -> Path:
         folder = root / form
         if not folder.exists():
+            server.reset()
             with Client(server.url, api_key=server.api_key, partner="acme") as client:
                 Dataset(folder, format=form).sync(client)
         return folder
