@@ -198,8 +198,8 @@ class ClientBase(Generic[Http, Driving]):
 
         The settings come from the profile in `$XDG_CONFIG_HOME/adanalytics/config.toml`. The key or
         token comes from the keyring or a private file. The variables of `from_env` are not read.
-        Keyword arguments mean the same as in the constructor, and override the profile; a `quota`
-        replaces the profile's limit and longest wait.
+        Keyword arguments mean the same as in the constructor, and override the profile, but a
+        `quota` with the usual limit or longest wait leaves that of the profile.
 
         Raises:
             ConfigurationError: when the profile or its login is missing or cannot be used; the
@@ -219,10 +219,12 @@ class ClientBase(Generic[Http, Driving]):
             raise ConfigurationError(
                 f"Profile '{name}' has the partners {partner}.", remedy="Pass one as partner=."
             )
-        quota = QuotaPolicy(limit=profile.rate_limit or None)
-        if profile.max_wait is not None:
+        quota, usual = _resolved(options.get("quota")), QuotaPolicy()
+        if quota.limit == usual.limit:
+            quota = replace(quota, limit=profile.rate_limit or None)
+        if quota.max_wait == usual.max_wait and profile.max_wait is not None:
             quota = replace(quota, max_wait=profile.max_wait)
-        options["quota"] = options.get("quota") or quota
+        options["quota"] = quota
         options["service"] = options.get("service") or profile.service
         return cls(
             profile.base_url or "",

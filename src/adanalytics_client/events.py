@@ -90,7 +90,9 @@ class EventQuery(QueryBase[SyncDriver, M]):
         return self._each(self._pull.text_page)
 
     def first(self) -> M | None:
-        """Return the first event, or None if there is none; one request, unless hours are empty.
+        """Return the first event, or None if there is none; usually one request.
+
+        A query that is read by the hour sends one for each hour until there is an event.
 
         Examples:
             >>> client.events("2026-01-15").first().event_type
@@ -102,8 +104,9 @@ class EventQuery(QueryBase[SyncDriver, M]):
     def count(self) -> int:
         """Return the number of events, as the service states it in one request.
 
-        If the service states no total, or for a query with `max_events`, `seen` or `resume`, all
-        events are read.
+        The number is compared with nothing; a pull is. All events are read, and checked like those
+        of any pull, if the service states no total or none at all, for a query of one hour, and for
+        one with `max_events`, `seen` or `resume`.
 
         Raises:
             AdAnalyticsError: when a page cannot be fetched.

@@ -41,6 +41,11 @@ def test_a_profile_has_all_that_a_client_needs(reference: LocalServer) -> None:
     ) as other:
         assert (other.partner, other.quota.limit) == ("south", None)
         assert other.connection.session.config.quota.max_wait == 9
+    with Client.from_profile(quota=QuotaPolicy(on_limit="raise")) as third:
+        quota = third.connection.session.config.quota
+        assert (quota.max_wait, quota.on_limit, quota.limit) == (5, "raise", 1000)
+    with Client.from_profile("small", quota=QuotaPolicy(on_limit="raise")) as fourth:
+        assert fourth.quota.limit == 20
 
 
 async def _days(client: AsyncClient) -> int:

@@ -95,9 +95,10 @@ def request_total(
 def count_pull(session: Session, plan: Plan) -> Operation[int | None]:
     """Request the number of events of a plan, one request for each of its ranges.
 
-    It is None if the service does not state it, or a plan leaves out hours of its ranges.
+    It is None if only the events can tell: without a total, for a plan that leaves out hours of its
+    ranges, for an hour, which a service may ignore, and for nothing, which may be a day left out.
     """
-    if plan.before is not None:
+    if plan.before is not None or plan.hour is not None:
         return None
     events = 0
     for part in plan.ranges:
@@ -106,7 +107,7 @@ def count_pull(session: Session, plan: Plan) -> Operation[int | None]:
         if page.signals.total is None and len(page):
             return None
         events += page.signals.total or 0
-    return events
+    return events or None
 
 
 def request_places(
