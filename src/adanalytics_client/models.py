@@ -706,7 +706,7 @@ class Summary(OpenModel):
     def __getitem__(self, name: slice) -> list[SummaryRow]: ...
     @overload
     def __getitem__(self, name: str) -> Json: ...
-    def __getitem__(self, name: int | slice | str) -> SummaryRow | list[SummaryRow] | Json:
+    def __getitem__(self, name: int | slice | str) -> "SummaryRow | list[SummaryRow] | Json":
         """Return a row by its place, rows by a slice, or a field by its name."""
         return super().__getitem__(name) if isinstance(name, str) else self.rows[name]
 
