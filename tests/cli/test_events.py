@@ -198,6 +198,11 @@ def test_a_wide_terminal_shows_more_fields_of_an_event(
         assert names <= {*lines[0].split()}
         assert max(map(len, lines)) <= width
         assert any(line.startswith("No room for: ") for line in lines)
+    # Markdown is not cut to the width, so it has the same columns everywhere.
+    words = ("-q", "events", DAY, "--limit", "5", "-f", "markdown")
+    heading = run(*words).stdout.splitlines()[0]
+    assert heading.startswith(r"| event\_time | ")
+    assert "received" not in heading
 
 
 @pytest.mark.parametrize("form", ["parquet", "arrow"])

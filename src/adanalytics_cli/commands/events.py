@@ -127,7 +127,9 @@ def events(
 
         if form.is_table:
             cut_at = row_limit if limit is None else None
-            count = write_event_table(query, output, columns, progress, invocation, cut_at=cut_at)
+            count = write_event_table(
+                query, form, output, columns, progress, invocation, cut_at=cut_at
+            )
         else:
             with naming(output, output and Path(os.path.realpath(output)).parent):
                 facts = facts_about([client.partner or ""], (first, last)) | {"hour": hour}

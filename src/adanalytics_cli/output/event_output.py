@@ -13,7 +13,7 @@ from adanalytics_cli.console.table_view import Column, plain
 from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.settings import find_settings
-from adanalytics_cli.output.formats import SHEET_ROWS, TABLE, Format
+from adanalytics_cli.output.formats import SHEET_ROWS, Format
 from adanalytics_cli.output.output_file import open_output
 from adanalytics_cli.output.row_output import Row, write_rows
 from adanalytics_client import Observer
@@ -151,6 +151,7 @@ def _cell(kind: Kind | None, value: object) -> object:
 
 def write_event_table(
     query: "EventQuery",
+    form: Format,
     path: Path | None,
     columns: Sequence[str],
     progress: "Progress",
@@ -158,11 +159,11 @@ def write_event_table(
     *,
     cut_at: int | None,
 ) -> int:
-    """Write all events of `query`, whose own limit keeps them few, as a table; return how many.
+    """Write all events of `query`, whose own limit keeps them few, as a table or Markdown.
 
-    Without `columns` it has the fields of `TABLE_COLUMNS`, or else the first ones, and as many
-    others with a value as a terminal has room for. A note names what it leaves out, and tells when
-    it ends at the default limit `cut_at`.
+    Return how many there were. Without `columns` it has the fields of `TABLE_COLUMNS`, or else the
+    first ones, and as many others with a value as a terminal has room for. A note
+    names what it leaves out, and tells when it ends at the default limit `cut_at`.
     """
     field_names = _names_of_service(invocation)
     rows = list(_select(query.rows(), columns, field_names))
@@ -172,7 +173,8 @@ def write_event_table(
     usual = [name for part in TABLE_COLUMNS if (name := field_names.sent(part, names))]
     usual = usual or names_with_values[: len(TABLE_COLUMNS)] or list(TABLE_COLUMNS)
     extra_names = [] if columns else [name for name in names_with_values if name not in usual]
-    fits = path is None and sys.stdout.isatty()
+    # Markdown is never cut to the width of a terminal.
+    fits = not form.is_document and path is None and sys.stdout.isatty()
     if not columns:
         names = [*usual, *(extra_names if fits else ())]
     names = names or [*columns]
@@ -188,7 +190,7 @@ def write_event_table(
         rest = len(extra_names) - _MOST_NAMES
         extra_list = [*extra_names[:_MOST_NAMES], *([f"{rest:,} more"] if rest > 0 else ())]
         note = f"{note} Left out: {', '.join(extra_list)}.".strip()
-    write_rows(rows, TABLE, path, columns=shown_columns, invocation=invocation, note=note)
+    write_rows(rows, form, path, columns=shown_columns, invocation=invocation, note=note)
     return len(rows)
 
 
