@@ -2,7 +2,8 @@
 
     python .ci/refusals.py dist [TAG]
 
-Without a tag it is a rehearsal: the date of the version and the signature may still be missing.
+It needs PyYAML. Without a tag it is a rehearsal: the date of the version and the signature may
+still be missing.
 """
 
 import re
@@ -12,15 +13,27 @@ import zipfile
 from collections.abc import Collection, Iterator, Mapping
 from email import message_from_string
 from email.message import Message
+from itertools import takewhile
 from pathlib import Path
 from urllib.parse import urlsplit
+
+import yaml
 
 ROOT = Path(__file__).parent.parent
 ADDRESSES = ("Repository", "Documentation", "Changelog", "Issues")
 SIGNERS = ".github/allowed_signers"
 LINK = re.compile(r"\]\(([^)\s]+)\)")
-IMAGE = re.compile(
-    r"^[ \t]*(?:- )?(?:FROM|container:|image:)[ \t]+([\w./:@-]+)(?: AS (\S+))?$", re.MULTILINE
+PINNED = re.compile(r"[^\s@]+@sha256:[0-9a-f]{64}")
+READABLE = re.compile(r"[\w./:@-]+")
+# Its values are named with the key `image`, too.
+FROM_MATRIX = re.compile(r"\$\{\{\s*matrix\.image\s*\}\}")
+DOCKER_RUN = re.compile(
+    r"\b(?:docker|podman)(?:\s+-\S+(?:[ =]\S+)?)*\s+(?:container\s+|image\s+)?"
+    r"(?:run|create|pull)\s+([^\n;&|]*)"
+)
+IMAGE_FILES = re.compile(
+    r"(?:.*[/.])?(?:Docker|Container)file(?:\..*)?|\.github/.*\.ya?ml"
+    r"|(?:.*/)?(?:[^/]*[.-])?compose[^/]*\.ya?ml"
 )
 # Built here, from the Dockerfile.
 OWN_IMAGES = {"adanalytics-for-tests"}
@@ -83,18 +96,100 @@ def dead_links(
 def unpinned_images(texts: Mapping[str, str]) -> Iterator[str]:
     """Yield the images whose tag may name another image tomorrow, as reasons.
 
+    Whatever names an image ends with its digest, or is refused: also a variable, and what is
+    written in a way that this function does not know.
+
     Args:
-        texts: a Dockerfile, workflows or files of Compose, by name.
+        texts: Dockerfiles, workflows or files of Compose, by name.
     """
     for name, text in texts.items():
-        images = IMAGE.findall(text)
-        own = OWN_IMAGES | {stage for _, stage in images}
-        for image in dict.fromkeys(image for image, _ in images):
-            if image not in own and "@sha256:" not in image:
+        is_yaml = name.endswith((".yml", ".yaml"))
+        try:
+            images = [*(images_of_yaml(text) if is_yaml else images_of_dockerfile(text))]
+        except yaml.YAMLError as error:
+            yield f"{name} cannot be read: {' '.join(str(error).split())}"
+            continue
+        for image in dict.fromkeys(images):
+            if image in OWN_IMAGES or PINNED.fullmatch(image):
+                continue
+            if READABLE.fullmatch(image):
                 yield (
                     f"{name}: {image} has no digest. To find it: docker buildx imagetools inspect "
                     f"{image}; then write {image}@sha256:..."
                 )
+            else:
+                yield f"{name}: '{image}' has no digest. Write NAME@sha256:... instead."
+
+
+def images_of_yaml(text: str) -> Iterator[str]:
+    """Yield what a workflow or a file of Compose names as an image.
+
+    Raises yaml.YAMLError for text that is not YAML.
+    """
+    found, in_matrix = [], False
+    # Nodes and not values: these would have only the last of a repeated key.
+    nodes = [("", False, node) for node in yaml.compose_all(text, yaml.SafeLoader)]
+    while nodes:
+        key, is_matrix, node = nodes.pop(0)
+        if isinstance(node, yaml.MappingNode):
+            nodes[:0] = [
+                (name.value, is_matrix or name.value == "matrix", value)
+                for name, value in node.value
+                if isinstance(name, yaml.ScalarNode)
+            ]
+        elif isinstance(node, yaml.SequenceNode):
+            nodes[:0] = [(key, is_matrix, value) for value in node.value]
+        elif key in {"image", "container"}:
+            found.append(node.value)
+            in_matrix |= is_matrix
+        elif key == "dockerfile_inline":
+            found += images_of_dockerfile(node.value)
+        elif isinstance(node, yaml.ScalarNode):
+            scheme, mark, image = node.value.partition("://")
+            if mark and scheme.lower() in {"docker", "docker-image"}:
+                found.append(image)
+            found += images_of_shell(node.value)
+    return (image for image in found if not (in_matrix and FROM_MATRIX.fullmatch(image)))
+
+
+def images_of_dockerfile(text: str) -> Iterator[str]:
+    """Yield what a Dockerfile names as an image, but for its own stages above the line."""
+    lines = text.lstrip("\ufeff").splitlines()
+    for line in lines:
+        if syntax := re.match(r"\s*#\s*syntax\s*=(.*)", line, re.IGNORECASE):
+            yield syntax[1].strip()
+    joined = "\n".join(line for line in lines if not line.lstrip().startswith("#"))
+    joined = re.sub(r"\\[ \t]*\n", " ", joined)
+    stages, number = {"scratch"}, 0
+    for line in joined.splitlines():
+        words = line.split()
+        if words and words[0].upper() == "ONBUILD":
+            del words[0]
+        keyword = words[0].upper() if words else ""
+        flags = [*takewhile(lambda word: word.startswith("--"), words[1:])]
+        if keyword == "FROM":
+            image, *stage = words[1 + len(flags) :] or [""]
+            named = [image]
+        else:
+            stage = []
+            found = (re.search(r"(?:--|[=,\"'])from=([^,\"']*)", flag) for flag in flags)
+            named = [match[1] for match in found if match]
+        for image in named:
+            is_number = image.isdigit() and int(image) < number and keyword != "FROM"
+            if not is_number and image.lower() not in stages:
+                yield image
+        if keyword == "FROM":
+            stages |= {word.lower() for word in stage[1:]}
+            number += 1
+    yield from images_of_shell(joined)
+
+
+def images_of_shell(text: str) -> Iterator[str]:
+    """Yield the image of each `docker run` or, where no word has a digest, all of its words."""
+    for words in DOCKER_RUN.findall(re.sub(r"\\\r?\n", " ", text)):
+        pinned = [word for word in words.split() if PINNED.fullmatch(word.strip("\"'"))]
+        if not pinned:
+            yield " ".join(words.split())
 
 
 def git(*words: str) -> str:
@@ -112,8 +207,9 @@ def main(dist: str, tag: str | None = None) -> None:
     changelog = (ROOT / "CHANGELOG.md").read_text()
     files = set(git("ls-tree", "-r", "--name-only", "HEAD").splitlines())
     reasons = list(refusals(metadata, changelog, files, tag))
-    images = re.compile(r"Dockerfile|\.github/workflows/.*|.*compose\.yaml")
-    texts = {each: (ROOT / each).read_text() for each in sorted(files) if images.fullmatch(each)}
+    texts = {
+        each: (ROOT / each).read_text() for each in sorted(files) if IMAGE_FILES.fullmatch(each)
+    }
     reasons += unpinned_images(texts)
     if tag and git("rev-parse", f"{tag}^{{commit}}") != git("rev-parse", "HEAD"):
         reasons.append(f"The tag {tag} is on another commit than the one that was built.")

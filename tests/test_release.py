@@ -105,6 +105,94 @@ def test_an_image_without_a_digest_is_refused(release: Any) -> None:
     ]
 
 
+D = f"@sha256:{'a' * 64}"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "image"),
+    [
+        ("compose.yaml", 'services: {a: {image: "redis:7"}}', "redis:7"),
+        ("compose.yaml", "a:\n  image: 'redis:7'\n", "redis:7"),
+        ("compose.yaml", "a:\n  image: redis:7 # cache\n", "redis:7"),
+        ("compose.yaml", "a:\r\n  image: redis:7\r\n", "redis:7"),
+        ("compose.yaml", "a:\n  image:\n    redis:7\n", "redis:7"),
+        ("compose.yaml", "a:\n  image: >-\n    redis:7\n", "redis:7"),
+        ("compose.yaml", 'a:\n  "image": &x redis:7\n', "redis:7"),
+        ("compose.yaml", "a:\n  image: ${REDIS}\n", "${REDIS}"),
+        ("compose.yaml", "a:\n  image:\n", ""),
+        ("compose.yaml", "a:\n  image: redis@sha256:aaaa\n", "redis@sha256:aaaa"),
+        ("compose.yaml", "build:\n  dockerfile_inline: |\n    FROM redis\n", "redis"),
+        ("compose.yaml", "additional_contexts: {a: docker-image://redis}", "redis"),
+        ("ci.yml", "include:\n  - {image: python:3.15}\n", "python:3.15"),
+        ("ci.yml", f"matrix:\n  image: [python:3.15, 'python{D}']\n", "python:3.15"),
+        ("ci.yml", "matrix: ${{ a }}\ncontainer: ${{ matrix.image }}", "${{ matrix.image }}"),
+        ("ci.yml", f"matrix: {{image: a{D}}}\ncontainer: ${{{{ matrix.b }}}}", "${{ matrix.b }}"),
+        ("ci.yml", "uses: docker://alpine:3", "alpine:3"),
+        ("ci.yml", "run: docker run postgres:17", "postgres:17"),
+        ("ci.yml", "run: |\n  true && docker --debug run --rm \\\n    a:1", "--rm a:1"),
+        ("ci.yml", "run: podman pull a:1 && true", "a:1"),
+        ("Dockerfile", "FROM --platform=$X python:3.12", "python:3.12"),
+        ("Dockerfile", "FROM python:3.12 as build\nFROM build", "python:3.12"),
+        ("Dockerfile", "FROM Build\nFROM a" + D + " AS build", "Build"),
+        ("Dockerfile", "from python:3.12", "python:3.12"),
+        ("Dockerfile", "FROM python:3.12\r\n", "python:3.12"),
+        ("Dockerfile", "FROM \\\n# a remark\n  python:3.12\n", "python:3.12"),
+        ("Dockerfile", "ARG BASE\nFROM ${BASE}", "${BASE}"),
+        ("Dockerfile", "FROM", ""),
+        ("Dockerfile", "FROM 0", "0"),
+        ("Dockerfile", f"FROM a{D}\nONBUILD FROM a", "a"),
+        ("Dockerfile", "COPY --chown=1 --from=ghcr.io/x:latest /a /b", "ghcr.io/x:latest"),
+        ("Dockerfile", f"FROM a{D}\nCOPY --from=1 /a /b", "1"),
+        ("Dockerfile", "RUN --mount=type=bind,from=a:1,target=/a true", "a:1"),
+        ("Dockerfile", "# syntax=docker/dockerfile:1", "docker/dockerfile:1"),
+    ],
+)
+def test_no_way_of_writing_hides_an_image(release: Any, name: str, text: str, image: str) -> None:
+    (said,) = release.unpinned_images({name: text})
+    assert re.fullmatch(rf"{name}: ('?){re.escape(image)}\1 has no digest\..*", said)
+    assert release.IMAGE_FILES.fullmatch(name if name != "ci.yml" else f".github/workflows/{name}")
+
+
+def test_images_with_their_digest_and_stages_may_be_used(release: Any) -> None:
+    dockerfile = f"""# syntax=docker/dockerfile:1{D}
+        from --platform=$X python:3.12{D} as Build
+        FROM build
+        COPY --from=build /a /b
+        COPY --from=0 --from=1 /a /b
+        RUN --mount=type=cache,from=build,target=/a docker pull x{D}
+        FROM scratch"""
+    workflow = f"""
+        jobs:
+          image:
+            strategy: {{matrix: {{include: [{{image: "python:3.12{D}"}}]}}}}
+            container: {{image: "${{{{ matrix.image }}}}"}}
+            steps:
+              - uses: docker://a{D} # a:1
+              - uses: actions/checkout@0
+              - run: docker run --rm x{D} true && docker buildx create --use && docker build ."""
+    texts = {"Dockerfile": dockerfile.replace("\n", "\r\n"), "ci.yml": workflow}
+    assert list(release.unpinned_images(texts)) == []
+
+
+def test_a_workflow_that_cannot_be_read_is_refused(release: Any) -> None:
+    (said,) = release.unpinned_images({"ci.yml": "a: [image: b"})
+    assert said.startswith("ci.yml cannot be read: ")
+
+
+def test_the_images_of_each_file_here_are_read(release: Any) -> None:
+    found = {
+        name: {*read((ROOT / name).read_text())}
+        for name, read in (
+            ("Dockerfile", release.images_of_dockerfile),
+            ("examples/compose.yaml", release.images_of_yaml),
+            (".github/workflows/ci.yml", release.images_of_yaml),
+        )
+        if release.IMAGE_FILES.fullmatch(name)
+    }
+    assert len(found) == 3
+    assert all(found.values())
+
+
 def test_a_rehearsal_today_lacks_only_names_and_the_key(release: Any) -> None:
     """With the links of README.md as the build leaves them, and the changelog as it is."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
