@@ -15,7 +15,9 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 SBOM = "adanalytics.cdx.json"
-PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+PYPROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT: dict[str, Any] = PYPROJECT["project"]
+BUILD_PINS: list[str] = PYPROJECT["build-system"]["requires"]
 
 
 def test_the_lower_bounds_are_the_versions_that_are_tested() -> None:
@@ -86,6 +88,11 @@ def test_the_sbom_has_what_the_project_names_and_nothing_of_one_run() -> None:
     assert "timestamp" not in sbom["metadata"]
 
 
+def test_a_release_is_built_with_the_versions_that_are_tested() -> None:
+    assert all(re.fullmatch(r"[a-z-]+==[\d.]+", pin) for pin in BUILD_PINS)
+    assert {*BUILD_PINS} <= {*PYPROJECT["dependency-groups"]["test"]}
+
+
 def test_two_builds_make_one_wheel_with_the_sbom(tmp_path: Path) -> None:
     builder = pytest.importorskip("hatchling.builders.wheel").WheelBuilder
     needed = ("pyproject.toml", "README.md", SBOM, *PROJECT["license-files"])
@@ -100,6 +107,10 @@ def test_two_builds_make_one_wheel_with_the_sbom(tmp_path: Path) -> None:
         wheels.append(Path(wheel).read_bytes())
     assert wheels[0] == wheels[1]
     with ZipFile(BytesIO(wheels[0])) as archive:
+        (about,) = (each for each in archive.namelist() if each.endswith(".dist-info/WHEEL"))
+        # Another version would make another file of a release.
+        generator = dict(pin.split("==") for pin in BUILD_PINS)["hatchling"]
+        assert f"Generator: hatchling {generator}\n" in archive.read(about).decode()
         (file,) = (each for each in archive.namelist() if ".dist-info/sboms/" in each)
         assert archive.read(file) == (ROOT / SBOM).read_bytes()
 
