@@ -88,6 +88,18 @@ def test_the_sbom_has_what_the_project_names_and_nothing_of_one_run() -> None:
     assert "timestamp" not in sbom["metadata"]
 
 
+def test_the_pythons_that_are_promised_are_those_that_ci_tests() -> None:
+    matrix = (ROOT / ".github/workflows/ci.yml").read_text().partition("matrix:")[2]
+    images = matrix.partition("runs-on:")[0]
+    tested = re.findall(r"image: python:3\.(\d+)", images)
+    named = [re.fullmatch(r".* :: Python :: 3\.(\d+)", each) for each in PROJECT["classifiers"]]
+    assert [match[1] for match in named if match] == tested
+    promised = f"Python 3.{tested[0]} to 3.{tested[-1]}"
+    for page in ("README.md", "docs/how-to/install.md", "docs/explanation/policy.md"):
+        text = (ROOT / page).read_text()
+        assert {*re.findall(r"Python 3\.\d+ to 3\.\d+", text)} == {promised}, page
+
+
 def test_a_release_is_built_with_the_versions_that_are_tested() -> None:
     assert all(re.fullmatch(r"[a-z-]+==[\d.]+", pin) for pin in BUILD_PINS)
     assert {*BUILD_PINS} <= {*PYPROJECT["dependency-groups"]["test"]}
