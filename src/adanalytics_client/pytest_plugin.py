@@ -37,9 +37,21 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
     """Set the variables that are not yet set, for a test that uses a fixture of this package."""
     with pytest.MonkeyPatch.context() as patch:
         if any(name.startswith("adanalytics") for name in getattr(item, "fixturenames", ())):
-            for name in _DEFAULTS.keys() - os.environ.keys():
-                patch.setenv(name, _DEFAULTS[name])
+            _set_variables(patch)
         return (yield)
+
+
+def pytest_fixture_setup(fixturedef: "pytest.FixtureDef[object]") -> None:
+    """Do the same for a fixture that a test asks for by `request.getfixturevalue`."""
+    if fixturedef.scope == "function" and fixturedef.argname.startswith("adanalytics"):
+        patch = pytest.MonkeyPatch()
+        fixturedef.addfinalizer(patch.undo)
+        _set_variables(patch)
+
+
+def _set_variables(patch: pytest.MonkeyPatch) -> None:
+    for name in _DEFAULTS.keys() - os.environ.keys():
+        patch.setenv(name, _DEFAULTS[name])
 
 
 @pytest.fixture

@@ -121,9 +121,14 @@ def test_a_test_with_a_fixture_has_the_variables_that_are_not_set(
         "    assert list(map(os.environ.get, NAMES)) == ['memory', 'wait']\n"
         "def test_after():\n"
         "    assert list(map(os.environ.get, NAMES)) == [None, 'wait']\n"
+        "def test_that_asks_for_a_fixture_by_its_name(request):\n"
+        "    request.getfixturevalue('adanalytics_sync_client')\n"
+        "    assert list(map(os.environ.get, NAMES)) == ['memory', 'wait']\n"
+        "def test_after_that():\n"
+        "    assert list(map(os.environ.get, NAMES)) == [None, 'wait']\n"
     )
     ours = ("-p", "adanalytics_server.pytest_plugin", "-p", "adanalytics_client.pytest_plugin")
-    pytester.runpytest_inprocess(*ours).assert_outcomes(passed=3)
+    pytester.runpytest_inprocess(*ours).assert_outcomes(passed=5)
 
 
 @pytest.mark.parametrize("name", sorted(DEFAULTS))
