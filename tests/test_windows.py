@@ -18,7 +18,7 @@ if sys.platform != "win32":
     install()
 from datetime import date
 from pathlib import Path
-from adanalytics_client import AsyncClient, Client
+from adanalytics_client import AsyncClient, Client, errors
 from adanalytics_client.dataset import Dataset, DatasetInUse
 from adanalytics_server.local import LocalServer, Sample
 
