@@ -9,11 +9,12 @@ import sys
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from importlib.util import find_spec
 from pathlib import Path
 from runpy import run_path
-from typing import Any
+from typing import Any, NamedTuple
 
 import duckdb
 import pyarrow as pa
@@ -23,6 +24,8 @@ import pytest
 from adanalytics_client import Client, RetryPolicy
 from adanalytics_client.dataset import Dataset
 from adanalytics_client.dlt import events as dlt_events
+from adanalytics_client.tables import event_batch, event_schema
+from adanalytics_client.testing import reference_client
 from adanalytics_server.local import LocalServer, Sample
 
 ROOT = Path(__file__).parent.parent
@@ -180,6 +183,120 @@ def test_a_run_of_dlt_that_fails_loses_no_hour(
         # The last hour with events is still requested: it may not have been over.
         pipeline.run(dlt_events(client, late=timedelta()))
         assert requested(server) == dates_and_hours("2026-01-16T23", 1)
+
+
+class PulledHour(NamedTuple):
+    """A query whose events are a table."""
+
+    table: pa.Table
+
+    def to_arrow(self, **_options: Any) -> pa.Table:
+        return self.table
+
+
+class TableClient(Client):
+    """A client of a service with one day, whose hours with events are tables."""
+
+    def __init__(self) -> None:
+        super().__init__("https://stats.example", api_key="aak_x", partner="acme")
+        self.hours: dict[int, pa.Table] = {}
+
+    def dates(self) -> list[date]:
+        return [date(2026, 1, 15)]
+
+    def events(self, *_days: Any, hour: int | None = None, **_options: Any) -> Any:
+        return PulledHour(self.hours.get(hour or 0, event_schema().empty_table()))
+
+
+def events_of(hour: int, *ids: str) -> pa.Table:
+    """Events of an hour that have an id and nothing else."""
+    about = {"event_date": "2026-01-15", "event_hour": hour}
+    batch = event_batch([{"event_id": id_, **about} for id_ in ids])
+    tables = [event_schema().empty_table(), pa.Table.from_batches([batch])]
+    return pa.concat_tables(tables, promote_options="default")
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A pipeline into a database of the test."""
+    dlt = pytest.importorskip("dlt", reason="make test-examples installs dlt")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DLT_DATA_DIR", str(tmp_path))
+    monkeypatch.setenv("RUNTIME__DLTHUB_TELEMETRY", "false")
+    file = dlt.destinations.duckdb("warehouse.duckdb")
+    return dlt.pipeline("hours", destination=file, dataset_name="adanalytics")
+
+
+def from_warehouse(columns: str) -> Rows:
+    """Columns of all events in order of the first one, or one row of totals."""
+    with duckdb.connect("warehouse.duckdb") as base:
+        return base.execute(f"SELECT {columns} FROM adanalytics.events ORDER BY 1").fetchall()
+
+
+@pytest.mark.parametrize(
+    "service",
+    [
+        {"dialect": "reference"},
+        {"dialect": "fields-camel"},
+        {"dialect": "fields-counters"},
+        {"service": "counters"},
+    ],
+)
+def test_dlt_loads_the_fields_of_any_service(warehouse: Any, service: dict[str, Any]) -> None:
+    with reference_client(events_per_day=50, **service) as client:
+        sent = client.events("2026-01-15").to_arrow()
+        warehouse.run(dlt_events(client))
+        # The same hours again replace their rows.
+        warehouse.run(dlt_events(client, late=timedelta(days=2)))
+    expected = (sent.num_rows, sum(sent["revenue"].to_pylist()))
+    assert from_warehouse("count(*), sum(revenue)") == [expected]
+    columns = warehouse.default_schema.get_table_columns("events").keys()
+    ours = {"_adanalytics_hour", "_adanalytics_empty"}
+    assert len(columns - ours) == len(sent.column_names)
+
+
+def test_dlt_loads_values_of_several_types_under_one_name(warehouse: Any) -> None:
+    client = TableClient()
+    half = pa.array([Decimal("0.5")], pa.decimal128(18, 9))
+    client.hours = {
+        1: pa.table({"id": ["a"], "score": [1], "flag": [True], "note": pa.nulls(1, pa.string())}),
+        2: pa.table({"id": ["b"], "score": half, "flag": [7], "note": [7]}),
+    }
+    warehouse.run(dlt_events(client))
+    client.hours[3] = pa.table({"id": [3], "score": ["007"], "note": half})
+    client.hours[4] = pa.table({"id": ["d"], "score": pa.array([Decimal(4)], half.type)})
+    warehouse.run(dlt_events(client))
+    columns = ("id", "score", "score__v_decimal", "score__v_text", "flag", "flag__v_bigint")
+    assert from_warehouse(", ".join((*columns, "note", "note__v_decimal"))) == [
+        ("3", None, None, "007", None, None, None, Decimal("0.5")),
+        ("a", 1, None, None, True, None, None, None),
+        ("b", None, Decimal("0.5"), None, None, 7, 7, None),
+        ("d", 4, None, None, None, None, None, None),
+    ]
+
+
+def test_limited_runs_of_dlt_advance_while_they_look_for_late_events(warehouse: Any) -> None:
+    client = TableClient()
+    client.hours = {hour: events_of(hour, f"{hour}") for hour in range(5)}
+    for hours in (2, 4, 5, 5):
+        warehouse.run(dlt_events(client).add_limit(2))
+        assert from_warehouse("event_id") == [(f"{hour}",) for hour in range(hours)]
+    client.hours |= {3: events_of(3, "3", "3 late"), 5: events_of(5, "5")}
+    warehouse.run(dlt_events(client).add_limit(1))
+    expected = ["0", "1", "2", "3", "3 late", "4", "5"]
+    assert from_warehouse("event_id") == [(id_,) for id_ in expected]
+
+
+def test_dlt_deletes_the_rows_of_an_hour_that_became_empty(warehouse: Any) -> None:
+    client = TableClient()
+    client.hours = {hour: events_of(hour, f"{hour}") for hour in range(3)}
+    warehouse.run(dlt_events(client))
+    del client.hours[1]
+    warehouse.run(dlt_events(client))
+    assert from_warehouse("event_id") == [("0",), ("2",)]
+    client.hours[1] = events_of(1, "1 again")
+    warehouse.run(dlt_events(client))
+    assert from_warehouse("event_id") == [("0",), ("1 again",), ("2",)]
 
 
 def in_warehouse() -> Rows:

@@ -26,7 +26,7 @@ ARROWS: dict[str, set[str]] = {
 ON_TOP: dict[str, set[str]] = {
     "dataset": set(ARROWS),
     "spark": {"dataset", *ARROWS},
-    "dlt": {"_base"},
+    "dlt": {"_base", "_outputs"},
 }
 # What a dataset and Spark share with the client and users of the library do not need.
 INTERNALS = (

@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
@@ -22,6 +22,7 @@ from adanalytics_client import (
     AsyncEventQuery,
     AsyncExportJob,
     Client,
+    ConfigurationError,
     Event,
     EventQuery,
     ExportJob,
@@ -32,6 +33,7 @@ from adanalytics_client import (
     models,
 )
 from adanalytics_client._json.fields import EVENT_KINDS, SUMMARY_KINDS, Kind
+from adanalytics_client.dlt import events as dlt_events
 
 REFERENCE = "".join(
     page.read_text() for page in (Path(__file__).parents[2] / "docs/reference").glob("*.md")
@@ -301,21 +303,35 @@ except Exception as error:
     assert "adanalytics[server]" in run(code)
 
 
-def test_the_dlt_resource_names_the_missing_extra_and_refuses_a_negative_delay() -> None:
+def test_the_dlt_resource_names_the_missing_extra() -> None:
     code = """
 import sys
-from datetime import timedelta
 sys.modules["dlt"] = None
 from adanalytics_client import Client
 from adanalytics_client.dlt import events
 with Client("https://stats.example", api_key="aak_x", partner="acme") as client:
-    for late in (timedelta(hours=3), timedelta(hours=-1)):
-        try:
-            events(client, late=late)
-        except Exception as error:
-            print(type(error).__name__, error)
+    try:
+        events(client)
+    except Exception as error:
+        print(type(error).__name__, error)
 """
-    missing, negative = run(code).splitlines()
+    missing = run(code)
     assert missing.startswith("ConfigurationError This needs dlt.")
     assert "adanalytics[dlt]" in missing
-    assert negative.startswith("ConfigurationError late must not be negative.")
+
+
+@pytest.mark.parametrize("late", [timedelta(hours=-1), "3h", 3, None])
+def test_the_dlt_resource_refuses_what_is_no_duration(late: Any) -> None:
+    with (
+        Client("https://stats.example", api_key="aak_x", partner="acme") as client,
+        pytest.raises(ConfigurationError, match=r"^late=.* is not valid") as caught,
+    ):
+        dlt_events(client, late=late)
+    assert caught.value.remedy == "Pass a duration of at least 0, such as timedelta(hours=3)."
+
+
+@pytest.mark.parametrize("client", [None, Client, AsyncClient])
+def test_the_dlt_resource_refuses_what_is_no_client(client: Any) -> None:
+    with pytest.raises(ConfigurationError, match=r"^client=.* is not valid") as caught:
+        dlt_events(client)
+    assert caught.value.remedy == "Pass a Client, such as Client.from_env()."
