@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
+from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -60,7 +61,7 @@ def count_started(state: DayState, now: datetime) -> int:
     return 24 if state.day < today or state.has_data else 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ServiceDays:
     """The days that have data, and what the summary says about each.
 
@@ -75,8 +76,8 @@ class ServiceDays:
     days: Mapping[date, DayState]
     lists_nothing: bool = False
 
-    @property
-    def counts(self) -> dict[date, int]:
+    @cached_property
+    def counts(self) -> Mapping[date, int]:
         """The rough number of events of each day with data; 0 if it is unknown."""
         return {day: events_in(state.figures) for day, state in self.days.items()}
 

@@ -272,7 +272,9 @@ class _Sample(NamedTuple):
     events: int
 
 
-def _likely_events(update: Update, service: ServiceDays, sample: _Sample | None) -> dict[date, int]:
+def _likely_events(
+    update: Update, service: ServiceDays, sample: _Sample | None
+) -> Mapping[date, int]:
     """Estimate the number of events of each day, filtered ones included.
 
     The summary leaves those out, or may count something else than events. The ratio is that of the
