@@ -10,7 +10,7 @@ from adanalytics_client.dataset.hours.totals import NOTHING
 from adanalytics_client.dataset.needs import DayNeed, Reason, find_need
 from adanalytics_client.dataset.records.layout import Hour
 from adanalytics_client.dataset.records.manifest import UNCONFIRMED, DayRecord, HourRecord
-from adanalytics_client.dataset.service import NO_DATA, DayState
+from adanalytics_client.dataset.service import NO_DATA, DayState, ServiceDays
 
 DAY = date(2026, 1, 15)
 LATER = datetime(2026, 1, 17, 12, tzinfo=UTC)
@@ -68,3 +68,9 @@ def test_a_listed_day_is_not_in_the_future() -> None:
     behind = datetime(2025, 1, 15, 12, tzinfo=UTC)
     assert len(find_need(DayRecord(DAY), LISTED, behind).asked) == 24
     assert find_need(DayRecord(DAY), UNLISTED, behind) == DayNeed()
+
+
+def test_the_events_of_each_day_are_counted_once() -> None:
+    """A plan asks for them in each of its hours, of which 20,000 days have half a million."""
+    service = ServiceDays(None, {DAY: LISTED})
+    assert service.counts is service.counts
