@@ -69,9 +69,9 @@ class _Handler(BaseHTTPRequestHandler):
                 first, last = asked["start_date"][0], asked["end_date"][0]
                 days = [day for day in map(str, self.server.days) if first <= day <= last]
                 if name == "events":
-                    # For the count of a day; nothing reads these pages.
-                    total = self.server.events * len(days)
-                    self._answer({"events": [{"event_id": "0"}], "total": total})
+                    # For the count of a day; nothing else reads these pages.
+                    event = {"event_id": "0", "event_time": f"{first}T00:00:00Z"}
+                    self._answer({"events": [event], "total": self.server.events * len(days)})
                 else:
                     rows = [{**self.server.row, "date": day} for day in days]
                     self._answer({"summary": rows, "group_by": "day"})
