@@ -27,6 +27,7 @@ from proof.simulate.choices import Choices
 from proof.simulate.disk import Disk, Tree, forgetful_disk
 from proof.simulate.driver import Process, Violation, World, stream
 from proof.simulate.service import BASE, KEY, NOON, Service
+from proof.simulate.worlds import listening
 
 T = TypeVar("T")
 
@@ -130,8 +131,11 @@ class SyncScenario:
             Violation: when the dataset does not equal the service in the end.
         """
         pick = self.pick
-        logging.getLogger("adanalytics_client").setLevel(logging.CRITICAL)
-        with forgetful_disk() as disk, _without_threads():
+        with (
+            listening(self.service, logging.CRITICAL),
+            forgetful_disk() as disk,
+            _without_threads(),
+        ):
             dataset = Dataset(disk.folder / "events", format="jsonl")
             for _ in range(pick.below(4)):
                 self._sync_until_death(dataset, disk)

@@ -69,7 +69,7 @@ class _Store(QuotaStore):
 
 
 @contextmanager
-def _listening(service: Service, level: int) -> Iterator[_Listener]:
+def listening(service: Service, level: int) -> Iterator[_Listener]:
     """Listen to the client's log at a level; other users of this process get theirs back."""
     logger, listener = logging.getLogger("adanalytics_client"), _Listener(service)
     level_before = logger.level
@@ -134,7 +134,7 @@ class Scenario:
         self.service = Service(self.world, kind, faults=faults, days=days)
         level = logging.DEBUG if pick.happens(5) else logging.WARNING
         with ExitStack() as stack:
-            listener = stack.enter_context(_listening(self.service, level))
+            listener = stack.enter_context(listening(self.service, level))
             if build == self._export:
                 self._disk = stack.enter_context(forgetful_disk())
             build()

@@ -155,11 +155,16 @@ def join_columns(columns: Types, others: Types) -> dict[str, ColumnType]:
 
 
 def became_text(before: Types, after: Types) -> list[str]:
-    """List the columns that are text only after they had another type.
+    """List the columns of texts and of other values, in whatever order these came.
 
     Examples:
-        >>> became_text({"a": ColumnType("number", 1), "b": TEXT}, {"a": TEXT, "b": TEXT})
-        ['a']
+        >>> number = ColumnType("number", 1)
+        >>> became_text({"a": number, "b": TEXT, "c": TEXT}, {"a": TEXT, "b": TEXT, "c": number})
+        ['a', 'c']
     """
-    text = (name for name, type_ in after.items() if type_.base == "text")
-    return [name for name in text if before.get(name, NULL).base not in {"null", "text"}]
+    pairs = {name: (before[name], type_) for name, type_ in after.items() if name in before}
+    return [
+        name
+        for name, (old, new) in pairs.items()
+        if not old.is_mixed and "text" in {old.base, new.base} - {"null"} != {"text"}
+    ]
