@@ -317,6 +317,15 @@ def test_texts_of_events_are_short_and_visible(tmp_path: Path) -> None:
     assert (record["columns"][2], shown) == (r"c\u200b", r"a\U000e0041\u202e\x1b\ufe0f\U000e0101")
 
 
+def test_no_secret_is_in_a_report_or_its_notes(tmp_path: Path) -> None:
+    path = tmp_path / "report.json"
+    path.write_text(json.dumps({"name": "a s3cret-key b"}))
+    answers = Answers(lambda: {"s3cret-key"}, tmp_path / "answers")
+    text = answers.report(CommandResult(path, notes=["of s3cret-key"]), {})
+    assert json.loads(text)["data"]["name"].startswith("a ")
+    assert "s3cret-key" not in text
+
+
 def test_answers_and_errors_say_that_texts_are_data(talk: Talk) -> None:
     broken = f"SELECT (repeat('{ORDER}', 99) || country)::INT FROM events"
     answer, error = talk(calls=[("report", {"field": "country"}), ("query", {"sql": broken})])
