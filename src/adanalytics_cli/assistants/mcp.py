@@ -24,17 +24,17 @@ SECONDS = 120
 @command(
     "mcp",
     params=[
-        click.Option(
-            ["--in", "location"],
-            type=click.Path(),
-            metavar="DIR|URL",
-            help="The dataset to read and sync; by default this folder, or events in it.",
+        option(
+            "--in location",
+            click.Path(),
+            "DIR|URL",
+            "The dataset to read and sync; by default this folder, or events in it.",
         ),
-        click.Option(
-            ["--folder"],
-            type=click.Path(path_type=Path),
-            metavar="DIR",
-            help="Where answers go that are too large; by default a folder for this user's state.",
+        option(
+            "--folder",
+            click.Path(path_type=Path),
+            "DIR",
+            "Where answers go that are too large; by default a folder for this user's state.",
         ),
         option("--max-requests", WholeNumber(min=0), "N", "Send at most N requests a call.", 30),
         option("--max-session", WholeNumber(min=0), "N", "Send at most N requests in all.", 100),

@@ -8,7 +8,7 @@ from string import ascii_letters, digits
 
 import click
 
-from adanalytics_cli.core.command import command
+from adanalytics_cli.core.command import command, option
 from adanalytics_cli.core.errors import CommandError, remedy_of
 from adanalytics_cli.core.files import replacing
 from adanalytics_cli.core.invocation import Invocation, remark
@@ -20,11 +20,11 @@ _PLAIN = f"{ascii_letters}{digits}/._-".encode()
 @command(
     "skill",
     params=[
-        click.Option(
-            ["--install", "folder"],
-            type=click.Path(path_type=Path),
-            metavar="DIR",
-            help="Write it to DIR/adanalytics/SKILL.md, where assistants look for their skills.",
+        option(
+            "--install folder",
+            click.Path(path_type=Path),
+            "DIR",
+            "Write it to DIR/adanalytics/SKILL.md, where assistants look for their skills.",
         )
     ],
     details=(

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from adanalytics_cli.account.dataset_here import default_dataset
-from adanalytics_cli.core.command import command
+from adanalytics_cli.core.command import command, option
 from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.periods import PERIOD_HELP, period_arguments
@@ -20,11 +20,11 @@ _FORMATS = formats_with()
     "changes",
     params=[
         *period_arguments(required=False),
-        click.Option(
-            ["--in", "location"],
-            type=click.Path(),
-            metavar="DIR|URL",
-            help="Dataset to read; by default this folder, or events in it.",
+        option(
+            "--in location",
+            click.Path(),
+            "DIR|URL",
+            "Dataset to read; by default this folder, or events in it.",
         ),
         *output_options(_FORMATS),
     ],

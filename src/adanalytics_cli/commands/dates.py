@@ -13,7 +13,7 @@ import click
 from adanalytics_cli.account.connection import ask_each, connect_each, report_end
 from adanalytics_cli.account.dataset_here import dataset_here
 from adanalytics_cli.account.quota import QuotaCheck
-from adanalytics_cli.core.command import command, flag
+from adanalytics_cli.core.command import command, flag, option
 from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.core.freshness import last_day, last_hour
 from adanalytics_cli.core.invocation import Invocation, remark
@@ -42,11 +42,11 @@ _FORMATS = formats_with()
         *output_options(_FORMATS),
         flag("--chart", "Draw a calendar of the days with data, or of the hours of a dataset."),
         flag("--hours", "Count the hours with data of each day, and list those without."),
-        click.Option(
-            ["--in", "location"],
-            type=click.Path(),
-            metavar="DIR|URL",
-            help="List the hours of this dataset; sends nothing.",
+        option(
+            "--in location",
+            click.Path(),
+            "DIR|URL",
+            "List the hours of this dataset; sends nothing.",
         ),
     ],
     details=(

@@ -133,11 +133,11 @@ _COLORS = {"ok": "green", "warn": "yellow", "fail": "red"}
         option("--against", FILE, "FILE", "With --probe: print what differs from this profile."),
         option("--cassette", FILE, "FILE", "With --probe: keep responses, with other values."),
         flag("--yes", "With --probe: send the requests without asking."),
-        click.Option(
-            ["-o", "--output"],
-            type=FILE,
-            metavar="FILE",
-            help="With --probe: the profile to write; by default service.toml beside the settings.",
+        option(
+            "-o --output",
+            FILE,
+            "FILE",
+            "With --probe: the profile to write; by default service.toml beside the settings.",
         ),
     ],
     details=(

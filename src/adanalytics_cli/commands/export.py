@@ -122,27 +122,29 @@ def _resume(record: str, job: Path, choices: Choices, client: "Client") -> "Expo
     params=[
         *period_arguments(required=False),
         output_option(),
-        click.Option(
-            ["-f", "--format", "file_format"],
-            type=click.Choice(EXPORT_FORMATS),
-            help="File format; the default follows the file suffix, else csv.",
+        option(
+            "-f --format file_format",
+            EXPORT_FORMATS,
+            None,
+            "File format; the default follows the file suffix, else csv.",
         ),
         formats.json_option(),
-        click.Option(
-            ["--compression"],
-            type=click.Choice(["none", "gzip"]),
-            help="File compression; the default follows the file suffix.",
+        option(
+            "--compression",
+            ("none", "gzip"),
+            None,
+            "File compression; the default follows the file suffix.",
         ),
         flag(
             "--no-wait",
             "Start the export and exit; save it to --job FILE, else to stdout, for later.",
         ),
-        click.Option(
-            ["--job"],
-            type=click.Path(),
-            metavar="FILE",
+        option(
+            "--job",
+            click.Path(),
+            "FILE",
+            "Fetch the export saved in FILE, or start one and save it in a new FILE.",
             callback=_as_path,
-            help="Fetch the export saved in FILE, or start one and save it in a new FILE.",
         ),
         check_option(),
         option(

@@ -51,10 +51,11 @@ Where = Literal["keyring", "file"]
         option("--email", str, "E", "Sign in with this e-mail.  [env: ADANALYTICS_EMAIL]"),
         flag("--password-stdin", "Read the password from stdin."),
         flag("--api-key-stdin", "Read an API key from stdin."),
-        click.Option(
-            ["--store"],
-            type=click.Choice(["keyring", "file"]),
-            help="Where to store it; by default the keyring, or a private file if there is none.",
+        option(
+            "--store",
+            ("keyring", "file"),
+            None,
+            "Where to store it; by default the keyring, or a private file if there is none.",
         ),
         flag("--no-verify", "Store the credential without trying it."),
     ],

@@ -53,26 +53,26 @@ def _compared_words(
 def metric_options(columns: Sequence[str]) -> list[click.Parameter]:
     """Make the options of rows of metrics; the shell offers the `columns`."""
     return [
-        click.Option(
-            ["--compare"],
-            metavar="PERIOD|previous",
+        option(
+            "--compare",
+            str,
+            "PERIOD|previous",
+            "Compare with another period: show before, after, change and percent.",
             callback=_read_compared,
-            shell_complete=_compared_words,
-            help="Compare with another period: show before, after, change and percent.",
+            complete=_compared_words,
         ),
         flag(
             "--all-hours", "With --compare: also take days that are not over, or have no data yet."
         ),
         *output_options(_FORMATS),
         columns_option(columns),
-        click.Option(
-            ["--sort"],
-            metavar="COLUMN",
-            shell_complete=completing(columns),
-            help=(
-                "Sort by this column: numbers descending, names and days ascending; -COLUMN turns "
-                "the order. A comparison also by before, change or percent."
-            ),
+        option(
+            "--sort",
+            str,
+            "COLUMN",
+            "Sort by this column: numbers descending, names and days ascending; -COLUMN turns "
+            "the order. A comparison also by before, change or percent.",
+            complete=completing(columns),
         ),
         option(
             "--top",
@@ -80,14 +80,12 @@ def metric_options(columns: Sequence[str]) -> list[click.Parameter]:
             "N",
             "Keep the first N rows by --sort, by default those with the most revenue.",
         ),
-        click.Option(
-            ["--round", "digits"],
-            type=WholeNumber(0, 18),
-            metavar="N",
-            help=(
-                "Round money to N digits; by default a terminal and a picture show those of the "
-                "currency, and pipes and files all. A workbook shows N digits and keeps all."
-            ),
+        option(
+            "--round digits",
+            WholeNumber(0, 18),
+            "N",
+            "Round money to N digits; by default a terminal and a picture show those of the "
+            "currency, and pipes and files all. A workbook shows N digits and keeps all.",
         ),
         flag(
             "--chart",

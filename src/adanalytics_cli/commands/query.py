@@ -25,19 +25,19 @@ _FORMATS = formats_with("parquet")
     "query",
     params=[
         click.Argument(["sql"], metavar="[SQL]", required=False),
-        click.Option(
-            ["--file", "file"],
-            type=click.Path(),
-            metavar="FILE",
-            help="Read the SQL from a file instead, or from stdin with -.",
+        option(
+            "--file",
+            click.Path(),
+            "FILE",
+            "Read the SQL from a file instead, or from stdin with -.",
         ),
-        click.Option(
-            ["--in", "places"],
-            type=click.Path(),
-            metavar="DIR|URL",
-            multiple=True,
-            help="Dataset to read; by default this folder, or events in it. Several are joined, "
+        option(
+            "--in places",
+            click.Path(),
+            "DIR|URL",
+            "Dataset to read; by default this folder, or events in it. Several are joined, "
             "and told apart by a column dataset.",
+            multiple=True,
         ),
         *output_options(_FORMATS),
         flag("--chart", "Draw bars of an answer with two columns: a label and a number."),

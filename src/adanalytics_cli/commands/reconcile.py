@@ -87,34 +87,37 @@ def _read_map(
             metavar="[PERIOD]",
             shell_complete=period_words,
         ),
-        click.Option(
-            ["--by"],
-            metavar="day,campaign",
+        option(
+            "--by",
+            str,
+            "day,campaign",
+            f"Compare by {', '.join(GROUPS)}, or several; by default what FILE has.",
             callback=_read_by,
-            shell_complete=completing(GROUPS),
-            help=f"Compare by {', '.join(GROUPS)}, or several; by default what FILE has.",
+            complete=completing(GROUPS),
         ),
-        click.Option(
-            ["--tolerance"],
-            metavar="PERCENT",
-            default="5%",
+        option(
+            "--tolerance",
+            str,
+            "PERCENT",
+            "Exit with status 1 if a figure or a total differs by more.",
+            "5%",
             callback=_read_tolerance,
-            help="Exit with status 1 if a figure or a total differs by more.",
         ),
-        click.Option(
-            ["--map", "names"],
-            metavar="FIELD=NAME",
+        option(
+            "--map names",
+            str,
+            "FIELD=NAME",
+            "The column of FILE for a field, such as impressions='Billable Imps'; "
+            "FIELD= leaves the field out; repeatable.",
             multiple=True,
             callback=_read_map,
-            help="The column of FILE for a field, such as impressions='Billable Imps'; "
-            "FIELD= leaves the field out; repeatable.",
         ),
         option("--sheet", str, "NAME", "Sheet of a workbook; by default the one with figures."),
-        click.Option(
-            ["--in", "location"],
-            type=click.Path(),
-            metavar="DIR|URL",
-            help="Compare with the events of a dataset, which finds more causes.",
+        option(
+            "--in location",
+            click.Path(),
+            "DIR|URL",
+            "Compare with the events of a dataset, which finds more causes.",
         ),
         *output_options(_FORMATS),
         json_option(),

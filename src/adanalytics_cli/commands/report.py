@@ -13,7 +13,7 @@ import click
 from adanalytics_cli.account.dataset_here import find_datasets
 from adanalytics_cli.commands.metrics import MetricOptions, Span, metric_options, write_answers
 from adanalytics_cli.core import periods
-from adanalytics_cli.core.command import command
+from adanalytics_cli.core.command import command, option
 from adanalytics_cli.core.errors import CommandError, MissingExtra
 from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_client import Period
@@ -41,13 +41,13 @@ _MOST_RUNS = 3
             ],
         ),
         *periods.period_arguments(required=False),
-        click.Option(
-            ["--in", "places"],
-            type=click.Path(),
-            metavar="DIR|URL",
-            multiple=True,
-            help="Dataset to read; by default this folder, or events in it. Several are told "
+        option(
+            "--in places",
+            click.Path(),
+            "DIR|URL",
+            "Dataset to read; by default this folder, or events in it. Several are told "
             "apart by their partners.",
+            multiple=True,
         ),
         *metric_options(SUMMARY_COLUMNS),
     ],

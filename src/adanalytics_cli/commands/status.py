@@ -14,7 +14,7 @@ from adanalytics_cli.account.connection import open_client
 from adanalytics_cli.account.credential import Credential, find_credential
 from adanalytics_cli.account.dataset_here import dataset_here
 from adanalytics_cli.console.redaction import redact
-from adanalytics_cli.core.command import command
+from adanalytics_cli.core.command import command, option
 from adanalytics_cli.core.errors import NoCredential, SettingsError
 from adanalytics_cli.core.freshness import age_of
 from adanalytics_cli.core.invocation import Invocation
@@ -52,11 +52,11 @@ class _Setup:
 @command(
     "status",
     params=[
-        click.Option(
-            ["--in", "location"],
-            type=click.Path(),
-            metavar="DIR|URL",
-            help="The dataset whose last hour is told; by default this folder.",
+        option(
+            "--in location",
+            click.Path(),
+            "DIR|URL",
+            "The dataset whose last hour is told; by default this folder.",
         ),
         json_option(),
     ],

@@ -12,7 +12,7 @@ import click
 from adanalytics_cli.account.connection import ask_each, connect_each, report_end
 from adanalytics_cli.commands.metrics import MetricOptions, metric_options, write_answers
 from adanalytics_cli.core import periods
-from adanalytics_cli.core.command import command
+from adanalytics_cli.core.command import command, option
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.settings import now_at_service
 from adanalytics_client import Period
@@ -53,12 +53,13 @@ def _one_group(
     "summary",
     params=[
         *periods.period_arguments(required=True),
-        click.Option(
-            ["-g", "--group-by"],
-            type=_Grouping(GROUPS),
+        option(
+            "-g --group-by",
+            _Grouping(GROUPS),
+            None,
+            "Print one row for each; without it, one row with the total.",
             multiple=True,
             callback=_one_group,
-            help="Print one row for each; without it, one row with the total.",
         ),
         *metric_options(SUMMARY_COLUMNS),
     ],

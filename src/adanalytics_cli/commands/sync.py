@@ -65,16 +65,18 @@ class _TableName(click.ParamType[str]):
             required=True,
             help="The dataset: a folder, or an address such as s3://bucket/events.",
         ),
-        click.Option(
-            ["-f", "--format", "file_format"],
-            type=click.Choice(["parquet", "jsonl"]),
-            help="Format of a new dataset; the default is parquet.",
+        option(
+            "-f --format file_format",
+            ("parquet", "jsonl"),
+            None,
+            "Format of a new dataset; the default is parquet.",
         ),
         json_option(),
-        click.Option(
-            ["--table"],
-            type=click.Choice(["delta", "iceberg"]),
-            help="Let a table of this kind list the parquet files of a new dataset.",
+        option(
+            "--table",
+            ("delta", "iceberg"),
+            None,
+            "Let a table of this kind list the parquet files of a new dataset.",
         ),
         option(
             "--table-name",
@@ -96,10 +98,11 @@ class _TableName(click.ParamType[str]):
             "Keep earlier versions of the table for AGE, such as 12h or 7d; the default of a new "
             "table is 1d.",
         ),
-        click.Option(
-            ["--partition"],
-            type=click.Choice(["day", "hour"]),
-            help="Files of a new dataset: one for each day that is over, or one for each hour; the "
+        option(
+            "--partition",
+            ("day", "hour"),
+            None,
+            "Files of a new dataset: one for each day that is over, or one for each hour; the "
             "default is day for parquet.",
         ),
         flag("--repartition", "First write an existing dataset anew in the given --partition."),
@@ -112,11 +115,12 @@ class _TableName(click.ParamType[str]):
             show_default=False,
             help="Pull the last DAYS days again, even if the service has not changed them.",
         ),
-        click.Option(
-            ["--via"],
-            type=click.Choice(["auto", "pages", "export"]),
-            default="auto",
-            help="Pull pages or bulk exports; auto picks the cheaper.",
+        option(
+            "--via",
+            ("auto", "pages", "export"),
+            None,
+            "Pull pages or bulk exports; auto picks the cheaper.",
+            "auto",
         ),
         option(
             "--moved-from",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from adanalytics_cli.account.connection import connect, report_end
-from adanalytics_cli.core.command import command, flag
+from adanalytics_cli.core.command import command, flag, option
 from adanalytics_cli.core.errors import CommandError, PartlyDone, ProblemsFound
 from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.core.periods import read_period
@@ -34,11 +34,12 @@ _MOST_RUNS = 3
         flag("--deep", "Also compare every event with a bulk export."),
         flag("--strict", "Exit with status 7 if no figure could be compared with the service."),
         flag("--offline", "Check without the service, which needs no sign-in and no request."),
-        click.Option(
-            ["--until"],
-            metavar="DATE",
+        option(
+            "--until",
+            str,
+            "DATE",
+            "Last day that the dataset must hold; by default the last day that is over.",
             callback=read_period,
-            help="Last day that the dataset must hold; by default the last day that is over.",
         ),
     ],
     details=(
@@ -72,9 +73,9 @@ def verify(
     from adanalytics_client.dataset import Dataset
 
     # Refused rather than ignored: who asks for more must not get less.
-    for is_set, option in ((deep, "--deep"), (strict, "--strict")):
+    for is_set, name in ((deep, "--deep"), (strict, "--strict")):
         if offline and is_set:
-            raise click.UsageError(f"{option} asks the service. Leave out --offline or {option}.")
+            raise click.UsageError(f"{name} asks the service. Leave out --offline or {name}.")
     dataset = Dataset(location, clock=invocation.clock)
     # Before the client is opened: without a dataset, no sign-in is needed to say so.
     holdings = dataset.holdings()

@@ -391,11 +391,12 @@ def _hidden(option: click.Option) -> click.Option:
 
 def check_option() -> click.Option:
     """Make the option that compares a pull with the service's own count."""
-    return click.Option(
-        ["--check"],
-        type=click.Choice(["auto", "always", "none"]),
-        default="auto",
-        help="Compare the events with the service's own count, in one more request.",
+    return option(
+        "--check",
+        ("auto", "always", "none"),
+        None,
+        "Compare the events with the service's own count, in one more request.",
+        "auto",
     )
 
 
@@ -404,10 +405,27 @@ def flag(name: str, summary: str) -> click.Option:
 
 
 def option(
-    name: str,
-    kind: "type[str] | click.ParamType[Any]",
-    metavar: str,
+    names: str,
+    kind: "type[str] | Iterable[str] | click.ParamType[Any]",
+    metavar: str | None,
     summary: str,
-    default: str | int | None = None,
+    default: object = None,
+    *,
+    multiple: bool = False,
+    callback: Callable[[click.Context, click.Parameter, Any], object] | None = None,
+    complete: Callable[[click.Context, click.Parameter, str], list[str]] | None = None,
 ) -> click.Option:
-    return click.Option([name], type=kind, metavar=metavar, default=default, help=summary)
+    """Make an option of the names between spaces; a `kind` of several words is a choice of them.
+
+    `complete` returns the words that the shell offers.
+    """
+    return click.Option(
+        names.split(),
+        type=kind if isinstance(kind, type | click.ParamType) else click.Choice(kind),
+        metavar=metavar,
+        default=default,
+        multiple=multiple,
+        callback=callback,
+        shell_complete=complete,
+        help=summary,
+    )

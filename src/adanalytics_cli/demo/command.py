@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from adanalytics_cli.core.command import option
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.server.data_folder import server_command
 
@@ -15,11 +16,11 @@ from adanalytics_cli.server.data_folder import server_command
 @server_command(
     "demo",
     params=[
-        click.Option(
-            ["--keep"],
-            type=click.Path(path_type=Path, file_okay=False),
-            metavar="DIR",
-            help="Keep the data and the files in this new folder.",
+        option(
+            "--keep",
+            click.Path(path_type=Path, file_okay=False),
+            "DIR",
+            "Keep the data and the files in this new folder.",
         )
     ],
     details=(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 import click
 
-from adanalytics_cli.core.command import completing
+from adanalytics_cli.core.command import completing, option
 from adanalytics_cli.core.errors import MissingExtra
 from adanalytics_cli.core.invocation import current_invocation
 
@@ -156,13 +156,14 @@ def columns_option(names: Sequence[str]) -> click.Option:
             )
         return tuple(dict.fromkeys(names))
 
-    return click.Option(
-        ["--columns"],
-        metavar="A,B",
+    return option(
+        "--columns",
+        str,
+        "A,B",
+        "Write only these fields, in this order.",
         multiple=True,
         callback=split,
-        shell_complete=completing(names),
-        help="Write only these fields, in this order.",
+        complete=completing(names),
     )
 
 

@@ -10,6 +10,7 @@ from typing import BinaryIO
 
 import click
 
+from adanalytics_cli.core.command import option
 from adanalytics_cli.core.files import naming, replacing
 from adanalytics_cli.output.formats import REGIONS, Format, format_option, is_packed
 
@@ -19,23 +20,22 @@ _GZIP_LEVEL = 6
 
 def output_option() -> click.Option:
     """Make `-o FILE`; nothing and `-` are stdout."""
-    return click.Option(
-        ["-o", "--output", "output"],
-        type=click.Path(),
-        metavar="FILE",
+    return option(
+        "-o --output output",
+        click.Path(),
+        "FILE",
+        "Output file; its suffix sets the format. It appears when complete. - is stdout.",
         callback=_as_path,
-        help="Output file; its suffix sets the format. It appears when complete. - is stdout.",
     )
 
 
 def output_options(formats: Sequence[Format]) -> list[click.Option]:
-    region = click.Option(
-        ["--csv-for", "region"],
-        type=click.Choice([*REGIONS]),
-        help=(
-            "Write csv as spreadsheets of this region open it: its separator and decimal mark, and "
-            "a byte order mark."
-        ),
+    region = option(
+        "--csv-for region",
+        [*REGIONS],
+        None,
+        "Write csv as spreadsheets of this region open it: its separator and decimal mark, and "
+        "a byte order mark.",
     )
     return [output_option(), format_option(formats), region]
 

@@ -87,11 +87,12 @@ partner = CommandGroup(
             required=True,
             help="An admin reads every partner and makes API keys.",
         ),
-        click.Option(
-            ["--partner", "partners"],
-            metavar="ID",
+        option(
+            "--partner partners",
+            str,
+            "ID",
+            "Partner that an analyst or viewer may read; repeatable.",
             multiple=True,
-            help="Partner that an analyst or viewer may read; repeatable.",
         ),
         flag("--password-stdin", "Read the password from stdin."),
         data_option(is_created=True),

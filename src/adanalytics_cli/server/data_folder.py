@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from adanalytics_cli.console.progress import show_stages
-from adanalytics_cli.core.command import ExampleCommand, command
+from adanalytics_cli.core.command import ExampleCommand, command, option
 from adanalytics_cli.core.errors import MissingExtra
 from adanalytics_cli.core.invocation import Invocation
 
@@ -41,12 +41,12 @@ server_command = partial(command, kind=ServerCommand)
 
 def data_option(*, default: Path | None = DEFAULT_DATA, is_created: bool = False) -> click.Option:
     """`--data DIR`: the folder of a server; it must exist unless it `is_created`."""
-    return click.Option(
-        ["--data"],
-        type=click.Path(path_type=Path, file_okay=False, exists=not is_created),
-        metavar="DIR",
-        default=default,
-        help=f"Data folder of the server{'; created when missing' if is_created else ''}.",
+    return option(
+        "--data",
+        click.Path(path_type=Path, file_okay=False, exists=not is_created),
+        "DIR",
+        f"Data folder of the server{'; created when missing' if is_created else ''}.",
+        default,
     )
 
 

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from adanalytics_server.loading.load import LoadReport
 
 
-def _pairs(name: str, variable: str, form: str, meaning: str) -> click.Option:
-    return click.Option([name, variable], metavar=form, multiple=True, help=meaning)
+_PARTNER = click.Option(
+    ["--partner", "partner_id"], metavar="ID", required=True, help="Partner of the events."
+)
 
 
 @data_folder.server_command(
@@ -31,12 +32,20 @@ def _pairs(name: str, variable: str, form: str, meaning: str) -> click.Option:
         click.Argument(
             ["files"], metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path)
         ),
-        click.Option(
-            ["--partner", "partner_id"], metavar="ID", required=True, help="Partner of the events."
+        _PARTNER,
+        option(
+            "--map columns", str, "FIELD=COLUMN", "Read a field from another column.", multiple=True
         ),
-        _pairs("--map", "columns", "FIELD=COLUMN", "Read a field from another column."),
-        _pairs("--set", "constants", "FIELD=VALUE", "Set a field to one value in every row."),
-        _pairs("--where", "where", "COLUMN=VALUE", "Load only the rows with this value."),
+        option(
+            "--set constants",
+            str,
+            "FIELD=VALUE",
+            "Set a field to one value in every row.",
+            multiple=True,
+        ),
+        option(
+            "--where", str, "COLUMN=VALUE", "Load only the rows with this value.", multiple=True
+        ),
         flag("--replace-hours", "Replace all events of every hour that a file contains."),
         data_folder.data_option(),
     ],
@@ -113,9 +122,7 @@ def _describe(report: "LoadReport") -> str:
 @data_folder.server_command(
     "generate",
     params=[
-        click.Option(
-            ["--partner", "partner_id"], metavar="ID", required=True, help="Partner of the events."
-        ),
+        _PARTNER,
         click.Option(
             ["--start"], metavar="DATE", required=True, callback=read_period, help="First day."
         ),

@@ -33,17 +33,18 @@ from adanalytics_cli.server.demo_data import EVENTS_PER_DAY, PARTNER, DemoAccess
         option("--host", str, "ADDRESS", "Address to bind.", "127.0.0.1"),
         flag("--allow-remote", "Allow a --host that other machines can reach."),
         flag("--for-tests", "Allow --demo and --test-controls with --allow-remote."),
-        click.Option(
-            ["--log-format"],
-            type=click.Choice(["text", "json"]),
-            default="text",
-            help="Format of the log on stderr, one line per request.",
+        option(
+            "--log-format",
+            ("text", "json"),
+            None,
+            "Format of the log on stderr, one line per request.",
+            "text",
         ),
-        click.Option(
-            ["--ready-file"],
-            type=click.Path(path_type=Path),
-            metavar="PATH",
-            help="Write the URL to this file once it answers; in a .json file also the key.",
+        option(
+            "--ready-file",
+            click.Path(path_type=Path),
+            "PATH",
+            "Write the URL to this file once it answers; in a .json file also the key.",
         ),
         option(
             "--rate-limit",
@@ -62,17 +63,19 @@ from adanalytics_cli.server.demo_data import EVENTS_PER_DAY, PARTNER, DemoAccess
         option(
             "--dialect", str, "NAME", "Other responses, such as hints or modern,bare.", "reference"
         ),
-        click.Option(
-            ["--as", "service"],
-            metavar="FILE|NAME",
-            help="Respond as the service of this file from doctor --probe, or as counters.",
+        option(
+            "--as service",
+            str,
+            "FILE|NAME",
+            "Respond as the service of this file from doctor --probe, or as counters.",
         ),
         flag("--docs", "Serve /docs, a page that shows and tries the API."),
-        click.Option(
-            ["--cors"],
-            metavar="ORIGIN",
+        option(
+            "--cors",
+            str,
+            "ORIGIN",
+            "Let pages of this origin read the API; may be repeated.",
             multiple=True,
-            help="Let pages of this origin read the API; may be repeated.",
         ),
         flag("--loose", "Accept unknown query parameters."),
         flag(
