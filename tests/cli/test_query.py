@@ -229,7 +229,7 @@ def test_a_query_needs_no_setting_and_sends_nothing(
 @pytest.mark.parametrize(
     ("words", "code", "what"),
     [
-        (["SELECT 1", "--in", "nope"], 1, "Make one: adanalytics sync -7d --to nope"),
+        (["SELECT 1", "--in", "nope"], 1, "Make one: adanalytics sync --to nope"),
         (["DROP TABLE events"], 2, "DROP is refused"),
         (["SELECT * FROM read_csv('/etc/passwd')"], 2, '"/etc/passwd"'),
         (["SELECT cuntry FROM events"], 2, "DESCRIBE events lists its columns"),

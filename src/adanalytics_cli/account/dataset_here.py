@@ -10,7 +10,7 @@ from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.settings import ServiceSettings
 
 if TYPE_CHECKING:
-    from adanalytics_client.dataset import Holdings
+    from adanalytics_client.dataset import Dataset, Holdings
 
 _DEFAULT = "events"
 
@@ -22,23 +22,33 @@ def default_dataset() -> str:
     return next((place for place in (".", _DEFAULT) if Dataset(place).holdings()), _DEFAULT)
 
 
-def find_datasets(invocation: Invocation, places: Sequence[str]) -> list[str]:
-    """Return the datasets to read: `places`, or the one that is here.
+def open_dataset(invocation: Invocation, place: str) -> "tuple[Dataset, Holdings]":
+    """Return the dataset at `place`, and what it holds.
 
-    Raises SettingsError for one that is named twice, and CommandError with the sync that makes a
-    missing one.
+    Raises CommandError, with the sync that makes it, where there is none.
     """
     from adanalytics_client.dataset import Dataset
 
+    dataset = Dataset(place, clock=invocation.clock)
+    holdings = dataset.holdings()
+    if holdings is None:
+        sync = invocation.command_line("sync", "--to", place)
+        raise CommandError(f"There is no dataset at {place}.", remedy=f"Make one: {sync}")
+    return dataset, holdings
+
+
+def find_datasets(invocation: Invocation, places: Sequence[str]) -> list[str]:
+    """Return the datasets to read: `places`, or the one that is here.
+
+    Raises SettingsError for one that is named twice, and CommandError for a missing one.
+    """
     places = places or [default_dataset()]
     # Given twice, every event would count twice.
     same = {place if "://" in place else os.path.realpath(place) for place in places}
     if len(same) < len(places):
         raise SettingsError("--in names a dataset twice.", remedy="Give each dataset once.")
     for place in places:
-        if Dataset(place).holdings() is None:
-            sync = invocation.command_line("sync", "-7d", "--to", place)
-            raise CommandError(f"There is no dataset at {place}.", remedy=f"Make one: {sync}")
+        open_dataset(invocation, place)
     return [*places]
 
 
@@ -48,15 +58,13 @@ def dataset_here(settings: ServiceSettings, place: str | None = None) -> "Holdin
     None without a dataset. The current folder must be one of the partner and the service that the
     settings name.
     """
-    if place is not None:
-        from adanalytics_client.dataset import Dataset
-
-        return Dataset(place).holdings()
-    if not Path("_adanalytics/dataset.json").is_file():
+    if place is None and not Path("_adanalytics/dataset.json").is_file():
         return None
     from adanalytics_client.dataset import Dataset
 
-    holdings = Dataset(Path()).holdings()
+    holdings = Dataset(place or Path()).holdings()
+    if place is not None:
+        return holdings
     pairs = holdings and (
         (settings.partner, holdings.partner),
         (settings.base_url, holdings.origin),

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import click
 
-from adanalytics_cli.account.dataset_here import default_dataset
+from adanalytics_cli.account.dataset_here import default_dataset, open_dataset
 from adanalytics_cli.core.command import command, option
-from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.periods import PERIOD_HELP, period_arguments
 from adanalytics_cli.output.formats import formats_with, pick_format
@@ -53,14 +52,8 @@ def changes(
     from adanalytics_cli.console.table_view import Column
     from adanalytics_cli.output.row_output import facts_about, write_rows
     from adanalytics_cli.output.sync_output import change_rows
-    from adanalytics_client.dataset import Dataset
 
-    place = location or default_dataset()
-    dataset = Dataset(place, clock=invocation.clock)
-    holdings = dataset.holdings()
-    if holdings is None:
-        sync = invocation.command_line("sync", "--to", place)
-        raise CommandError(f"There is no dataset at {place}.", remedy=f"Make one: {sync}")
+    dataset, holdings = open_dataset(invocation, location or default_dataset())
     days = start.through(end) if start else (None, None)
     rows = [row for change in dataset.changes(*days) for row in change_rows(change)]
     columns = [

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from adanalytics_cli.account.connection import ask_each, connect_each, report_end
-from adanalytics_cli.account.dataset_here import dataset_here
+from adanalytics_cli.account.dataset_here import dataset_here, open_dataset
 from adanalytics_cli.account.quota import QuotaCheck
 from adanalytics_cli.core.command import command, flag, option
 from adanalytics_cli.core.errors import CommandError
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from adanalytics_cli.output.hours import HourCounts
     from adanalytics_client import Client
     from adanalytics_client._progress.progress import Progress
-    from adanalytics_client.dataset import Holdings
 
 _FORMATS = formats_with()
 
@@ -82,7 +81,11 @@ def dates(
     )
     chosen_days = period(invocation, start, end) if start is not None else None
     now = now_at_service(invocation)
-    dataset = _dataset(invocation, location, look=chart and not hours)
+    dataset = None
+    if location:
+        _, dataset = open_dataset(invocation, location)
+    elif chart and not hours:
+        dataset = dataset_here(find_settings(invocation, os.environ))
     if dataset and (dataset.hours or chosen_days or location):
         from adanalytics_cli.output.hours import write_hours
 
@@ -157,23 +160,6 @@ def dates(
     if output:
         summary = counted(len(rows), "day")
         report_end(invocation, summary, progress, days=chosen_days, target=output)
-
-
-def _dataset(invocation: Invocation, location: str | None, *, look: bool) -> "Holdings | None":
-    """Return the contents of the dataset that is named, or else of this folder if it is one.
-
-    Raises:
-        CommandError: if there is no dataset where one is named.
-    """
-    if location is None:
-        return dataset_here(find_settings(invocation, os.environ)) if look else None
-    from adanalytics_client.dataset import Dataset
-
-    holdings = Dataset(location, clock=invocation.clock).holdings()
-    if holdings is None:
-        sync = invocation.command_line("sync", "--to", location)
-        raise CommandError(f"There is no dataset at {location}.", remedy=f"Make one: {sync}")
-    return holdings
 
 
 def _count_hours(

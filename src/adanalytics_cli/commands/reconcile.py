@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from adanalytics_cli.account.connection import connect, report_end
+from adanalytics_cli.account.dataset_here import open_dataset
 from adanalytics_cli.core.command import command, completing, near_or_known, option
 from adanalytics_cli.core.errors import CommandError, MissingExtra, SettingsError
 from adanalytics_cli.core.invocation import Invocation, remark
@@ -163,17 +164,13 @@ def reconcile(
     from adanalytics_cli.reconcile.figures import ask_service, read_dataset, start_of
     from adanalytics_cli.reconcile.report import Reconciliation
     from adanalytics_cli.reconcile.statement import read_statement
-    from adanalytics_client.dataset import Dataset
 
     given_days = period(invocation, days, None) if days else None
     statement = read_statement(file, by, given_days, names, sheet, both_groups=bool(location))
     now = now_at_service(invocation)
     progress = None
     if location:
-        holdings = Dataset(location, clock=invocation.clock).holdings()
-        if holdings is None:
-            sync = invocation.command_line("sync", "--to", location)
-            raise CommandError(f"There is no dataset at {location}.", remedy=f"Make one: {sync}")
+        _, holdings = open_dataset(invocation, location)
         labels = _labels(invocation, statement, location, holdings)
         figures, partner = read_dataset(statement, location, holdings, labels), holdings.partner
     else:

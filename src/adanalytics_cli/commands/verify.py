@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from adanalytics_cli.account.connection import connect, report_end
+from adanalytics_cli.account.dataset_here import open_dataset
 from adanalytics_cli.core.command import command, flag, option
-from adanalytics_cli.core.errors import CommandError, PartlyDone, ProblemsFound
+from adanalytics_cli.core.errors import PartlyDone, ProblemsFound
 from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.core.periods import read_period
 from adanalytics_cli.core.prose import fitted
@@ -70,20 +71,13 @@ def verify(
 ) -> None:
     """Check everything, list the problems on stdout, and name the command that fixes them."""
     from adanalytics_cli.output.sync_output import describe_comparison, write_verify_report
-    from adanalytics_client.dataset import Dataset
 
     # Refused rather than ignored: who asks for more must not get less.
     for is_set, name in ((deep, "--deep"), (strict, "--strict")):
         if offline and is_set:
             raise click.UsageError(f"{name} asks the service. Leave out --offline or {name}.")
-    dataset = Dataset(location, clock=invocation.clock)
     # Before the client is opened: without a dataset, no sign-in is needed to say so.
-    holdings = dataset.holdings()
-    if holdings is None:
-        raise CommandError(
-            f"There is no dataset at {location}.",
-            remedy=f"Make one: adanalytics sync --to {shlex.quote(location)}",
-        )
+    dataset, holdings = open_dataset(invocation, location)
     last = until.last if until else None
     if offline:
         from adanalytics_cli.console.progress import show_progress
