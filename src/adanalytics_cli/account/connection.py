@@ -13,11 +13,17 @@ import click
 from adanalytics_cli.account.credential import Credential, find_credential
 from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.core.periods import span
-from adanalytics_cli.core.settings import base_url_of, find_settings, partner_of, partners_of
+from adanalytics_cli.core.settings import (
+    ServiceSettings,
+    base_url_of,
+    find_settings,
+    partner_of,
+    partners_of,
+)
 from adanalytics_client._base.quantities import counted, in_bytes
 
 if TYPE_CHECKING:
-    from adanalytics_client import Client, Observer, ServiceProfile
+    from adanalytics_client import Client, Observer
     from adanalytics_client._progress.progress import Progress
 
 
@@ -38,19 +44,11 @@ def connect(
     Raises SettingsError and NoCredential before anything is sent.
     """
     settings = find_settings(invocation, os.environ)
-    base_url, partner = base_url_of(settings), partner_of(settings)
+    base_url_of(settings)
+    partner = partner_of(settings)
     credential = find_credential(settings, invocation, os.environ)
-    max_wait = settings.max_wait if waits else 0
     return open_client(
-        invocation,
-        base_url,
-        partner,
-        credential,
-        live=live,
-        max_wait=max_wait,
-        rate_limit=settings.rate_limit,
-        service=settings.service,
-        budget=budget,
+        invocation, settings, partner, credential, live=live, waits=waits, budget=budget
     )
 
 
@@ -63,20 +61,12 @@ def connect_each(
     Raises as `connect`, and click.UsageError for a `chart` of several partners.
     """
     settings = find_settings(invocation, os.environ)
-    base_url, partners = base_url_of(settings), partners_of(settings)
+    base_url_of(settings)
+    partners = partners_of(settings)
     if chart and len(partners) > 1:
         raise click.UsageError("--chart draws one partner. Name one with --partner.")
     credential = find_credential(settings, invocation, os.environ)
-    connection = open_client(
-        invocation,
-        base_url,
-        partners[0],
-        credential,
-        max_wait=settings.max_wait,
-        rate_limit=settings.rate_limit,
-        service=settings.service,
-    )
-    with connection as (client, progress):
+    with open_client(invocation, settings, partners[0], credential) as (client, progress):
         yield {partner: client.for_partner(partner) for partner in partners}, progress
 
 
@@ -127,39 +117,36 @@ def report_end(
 @contextmanager
 def open_client(
     invocation: Invocation,
-    base_url: str,
+    settings: ServiceSettings,
     partner: str,
     credential: Credential,
     *,
-    max_wait: float | None,
-    rate_limit: int,
-    service: "ServiceProfile | None" = None,
     live: bool = True,
+    waits: bool = True,
     budget: "Observer | None" = None,
 ) -> Iterator[tuple["Client", "Progress"]]:
-    """Open a client for this service; the other arguments are as for `connect`.
-
-    A wait for quota of more than `max_wait` seconds is an error; None means the client's default.
-    A `rate_limit` of 0 is none.
-    """
+    """Open a client for the service of `settings`; the other arguments are as for `connect`."""
     from adanalytics_cli.console.progress import show_progress
     from adanalytics_client import Client, QuotaPolicy
     from adanalytics_client._progress.progress import joined
 
-    quota = QuotaPolicy(limit=rate_limit or None, on_limit="raise" if max_wait == 0 else "wait")
+    max_wait = settings.max_wait if waits else 0
+    quota = QuotaPolicy(
+        limit=settings.rate_limit or None, on_limit="raise" if max_wait == 0 else "wait"
+    )
     if max_wait is not None:
         quota = replace(quota, max_wait=max_wait)
     with (
         show_progress(invocation, live=live) as progress,
         Client(
-            base_url,
+            base_url_of(settings),
             partner=partner,
             api_key=credential.of_kind("api_key"),
             token=credential.of_kind("token"),
             email=credential.email if credential.kind == "password" else None,
             password=credential.of_kind("password"),
             quota=quota,
-            service=service,
+            service=settings.service,
             observer=joined(*invocation.observers, *([budget] if budget else []), progress),
         ) as client,
     ):

@@ -83,10 +83,7 @@ def check_service(invocation: Invocation, settings: ServiceSettings) -> Iterator
 
     base_url, partner = base_url_of(settings), partner_of(settings)
     credential = find_credential(settings, invocation, os.environ)
-    limit = settings.rate_limit
-    connection = open_client(
-        invocation, base_url, partner, credential, max_wait=0, rate_limit=limit
-    )
+    connection = open_client(invocation, settings, partner, credential, waits=False)
     with connection as (raw_client, progress):
         # A diagnosis shows the first failure, and soon.
         client = raw_client.with_options(retry=RetryPolicy(attempts=1), timeout=_TIMEOUT)

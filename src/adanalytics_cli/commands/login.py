@@ -124,15 +124,7 @@ def login(
         )
         invocation.secrets.add(account.secret)
         try:
-            opened = open_client(
-                invocation,
-                base_url,
-                partner,
-                account,
-                max_wait=settings.max_wait,
-                rate_limit=settings.rate_limit,
-            )
-            with opened as (client, _progress):
+            with open_client(invocation, settings, partner, account) as (client, _progress):
                 outcome = check_account(
                     account, client, base_url, now=invocation.clock(), try_it=not no_verify
                 )

@@ -84,16 +84,14 @@ def status(invocation: Invocation, location: str | None) -> None:
     setup = _Setup(shown_settings, profiles_of(os.environ), place=location)
     try:
         try:
-            base_url, partner = base_url_of(settings), partners_of(settings)[0]
+            base_url_of(settings)
+            partner = partners_of(settings)[0]
         except SettingsError as missing:
             raise NoCredential(str(missing), remedy=missing.remedy) from missing
         # To show the state must not need an answer, such as in a script.
         credential = find_credential(settings, invocation, os.environ, may_ask=False)
         setup.credential = credential
-        limit = settings.rate_limit
-        connection = open_client(
-            invocation, base_url, partner, credential, max_wait=0, rate_limit=limit
-        )
+        connection = open_client(invocation, settings, partner, credential, waits=False)
         with connection as (client, _progress):
             setup.quota = client.quota
     finally:
