@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from adanalytics_cli.console.table_view import Column, count, percent, plain, render_table
 from adanalytics_cli.console.terminal import Terminal
 from adanalytics_cli.core.invocation import Invocation
-from adanalytics_cli.output.formats import FORMATS
-from adanalytics_cli.output.row_output import Row, TextRows, csv_line
+from adanalytics_cli.output.formats import FORMATS, Output
+from adanalytics_cli.output.row_output import Listing, Row, TextRows, csv_line
 
 SCREEN = Terminal(interactive=True, color=False, width=40)
 PIPE = Terminal(interactive=False, color=False, width=80)
@@ -27,18 +27,8 @@ values = scalars | st.lists(scalars) | st.dictionaries(st.text(), st.lists(scala
 
 
 def encode(rows: Sequence[Row], form: str, names: Sequence[str] = ()) -> Iterator[bytes]:
-    writer = FORMATS[form].row_writer()(
-        path=None,
-        invocation=Invocation(),
-        columns=(),
-        names=names,
-        note="",
-        region=None,
-        title="",
-        facts={},
-        totals={},
-        raw=None,
-    )
+    output = Output(FORMATS[form])
+    writer = output.form.row_writer()(Listing(rows), names, output, Invocation(), None)
     assert isinstance(writer, TextRows)
     return writer.encode(rows)
 

@@ -15,8 +15,10 @@ from click.testing import Result
 
 from adanalytics_cli.console.table_view import Column, Total, count, percent
 from adanalytics_cli.core.errors import CommandError
+from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.output import event_output, workbook
-from adanalytics_cli.output.workbook import write_workbook
+from adanalytics_cli.output.formats import FORMATS, Output
+from adanalytics_cli.output.row_output import Listing, write_rows
 from adanalytics_client import Client, Summary
 from adanalytics_server.local import LocalServer
 
@@ -43,16 +45,8 @@ def sheets(path: Path) -> dict[str, list[list[Any]]]:
 
 
 def written(path: Path, *rows: Mapping[str, object], columns: list[Column] | None = None) -> Any:
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    write_workbook(
-        rows,
-        path,
-        names,
-        title="rows",
-        facts={"currency": "USD"},
-        notify=lambda _text: None,
-        columns=columns or [],
-    )
+    listing = Listing(rows, columns or [], facts={"currency": "USD"})
+    write_rows(listing, Output(FORMATS["xlsx"], path), Invocation())
     return openpyxl.load_workbook(path)["rows"]
 
 
@@ -127,24 +121,22 @@ def test_numbers_of_many_digits_are_text_and_that_is_said(
 
 
 def test_a_column_with_numbers_as_text_has_no_total(tmp_path: Path) -> None:
-    path, names = tmp_path / "x.xlsx", ["day", "n", "long", "share"]
+    path = tmp_path / "x.xlsx"
     totals = {"n": Total(), "long": Total(), "share": Total("n", "long")}
     rows: list[dict[str, object]] = [
         {"day": "a", "n": 1, "long": Decimal("0.1234567890123456789"), "share": Decimal("0.5")},
         {"day": "b", "n": 2, "long": Decimal(1), "share": Decimal("0.5")},
     ]
-    write_workbook(
-        rows, path, names, title="rows", facts={}, notify=lambda _text: None, totals=totals
-    )
+    write_rows(Listing(rows, totals=totals), Output(FORMATS["xlsx"], path), Invocation())
     *_, last = openpyxl.load_workbook(path)["rows"]
     assert [cell.value for cell in last] == ["total", "=SUBTOTAL(109,B2:B3)", None, None]
 
 
 def test_more_rows_than_a_sheet_takes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workbook, "SHEET_ROWS", 2)
-    written(tmp_path / "x.xlsx", {"a": 1}, {"a": 2})
-    with pytest.raises(CommandError, match="more than 2 rows"):
-        written(tmp_path / "y.xlsx", {"a": 1}, {"a": 2}, {"a": 3})
+    monkeypatch.setattr(workbook, "SHEET_ROWS", 3)
+    written(tmp_path / "x.xlsx", {"a": 1}, {"a": 2}, {"a": 3})
+    with pytest.raises(CommandError, match="more than 3 rows"):
+        written(tmp_path / "y.xlsx", *[{"a": 1}] * 4)
     assert [each.name for each in tmp_path.iterdir()] == ["x.xlsx"]
 
 

@@ -1,14 +1,12 @@
 """`adanalytics changes`: what a dataset held before the service restated days."""
 
-from pathlib import Path
-
 import click
 
 from adanalytics_cli.account.dataset_here import default_dataset, open_dataset
 from adanalytics_cli.core.command import command, option
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.periods import PERIOD_HELP, period_arguments
-from adanalytics_cli.output.formats import formats_with, pick_format
+from adanalytics_cli.output.formats import Output, formats_with, gather_output
 from adanalytics_cli.output.output_file import output_options
 from adanalytics_client import Period
 
@@ -27,6 +25,7 @@ _FORMATS = formats_with()
         ),
         *output_options(_FORMATS),
     ],
+    gather=gather_output(_FORMATS, piped="csv"),
     details=(
         "When a sync replaces the events of a day that the service restated, it keeps the former "
         "totals, the last 20 of each day. Each row is a figure that changed: the number of events, "
@@ -44,13 +43,10 @@ def changes(
     start: Period | None,
     end: Period | None,
     location: str | None,
-    chosen_format: str | None,
-    output: Path | None,
-    region: str | None,
+    output: Output,
 ) -> None:
-    form = pick_format(chosen_format, output, piped="csv", formats=_FORMATS, region=region)
     from adanalytics_cli.console.table_view import Column
-    from adanalytics_cli.output.row_output import facts_about, write_rows
+    from adanalytics_cli.output.row_output import Listing, facts_about, write_rows
     from adanalytics_cli.output.sync_output import change_rows
 
     dataset, holdings = open_dataset(invocation, location or default_dataset())
@@ -63,17 +59,9 @@ def changes(
         Column("before", "before", _figure, to_the_right=True),
         Column("after", "after", _figure, to_the_right=True),
     ]
-    write_rows(
-        rows,
-        form,
-        output,
-        columns=columns,
-        invocation=invocation,
-        note="" if rows else "No day was restated.",
-        region=region,
-        title="changes",
-        facts=facts_about([holdings.partner], holdings.hours),
-    )
+    note = "" if rows else "No day was restated."
+    facts = facts_about([holdings.partner], holdings.hours)
+    write_rows(Listing(rows, columns, note, facts, title="changes"), output, invocation)
 
 
 def _figure(value: object) -> str:

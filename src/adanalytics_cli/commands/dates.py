@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from datetime import date, datetime, time, timedelta
 from functools import partial
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -20,9 +19,9 @@ from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.core.periods import PERIOD_HELP, days_of, period, period_arguments, span
 from adanalytics_cli.core.settings import find_settings, now_at_service
 from adanalytics_cli.output.calendar_chart import HOURS, Coverage, calendar_lines
-from adanalytics_cli.output.formats import formats_with, pick_format
+from adanalytics_cli.output.formats import Output, formats_with, gather_output
 from adanalytics_cli.output.output_file import output_options
-from adanalytics_cli.output.row_output import facts_about, write_chart, write_rows
+from adanalytics_cli.output.row_output import Listing, facts_about, write_chart, write_rows
 from adanalytics_client import Period
 from adanalytics_client._base.quantities import counted
 
@@ -64,21 +63,18 @@ _FORMATS = formats_with()
         "cd events && adanalytics dates --chart",
     ],
     connects=True,
+    gather=gather_output(_FORMATS, piped="csv"),
 )
 def dates(
     invocation: Invocation,
     start: Period | None,
     end: Period | None,
-    chosen_format: str | None,
-    output: Path | None,
-    region: str | None,
+    output: Output,
     chart: bool,
     hours: bool,
     location: str | None,
 ) -> None:
-    form = pick_format(
-        chosen_format, output, piped="csv", formats=_FORMATS, region=region, chart=chart
-    )
+    path = output.path
     chosen_days = period(invocation, start, end) if start is not None else None
     now = now_at_service(invocation)
     dataset = None
@@ -98,20 +94,18 @@ def dates(
         if not location:
             remark("Hours in the dataset of this folder:", invocation)
         note = last_hour(dataset.last_hour, now) if dataset.last_hour else ""
-        summary = write_hours(
-            {dataset.partner: counts}, note, form, output, invocation, region, chart
-        )
-        if output:
-            remark(f"{summary} of {span(first, last)} -> {output}", invocation)
+        summary = write_hours({dataset.partner: counts}, note, output, invocation, chart)
+        if path:
+            remark(f"{summary} of {span(first, last)} -> {path}", invocation)
         return
     if hours:
         from adanalytics_cli.output.hours import write_hours
 
         with connect_each(invocation, chart=chart) as (clients, progress):
             counted_hours = _count_hours(invocation, clients, progress, chosen_days, now)
-        summary = write_hours(counted_hours, "", form, output, invocation, region, chart)
-        if output:
-            report_end(invocation, summary, progress, days=chosen_days, target=output)
+        summary = write_hours(counted_hours, "", output, invocation, chart)
+        if path:
+            report_end(invocation, summary, progress, days=chosen_days, target=path)
         return
     with connect_each(invocation, chart=chart) as (clients, progress):
         days_by_partner = ask_each(clients, lambda client: client.dates())
@@ -119,7 +113,7 @@ def dates(
         notes = {
             partner: _freshness(clients[partner], max(days), now)
             for partner, days in days_by_partner.items()
-            if days and form.is_table
+            if days and output.form.is_table
         }
     is_several = len(days_by_partner) > 1
     note = " ".join(f"{partner}: {text}" if is_several else text for partner, text in notes.items())
@@ -129,9 +123,9 @@ def dates(
             raise CommandError("No day has data, so there is nothing to draw.")
         first, last = chosen_days or (min(days), max(*days, now.date()))
         coverage = _coverage(dict.fromkeys(days, HOURS), first, last, now.date())
-        write_chart(partial(calendar_lines, coverage, note), output, invocation)
-        if output:
-            report_end(invocation, "1 chart", progress, days=(first, last), target=output)
+        write_chart(partial(calendar_lines, coverage, note), path, invocation)
+        if path:
+            report_end(invocation, "1 chart", progress, days=(first, last), target=path)
         return
     first, last = chosen_days or (date.min, date.max)
     rows: list[dict[str, object]] = [
@@ -144,22 +138,16 @@ def dates(
     from adanalytics_cli.console.table_view import Column
 
     columns = [Column("partner", "partner")] if is_several else []
-    write_rows(
-        rows if form.is_typed else [{**row, "date": str(row["date"])} for row in rows],
-        form,
-        output,
-        columns=[*columns, Column("date", "date")],
-        invocation=invocation,
-        note=note,
-        region=region,
-        title="dates",
-        facts=facts_about(
-            days_by_partner, chosen_days or chain.from_iterable(days_by_partner.values())
-        ),
+    columns.append(Column("date", "date"))
+    if not output.form.is_typed:
+        rows = [{**row, "date": str(row["date"])} for row in rows]
+    facts = facts_about(
+        days_by_partner, chosen_days or chain.from_iterable(days_by_partner.values())
     )
-    if output:
+    write_rows(Listing(rows, columns, note, facts, title="dates"), output, invocation)
+    if path:
         summary = counted(len(rows), "day")
-        report_end(invocation, summary, progress, days=chosen_days, target=output)
+        report_end(invocation, summary, progress, days=chosen_days, target=path)
 
 
 def _count_hours(

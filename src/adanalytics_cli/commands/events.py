@@ -14,7 +14,7 @@ from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.numbers import WholeNumber
 from adanalytics_cli.core.periods import PERIOD_HELP, period, period_arguments
 from adanalytics_cli.core.settings import now_at_service
-from adanalytics_cli.output.formats import FORMATS, columns_option, pick_format
+from adanalytics_cli.output.formats import FORMATS, Output, columns_option, gather_output
 from adanalytics_cli.output.output_file import output_options
 from adanalytics_client import Period
 from adanalytics_client._base.quantities import counted
@@ -73,6 +73,7 @@ ROWS_OF_A_TABLE = 100
         "adanalytics events -7d --columns event_time,revenue -f csv",
     ],
     connects=True,
+    gather=gather_output(_FORMATS, piped="jsonl"),
 )
 def events(
     invocation: Invocation,
@@ -85,12 +86,10 @@ def events(
     check: "Check",
     columns: tuple[str, ...],
     limit: int | None,
-    chosen_format: str | None,
-    output: Path | None,
-    region: str | None,
+    output: Output,
 ) -> None:
     """Pull the events and write them; a file appears only when it is complete."""
-    form = pick_format(chosen_format, output, piped="jsonl", formats=_FORMATS, region=region)
+    form, path = output.form, output.path
     from adanalytics_cli.output.event_output import SheetCheck, write_event_table, write_events
     from adanalytics_cli.output.row_output import facts_about
     from adanalytics_client._progress.progress import joined
@@ -98,7 +97,7 @@ def events(
     first, last = period(invocation, start, end)
     row_limit = ROWS_OF_A_TABLE if form.is_table and limit is None else limit
     # Rows may reach the terminal of the live line, also through another program.
-    live = form.is_table or output is not None or os.path.isfile(1)  # noqa: PTH113  # a descriptor
+    live = form.is_table or path is not None or os.path.isfile(1)  # noqa: PTH113  # a descriptor
     with connect(invocation, live=live) as (client, progress):
         quota_check = QuotaCheck(
             invocation,
@@ -127,14 +126,10 @@ def events(
 
         if form.is_table:
             cut_at = row_limit if limit is None else None
-            count = write_event_table(
-                query, form, output, columns, progress, invocation, cut_at=cut_at
-            )
+            count = write_event_table(query, output, columns, progress, invocation, cut_at=cut_at)
         else:
-            with naming(output, output and Path(os.path.realpath(output)).parent):
+            with naming(path, path and Path(os.path.realpath(path)).parent):
                 facts = facts_about([client.partner or ""], (first, last)) | {"hour": hour}
-                count = write_events(
-                    query, form, output, columns, invocation, region=region, facts=facts
-                )
+                count = write_events(query, output, columns, invocation, facts)
     summary = counted(count, "event")
-    report_end(invocation, summary, progress, days=(first, last), target=output)
+    report_end(invocation, summary, progress, days=(first, last), target=path)

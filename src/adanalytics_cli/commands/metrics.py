@@ -2,11 +2,10 @@
 
 import sys
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from datetime import date, timedelta
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -17,11 +16,11 @@ from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.numbers import WholeNumber
 from adanalytics_cli.core.settings import now_at_service
 from adanalytics_cli.output.formats import (
-    Format,
+    Output,
     columns_option,
     formats_with,
+    gather_output,
     is_picture,
-    pick_format,
 )
 from adanalytics_cli.output.output_file import output_options
 from adanalytics_cli.output.row_output import write_chart
@@ -100,9 +99,7 @@ class MetricOptions:
     """The values of `metric_options`."""
 
     compare: Period | Literal["previous"] | None
-    chosen_format: str | None
-    output: Path | None
-    region: str | None
+    output: Output
     columns: tuple[str, ...]
     sort: str | None
     top: int | None
@@ -110,16 +107,9 @@ class MetricOptions:
     chart: bool
     all_hours: bool
 
-    def check(self) -> Format:
-        """Return the format; raises click.UsageError for options that contradict each other."""
-        form = pick_format(
-            self.chosen_format,
-            self.output,
-            piped="csv",
-            formats=_FORMATS,
-            region=self.region,
-            chart=self.chart,
-        )
+    def __post_init__(self) -> None:
+        """Raise click.UsageError for options that contradict each other."""
+        form = self.output.form
         if self.all_hours and not self.compare:
             raise click.UsageError("--all-hours needs --compare.")
         if self.chart and (self.columns or self.compare):
@@ -133,7 +123,12 @@ class MetricOptions:
             raise click.UsageError(
                 f"{form.name.capitalize()} keeps every digit. Leave out --round."
             )
-        return form
+
+    @classmethod
+    def gather(cls, values: dict[str, Any]) -> None:
+        """Put one object in the place of the values of `metric_options`."""
+        gather_output(_FORMATS, piped="csv")(values)
+        values["options"] = cls(**{field.name: values.pop(field.name) for field in fields(cls)})
 
     def compared_spans(
         self,
@@ -208,7 +203,7 @@ def write_answers(
 
     `omission` says which days are not compared; `title` names the sheet of a workbook.
     """
-    form, output = options.check(), options.output
+    form, path = options.output.form, options.output.path
     from adanalytics_cli.output.comparison import VALUES, list_changes
     from adanalytics_cli.output.summary_output import Order, View, find_names, list_rows
 
@@ -219,7 +214,7 @@ def write_answers(
         (name,) = find_names(first, group_by, [options.sort.removeprefix("-")], values)
         order = Order(name, options.sort.startswith("-"))
     # Programs that read a file or a pipe may calculate with the numbers.
-    is_seen = (output is None and sys.stdout.isatty()) or (options.chart and is_picture(output))
+    is_seen = (path is None and sys.stdout.isatty()) or (options.chart and is_picture(path))
     is_seen |= form.is_document
     digits: Digits | None = options.digits
     if digits is None and form.is_table and is_seen:
@@ -235,7 +230,7 @@ def write_answers(
     if options.chart:
         from adanalytics_cli.output.summary_chart import draw_summary
 
-        write_chart(partial(draw_summary, answers[0], view), output, invocation)
+        write_chart(partial(draw_summary, answers[0], view), path, invocation)
         return "1 chart"
     from adanalytics_cli.output.row_output import write_rows, write_summary_table
 
@@ -245,19 +240,8 @@ def write_answers(
         else list_rows(answers, view, form)
     )
     if form.writer:
-        write_rows(
-            listing.rows,
-            form,
-            output,
-            columns=listing.columns,
-            invocation=invocation,
-            note=listing.note,
-            region=options.region,
-            title=title,
-            facts=listing.about,
-            totals=listing.totals,
-        )
+        count = write_rows(replace(listing, title=title), options.output, invocation)
     else:
         names = [column.key for column in listing.columns] if options.columns else []
-        write_summary_table(listing.rows, output, names)
-    return counted(len(listing.rows), "row")
+        count = write_summary_table([*listing.rows], path, names)
+    return counted(count, "row")

@@ -13,7 +13,7 @@ from adanalytics_cli.core.command import command, flag, option
 from adanalytics_cli.core.errors import MissingExtra
 from adanalytics_cli.core.files import replacing
 from adanalytics_cli.core.invocation import Invocation, remark
-from adanalytics_cli.output.formats import formats_with, pick_format
+from adanalytics_cli.output.formats import Output, formats_with, gather_output
 from adanalytics_cli.output.output_file import is_device, output_options
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._json.fields import TABLE_OF
@@ -65,21 +65,18 @@ _FORMATS = formats_with("parquet")
         'adanalytics query "DESCRIBE events" --in s3://bucket/events',
         "adanalytics query --file report.sql --in acme --in other -o report.xlsx",
     ],
+    gather=gather_output(_FORMATS, piped="csv"),
 )
 def query(
     invocation: Invocation,
     sql: str | None,
     file: str | None,
     places: tuple[str, ...],
-    chosen_format: str | None,
-    output: Path | None,
-    region: str | None,
+    output: Output,
     chart: bool,
     memory: str,
 ) -> None:
-    form = pick_format(
-        chosen_format, output, piped="csv", formats=_FORMATS, region=region, chart=chart
-    )
+    form, path = output.form, output.path
     if find_spec("duckdb") is None:
         raise MissingExtra("sql", needed_for="adanalytics query")
     sql, start = _sql_of(sql, file), monotonic()
@@ -92,18 +89,18 @@ def query(
     with ExitStack() as stack:
         # DuckDB may write this one file, and only if it knows so before it is closed to others.
         is_direct = form.is_from_duckdb or not form.writer
-        is_copied = output is not None and is_direct and not is_device(output)
-        raw = stack.enter_context(replacing(output)) if output and is_copied else None
+        is_copied = path is not None and is_direct and not is_device(path)
+        raw = stack.enter_context(replacing(path)) if path and is_copied else None
         folder_name = str(raw.name) if raw else None
         session = stack.enter_context(open_session(datasets, memory=memory, output=folder_name))
         if chart:
-            rows = write_chart_of(session.select(sql), output, invocation)
+            rows = write_chart_of(session.select(sql), path, invocation)
         else:
-            rows = write_answer(session, sql, form, output, invocation, region=region, raw=raw)
+            rows = write_answer(session, sql, output, invocation, raw)
         notes = find_notes(session, sql, rows)
         write_footer(session.coverage, notes, invocation)
-    if output is not None:
-        remark(f"{counted(rows, 'row')}, {monotonic() - start:.1f} s -> {output}", invocation)
+    if path is not None:
+        remark(f"{counted(rows, 'row')}, {monotonic() - start:.1f} s -> {path}", invocation)
 
 
 def _sql_of(sql: str | None, file: str | None) -> str:

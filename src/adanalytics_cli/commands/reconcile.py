@@ -18,7 +18,7 @@ from adanalytics_cli.core.errors import CommandError, MissingExtra, SettingsErro
 from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.core.periods import period, period_words, read_begun_period, span
 from adanalytics_cli.core.settings import base_url_of, find_settings, now_at_service
-from adanalytics_cli.output.formats import formats_with, json_option, pick_format
+from adanalytics_cli.output.formats import Output, formats_with, gather_output, json_option
 from adanalytics_cli.output.output_file import output_options
 from adanalytics_cli.reconcile.headings import FIELDS, fields_of
 from adanalytics_client import Period
@@ -140,6 +140,7 @@ def _read_map(
         "adanalytics reconcile theirs.csv --map impressions='Billable Imps' -o gap.xlsx",
     ],
     connects=True,
+    gather=gather_output(_FORMATS, piped="csv"),
 )
 def reconcile(
     invocation: Invocation,
@@ -150,12 +151,10 @@ def reconcile(
     names: dict[str, str],
     sheet: str | None,
     location: str | None,
-    chosen_format: str | None,
-    output: Path | None,
-    region: str | None,
+    output: Output,
 ) -> None:
     """Read the file, ask for our figures, and write both with the cause of the gap."""
-    form = pick_format(chosen_format, output, piped="csv", formats=_FORMATS, region=region)
+    path = output.path
     if location and find_spec("duckdb") is None:
         raise MissingExtra("sql", needed_for="reconcile --in")
     if not location and len(groups := [group for group in by if group in ID_OF]) > 1:
@@ -184,20 +183,20 @@ def reconcile(
     search = CauseSearch(figures, open_days)
     reconciliation = Reconciliation(search, tolerance, file.name, partner)
     # -f json is a format of the rows.
-    as_report = invocation.as_json and chosen_format != "json"
+    as_report = invocation.as_json and output.choice != "json"
     if as_report:
         click.echo(json_text(reconciliation.as_json()))
-    if output or not as_report:
-        reconciliation.write(form, output, invocation, region)
-    if output:
+    if path or not as_report:
+        reconciliation.write(output, invocation)
+    if path:
         summary, statement_days = (
             counted(len(reconciliation.gaps), "row"),
             (statement.first, statement.last),
         )
         if progress:
-            report_end(invocation, summary, progress, days=statement_days, target=output)
+            report_end(invocation, summary, progress, days=statement_days, target=path)
         else:
-            remark(f"{summary} of {span(*statement_days)} -> {output}", invocation)
+            remark(f"{summary} of {span(*statement_days)} -> {path}", invocation)
     if gaps := reconciliation.above():
         raise CommandError(
             f"{counted(len(gaps), 'figure')}, totals included, beyond {tolerance:f} %.",

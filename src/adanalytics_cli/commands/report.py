@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 from importlib.util import find_spec
-from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import click
 
@@ -64,6 +63,7 @@ _MOST_RUNS = 3
         "adanalytics report creative -7d --sort clicks --top 10",
         "adanalytics report device this-month --compare previous -o devices.xlsx",
     ],
+    gather=MetricOptions.gather,
 )
 def report(
     invocation: Invocation,
@@ -71,22 +71,9 @@ def report(
     start: Period | None,
     end: Period | None,
     places: tuple[str, ...],
-    compare: "Period | Literal['previous'] | None",
-    chosen_format: str | None,
-    output: Path | None,
-    region: str | None,
-    columns: tuple[str, ...],
-    sort: str | None,
-    top: int | None,
-    digits: int | None,
-    chart: bool,
-    all_hours: bool,
+    options: MetricOptions,
 ) -> None:
     """Add up the traffic of datasets and write its rows as a summary."""
-    options = MetricOptions(
-        compare, chosen_format, output, region, columns, sort, top, digits, chart, all_hours
-    )
-    form = options.check()
     if find_spec("duckdb") is None:
         raise MissingExtra("sql", needed_for="adanalytics report")
     start_time = monotonic()
@@ -102,12 +89,14 @@ def report(
             raise CommandError("The dataset has no day yet.", remedy="Sync it first.")
         start = start or Period(days[0], days[-1])
         spans, omission = [periods.period(invocation, start, end)], ""
-        if compare:
+        if options.compare:
             last_days = [dataset.last_whole_day or date.min for dataset in session.coverage]
             # A day that is not over would look like a loss beside a whole one.
-            whole_until = date.max if all_hours else max(last_days)
+            whole_until = date.max if options.all_hours else max(last_days)
             days_by_partner = (
-                {} if all_hours else {dataset.partner: dataset.days for dataset in session.coverage}
+                {}
+                if options.all_hours
+                else {dataset.partner: dataset.days for dataset in session.coverage}
             )
             spans, omission = options.compared_spans(
                 invocation, (start, end), whole_until, days_by_partner
@@ -115,17 +104,19 @@ def report(
         key = session.find_field(field)
         group_by = "day" if key == "date" else session.group_of(key) or key
         answers, *earlier = _ask(session, key, spans)
-        if chart and len(answers) > 1:
+        if options.chart and len(answers) > 1:
             raise click.UsageError("--chart draws one partner in one currency. Give one --in.")
         # A terminal is narrow: only the usual figures fit.
-        if form.is_table and not (columns or compare or chart):
+        if options.output.form.is_table and not (
+            options.columns or options.compare or options.chart
+        ):
             options = replace(options, columns=tuple(usual_columns(answers, group_by)))
         summary = write_answers(
             answers, earlier, group_by, options, invocation, omission=omission, title="report"
         )
         write_footer(session.coverage, _gaps(session, spans), invocation, has_warnings=False)
-    if output:
-        remark(f"{summary}, {monotonic() - start_time:.1f} s -> {output}", invocation)
+    if path := options.output.path:
+        remark(f"{summary}, {monotonic() - start_time:.1f} s -> {path}", invocation)
 
 
 def _ask(session: "QuerySession", field: str, spans: Sequence[Span]) -> "list[list[Answer]]":

@@ -4,8 +4,7 @@ import shlex
 from collections.abc import Mapping
 from datetime import date, timedelta
 from itertools import chain
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import click
 
@@ -76,33 +75,21 @@ def _one_group(
         "adanalytics summary 2026-Q1 -g campaign -o quarter.xlsx",
     ],
     connects=True,
+    gather=MetricOptions.gather,
 )
 def summary(
     invocation: Invocation,
     start: Period,
     end: Period | None,
     group_by: GroupBy | None,
-    compare: "Period | Literal['previous'] | None",
-    chosen_format: str | None,
-    output: Path | None,
-    region: str | None,
-    columns: tuple[str, ...],
-    sort: str | None,
-    top: int | None,
-    digits: int | None,
-    chart: bool,
-    all_hours: bool,
+    options: MetricOptions,
 ) -> None:
     """Get the summary and write its rows; a table also shows the totals."""
-    options = MetricOptions(
-        compare, chosen_format, output, region, columns, sort, top, digits, chart, all_hours
-    )
-    options.check()
     spans, omission = [periods.period(invocation, start, end)], ""
-    with connect_each(invocation, chart=chart) as (clients, progress):
-        if compare:
+    with connect_each(invocation, chart=options.chart) as (clients, progress):
+        if options.compare:
             whole_until, days_by_partner = date.max, dict[str, list[date]]()
-            if not all_hours:
+            if not options.all_hours:
                 last_day = (now_at_service(invocation) - LATENESS).date() - timedelta(days=1)
                 days_by_partner = ask_each(clients, lambda client: client.dates())
                 # A partner whose data end earlier is named below.
@@ -114,8 +101,8 @@ def summary(
             )
         answers, *earlier = [_ask(clients, *days, group_by) for days in spans]
     result_text = write_answers(answers, earlier, group_by, options, invocation, omission=omission)
-    if output:
-        report_end(invocation, result_text, progress, days=spans[0], target=output)
+    if path := options.output.path:
+        report_end(invocation, result_text, progress, days=spans[0], target=path)
 
 
 def _ask(

@@ -42,6 +42,9 @@ _RARE |= {"--max-requests", "--moved-from", "--repull", "--check", "--memory"}
 _RARE |= {"--table-name", "--catalog", "--retain"}
 
 
+Gather = Callable[[dict[str, Any]], None]
+
+
 class _HelpFormatter(click.HelpFormatter):
     def write_text(self, text: str) -> None:
         """Write prose; no line ends inside an option or a path."""
@@ -69,6 +72,7 @@ class ExampleCommand(click.Command):
     """A click command whose help shows examples before options.
 
     Its summary comes from its `Entry`. `run_options` are those of the run that may also follow it.
+    `gather` puts one value in the place of those of several options.
     """
 
     context_class = _Context
@@ -76,6 +80,7 @@ class ExampleCommand(click.Command):
     run_options: Sequence[click.Option]
     examples: Sequence[str]
     details: str
+    gather: "Gather | None" = None
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the words; raises click.UsageError for a single-value option given twice.
@@ -99,6 +104,12 @@ class ExampleCommand(click.Command):
             if single and given_options.count(parameter) > 1 and not ctx.resilient_parsing:
                 raise click.UsageError(f"Give {parameter.opts[-1]} once.", ctx)
         return rest
+
+    def invoke(self, ctx: click.Context) -> object:
+        if self.gather:
+            # By the context, which adds itself to an error of usage.
+            ctx.invoke(self.gather, ctx.params)
+        return super().invoke(ctx)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list["CompletionItem"]:
         """Complete options, also those of the run, which the help names in one line."""
@@ -136,11 +147,12 @@ def command(
     details: str = "",
     connects: bool = False,
     kind: type[ExampleCommand] = ExampleCommand,
+    gather: "Gather | None" = None,
 ) -> Callable[[Callable[..., object]], ExampleCommand]:
     """Make a command of a function, which gets the options of the run before its own.
 
     `examples` are complete command lines. `connects` says that the command talks to the service, so
-    that `--base-url` and the like may also follow the command.
+    that `--base-url` and the like may also follow the command. `gather` is that of the command.
     """
 
     def make(run: Callable[..., object]) -> ExampleCommand:
@@ -157,6 +169,7 @@ def command(
             params=[*params, *options],
         )
         decorated.run_options, decorated.examples, decorated.details = options, examples, details
+        decorated.gather = gather
         return decorated
 
     return make

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from adanalytics_cli.console.terminal import look_at
 from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.prose import DEFAULT_WIDTH, lines_of
-from adanalytics_cli.output.formats import TABLE
+from adanalytics_cli.output.formats import TABLE, Output
 from adanalytics_cli.output.row_output import write_rows
 from adanalytics_cli.output.summary_output import Answer, View, list_rows
 from adanalytics_cli.server.demo_data import (
@@ -145,14 +146,8 @@ class Demo:
         click.echo()
         answer = Answer(PARTNER, by_campaign, FIRST_DAY, FIRST_DAY)
         listing = list_rows([answer], View("campaign"), TABLE)
-        write_rows(
-            listing.rows,
-            TABLE,
-            None,
-            columns=listing.columns[:_COLUMNS],
-            invocation=self.invocation,
-            note=listing.note,
-        )
+        listing = replace(listing, columns=listing.columns[:_COLUMNS])
+        write_rows(listing, Output(TABLE), self.invocation)
         click.echo()
         return sum((row["revenue"] for row in by_campaign.rows), Decimal(0))
 

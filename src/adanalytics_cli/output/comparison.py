@@ -11,6 +11,7 @@ from adanalytics_cli.console.table_view import Amount, Cell, Column, plain, thou
 from adanalytics_cli.console.table_view import percent as percent_of
 from adanalytics_cli.core.periods import span
 from adanalytics_cli.output.formats import TABLE, Format
+from adanalytics_cli.output.row_output import Listing
 from adanalytics_cli.output.summary_output import (
     EVENTS,
     MONEY,
@@ -18,7 +19,6 @@ from adanalytics_cli.output.summary_output import (
     RATIOS,
     SUMS,
     Answer,
-    Listing,
     Order,
     View,
     about_answers,
@@ -329,7 +329,7 @@ def list_changes(
         groups = sum(len([*comparison.pairs()]) for comparison in comparisons)
         if view.top and groups > view.top * len(comparisons):
             note += f" {view.top * len(comparisons)} of {groups} groups."
-        return Listing(rows, columns, note, {})
+        return Listing(rows, columns, note)
     lines = [row for comparison in comparisons for row in comparison.file_rows(form)]
     if not is_several:
         lines = [{name: row[name] for name in row if name != "partner"} for row in lines]

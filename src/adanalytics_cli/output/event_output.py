@@ -6,16 +6,15 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
 from itertools import chain, islice
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adanalytics_cli.console.table_view import Column, plain
 from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.settings import find_settings
-from adanalytics_cli.output.formats import SHEET_ROWS, Format
+from adanalytics_cli.output.formats import SHEET_ROWS, Output
 from adanalytics_cli.output.output_file import open_output
-from adanalytics_cli.output.row_output import Row, write_rows
+from adanalytics_cli.output.row_output import Listing, Row, write_rows
 from adanalytics_client import Observer
 from adanalytics_client._base.formats import FORMATS as FILE_FORMATS
 from adanalytics_client._json.columns import EVENT_COLUMNS, Columns
@@ -65,22 +64,15 @@ class SheetCheck(Observer):
 
 
 def write_events(
-    query: "EventQuery",
-    form: Format,
-    path: Path | None,
-    columns: Sequence[str],
-    invocation: Invocation,
-    *,
-    region: str | None,
-    facts: Row,
+    query: "EventQuery", output: Output, columns: Sequence[str], invocation: Invocation, facts: Row
 ) -> int:
-    """Write all events of `query` to stdout or `path` and return how many there were.
+    """Write all events of `query` to stdout or a file and return how many there were.
 
     Without `columns`, JSON lines are the service's own text. Memory use does not depend on the
-    length of the pull. csv is as spreadsheets of the `region` open it; a workbook tells the
-    `facts` about its events.
+    length of the pull. A workbook tells the `facts` about its events.
     """
-    if form.name not in FILE_FORMATS or region:
+    form, path = output.form, output.path
+    if form.name not in FILE_FORMATS or output.region:
         field_names = _names_of_service(invocation)
         rows, names = _select(query.rows(), columns, field_names), columns
         if form.readers == "sheet":
@@ -93,14 +85,7 @@ def write_events(
             rows = _cells(chain(first, rows), names, field_names, kinds)
             names = names or columns or list(EVENT_COLUMNS)
         return write_rows(
-            rows,
-            form,
-            path,
-            invocation=invocation,
-            names=names,
-            title="events",
-            facts=facts,
-            region=region,
+            Listing(rows, names=names, title="events", facts=facts), output, invocation
         )
     if path is not None:
         # Only a file can be rewritten when a new column first appears on a later page.
@@ -151,8 +136,7 @@ def _cell(kind: Kind | None, value: object) -> object:
 
 def write_event_table(
     query: "EventQuery",
-    form: Format,
-    path: Path | None,
+    output: Output,
     columns: Sequence[str],
     progress: "Progress",
     invocation: Invocation,
@@ -174,7 +158,7 @@ def write_event_table(
     usual = usual or names_with_values[: len(TABLE_COLUMNS)] or list(TABLE_COLUMNS)
     extra_names = [] if columns else [name for name in names_with_values if name not in usual]
     # Markdown is never cut to the width of a terminal.
-    fits = not form.is_document and path is None and sys.stdout.isatty()
+    fits = not output.form.is_document and output.path is None and sys.stdout.isatty()
     if not columns:
         names = [*usual, *(extra_names if fits else ())]
     names = names or [*columns]
@@ -190,7 +174,7 @@ def write_event_table(
         rest = len(extra_names) - _MOST_NAMES
         extra_list = [*extra_names[:_MOST_NAMES], *([f"{rest:,} more"] if rest > 0 else ())]
         note = f"{note} Left out: {', '.join(extra_list)}.".strip()
-    write_rows(rows, form, path, columns=shown_columns, invocation=invocation, note=note)
+    write_rows(Listing(rows, shown_columns, note), output, invocation)
     return len(rows)
 
 

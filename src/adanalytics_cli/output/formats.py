@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import click
 
-from adanalytics_cli.core.command import completing, option
+from adanalytics_cli.core.command import Gather, completing, option
 from adanalytics_cli.core.errors import MissingExtra
 from adanalytics_cli.core.invocation import current_invocation
 
@@ -174,6 +174,44 @@ def format_of(path: Path) -> Format | None:
 
 def is_packed(path: Path) -> bool:
     return path.suffix.lower() == ".gz"
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Where rows go, and as what.
+
+    Attributes:
+        form: the format.
+        path: the file; None for stdout.
+        region: the region whose spreadsheets open the csv.
+        choice: the value of `-f`.
+    """
+
+    form: Format
+    path: Path | None = None
+    region: str | None = None
+    choice: str | None = None
+
+
+def gather_output(formats: Sequence[Format], *, piped: str) -> Gather:
+    """Put the `Output` in the place of the values of `output_options`.
+
+    It raises as `pick_format`.
+    """
+
+    def gather(values: dict[str, Any]) -> None:
+        choice, path, region = (values.pop(name) for name in ("chosen_format", "output", "region"))
+        form = pick_format(
+            choice,
+            path,
+            piped=piped,
+            formats=formats,
+            region=region,
+            chart=values.get("chart", False),
+        )
+        values["output"] = Output(form, path, region, choice)
+
+    return gather
 
 
 def contradiction(option: str, path: Path) -> click.UsageError:

@@ -4,15 +4,14 @@ from collections.abc import Iterator, Mapping
 from datetime import date, datetime
 from functools import partial
 from itertools import chain, groupby
-from pathlib import Path
 
 from adanalytics_cli.console.table_view import Column, count
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.periods import span
 from adanalytics_cli.core.settings import now_at_service
 from adanalytics_cli.output.calendar_chart import HOURS, Coverage, calendar_lines
-from adanalytics_cli.output.formats import Format
-from adanalytics_cli.output.row_output import facts_about, write_chart, write_rows
+from adanalytics_cli.output.formats import Output
+from adanalytics_cli.output.row_output import Listing, facts_about, write_chart, write_rows
 from adanalytics_client._base.quantities import counted
 
 HourCounts = Mapping[int, int | None]
@@ -22,10 +21,8 @@ HourCounts = Mapping[int, int | None]
 def write_hours(
     counts: Mapping[str, Mapping[date, HourCounts]],
     note: str,
-    form: Format,
-    output: Path | None,
+    output: Output,
     invocation: Invocation,
-    region: str | None,
     chart: bool,
 ) -> str:
     """Write a row for each day of each partner, or draw one calendar; return what was written."""
@@ -37,12 +34,12 @@ def write_hours(
         last = max([min(days), *(day for day in days if hours[day] or day < now.date())])
         gaps = [*gaps_of({day: days[day] for day in days if day <= last}, now)]
         coverage = Coverage(hours, min(days), last, gaps)
-        write_chart(partial(calendar_lines, coverage, note), output, invocation)
+        write_chart(partial(calendar_lines, coverage, note), output.path, invocation)
         return "1 chart"
     rows: list[dict[str, object]] = [
         {
             **({"partner": partner} if is_several else {}),
-            "date": day if form.is_typed else str(day),
+            "date": day if output.form.is_typed else str(day),
             "hours": _filled(hours),
             "events": None if None in hours.values() else sum(n or 0 for n in hours.values()),
             "missing": ", ".join(gap.partition(" ")[2] for gap in gaps_of({day: hours}, now)),
@@ -57,17 +54,8 @@ def write_hours(
         Column("events", "events", count, to_the_right=True),
         Column("missing", "missing"),
     ]
-    write_rows(
-        rows,
-        form,
-        output,
-        columns=columns,
-        invocation=invocation,
-        note=note,
-        region=region,
-        title="dates",
-        facts=facts_about(counts, chain.from_iterable(counts.values())),
-    )
+    facts = facts_about(counts, chain.from_iterable(counts.values()))
+    write_rows(Listing(rows, columns, note, facts, title="dates"), output, invocation)
     return counted(len(rows), "day")
 
 

@@ -9,8 +9,8 @@ import click
 from adanalytics_cli.console.table_view import Column, count
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.prose import fitted
-from adanalytics_cli.output.formats import TABLE
-from adanalytics_cli.output.row_output import write_rows
+from adanalytics_cli.output.formats import TABLE, Output
+from adanalytics_cli.output.row_output import Listing, write_rows
 from adanalytics_client import QuotaState
 from adanalytics_client._base.quantities import counted, in_bytes, in_minutes
 from adanalytics_client.pricing import Estimate, Pace, Price, choose, prices
@@ -47,7 +47,7 @@ def write_plan_table(record: Record, invocation: Invocation) -> None:
         Column("seconds", "time", _time, to_the_right=True),
         Column("waits_seconds", "waiting", _time, to_the_right=True),
     ]
-    write_rows(record["prices"], TABLE, None, columns=columns, invocation=invocation)
+    write_rows(Listing(record["prices"], columns), Output(TABLE), invocation)
     lines = ["", *_facts(record)]
     if best := record["recommended"]:
         choice = f"--split {best['split']}" if best["split"] else "an export"

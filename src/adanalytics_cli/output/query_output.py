@@ -17,10 +17,10 @@ import pyarrow.parquet as pq
 from adanalytics_cli.console.progress import show_size
 from adanalytics_cli.console.table_view import Column, plain
 from adanalytics_cli.core.invocation import Invocation
-from adanalytics_cli.output.formats import Format, is_packed
+from adanalytics_cli.output.formats import Output, is_packed
 from adanalytics_cli.output.output_file import open_output
 from adanalytics_cli.output.query_footer import facts_of
-from adanalytics_cli.output.row_output import Row, write_chart, write_rows
+from adanalytics_cli.output.row_output import Listing, Row, write_chart, write_rows
 from adanalytics_client._base.escaping import visible
 from adanalytics_client._base.quantities import counted
 from adanalytics_client.dataset import QueryError
@@ -38,51 +38,43 @@ _PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
 
 def write_answer(
-    session: QuerySession,
-    sql: str,
-    form: Format,
-    path: Path | None,
-    invocation: Invocation,
-    *,
-    region: str | None,
-    raw: BinaryIO | None,
+    session: QuerySession, sql: str, output: Output, invocation: Invocation, raw: BinaryIO | None
 ) -> int:
-    """Write the rows of a query to stdout or `path`, and return how many there were.
+    """Write the rows of a query to stdout or a file, and return how many there were.
 
-    `raw` is the hidden file that is to become `path`, if its format allows that; a line shows how
+    `raw` is the hidden file that is to become the file, if its format allows that; a line shows how
     large it is. DuckDB writes csv itself where its values are the same.
     """
+    path = output.path
     places = ", ".join(dataset.place for dataset in session.coverage)
     facts = {"query": sql, "datasets": places, **facts_of(session.coverage)}
     with show_size(path, raw, invocation) if path and raw else nullcontext():
         # DuckDB writes CSV itself, without a row in Python, unless a type needs our own form.
-        if path and raw and form.is_from_duckdb and not region:
+        if path and raw and output.form.is_from_duckdb and not output.region:
             rows = session.write_csv(sql, str(raw.name), packed=is_packed(path))
             if rows is not None:
                 return rows
         result = session.select(sql)
-        return write_result(result, form, path, invocation, region=region, facts=facts, raw=raw)
+        return write_result(result, output, invocation, facts, raw)
 
 
 def write_result(
     result: QueryResult,
-    form: Format,
-    path: Path | None,
+    output: Output,
     invocation: Invocation,
-    *,
-    region: str | None,
     facts: Mapping[str, object],
     raw: BinaryIO | None = None,
 ) -> int:
-    """Write the rows to stdout or `path`, and return how many there were.
+    """Write the rows to stdout or a file, and return how many there were.
 
-    Memory use does not depend on their number; a table ends after `MOST_LINES` rows. `region`,
-    `facts` and `raw` are as for `write_rows`.
+    Memory use does not depend on their number; a table ends after `MOST_LINES` rows. `raw` is as
+    for `write_rows`.
     """
+    form = output.form
     if not form.writer:
-        return _write_parquet(result, path, raw)
+        return _write_parquet(result, output.path, raw)
     rows: Iterable[Row] = _rows(result, as_text=not form.is_typed)
-    if region:
+    if output.region:
         decimals = [field.name for field in result.schema if pa.types.is_decimal(field.type)]
         rows = _with_decimals(rows, decimals)
     note = ""
@@ -94,19 +86,8 @@ def write_result(
         Column(field.name, field.name, to_the_right=_is_number(field.type), rank=rank)
         for field, rank in zip(result.schema, ranks, strict=True)
     ]
-    return write_rows(
-        rows,
-        form,
-        path,
-        columns=columns,
-        invocation=invocation,
-        names=result.schema.names,
-        note=note,
-        region=region,
-        title="query",
-        facts=facts,
-        raw=raw,
-    )
+    listing = Listing(rows, columns, note, facts, names=result.schema.names, title="query")
+    return write_rows(listing, output, invocation, raw)
 
 
 def _with_decimals(rows: Iterable[Row], names: Sequence[str]) -> Iterator[Row]:

@@ -7,7 +7,7 @@ import os
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, BinaryIO, ClassVar
 
 from adanalytics_cli.console.terminal import NOWHERE, Terminal, look_at
 from adanalytics_cli.core.invocation import Invocation
-from adanalytics_cli.output.formats import REGIONS, Format, is_picture
+from adanalytics_cli.output.formats import REGIONS, Output, is_picture
 from adanalytics_cli.output.output_file import open_output
 from adanalytics_client._json.encoding import csv_cells, json_text, utf8
 
@@ -45,19 +45,37 @@ def csv_line(values: Sequence[object], region: str | None = None) -> bytes:
 Row = Mapping[str, object]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Rows to write, and what is known of them.
+
+    Attributes:
+        rows: the rows; with `names`, csv, json and workbooks are written row by row.
+        columns: the columns of a table.
+        note: a line below a table.
+        facts: the facts of a workbook's second sheet.
+        totals: the totals below the columns of a sheet.
+        names: the fields of other formats; by default every field that came, also unknown ones.
+        title: the name of the sheet.
+    """
+
+    rows: Iterable[Row]
+    columns: Sequence["Column"] = ()
+    note: str = ""
+    facts: Row = field(default_factory=dict)
+    totals: "Mapping[str, Total]" = field(default_factory=dict)
+    names: Sequence[str] | None = None
+    title: str = "rows"
+
+
+@dataclass(frozen=True, slots=True)
 class RowWriter(ABC):
     """Writes rows in one format; the attributes are the arguments of `write_rows`."""
 
-    path: Path | None
-    invocation: Invocation
-    columns: Sequence["Column"]
+    listing: Listing
     names: Sequence[str]
-    note: str
-    region: str | None
-    title: str
-    facts: Row
-    totals: "Mapping[str, Total]"
+    output: Output
+    invocation: Invocation
     raw: BinaryIO | None
 
     @abstractmethod
@@ -71,11 +89,11 @@ class TableRows(RowWriter):
     def draw(self, rows: Sequence[Row], terminal: Terminal) -> str:
         from adanalytics_cli.console.table_view import render_table
 
-        return render_table(self.columns, rows, terminal, note=self.note)
+        return render_table(self.listing.columns, rows, terminal, note=self.listing.note)
 
     def write(self, rows: Iterable[Row]) -> int:
-        rows, terminal = [*rows], _terminal(self.path, self.invocation)
-        with open_output(self.path, raw=self.raw) as stream:
+        rows, terminal = [*rows], _terminal(self.output.path, self.invocation)
+        with open_output(self.output.path, raw=self.raw) as stream:
             stream.write(terminal.encode(self.draw(rows, terminal)))
         return len(rows)
 
@@ -86,7 +104,7 @@ class MarkdownRows(TableRows):
     def draw(self, rows: Sequence[Row], terminal: Terminal) -> str:
         from adanalytics_cli.console.table_view import render_markdown
 
-        return render_markdown(self.columns, rows, terminal, note=self.note)
+        return render_markdown(self.listing.columns, rows, terminal, note=self.listing.note)
 
 
 class TextRows(RowWriter):
@@ -101,7 +119,7 @@ class TextRows(RowWriter):
 
     def write(self, rows: Iterable[Row]) -> int:
         pieces = 0
-        with open_output(self.path, raw=self.raw) as stream:
+        with open_output(self.output.path, raw=self.raw) as stream:
             for piece in self.encode(rows):
                 stream.write(piece)
                 pieces += 1
@@ -114,10 +132,11 @@ class CsvRows(TextRows):
     pieces_around = 1
 
     def encode(self, rows: Iterable[Row]) -> Iterator[bytes]:
+        region = self.output.region
         # By the mark a spreadsheet knows UTF-8.
-        yield codecs.BOM_UTF8 * bool(self.region) + csv_line(self.names, self.region)
+        yield codecs.BOM_UTF8 * bool(region) + csv_line(self.names, region)
         for row in rows:
-            yield csv_line([row.get(name) for name in self.names], self.region)
+            yield csv_line([row.get(name) for name in self.names], region)
 
 
 class JsonRows(TextRows):
@@ -142,45 +161,18 @@ class JsonlRows(TextRows):
 
 
 def write_rows(
-    rows: Iterable[Row],
-    form: Format,
-    path: Path | None,
-    *,
-    invocation: Invocation,
-    columns: Sequence["Column"] = (),
-    names: Sequence[str] | None = None,
-    note: str = "",
-    region: str | None = None,
-    title: str = "rows",
-    facts: Row | None = None,
-    totals: "Mapping[str, Total] | None" = None,
-    raw: BinaryIO | None = None,
+    listing: Listing, output: Output, invocation: Invocation, raw: BinaryIO | None = None
 ) -> int:
-    """Write the rows to stdout or `path`, and return how many there were.
+    """Write the rows to stdout or a file, and return how many there were.
 
-    `columns` and the line `note` are for the table; the other formats have the fields `names`, by
-    default every field that came, also unknown ones. With `names`, csv, json and workbooks are
-    written row by row. csv is as spreadsheets of the `region` open it. `title` names the sheet of a
-    workbook with the row of `totals`; its second sheet has the `facts` about the rows. `raw` is
-    as for `open_output`.
+    `raw` is as for `open_output`.
     """
+    rows, names = listing.rows, listing.names
     if names is None:
         rows = [*rows]
         names = list(dict.fromkeys(name for row in rows for name in row))
-        names = names or [column.key for column in columns]
-    writer = form.row_writer()(
-        path=path,
-        invocation=invocation,
-        columns=columns,
-        names=names,
-        note=note,
-        region=region,
-        title=title,
-        facts=facts or {},
-        totals=totals or {},
-        raw=raw,
-    )
-    return writer.write(rows)
+        names = names or [column.key for column in listing.columns]
+    return output.form.row_writer()(listing, names, output, invocation, raw).write(rows)
 
 
 def facts_about(partners: Iterable[str], days: Iterable[date]) -> dict[str, object]:
@@ -190,10 +182,11 @@ def facts_about(partners: Iterable[str], days: Iterable[date]) -> dict[str, obje
     return {"partner": partner, "first day": dates[0], "last day": dates[-1]}
 
 
-def write_summary_table(rows: Sequence[Row], path: Path | None, names: Sequence[str]) -> None:
+def write_summary_table(rows: Sequence[Row], path: Path | None, names: Sequence[str]) -> int:
     """Write the columns `names` of a summary, by default all, as parquet, to stdout or `path`.
 
-    The currency and the period have their columns also without rows.
+    Return how many rows there were. The currency and the period have their columns also without
+    rows.
     """
     from adanalytics_client.tables import summary_table
 
@@ -209,6 +202,7 @@ def write_summary_table(rows: Sequence[Row], path: Path | None, names: Sequence[
     table = table.select(list(names)) if names else table
     with open_output(path) as stream:
         parquet.write_table(table, stream, compression="zstd")
+    return len(rows)
 
 
 def write_chart(

@@ -1,7 +1,7 @@
 """A summary as plain rows, and as the columns of a table."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Literal, TypeVar
@@ -21,7 +21,7 @@ from adanalytics_cli.console.table_view import (
 from adanalytics_cli.core.command import near_or_known
 from adanalytics_cli.core.periods import span
 from adanalytics_cli.output.formats import TABLE, Format
-from adanalytics_cli.output.row_output import facts_about
+from adanalytics_cli.output.row_output import Listing, facts_about
 from adanalytics_client import SummaryRow
 from adanalytics_client._json.fields import COLUMN_OF_TYPE, ID_OF
 from adanalytics_client._json.rates import RATES
@@ -159,20 +159,6 @@ class View:
     @property
     def rounded(self) -> bool:
         return self.digits is not None
-
-
-@dataclass(frozen=True, slots=True)
-class Listing:
-    """Rows to write, with the columns and the note of a table, and the facts about them.
-
-    Below those of a sheet come the `totals` of columns.
-    """
-
-    rows: Sequence[Row]
-    columns: Sequence[Column]
-    note: str
-    about: Row
-    totals: Mapping[str, Total] = field(default_factory=dict)
 
 
 def list_rows(answers: Sequence[Answer], view: View, form: Format) -> Listing:

@@ -12,9 +12,9 @@ from adanalytics_cli.console.table_view import Column, count
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.prose import fitted
 from adanalytics_cli.core.remedies import words_of
-from adanalytics_cli.output.formats import TABLE
+from adanalytics_cli.output.formats import TABLE, Output
 from adanalytics_cli.output.plan_output import quota_line
-from adanalytics_cli.output.row_output import write_rows
+from adanalytics_cli.output.row_output import Listing, write_rows
 from adanalytics_client import QuotaState
 from adanalytics_client._base.escaping import visible
 from adanalytics_client._base.quantities import counted
@@ -168,7 +168,7 @@ def _write_table(record: Record, invocation: Invocation) -> None:
         Column("hours", "hours", count, to_the_right=True),
         Column("why", "why"),
     ]
-    write_rows(record["asked"], TABLE, None, columns=columns, invocation=invocation)
+    write_rows(Listing(record["asked"], columns), Output(TABLE), invocation)
     amount = f"{counted(record['hours'], 'hour')}, about {counted(record['events'], 'event')}"
     exports = f", {counted(record['exports'], 'bulk export')}" if record["exports"] else ""
     by_hour = (

@@ -4,16 +4,15 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from functools import cache, partial
+from functools import cache
 from math import isfinite
-from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import xlsxwriter
 from xlsxwriter.exceptions import FileCreateError
 from xlsxwriter.utility import xl_col_to_name, xl_rowcol_to_cell
 
-from adanalytics_cli.console.table_view import Amount, Cell, Column, Total, count, percent, plain
+from adanalytics_cli.console.table_view import Amount, Cell, Total, count, percent, plain
 from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.core.invocation import remark
 from adanalytics_cli.output.formats import SHEET_ROWS
@@ -35,78 +34,59 @@ _WIDTH_OF = {_DAY: 11, _MOMENT: 23}
 
 
 class WorkbookRows(RowWriter):
-    """An Excel workbook."""
-
-    def write(self, rows: Iterable[Row]) -> int:
-        facts = {**self.facts, "time zone": "UTC", "made": self.invocation.clock()}
-        return write_workbook(
-            rows,
-            self.path,
-            self.names,
-            title=self.title,
-            facts={name: fact for name, fact in facts.items() if fact is not None},
-            notify=partial(remark, invocation=self.invocation),
-            columns=self.columns,
-            totals=self.totals,
-        )
-
-
-def write_workbook(
-    rows: Iterable[Row],
-    path: Path | None,
-    names: Sequence[str],
-    *,
-    title: str,
-    facts: Mapping[str, object],
-    notify: Callable[[str], None],
-    columns: Sequence[Column] = (),
-    totals: Mapping[str, Total] | None = None,
-) -> int:
-    """Write `rows` with the columns `names` to stdout or `path`, and return how many there were.
+    """An Excel workbook.
 
     Numbers, days and times (in UTC) become cells of their type, everything else text, never a
-    formula. A number of more than 15 digits becomes text, too: the second sheet and `notify` tell
-    in which columns, because a sum leaves text out. `columns` say which numbers are percentages and
-    counts; a Cell says it for its own value, also how many digits of money to show. Below the rows,
-    formulas have the `totals` of the rows that the filter of the heading shows, without those of
-    columns with such text. The second sheet has `facts`. Memory use does not depend on the number
-    of rows; they wait on the disk, beside `path`.
-
-    Raises CommandError for more rows than a sheet takes, and for a text that no cell holds; then
-    nothing is written.
+    formula. A number of more than 15 digits becomes text, too: the second sheet and a remark tell
+    in which columns, because a sum leaves text out. The columns say which numbers are percentages
+    and counts; a Cell says it for its own value, also how many digits of money to show. Below the
+    rows, formulas have the totals of the rows that the filter of the heading shows, without those
+    of columns with such text. Memory use does not depend on the number of rows; they wait on the
+    disk, beside the file.
     """
-    target_folder = None if path is None or is_device(path) else path.resolve().parent
-    with (
-        open_output(path) as stream,
-        TemporaryDirectory(dir=target_folder, prefix=".xlsx-") as folder,
-    ):
+
+    def write(self, rows: Iterable[Row]) -> int:
+        """Write the rows and return how many there were.
+
+        Raises CommandError for more rows than a sheet takes, and for a text that no cell holds;
+        then nothing is written.
+        """
+        listing, path = self.listing, self.output.path
+        facts = {**listing.facts, "time zone": "UTC", "made": self.invocation.clock()}
+        target_folder = None if path is None or is_device(path) else path.resolve().parent
         # Text must stay text, whatever it begins with.
         conversions = ("strings_to_formulas", "strings_to_urls", "strings_to_numbers")
-        options = {"constant_memory": True, "tmpdir": folder, **dict.fromkeys(conversions, False)}
-        book = xlsxwriter.Workbook(stream, options)
-        book.use_zip64()
-        shows = {column.key: column.show for column in columns}
-        try:
-            data = _Sheet(book, title, names, [shows.get(name, plain) for name in names])
-            data.fill([row.get(name) for name in names] for row in rows)
-            data.finish(totals or {})
-            notes = _Sheet(book, "about", ("about", "value"), (plain, plain))
-            notes.fill(facts.items())
-            subject = f"numbers of more than {_DIGITS} digits, in {', '.join(data.long)}"
-            if data.long:
-                notes.fill([("text", subject)])
-            book.close()
-            if data.long:
-                notify(f"Text, because a sheet would round them: {subject}.")
-        except FileCreateError as error:
-            # The error of the system, which names the problem.
-            raise error.__context__ or error from None
-        finally:
-            # Also after an error: the temporary files of the sheets.
-            for sheet in book.worksheets():
-                if sheet.row_data_fh and not sheet.row_data_fh.closed:
-                    sheet.row_data_fh.close()
-        return data.rows
+        with (
+            open_output(path) as stream,
+            TemporaryDirectory(dir=target_folder, prefix=".xlsx-") as folder,
+        ):
+            options = {"constant_memory": True, "tmpdir": folder}
+            book = xlsxwriter.Workbook(stream, options | dict.fromkeys(conversions, False))
+            book.use_zip64()
+            shows = {column.key: column.show for column in listing.columns}
+            try:
+                columns = [shows.get(name, plain) for name in self.names]
+                data = _Sheet(book, listing.title, self.names, columns)
+                data.fill([row.get(name) for name in self.names] for row in rows)
+                data.finish(listing.totals)
+                notes = _Sheet(book, "about", ("about", "value"), (plain, plain))
+                notes.fill(fact for fact in facts.items() if fact[1] is not None)
+                subject = f"numbers of more than {_DIGITS} digits, in {', '.join(data.long)}"
+                if data.long:
+                    notes.fill([("text", subject)])
+                book.close()
+                if data.long:
+                    text = f"Text, because a sheet would round them: {subject}."
+                    remark(text, self.invocation)
+            except FileCreateError as error:
+                # The error of the system, which names the problem.
+                raise error.__context__ or error from None
+            finally:
+                # Also after an error: the temporary files of the sheets.
+                for sheet in book.worksheets():
+                    if sheet.row_data_fh and not sheet.row_data_fh.closed:
+                        sheet.row_data_fh.close()
+            return data.rows
 
 
 class _Sheet:

@@ -3,13 +3,12 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from pathlib import Path
 
 from adanalytics_cli.console.table_view import Cell, Column, count, plain
 from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.core.periods import span
-from adanalytics_cli.output.formats import FORMATS, Format
-from adanalytics_cli.output.row_output import facts_about, write_rows
+from adanalytics_cli.output.formats import FORMATS, Format, Output
+from adanalytics_cli.output.row_output import Listing, facts_about, write_rows
 from adanalytics_cli.reconcile.causes import Cause, CauseSearch
 from adanalytics_cli.reconcile.figures import DAY
 from adanalytics_cli.reconcile.headings import MONEY
@@ -102,10 +101,9 @@ class Reconciliation:
         """Return what differs by more than the tolerance, the totals last."""
         return [gap for gap in (*self.gaps, *self.totals) if gap.is_above]
 
-    def write(
-        self, form: Format, path: Path | None, invocation: Invocation, region: str | None
-    ) -> None:
+    def write(self, output: Output, invocation: Invocation) -> None:
         """Write the figures, worst first; the notes are below a table, else on stderr."""
+        form = output.form
         notes = [*self._notes()]
         for line in self.search.own.statement.remarks:
             remark(line, invocation)
@@ -122,18 +120,9 @@ class Reconciliation:
                 remark(note, invocation)
             rows = [self._row(gap, form) for gap in self.gaps]
             names = [*(column.key for column in columns), "side", "above"]
-        write_rows(
-            rows,
-            form,
-            path,
-            columns=columns,
-            names=names,
-            invocation=invocation,
-            note=" ".join(notes),
-            region=region,
-            title="reconcile",
-            facts=self._about(notes),
-        )
+        facts, note = self._about(notes), " ".join(notes)
+        listing = Listing(rows, columns, note, facts, names=names, title="reconcile")
+        write_rows(listing, output, invocation)
 
     def _columns(self, *, for_table: bool) -> list[Column]:
         """Return the columns; in a table the names come first, which give way to numbers."""

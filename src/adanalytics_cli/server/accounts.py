@@ -10,8 +10,8 @@ import click
 from adanalytics_cli.console.prompts import can_ask, secret_from_stdin
 from adanalytics_cli.core.command import CommandGroup, Entry, ExampleCommand, flag, option
 from adanalytics_cli.core.invocation import Invocation, remark
-from adanalytics_cli.output.formats import TEXT_FORMATS, format_option, pick_format
-from adanalytics_cli.output.row_output import write_rows
+from adanalytics_cli.output.formats import TEXT_FORMATS, Output, format_option, pick_format
+from adanalytics_cli.output.row_output import Listing, write_rows
 from adanalytics_cli.server.data_folder import data_option, server_command
 
 
@@ -36,7 +36,7 @@ def _list_command(noun: str, columns: Mapping[str, str]) -> ExampleCommand:
             for record in getattr(admin, f"list_{noun}s")(data)
         ]
         headings = [Column(heading, heading.replace("_", " ")) for heading in columns]
-        write_rows(rows, form, None, columns=headings, invocation=invocation)
+        write_rows(Listing(rows, headings), Output(form), invocation)
 
     return listing
 
