@@ -54,34 +54,6 @@ _SENT = "_sent"
 """The key of an event's dict with the names of the fields that its attributes look up."""
 
 
-class ExactReading:
-    """The validation context in which a JSON number that has become a float raises `Inexact`.
-
-    Attributes:
-        has_others: whether a field was not documented, or had a value of another type.
-    """
-
-    has_others = False
-
-
-class Inexact(Exception):
-    """A JSON number with a fraction was read as a float; read the text with `parse` instead."""
-
-
-def _as_sent(value: Json, info: core_schema.ValidationInfo) -> Json:
-    if isinstance(info.context, ExactReading):
-        info.context.has_others = True
-        if _holds_float(value):
-            raise Inexact
-    return value
-
-
-def _holds_float(value: Json) -> bool:
-    if isinstance(value, dict):
-        return any(map(_holds_float, value.values()))
-    return isinstance(value, float) or (isinstance(value, list) and any(map(_holds_float, value)))
-
-
 def _plain_digits(value: Json) -> Json:
     """Return the value with Decimals as text; str() of a zero may be "0E-9"."""
     if isinstance(value, Decimal):
@@ -94,12 +66,7 @@ def _plain_digits(value: Json) -> Json:
 _IN_JSON = core_schema.plain_serializer_function_ser_schema(
     _plain_digits, when_used="json-unless-none"
 )
-# Only pydantic's own JSON reader makes floats; values from Python code are the caller's choice.
-_ANYTHING = core_schema.json_or_python_schema(
-    json_schema=core_schema.with_info_plain_validator_function(_as_sent),
-    python_schema=core_schema.any_schema(),
-    serialization=_IN_JSON,
-)
+_ANYTHING = core_schema.any_schema(serialization=_IN_JSON)
 
 
 class _AsSent:

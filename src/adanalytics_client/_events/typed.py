@@ -1,8 +1,7 @@
-"""Make models of pages: from the text if that is exact, else from dicts."""
+"""Make models of pages: from the text of events as documented, else from dicts."""
 
 import logging
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, cast
 
@@ -42,8 +41,7 @@ class Typed(Generic[M]):
 
     Attributes:
         adapter: checks a list of models.
-        own: whether the model is `Event`. Then pydantic may read the text itself: it turns numbers
-            with a fraction into floats, which only our own models detect.
+        own: whether the model is `Event`.
         is_event: whether it is `Event`, or a class that extends it.
         foreign: the names of the first events without a documented field, which were logged.
     """
@@ -102,20 +100,12 @@ class Typed(Generic[M]):
     def _models(self, events: RawRows) -> list[M]:
         from pydantic import ValidationError
 
-        from adanalytics_client.models import ExactReading, Inexact, apply_names, typed_events
+        from adanalytics_client.models import apply_names, typed_events
 
-        if self.own:
-            if events.names == DOCUMENTED and (
-                own_models := typed_events(events.array(), events.sample())
-            ):
+        if self.own and events.names == DOCUMENTED:
+            own_models = typed_events(events.array(), events.sample())
+            if own_models is not None:
                 return cast("list[M]", own_models)
-            reading = ExactReading()
-            with suppress(ValidationError, Inexact):
-                models = self.adapter.validate_json(events.array(), context=reading)
-                # Events with documented names need no further look, which would cost 2 %.
-                if reading.has_others or events.names != DOCUMENTED:
-                    apply_names(cast("list[Event]", models), events.names)
-                return models
         rows = events.rows()
         try:
             models = self.adapter.validate_python(rows)
