@@ -10,11 +10,12 @@ from adanalytics_client import Observer, SeenEvents
 from adanalytics_client._base.effects import Operation, Sleep
 from adanalytics_client._call.lists import dates, summary
 from adanalytics_client._call.session import Session
-from adanalytics_client._events.fanout import Fetched, Job, YieldedPage
+from adanalytics_client._events.fanout import Fetched, Job
 from adanalytics_client._events.page import FetchedPage
 from adanalytics_client._events.plan import Split, slices_of
 from adanalytics_client._events.query import EventRequest, PullRun, plan_pull
 from adanalytics_client._events.resume import token_of
+from adanalytics_client._events.slice import ReadyPage
 from adanalytics_client._exports.download import ExportDownload
 from adanalytics_client._exports.order import start_export
 from adanalytics_client._exports.saved import SavedExport
@@ -153,7 +154,7 @@ class Pull(Program):
         )
         if kept.token is not None:
             self._refuse_other_tokens(request, session)
-        pull = plan_pull(request, session.config)
+        pull = plan_pull(request, session)
         if kept.token is None and self.split == "hourly":
             ranges = tuple(replace(each, hours=HOURS) for each in pull.plan.ranges)
             slices = slices_of(ranges, None)
@@ -175,7 +176,7 @@ class Pull(Program):
             pages += isinstance(result, FetchedPage)
             return result
 
-        def take(ready: YieldedPage) -> Operation[None]:
+        def take(ready: ReadyPage) -> Operation[None]:
             nonlocal pages
             pages -= 1
             # Written down together, as a file and a token that are renamed together are.
@@ -213,7 +214,7 @@ class Pull(Program):
             replace(request, per_page=self.per_page + 1),
         )
         try:
-            plan_pull(self.world.choices.of(others), session.config)
+            plan_pull(self.world.choices.of(others), session)
         except ConfigurationError:
             return
         except Exception as error:

@@ -72,13 +72,6 @@ def _resolved(quota: QuotaPolicy | None) -> QuotaPolicy:
     )
 
 
-def _profile_of(service: ServiceProfile | str | os.PathLike[str] | None) -> ServiceProfile:
-    """Return the profile of the service; a path is that of its file."""
-    if isinstance(service, str | os.PathLike):
-        return ServiceProfile.read(service)
-    return ServiceProfile() if service is None else service
-
-
 def connect(
     driver: type[Driving],
     config: Config,
@@ -129,6 +122,8 @@ class ClientBase(Generic[Http, Driving]):
         del api_key, token, password
         if isinstance(base_url, str):
             base_url = Address(base_url)
+        if isinstance(service, str | os.PathLike):
+            service = ServiceProfile.read(service)
         config = Config(
             credential=credential.checked(),
             partner=partner,
@@ -136,7 +131,7 @@ class ClientBase(Generic[Http, Driving]):
             retry=RetryPolicy() if retry is None else retry,
             quota=_resolved(quota),
             base=BaseUrl.parse(base_url),
-            service=_profile_of(service),
+            service=ServiceProfile() if service is None else service,
         )
         check_observer(observer)
         # For the objects that stand on this client, not for its users.

@@ -5,7 +5,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from adanalytics_client._base.dates import Day, to_range
+from adanalytics_client._base.dates import Day
 from adanalytics_client._base.urls import Params
 from adanalytics_client._call import requests as _requests
 from adanalytics_client._client_base import ClientBase
@@ -146,10 +146,9 @@ class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
         from adanalytics_client._events.query import EventRequest, plan_pull
         from adanalytics_client.aevents import AsyncEventQuery
 
-        first, last = to_range(start, end, today=self.connection.session.today())
         request = EventRequest(
-            start=first,
-            end=last,
+            start=start,
+            end=end,
             hour=hour,
             split=split,
             per_page=per_page,
@@ -162,8 +161,7 @@ class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
             check=check,
             params=params,
         )
-        pull = plan_pull(request, self.connection.session.config)
-        return AsyncEventQuery(pull, self.connection)
+        return AsyncEventQuery(plan_pull(request, self.connection.session), self.connection)
 
     async def start_export(
         self,

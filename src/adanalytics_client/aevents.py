@@ -6,9 +6,9 @@ from contextlib import aclosing
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
-from adanalytics_client._events.fanout import YieldedPage
 from adanalytics_client._events.page import Page, TextPage
 from adanalytics_client._events.query import PullRun, QueryBase, convert_events, each_row
+from adanalytics_client._events.slice import ReadyPage
 from adanalytics_client._events.typed import M
 from adanalytics_client._io.async_driver import AsyncDriver, in_thread
 from adanalytics_client._json.exact import Json
@@ -161,7 +161,7 @@ class AsyncEventQuery(QueryBase[AsyncDriver, M]):
         return self._each(partial(convert_events, convert), run)
 
     async def _each(
-        self, convert: Callable[[YieldedPage], T], whole: PullRun | None = None
+        self, convert: Callable[[ReadyPage], T], whole: PullRun | None = None
     ) -> AsyncGenerator[T, None]:
         """Convert each page in a thread."""
         run = whole or PullRun(self._pull, self._connection.session)

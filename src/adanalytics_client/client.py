@@ -5,7 +5,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from adanalytics_client._base.dates import Day, to_range
+from adanalytics_client._base.dates import Day
 from adanalytics_client._base.urls import Params
 from adanalytics_client._call import requests as _requests
 from adanalytics_client._client_base import ClientBase
@@ -260,10 +260,9 @@ class Client(ClientBase[HttpClient, SyncDriver]):
         from adanalytics_client._events.query import EventRequest, plan_pull
         from adanalytics_client.events import EventQuery
 
-        first, last = to_range(start, end, today=self.connection.session.today())
         request = EventRequest(
-            start=first,
-            end=last,
+            start=start,
+            end=end,
             hour=hour,
             split=split,
             per_page=per_page,
@@ -276,8 +275,7 @@ class Client(ClientBase[HttpClient, SyncDriver]):
             check=check,
             params=params,
         )
-        pull = plan_pull(request, self.connection.session.config)
-        return EventQuery(pull, self.connection)
+        return EventQuery(plan_pull(request, self.connection.session), self.connection)
 
     def start_export(
         self,

@@ -6,9 +6,9 @@ from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, overload
 
-from adanalytics_client._events.fanout import YieldedPage
 from adanalytics_client._events.page import Page, TextPage
 from adanalytics_client._events.query import PullRun, QueryBase, convert_events, each_row
+from adanalytics_client._events.slice import ReadyPage
 from adanalytics_client._events.typed import M
 from adanalytics_client._io.sync_driver import SyncDriver
 from adanalytics_client._json.exact import Json
@@ -283,7 +283,7 @@ class EventQuery(QueryBase[SyncDriver, M]):
         return self._each(partial(convert_events, convert), run)
 
     def _each(
-        self, convert: Callable[[YieldedPage], T], whole: PullRun | None = None
+        self, convert: Callable[[ReadyPage], T], whole: PullRun | None = None
     ) -> Generator[T, None, None]:
         """Convert each page.
 

@@ -30,25 +30,6 @@ Fetched = FetchedPage | Position | tuple[Span, ...]
 that differ from the service's count."""
 
 
-@dataclass(frozen=True, slots=True)
-class YieldedPage:
-    """A page that is yielded.
-
-    Attributes:
-        cursor: the requested page.
-        page: its events, without those that arrived before.
-        last: whether its slice ends with it.
-        drift: repeats, or a difference from the stated number.
-        position: where the pull continues after it.
-    """
-
-    cursor: Cursor
-    page: FetchedPage
-    last: bool
-    drift: PageDrift | None
-    position: Position
-
-
 @dataclass(slots=True)
 class _OpenSlice:
     """A slice in flight.
@@ -196,7 +177,7 @@ class PageFanout:
         single_pages = pages - buffer / 2 if plan.queries > 1 else 0.0
         return plan.queries * max(pages / at_once, single_pages)
 
-    def ready(self) -> YieldedPage | None:
+    def ready(self) -> ReadyPage | None:
         """Return the next page, or None when it has not arrived; raise an error in its place."""
         if not self._open:
             return None
@@ -225,7 +206,7 @@ class PageFanout:
         except StopIteration as stop:
             self._check.add(slice_.place, stop.value)
 
-    def _hand_out(self, slice_: _OpenSlice, ready: ReadyPage) -> YieldedPage:
+    def _hand_out(self, slice_: _OpenSlice, ready: ReadyPage) -> ReadyPage:
         self._most_held = min(2 * self._most_held, self._concurrency * _PAGES_A_REQUEST)
         if ready.drift:
             self._report(ready.drift)
@@ -236,16 +217,13 @@ class PageFanout:
             # A later run yields the page again from its start, so that it loses no event.
             slice_.resume = ready.cursor
             page = page.without([index >= remaining for index in range(len(page))])
-            return self._yielded(ready, page)
+            return replace(ready, page=page, position=self._left())
         slice_.resume = ready.resume
         if slice_.done:
             self._open.popleft()
         self._yields += len(page)
         self._arrived += len(ready.page)
-        return self._yielded(ready, page)
-
-    def _yielded(self, ready: ReadyPage, page: FetchedPage) -> YieldedPage:
-        return YieldedPage(ready.cursor, page, ready.last, ready.drift, self._left())
+        return replace(ready, page=page, position=self._left())
 
     def _append(self, cursor: Cursor, place: int | None, tail: Tail | None = None) -> None:
         pages = read_slice(cursor, self._rules, tail)

@@ -2,29 +2,28 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime
+from datetime import datetime
 from functools import partial
 from typing import Generic, Self, TypeVar, get_args
 
-from adanalytics_client._base.dates import Day
+from adanalytics_client._base.dates import Day, to_range
 from adanalytics_client._base.effects import Fanout, Operation
 from adanalytics_client._base.observer import BytesWritten, notify
 from adanalytics_client._base.remedies import remedy
 from adanalytics_client._base.urls import Params, further_params
 from adanalytics_client._base.validation import invalid, is_whole, whole
-from adanalytics_client._call.config import Config
 from adanalytics_client._call.lists import MOST_PAGES
 from adanalytics_client._call.session import Connection, Session
 from adanalytics_client._events.auto import Planner
 from adanalytics_client._events.check import Check, Comparison, PullCheck, compare
 from adanalytics_client._events.counts import count_pull
 from adanalytics_client._events.dedupe import Deduplicator, SeenEvents, check_seen
-from adanalytics_client._events.fanout import Fetched, Job, PageFanout, YieldedPage
+from adanalytics_client._events.fanout import Fetched, Job, PageFanout
 from adanalytics_client._events.page import Page, TextPage
 from adanalytics_client._events.plan import LARGEST_PAGE, Plan, Slice, Split, make_plan
 from adanalytics_client._events.reader import PageReader
 from adanalytics_client._events.resume import Position, read_token, token_of
-from adanalytics_client._events.slice import OnDrift, SliceRules, report_drift
+from adanalytics_client._events.slice import OnDrift, ReadyPage, SliceRules, report_drift
 from adanalytics_client._events.typed import M, Typed
 from adanalytics_client._json.exact import Json
 from adanalytics_client._json.raw import RawRows
@@ -41,8 +40,8 @@ _OWN_PARAMS = ("start_date", "end_date", "hour", "page", "per_page")
 class EventRequest(Generic[M]):
     """The arguments of `Client.events`, which documents them."""
 
-    start: date
-    end: date
+    start: Day
+    end: Day | None
     hour: int | None
     split: Split
     per_page: int | None
@@ -95,27 +94,19 @@ class Pull(Generic[M]):
         """Return a function that makes models of a page's events."""
         return (self.row_type or Typed.of(None)).read
 
-    def page(self, ready: YieldedPage) -> Page:
+    def page(self, ready: ReadyPage) -> Page:
         """Make a page of dicts; a number that Python cannot hold is a ProtocolError."""
-        return Page(
-            ready.cursor.slice,
-            ready.cursor.number,
-            ready.page.rows.rows(),
-            ready.last,
-            token_of(ready.position, self.plan, self.partner),
-            ready.page.signals.total,
-            ready.drift,
-            ready.page.partial,
-            ready.page.rows.source.request_id,
-        )
+        return self._page(Page, ready, ready.page.rows.rows())
 
-    def text_page(self, ready: YieldedPage) -> TextPage:
+    def text_page(self, ready: ReadyPage) -> TextPage:
         """Make a page of text without decoding its events."""
-        return TextPage(
+        return self._page(TextPage, ready, ready.page.rows.jsonl(), len(ready.page))
+
+    def _page(self, make: Callable[..., T], ready: ReadyPage, *content: object) -> T:
+        return make(
             ready.cursor.slice,
             ready.cursor.number,
-            ready.page.rows.jsonl(),
-            len(ready.page),
+            *content,
             ready.last,
             token_of(ready.position, self.plan, self.partner),
             ready.page.signals.total,
@@ -142,7 +133,7 @@ class PullRun:
             is_bounded=request.max_events is not None,
             strict=request.on_drift == "raise",
         )
-        self.fanout: Fanout[Job, Fetched, YieldedPage] = PageFanout(
+        self.fanout: Fanout[Job, Fetched, ReadyPage] = PageFanout(
             plan,
             concurrency=request.concurrency,
             check=check,
@@ -267,7 +258,7 @@ def each_row(events: RawRows) -> Iterator[dict[str, Json]]:
         yield from part.rows()
 
 
-def convert_events(convert: Callable[[RawRows], T], ready: YieldedPage) -> T:
+def convert_events(convert: Callable[[RawRows], T], ready: ReadyPage) -> T:
     """Convert the events of a page; what an output cannot hold becomes a ProtocolError."""
     events = ready.page.rows
     source = events.source
@@ -283,15 +274,15 @@ def convert_events(convert: Callable[[RawRows], T], ready: YieldedPage) -> T:
     raise source.sign(ProtocolError(problem, remedy=remedy("jsonl_events")))
 
 
-def plan_pull(request: EventRequest[M], config: Config) -> Pull[M]:
+def plan_pull(request: EventRequest[M], session: Session) -> Pull[M]:
     """Plan the queries of a request."""
+    config = session.config
     per_page, pages, partner = request.per_page, config.service.pages, config.partner
     token = None if request.resume is None else read_token(request.resume)
     if token and per_page is None:
         per_page = token.query.per_page
     plan = make_plan(
-        request.start,
-        request.end,
+        *to_range(request.start, request.end, today=session.today()),
         hour=request.hour,
         split=request.split,
         per_page=per_page,

@@ -9,7 +9,7 @@ reveals every repeat; a slice with fewer events than it states is read again, tw
 import logging
 from collections import deque
 from collections.abc import Generator, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Literal
 
@@ -19,6 +19,7 @@ from adanalytics_client._base.remedies import remedy
 from adanalytics_client._events.page import FetchedPage, PageKeys, digest_of, ids_of
 from adanalytics_client._events.paging import Cursor, contradiction
 from adanalytics_client._events.plan import Slice
+from adanalytics_client._events.resume import Position
 from adanalytics_client._events.times import time_of
 from adanalytics_client._json.raw import RawRows
 from adanalytics_client._shapes.page import Signals
@@ -61,6 +62,7 @@ class ReadyPage:
         next_cursor: the next page of its slice to request; None after the last.
         drift: repeats, or a difference from the stated number.
         resume: the cursor of a later run of the slice; None when nothing of the slice is left.
+        position: where the pull continues after it, once it was yielded.
     """
 
     cursor: Cursor
@@ -68,6 +70,7 @@ class ReadyPage:
     next_cursor: Cursor | None
     drift: PageDrift | None
     resume: Cursor | None
+    position: Position = field(default_factory=Position)
 
     @property
     def last(self) -> bool:
