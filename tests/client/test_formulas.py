@@ -149,8 +149,10 @@ def test_the_formulas_of_the_how_to_work_as_it_says() -> None:
     }
     for column in (len(settings) - 1, len(frames) - 1):
         assert {line[column] for line in table.values()} <= {"yes", "-"}
-    lines = "\n".join(f"| {name} | {' | '.join(line)} |" for name, line in table.items())
-    assert lines in PAGE.read_text() or not is_new
+    # The page has what exact amounts cannot do.
+    shown = {name: line[::2] for name, line in table.items() if "no" in line}
+    lines = "\n".join(f"| {name} | {' | '.join(line)} |" for name, line in shown.items())
+    assert f"---|\n{lines}\n\n" in PAGE.read_text() or not is_new
 
 
 def test_floats_are_the_nearest_ones() -> None:
