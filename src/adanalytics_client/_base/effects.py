@@ -56,6 +56,12 @@ class ResponseHead:
         return read_http_date(self.get("date"))
 
     @property
+    def length(self) -> int | None:
+        """Return the stated bytes of the body as it is sent; None without them."""
+        text = self.get("content-length") or ""
+        return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else None
+
+    @property
     def encoding(self) -> str:
         """The encoding of the body in lower case; "" if it is not encoded."""
         name = (self.get("content-encoding") or "").strip().lower()

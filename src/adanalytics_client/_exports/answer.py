@@ -13,7 +13,6 @@ from urllib.parse import urldefrag
 from adanalytics_client._base.effects import Reply, ResponseHead
 from adanalytics_client._base.spelling import fold
 from adanalytics_client._base.urls import Address, absolute_url, origin_of
-from adanalytics_client._base.validation import is_whole
 from adanalytics_client._call.attempts import NO_CONTENT, Answer
 from adanalytics_client._call.exchange import moment_in
 from adanalytics_client._call.requests import check_whole, report_partial
@@ -23,7 +22,7 @@ from adanalytics_client._exports.status import ExportFile, ExportOrder, ExportPh
 from adanalytics_client._json.exact import Json, NotJson, parse
 from adanalytics_client._quota.headers import retry_after
 from adanalytics_client._shapes.changes import changed
-from adanalytics_client._shapes.page import stated_shortfall
+from adanalytics_client._shapes.page import number_of, stated_shortfall
 from adanalytics_client._shapes.places import values_at
 from adanalytics_client._shapes.service import ExportFact, ExportProfile, ServiceProfile
 from adanalytics_client.errors import ProtocolError
@@ -57,7 +56,6 @@ _ENVELOPES = frozenset({"data", "result", "response", "payload", "export", "job"
 _REASONS = ("error", "reason", "message", "detail")
 _ENDED_BADLY = (ExportPhase.FAILED, ExportPhase.EXPIRED)
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
-_DIGITS = re.compile(r"\d{1,18}", re.ASCII)
 _SHA256 = re.compile(r"(?:sha-?256[:=])?([0-9a-f]{64})")
 
 # The first bytes of JSON, HTML and XML.
@@ -242,7 +240,7 @@ def _read_status(
             (
                 number
                 for value in (map(fields.get, _ROWS) if rows is None else rows)
-                if (number := _count(value)) is not None
+                if (number := number_of(value)) is not None
             ),
             None,
         ),
@@ -384,7 +382,7 @@ def _measured(files: tuple[ExportFile, ...], fields: Fields) -> tuple[ExportFile
     if len(files) != 1:
         return files
     (file,) = files
-    size = _count(fields.get("sizebytes")) if file.size_bytes is None else file.size_bytes
+    size = number_of(fields.get("sizebytes")) if file.size_bytes is None else file.size_bytes
     match = _SHA256.fullmatch((_text(fields, "sha256") or "").strip().lower())
     return (replace(file, size_bytes=size, sha256=file.sha256 or (match and match[1])),)
 
@@ -419,10 +417,3 @@ def _text(fields: Fields, *names: str) -> str | None:
 
 def _first_text(values: Iterable[Json]) -> str | None:
     return next((str(text) for text in values if isinstance(text, str | int) and text != ""), None)
-
-
-def _count(value: Json) -> int | None:
-    """Return a number that may be text, as in exports of languages with 53-bit numbers."""
-    if isinstance(value, str) and _DIGITS.fullmatch(value):
-        return int(value)
-    return value if is_whole(value, 0) else None

@@ -168,11 +168,10 @@ class Transfer:
     def _begin(self, head: ResponseHead) -> None:
         """Start again with the version that `head` describes."""
         self.restart()
-        length = head.get("content-length") or ""
-        self.total = int(length) if length.isdigit() else None
+        self.total = head.length
         # Without either, the end of the connection is the end of the body, wherever it comes
         # (RFC 9112, section 6.3).
-        self._framed = bool(length) or head.get("transfer-encoding") is not None
+        self._framed = head.length is not None or head.get("transfer-encoding") is not None
         self._max_bytes = self._expectation.file.size_bytes
         if encoding := head.encoding:
             if encoding not in {"gzip", "x-gzip"}:

@@ -15,7 +15,6 @@ from adanalytics_client._base.effects import (
 )
 
 ACCEPT_ENCODING = "gzip"
-_LONGEST_SIZE = 12
 
 
 class Receiver:
@@ -40,7 +39,9 @@ class Receiver:
         if is_accepted is not False:
             return
         if not head.encoding:
-            self._content = bytearray(_stated_size(head))
+            # A growing buffer is copied.
+            size = head.length or 0
+            self._content = bytearray(size if size <= LARGEST_BODY else 0)
         elif head.encoding in {"gzip", "x-gzip"}:
             self._gunzip = Gunzip()
         else:
@@ -79,10 +80,3 @@ class Receiver:
     def _fail(self, kind: FailureKind, detail: str = "") -> bool:
         self._failure, self.unread = Failure(kind, arrived=True, detail=detail), True
         return False
-
-
-def _stated_size(head: ResponseHead) -> int:
-    """Return the stated size of a body, 0 if it is too large: a growing buffer is copied."""
-    text = head.get("content-length") or ""
-    size = int(text) if text.isascii() and text.isdigit() and len(text) < _LONGEST_SIZE else 0
-    return size if size <= LARGEST_BODY else 0

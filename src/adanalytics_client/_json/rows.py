@@ -16,7 +16,7 @@ _MOST_LEVELS = 8
 _MOST_NAMES = 20
 
 
-def _is_rows(value: Json) -> bool:
+def is_rows(value: Json) -> bool:
     """Return whether a value is a list of objects; an empty list is one."""
     if isinstance(value, RawRows):
         return True
@@ -29,7 +29,7 @@ def kind_of(value: Json) -> str:
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, dict):
         return "an object"
-    if _is_rows(value):
+    if is_rows(value):
         return "a list of objects"
     if isinstance(value, list):
         element = next(item for item in value if not isinstance(item, dict))
@@ -50,7 +50,7 @@ def _unclear(
     content: dict[str, Json], names: Collection[str], fitting: list[Json], rows_key: str | None
 ) -> ProtocolError:
     """Describe a response in which no list, or more than one, can be the list of records."""
-    paths = {path: member for path, member in _members(content, _MOST_LEVELS) if _is_rows(member)}
+    paths = {path: member for path, member in members(content) if is_rows(member)}
     subject = f"objects is named {rows_key!r}" if rows_key else "records was found"
     if fitting:
         likely = [path for path, member in paths.items() if any(member is row for row in fitting)]
@@ -72,27 +72,27 @@ def _misfits(content: dict[str, Json], names: Collection[str], lists: Iterable[s
     """List the members with a suitable name that neither are nor contain a list of objects."""
     return _joined(
         f"{path} is {kind_of(member)}"
-        for path, member in _members(content, 2)
+        for path, member in members(content, 2)
         if fold(path.rpartition(".")[2]) in names
-        and not (_is_rows(member) or any(list_name.startswith(f"{path}.") for list_name in lists))
+        and not (is_rows(member) or any(list_name.startswith(f"{path}.") for list_name in lists))
     )
 
 
 def _keys(content: dict[str, Json]) -> str:
-    return _joined(path for path, _ in _members(content, 2)) or "none"
+    return _joined(path for path, _ in members(content, 2)) or "none"
 
 
-def _members(content: dict[str, Json], depth: int) -> Iterator[tuple[str, Json]]:
+def members(content: Json, depth: int = _MOST_LEVELS) -> Iterator[tuple[str, Json]]:
     """List paths and values of an object and of the objects in it, the outer ones first."""
-    level = [("", content)]
+    level: list[tuple[str, Json]] = [("", content)]
     for _ in range(depth):
-        members = []
-        for path_above, branch in level:
-            for name, value in branch.items():
-                yield f"{path_above}{name}", value
-                if isinstance(value, dict):
-                    members.append((f"{path_above}{name}.", value))
-        level = members
+        level = [
+            (f"{path}.{name}" if path else name, value)
+            for path, branch in level
+            if isinstance(branch, dict)
+            for name, value in branch.items()
+        ]
+        yield from level
 
 
 def _joined(paths: Iterable[str]) -> str:
@@ -169,7 +169,7 @@ def find_rows(
         ProtocolError: when no list or more than one matches, naming the keys found, or when there
             are no records and an error is stated.
     """
-    if _is_rows(content):
+    if is_rows(content):
         return Found(content, ())
     if rows_key == BODY and content is None:
         return Found([], (), placeholder="null")
@@ -224,13 +224,13 @@ def _candidates(content: dict[str, Json], names: set[str], rows_key: str | None)
 def _without_list(content: dict[str, Json], names: set[str], *, single: bool) -> list[Found]:
     """Return what stands where the list should be: one record if `single`, null, or `{}`."""
     # A list under an unknown name may be the rows: the caller has to say so.
-    if any(_is_rows(value) and len(value) for _, value in _members(content, _MOST_LEVELS)):
+    if any(is_rows(value) and len(value) for _, value in members(content)):
         return []
     parents = [(content,), *((content, member) for member in _inner(content, WRAPPERS))]
-    members = [
+    values = [
         (parent, parent[-1][key]) for parent in parents for key in parent[-1] if fold(key) in names
     ]
-    records = [(parent, value) for parent, value in members if isinstance(value, dict) and value]
+    records = [(parent, value) for parent, value in values if isinstance(value, dict) and value]
     if single:
         # An object of objects is an envelope and no record.
         records = [pair for pair in records if not all(map(_is_container, pair[1].values()))]
@@ -238,7 +238,7 @@ def _without_list(content: dict[str, Json], names: set[str], *, single: bool) ->
     kinds = [
         kind
         for value, kind in _PLACEHOLDERS
-        if any(value == placeholder for _, placeholder in members)
+        if any(value == placeholder for _, placeholder in values)
     ]
     if not content:
         kinds = ["{}"]
@@ -262,7 +262,7 @@ def _at_path(content: dict[str, Json], path: list[str]) -> list[Found]:
 
 def _lists(content: dict[str, Json], names: set[str]) -> Iterator[list[dict[str, Json]] | RawRows]:
     for key, value in content.items():
-        if fold(key) in names and _is_rows(value):
+        if fold(key) in names and is_rows(value):
             yield value
 
 

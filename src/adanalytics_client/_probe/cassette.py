@@ -16,7 +16,8 @@ from urllib.parse import urlsplit
 from adanalytics_client._base.effects import Effect, Operation, Reply, Request, Send
 from adanalytics_client._json.encoding import json_text
 from adanalytics_client._json.exact import Json, NotJson, parse
-from adanalytics_client._probe.places import WHOLE_BODY, Look, number_places, rows_place
+from adanalytics_client._json.rows import BODY
+from adanalytics_client._probe.places import Look, number_places, rows_place
 
 T = TypeVar("T")
 ORIGIN, PARTNER = "http://service.example", "partner"
@@ -81,7 +82,7 @@ class Cassette:
             pages = number_places(look, rows_place(look, name=resource))
             public = {pages.total, pages.page, pages.per_page, pages.pages, pages.more}
             public.add(pages.next)
-            body = json_text(self._replaced(content, WHOLE_BODY, public)) if reply.body else ""
+            body = json_text(self._replaced(content, BODY, public)) if reply.body else ""
         response = {
             "status": {"code": reply.status, "message": ""},
             "headers": {
@@ -114,7 +115,7 @@ class Cassette:
         if path in public and not isinstance(content, str | dict | list):
             return content
         if isinstance(content, dict):
-            prefix = "" if path == WHOLE_BODY else f"{path}."
+            prefix = "" if path == BODY else f"{path}."
             return {
                 name: self._replaced(value, f"{prefix}{name}", public)
                 for name, value in content.items()

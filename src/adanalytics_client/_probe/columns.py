@@ -10,7 +10,7 @@ from adanalytics_client._base.dates import from_epoch
 from adanalytics_client._base.spelling import fold
 from adanalytics_client._json.encoding import json_text
 from adanalytics_client._json.exact import Json
-from adanalytics_client._json.fields import COLUMN_OF_TYPE, FieldNames, Kind
+from adanalytics_client._json.fields import COLUMN_OF_TYPE, DOCUMENTED, Kind
 from adanalytics_client._shapes.service import ColumnProfile, JsonType, Nulls, Role
 
 Rows = Sequence[Mapping[str, Json]]
@@ -32,7 +32,6 @@ _AMOUNT = re.compile(r"-?\d+(?:\.(\d+))?", re.ASCII)
 # Between 2001 and 2033, in seconds or less.
 _EPOCH = re.compile(r"1\d{9}((?:\d{3}){0,3})(?:\.(\d+))?", re.ASCII)
 _UNITS = {0: "seconds", 3: "milliseconds", 6: "microseconds", 9: "nanoseconds"}
-_PUBLISHED = FieldNames()
 MINUTE = timedelta(minutes=1)
 _MOST_OF = 0.95
 # The offsets in the database of time zones, also in summer.
@@ -78,7 +77,7 @@ def _role(name: str, json_type: JsonType, texts: Sequence[str]) -> tuple[Role | 
         return "time", form
     if all(map(_UUID.fullmatch, texts)):
         return "id", "uuid"
-    if fold(name).endswith("id") or _PUBLISHED.kind(name) is Kind.ID:
+    if fold(name).endswith("id") or DOCUMENTED.kind(name) is Kind.ID:
         return "id", ""
     is_fraction = json_type == "number" or any("." in text for text in texts)
     if is_fraction and (form := _form(texts, _amount_form)) is not None:
@@ -132,7 +131,7 @@ def moment_of(value: Json) -> datetime | None:
 
 def time_column(columns: Mapping[str, ColumnProfile]) -> str | None:
     """Return the field with the time of an event: under a documented name, else the only time."""
-    column = _PUBLISHED.sent("event_time", columns)
+    column = DOCUMENTED.sent("event_time", columns)
     if column:
         return column
     times = [name for name, column in columns.items() if column.role == "time"]
@@ -191,7 +190,7 @@ def sums(
     `event_type` stands for the number of events of the column's type. Rows that are filtered count
     if the sums agree only with them. A sum of zero shows nothing.
     """
-    filtered = _PUBLISHED.sent("is_filtered", columns)
+    filtered = DOCUMENTED.sent("is_filtered", columns)
     groups = [rows]
     if filtered:
         groups.insert(0, [row for row in rows if row.get(filtered) not in (True, 1)])
@@ -218,7 +217,7 @@ def sums(
 def _types(rows: Rows, columns: Mapping[str, ColumnProfile]) -> dict[str, int]:
     """Count the events of each type under the folded name of the summary's column."""
     counts: dict[str, int] = {}
-    if name := _PUBLISHED.sent("event_type", columns):
+    if name := DOCUMENTED.sent("event_type", columns):
         for row in rows:
             if column := COLUMN_OF_TYPE.get(str(row.get(name))):
                 counts[fold(column)] = counts.get(fold(column), 0) + 1

@@ -19,6 +19,7 @@ from adanalytics_client._probe.columns import (
     zone_text,
 )
 from adanalytics_client._probe.places import Look, number_places, rows_place
+from adanalytics_client._shapes.page import number_of
 from adanalytics_client._shapes.service import ColumnProfile, Days, PageProfile, Parameter
 
 _REFUSED = frozenset({400, 422})
@@ -66,7 +67,7 @@ class EventProbe:
         self._places = number_places(page, self.rows_key)
         if not rows:
             return replace(self._places, shortfall=page.shortfall)
-        self._total = _integer(page.at(self._places.total))
+        self._total = number_of(page.at(self._places.total))
         stable = yield from self._read_whole(rows)
         columns = column_profiles(self.day.rows)
         order = order_of(self.day.rows, columns)
@@ -101,7 +102,7 @@ class EventProbe:
         if page.rows(key):
             return None, page
         # No events on page 1, but a total: pages count from 0.
-        if _integer(page.at(number_places(page, None).total)):
+        if number_of(page.at(number_places(page, None).total)):
             self._first = 0
             return None, (yield from self._look(page=0, per_page=FEW))
         # The service lists the day, so `end_date` may not be included.
@@ -189,7 +190,7 @@ class EventProbe:
         page_size = MOST if self.day.is_whole else FEW
         look = yield from self._look(hour=hour, page=self._first, per_page=page_size)
         rows = self._rows(look)
-        total = _integer(look.at(self._places.total))
+        total = number_of(look.at(self._places.total))
         if not rows:
             return
         day_total = self._total if self._total is not None else len(self.day.rows)
@@ -229,7 +230,7 @@ class EventProbe:
         look = yield from self._look(
             start_date=empty, end_date=empty, hour=0, page=self._first, per_page=page_size
         )
-        size = _integer(look.at(self._places.per_page))
+        size = number_of(look.at(self._places.per_page))
         if size and size < page_size:
             self._most = size
         # A refusal may be of the day, whatever it has.
@@ -245,7 +246,7 @@ class EventProbe:
         look = yield from self._look(
             end_date=self.day.day + DAY, page=self._first, per_page=page_size
         )
-        size = _integer(look.at(self._places.total))
+        size = number_of(look.at(self._places.total))
         size = len(self._rows(look)) if size is None else size
         day_total = self._total if self._total is not None else len(self.day.rows)
         if not look.is_good or not size:
@@ -266,9 +267,3 @@ class EventProbe:
         if look.content == {}:
             text = "{}"
         return f"{look.status} {text}"
-
-
-def _integer(value: Json) -> int | None:
-    """Return a number of a response, which in a header is a text."""
-    text = str(value)
-    return int(text) if text.isascii() and text.isdecimal() else None

@@ -19,7 +19,7 @@ from adanalytics_client._exports.status import ExportOrder, ExportPhase, ExportS
 from adanalytics_client._exports.wait import wait_for
 from adanalytics_client._json.encoding import json_text
 from adanalytics_client._json.exact import Json
-from adanalytics_client._probe.places import members
+from adanalytics_client._json.rows import members
 from adanalytics_client._shapes.service import ExportFact, ExportProfile, ExportState, Wait
 from adanalytics_client.errors import AdAnalyticsError, AuthenticationError, RequestLimitReached
 
@@ -138,6 +138,4 @@ def _text(value: Json) -> str:
     """Return a value as a cell."""
     if value is None:
         return ""
-    if isinstance(value, dict | list):
-        return json_text(value)
     return value if isinstance(value, str) else json_text(value)

@@ -6,14 +6,13 @@ from dataclasses import dataclass, field
 
 from adanalytics_client._base.spelling import fold
 from adanalytics_client._json.exact import Json
-from adanalytics_client._json.rows import Found, find_rows, stated_error
+from adanalytics_client._json.rows import BODY, Found, find_rows, is_rows, members, stated_error
 from adanalytics_client._shapes.page import PAGING, signals, stated_shortfall
+from adanalytics_client._shapes.places import values_at
 from adanalytics_client._shapes.service import PageProfile
 from adanalytics_client.errors import ProtocolError
 
-WHOLE_BODY = "$"
 _PLAIN = re.compile(r'true|false|\d{1,3}|"[a-z_]{1,20}"')
-_MOST_LEVELS = 8
 _NUMBERS = ("total", "page", "per_page", "pages")
 
 
@@ -51,14 +50,7 @@ class Look:
 
     def at(self, path: str) -> Json:
         """Return the value at a place; None where there is nothing."""
-        kind, _, name = path.partition(" ")
-        if kind == "header" and name:
-            return self.headers.get(name.lower())
-        value = self.content
-        # A name with a dot in it cannot be reached, and none is known.
-        for step in path.split(".") if path != WHOLE_BODY else ():
-            value = value.get(step) if isinstance(value, dict) else None
-        return value
+        return next(iter(values_at(self.content, self.headers, path)), None)
 
 
 def rows_place(look: Look, *, name: str, hint: str | None = None) -> str | None:
@@ -68,7 +60,8 @@ def rows_place(look: Look, *, name: str, hint: str | None = None) -> str | None:
         name: the name of the endpoint, which counts as a usual name.
         hint: what the caller knows of the name.
     """
-    lists = {path: value for path, value in members(look.content) if _is_rows(value)}
+    places = {BODY: look.content, **dict(members(look.content))}
+    lists = {path: value for path, value in places.items() if is_rows(value)}
     try:
         rows = find_rows(look.content, rows_key=hint, extra_name=name, single=True).rows
     except ProtocolError:
@@ -79,25 +72,8 @@ def rows_place(look: Look, *, name: str, hint: str | None = None) -> str | None:
         and not any(rows is value for value in lists.values())
     ):
         # One object in place of the list.
-        return next((path for path, value in members(look.content) if [value] == rows), None)
+        return next((path for path, value in places.items() if [value] == rows), None)
     return next((path for path, value in lists.items() if value is rows), None)
-
-
-def _is_rows(value: Json) -> bool:
-    return isinstance(value, list) and all(isinstance(row, dict) for row in value)
-
-
-def members(content: Json) -> Iterator[tuple[str, Json]]:
-    """Yield the paths and values of a response, the outer ones first; lists are not entered."""
-    level: list[tuple[str, Json]] = [(WHOLE_BODY, content)]
-    for _ in range(_MOST_LEVELS):
-        yield from level
-        level = [
-            (name if path == WHOLE_BODY else f"{path}.{name}", value)
-            for path, content in level
-            if isinstance(content, dict)
-            for name, value in content.items()
-        ]
 
 
 def _beside(content: Json, rows_key: str) -> Iterator[tuple[str, str, Json]]:

@@ -293,18 +293,18 @@ def _by_name(finding: Found, headers: Mapping[str, str]) -> _Statements:
         # Beside a `next`, or when it equals the events of this page, `count` is this page's. The
         # Google Analytics Data API counts all rows in `rowCount`, and PostgreSQL's drivers a page.
         counts = [value for name, _, value in members if name in {"count", "rowcount"}]
-        totals += [_at_least(len(finding) + 1, value) for value in counts]
+        totals += [number_of(value, len(finding) + 1) for value in counts]
     return _Statements(
         # Of two totals the larger one, because a pull that is short of it is not whole.
         total=max((total for total in totals if total is not None), default=None),
         # A `page_count` of the events on this page counts those.
         pages=_first(
-            _at_least(1, value)
+            number_of(value, 1)
             for name, _, value in members
             if _PAGES.fullmatch(name) and (name, value) != ("pagecount", len(finding))
         ),
-        page=_first(_at_least(0, value) for name, _, value in members if name in _PAGE),
-        per_page=_first(_at_least(1, value) for name, _, value in members if name in _PER_PAGE),
+        page=_first(number_of(value) for name, _, value in members if name in _PAGE),
+        per_page=_first(number_of(value, 1) for name, _, value in members if name in _PER_PAGE),
         flags=tuple(
             (flag, f"{key}: {json_text(value)}")
             for name, key, value in members
@@ -360,13 +360,13 @@ def _is_short(name: str, value: Json) -> bool:
     flag = _flag(value) if isinstance(value, bool) or "timeout" not in name else None
     if isinstance(value, str) and _STATUS.fullmatch(name) and _SHORT_WORD.fullmatch(fold(value)):
         return True
-    if _HTTP_STATUS.fullmatch(name) and (status := _at_least(0, value)) is not None:
+    if _HTTP_STATUS.fullmatch(name) and (status := number_of(value)) is not None:
         return status == _PARTIAL_CONTENT or 400 <= status < 600
     if name == "sumotherdoccount":
         # Elasticsearch counts there what is in no group of a cut aggregation.
-        return bool(_at_least(1, value))
+        return bool(number_of(value, 1))
     if name.endswith("shards"):
-        return name in {"failedshards", "unavailableshards"} and bool(_at_least(1, value))
+        return name in {"failedshards", "unavailableshards"} and bool(number_of(value, 1))
     if flag is None:
         return False
     if not flag:
@@ -401,7 +401,7 @@ def _members(content: dict[str, Json], places: Collection[str]) -> Iterator[tupl
         yield from _members(_outcome(value) if name == "query" else value, places)
         # Elasticsearch states how many shards answered; a search with failed ones is not whole.
         if name == "shards":
-            total, good = (_at_least(0, value.get(noun)) for noun in ("total", "successful"))
+            total, good = (number_of(value.get(noun)) for noun in ("total", "successful"))
             yield "failedshards", f"{key}.failed", value.get("failed") or (total or 0) - (good or 0)
 
 
@@ -476,7 +476,7 @@ def _more(name: str, value: Json) -> bool | None:
     if flag is None or says_more:
         return flag if says_more else None
     # A number under `last_page` is the number of pages.
-    is_number = _PAGES.fullmatch(name) and _at_least(0, value) is not None
+    is_number = _PAGES.fullmatch(name) and number_of(value) is not None
     return None if is_number or not _LAST.fullmatch(name) else not flag
 
 
@@ -484,11 +484,11 @@ def _total(value: Json) -> int | None:
     """Return a total; Elasticsearch says beside it whether it is only a lower bound."""
     if isinstance(value, dict):
         exact = value.get("relation", "eq") == "eq"
-        return _at_least(0, value.get("value")) if exact else None
-    return _at_least(0, value)
+        return number_of(value.get("value")) if exact else None
+    return number_of(value)
 
 
-def _at_least(lowest: int, value: Json) -> int | None:
+def number_of(value: Json, lowest: int = 0) -> int | None:
     """Return a whole number, also if sent as text, unless it is below `lowest`."""
     # Headers are texts, and so are numbers of some services.
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20:
