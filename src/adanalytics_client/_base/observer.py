@@ -90,15 +90,12 @@ class PullPlanned:
         queries: the number of queries still to send.
         requests: the minimum number of requests that the remaining queries take.
         events: about how many events are still to come; None if unknown.
-        rounds: the estimated time for the remaining queries, as a multiple of one request's time.
-            The estimate takes into account that several requests are sent at once. None if unknown.
         hours: the number of hours of a dataset to write; 0 for a pull that is no sync.
     """
 
     queries: int
     requests: int
     events: int | None
-    rounds: float | None = None
     hours: int = 0
 
 

@@ -163,19 +163,7 @@ class PageFanout:
             self._receive(slice_, cast("FetchedPage", outcome))
         if isinstance(outcome, Position | FetchedPage) and outcome.plan:
             # Before the next request is chosen, in case the observer ends the pull.
-            self._announce(replace(outcome.plan, rounds=self._rounds(outcome.plan)))
-
-    def _rounds(self, plan: PullPlanned) -> float:
-        """Estimate how many pages are fetched one after the other.
-
-        The pages of a query are. Half of those that may wait are of the next query; if it has more,
-        the others are fetched once it is at the front.
-        """
-        pages = plan.requests / plan.queries
-        at_once = min(self._concurrency, plan.queries)
-        buffer = self._concurrency * _PAGES_A_REQUEST - 1
-        single_pages = pages - buffer / 2 if plan.queries > 1 else 0.0
-        return plan.queries * max(pages / at_once, single_pages)
+            self._announce(outcome.plan)
 
     def ready(self) -> ReadyPage | None:
         """Return the next page, or None when it has not arrived; raise an error in its place."""

@@ -1,9 +1,8 @@
 """What the client reports about a run, counted and described in one line."""
 
 import threading
-from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from math import ceil
 
@@ -14,13 +13,9 @@ from adanalytics_client._progress.drawing import Line
 
 # Before this, rates and the time left would jump about.
 _SETTLED_SECONDS = 0.5
-# Writing an event to a dataset takes about so many times the time of fetching it, as measured with
-# a server on the same machine; this counts as much as this part of the events.
-_WRITING, _GUESS = 0.45, 0.05
-# However few events it has, the file of an hour takes about so long to write, and to commit.
-_FILE_SECONDS = 0.002
-# The part of the time that shows the recent pace.
-_RECENT = 0.25
+# Writing an event to a dataset and committing it take about so many times the time of fetching it,
+# measured with a server on the same machine.
+_WRITING = 0.45
 
 
 def joined(*observers: Observer) -> Observer:
@@ -37,15 +32,6 @@ def joined(*observers: Observer) -> Observer:
     return joint
 
 
-@dataclass(slots=True)
-class _Stage:
-    """A stage of a sync: its steps, and the seconds of those that follow another one of it."""
-
-    steps: int = 0
-    steps_with_time: int = 0
-    seconds: float = 0.0
-
-
 class Progress(Observer):
     """Counts requests, events and bytes, and describes them in one line.
 
@@ -57,8 +43,8 @@ class Progress(Observer):
     def __init__(self, now: Callable[[], float]) -> None:
         self.requests = 0
         self.events = 0
-        # The events of the hours that were committed.
-        self._commits = 0
+        # The events of the hours that were written, and of those that were committed, too.
+        self._written = self._committed = 0
         self.quota_left: Callable[[], int | None] = lambda: None
         self.start: Callable[[], None] = lambda: None
         self.finish: Callable[[], None] = lambda: None
@@ -76,22 +62,13 @@ class Progress(Observer):
         self._queries = self._slices_done = 0
         # All events of the pull.
         self._total: int | None = None
-        # When the first of them was asked for and when pages came, with the events until then; of
-        # those before the last quarter of the time only the last.
+        # When the first of them was asked for.
         self._pages_began = 0.0
-        self._arrivals: deque[tuple[float, int]] = deque()
-        # How often the time of one request is still needed by the plan, and the events until then;
-        # the requests since then and their seconds.
-        self._rounds, self._planned_at = 0.0, 0
-        self._requests_begun, self._answering = 0, 0.0
         # The events of each query whose first page is here.
         self._sizes: dict[str, int] = {}
         self._size = 0
-        # The hours of a sync to write. The time between two reports belongs to the stage of both,
-        # or else to the pages: events are sorted before the first hour of a query is written.
-        self._hours = 0
-        self._stages = {stage: _Stage() for stage in ("page", "write", "commit")}
-        self._stage, self._reported_at = "page", 0.0
+        # The hours of a sync to write, and those that were committed.
+        self._hours = self._hours_done = 0
         self._verification: observer.HoursVerified | None = None
         self._file: observer.BytesReceived | None = None
         # When the bytes of the file began to come, and how many an earlier run had fetched.
@@ -101,7 +78,7 @@ class Progress(Observer):
         """Set the number of queries of the pull; their first pages show how many events come."""
         with self._lock:
             self._pulls, self._queries = True, queries
-            self._begin_pages()
+            self._pages_began = self._working()
 
     def seconds(self) -> float:
         return self._now() - self._start
@@ -110,10 +87,6 @@ class Progress(Observer):
         """Return the time since the start without the pauses."""
         now = self._now()
         return now - self._start - self._pauses + max(0.0, self._resumes - now)
-
-    def _begin_pages(self) -> None:
-        self._pages_began = self._working()
-        self._arrivals = deque([(self._pages_began, self.events)])
 
     def _pause_until(self, end: float) -> None:
         """Leave the time until `end` out of rates and the time left."""
@@ -128,11 +101,9 @@ class Progress(Observer):
             self._resumes = resumes
         self._retry = None
 
-    def request(self, info: observer.RequestSent) -> None:
+    def request(self, _: observer.RequestSent) -> None:
         with self._lock:
             self.requests += 1
-            self._requests_begun += 1
-            self._answering += info.seconds
 
     def retry(self, info: observer.RetryPlanned) -> None:
         """Describe the pause until it ends or a page comes from another thread."""
@@ -154,28 +125,16 @@ class Progress(Observer):
         with self._lock:
             if not self.events:
                 # No page before the plan is a part of the pull.
-                self._begin_pages()
+                self._pages_began = self._working()
             self._pulls, self._queries, self._slices_done = True, info.queries, 0
             self._total = None if info.events is None else self.events + info.events
-            self._rounds, self._planned_at = info.rounds or 0.0, self.events
-            self._requests_begun, self._answering = 0, 0.0
-            hours = self._stages["commit"].steps
-            self._hours = hours + info.hours if info.hours else 0
-            self._stages["write"].steps = hours
-            self._reported_at = self._working()
+            self._hours = self._hours_done + info.hours if info.hours else 0
 
     def page(self, info: observer.PageReceived) -> None:
         with self._lock:
             self._pulls, self._file = True, None
             self._end_retry()
             self.events += info.events
-            seconds = self._working()
-            self._report("page")
-            self._arrivals.append((seconds, self.events))
-            # The pace of late, since the quota and the service's load change.
-            since = seconds - (seconds - self._pages_began) * _RECENT
-            while len(self._arrivals) > 2 and self._arrivals[1][0] <= since:
-                self._arrivals.popleft()
             self._slices_done += info.number == info.pages
             # A full first page tells the size of the slice; its last page tells it exactly.
             if info.number == 1 and info.pages:
@@ -196,17 +155,11 @@ class Progress(Observer):
     def written(self, info: observer.HourWritten) -> None:
         with self._lock:
             self._file = None
-            self._commits += info.events if info.committed else 0
-            self._report("commit" if info.committed else "write")
-
-    def _report(self, stage: str) -> None:
-        """Count a step of a stage, and the time since the last report."""
-        now = self._working()
-        counts = self._stages[stage if stage == self._stage else "page"]
-        counts.seconds += now - self._reported_at
-        counts.steps_with_time += stage == self._stage
-        self._stages[stage].steps += 1
-        self._stage, self._reported_at = stage, now
+            if info.committed:
+                self._committed += info.events
+                self._hours_done += 1
+            else:
+                self._written += info.events
 
     def verified(self, info: observer.HoursVerified) -> None:
         with self._lock:
@@ -244,58 +197,32 @@ class Progress(Observer):
         )
 
     def _describe_pages(self) -> Line:
+        total = self._all_events()
         # The events of an export are on no page.
-        events, total = max(self.events, self._commits), self._all_events()
+        events = max(self.events, self._committed)
         parts = [counted(events, "event")]
-        seconds_working = self._working()
-        is_steady = self.events and seconds_working > _SETTLED_SECONDS
-        seconds_left = self._seconds_left(total) if is_steady and total else 0.0
-        if seconds_left:
-            parts.append(f"{in_minutes(seconds_left)} left")
+        seconds = self._working()
+        is_steady = self.events and seconds > _SETTLED_SECONDS
+        share = None
+        if total:
+            # A sync fetches its events and writes them: one bar over both.
+            work, done = float(total), float(self.events)
+            if self._hours:
+                work *= 1 + _WRITING
+                done += (self._written + self._committed) / 2 * _WRITING
+            share = min(done / work, 1.0)
+            if is_steady and share < 1:
+                left = (seconds - self._pages_began) * (1 - share) / share
+                parts.append(f"{in_minutes(left)} left")
         if self._size:
             parts.append(in_bytes(self._size))
         if is_steady:
-            parts.append(f"{events / seconds_working:,.0f}/s")
+            parts.append(f"{events / seconds:,.0f}/s")
         if total is None and self._queries > 1:
             parts.append(f"{self._slices_done:,} of {self._queries:,} queries")
         if self._hours:
-            hours = self._stages["commit"].steps
-            parts.append(f"{hours:,} of {counted(self._hours, 'hour')} written")
-            # One bar over both stages.
-            elapsed = seconds_working - self._pages_began
-            return Line(
-                "  ".join(parts),
-                elapsed / (elapsed + seconds_left) if seconds_left and elapsed else None,
-            )
-        return Line("  ".join(parts), min(self.events / total, 1.0) if total else None)
-
-    def _seconds_left(self, total: int) -> float:
-        """Return the time for the events to fetch, and of a sync also for those to write."""
-        fetching = max(0, total - self.events)
-        if not self._hours:
-            return self._seconds_per_event(total) * fetching
-        pace = self._stages["page"].seconds / max(1, self.events)
-        guess, guess_seconds = self._hours * _GUESS, pace * _WRITING * total / self._hours
-        seconds_left = pace * fetching
-        for stage in (self._stages["write"], self._stages["commit"]):
-            seconds = stage.seconds + guess * (guess_seconds / 2 + _FILE_SECONDS)
-            seconds_left += (
-                seconds / (stage.steps_with_time + guess) * max(0, self._hours - stage.steps)
-            )
-        return seconds_left
-
-    def _seconds_per_event(self, total: int) -> float:
-        """Return the slowest of the average pace, the recent one and that of the plan.
-
-        Small hours are fetched at the same time. Later, most pages wait for those of the hour that
-        is written.
-        """
-        seconds_working = self._working()
-        average = (seconds_working - self._pages_began) / self.events
-        start, count = self._arrivals[0]
-        pace = (seconds_working - start) / max(1, self.events - count)
-        request = self._answering / max(1, self._requests_begun)
-        return max(average, pace, self._rounds * request / (total - self._planned_at))
+            parts.append(f"{self._hours_done:,} of {counted(self._hours, 'hour')} written")
+        return Line("  ".join(parts), share)
 
     def _all_events(self) -> int | None:
         """Return the events of the pull, also those to come; None while nothing states them.
