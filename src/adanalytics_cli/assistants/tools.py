@@ -14,6 +14,11 @@ _MOST_SIGNS = 200
 _MOST_SQL = 100_000
 
 Values = Mapping[str, Any]
+_RULES: dict[str, tuple[type[Any], str]] = {
+    "flag": (bool, "must be true or false"),
+    "number": (int, "must be a whole number of 1 or more"),
+    "texts": (list, "must be a list of texts"),
+}
 
 
 class InvalidCall(CommandError):
@@ -37,7 +42,7 @@ class Argument:
 
     def schema(self) -> dict[str, object]:
         """Return the JSON schema of the values."""
-        text: dict[str, object] = {"type": "string", "maxLength": self._most()}
+        text: dict[str, object] = {"type": "string", "maxLength": self.most}
         kinds: dict[str, dict[str, object]] = {
             "texts": {"type": "array", "items": text},
             "number": {"type": "integer", "minimum": 1},
@@ -46,34 +51,30 @@ class Argument:
         choices = {"enum": [*self.choices]} if self.choices else {}
         return {**kinds.get(self.kind, text), **choices, "description": self.description}
 
-    def _most(self) -> int:
+    @property
+    def most(self) -> int:
+        """The most characters of a text."""
         return _MOST_SQL if self.kind == "sql" else _MOST_SIGNS
 
-    def problem(self, value: object) -> str:
+    def problem(self, value: Any) -> str:  # noqa: ANN401  # any JSON value
         """Return what is wrong with a value, or nothing."""
-        if self.kind == "flag":
-            return "" if isinstance(value, bool) else "must be true or false"
-        if self.kind == "number":
-            if isinstance(value, int) and not isinstance(value, bool) and value > 0:
-                return ""
-            return "must be a whole number of 1 or more"
-        if self.kind == "texts":
-            if not isinstance(value, list):
-                return "must be a list of texts"
-            return next(filter(None, map(self._problem_of_text, value)), "")
-        return self._problem_of_text(value)
-
-    def _problem_of_text(self, value: object) -> str:
-        if not isinstance(value, str):
-            return "must be a list of texts" if self.kind == "texts" else "must be a text"
-        if len(value) > self._most():
-            return f"has {len(value):,} characters; {self._most():,} are the most"
-        if self.choices and value not in self.choices:
-            return f"must be one of {', '.join(self.choices)}"
-        # SQL may have line breaks; in other texts, such characters may hide orders.
-        if self.kind != "sql":
-            return "" if value.isprintable() else "must be printable text"
-        return "is not UTF-8 text" if re.search("[\ud800-\udfff]", value) else ""
+        kind, rule = _RULES.get(self.kind, (str, "must be a text"))
+        # Not isinstance: for Python, true is a number.
+        if type(value) is not kind or (kind is int and value < 1):
+            return rule
+        for text in value if isinstance(value, list) else [value] * (kind is str):
+            if not isinstance(text, str):
+                return rule
+            if len(text) > self.most:
+                return f"has {len(text):,} characters; {self.most:,} are the most"
+            if self.choices and text not in self.choices:
+                return f"must be one of {', '.join(self.choices)}"
+            # SQL may have line breaks; in other texts, such characters may hide orders.
+            if self.kind != "sql" and not text.isprintable():
+                return "must be printable text"
+            if re.search("[\ud800-\udfff]", text):
+                return "is not UTF-8 text"
+        return ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import date, timedelta
+from datetime import date
 from importlib.util import find_spec
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -15,8 +15,8 @@ from adanalytics_cli.core import periods
 from adanalytics_cli.core.command import command, option
 from adanalytics_cli.core.errors import CommandError, MissingExtra
 from adanalytics_cli.core.invocation import Invocation, remark
+from adanalytics_cli.core.prose import listed
 from adanalytics_client import Period
-from adanalytics_client._base.dates import runs_of
 from adanalytics_client._json.columns import SUMMARY_COLUMNS
 
 if TYPE_CHECKING:
@@ -142,10 +142,7 @@ def _gaps(session: "QuerySession", spans: Sequence[Span]) -> list[str]:
     data_days = {day for dataset in session.coverage for day in dataset.days}
     notes = []
     for first, last in spans:
-        days = (first + timedelta(days=number) for number in range((last - first).days + 1))
-        missing = [day for day in days if day not in data_days]
+        missing = [day for day in periods.days_of(first, last) if day not in data_days]
         if missing:
-            runs = [periods.span(run[0], run[-1]) for run in runs_of(missing)]
-            rest = f" and {len(runs) - _MOST_RUNS} more" if len(runs) > _MOST_RUNS else ""
-            notes.append(f"Not in the dataset: {', '.join(runs[:_MOST_RUNS])}{rest}.")
+            notes.append(f"Not in the dataset: {listed(periods.spans_of(missing), _MOST_RUNS)}.")
     return notes

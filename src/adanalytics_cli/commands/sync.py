@@ -180,16 +180,13 @@ def sync(
     # A day that the service lists is never in the future, so this clock does not leave it out.
     first, last = start.through(end) if start else (None, None)
     words = [*(str(day) for day in (first, last) if day), "--to", location]
-    words += ["--via", via] if via != "auto" else []
-    words += ["--repull", str(repull)] if repull else []
-    words += ["--moved-from", moved_from] if moved_from else []
-    words += ["--check", check] if check != "auto" else []
-    words += ["--format", file_format] if dry_run and file_format else []
-    words += ["--table", table] if dry_run and table else []
-    words += ["--table-name", table_name] if dry_run and table_name else []
-    words += ["--catalog", catalog] if dry_run and catalog else []
-    words += ["--retain", retain] if retain else []
-    words += ["--partition", partition] if dry_run and partition else []
+    values = {"--via": via, "--repull": repull, "--moved-from": moved_from, "--check": check}
+    if dry_run:
+        values |= {"--format": file_format, "--table": table, "--table-name": table_name}
+        values |= {"--catalog": catalog, "--partition": partition}
+    values["--retain"] = retain
+    for name, value in values.items():
+        words += [name, str(value)] if value not in (None, 0, "auto") else []
     repetition = invocation.command_line("sync", *words)
     if repartition and (partition is None or dry_run):
         remedy = "Pass --partition, too." if partition is None else "Pass it without --dry-run."

@@ -5,7 +5,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal
@@ -80,34 +80,32 @@ def show_progress(invocation: Invocation, *, live: bool) -> Iterator[Progress]:
 @contextmanager
 def show_stages(label: str, invocation: Invocation) -> Iterator[Callable[["Stage"], None]]:
     """Yield a callback that draws the stage of a load, its rows and the share done."""
-    terminal = look_at(sys.stderr, invocation.color, os.environ)
     line: Line | None = None
 
     def note(stage: "Stage") -> None:
         nonlocal line
         line = Line(f"{label}: {stage.stage} {counted(stage.rows, 'row')}", stage.fraction)
 
-    if invocation.quiet or not terminal.interactive:
+    with _drawn(lambda: line, invocation):
         yield note
-        return
-    drawing = Drawing(lambda: line, partial(_open_display, terminal))
-    try:
-        yield note
-    finally:
-        drawing.end()
 
 
-@contextmanager
-def show_size(path: Path, raw: BinaryIO, invocation: Invocation) -> Iterator[None]:
+def show_size(path: Path, raw: BinaryIO, invocation: Invocation) -> AbstractContextManager[None]:
     """Draw how large the hidden file `raw` is that is to become `path`."""
-    terminal = look_at(sys.stderr, invocation.color, os.environ)
-    if invocation.quiet or not terminal.interactive:
-        yield
-        return
 
     def describe() -> Line | None:
         return Line(f"{path.name}: {in_bytes(Path(raw.name).stat().st_size)} written")
 
+    return _drawn(describe, invocation)
+
+
+@contextmanager
+def _drawn(describe: Callable[[], Line | None], invocation: Invocation) -> Iterator[None]:
+    """Draw a line during a block, if stderr is a terminal."""
+    terminal = look_at(sys.stderr, invocation.color, os.environ)
+    if invocation.quiet or not terminal.interactive:
+        yield
+        return
     drawing = Drawing(describe, partial(_open_display, terminal))
     try:
         yield

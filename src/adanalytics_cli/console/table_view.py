@@ -118,12 +118,8 @@ def render_table(
         (_LINE if terminal.can_show(_LINE) else "-") * cell_len(heading),
         heading.rstrip(),
     )
-    note = visible(note)
-    notes = (wrapped(note, terminal.width) if terminal.interactive else note).splitlines()
-    if terminal.color:
-        heading = click.style(heading, bold=True)
-        notes = [click.style(text, dim=True) for text in notes]
-    return "".join(f"{row.rstrip()}\n" for row in (heading, line, *body, *notes))
+    heading = click.style(heading, bold=True) if terminal.color else heading
+    return _text([heading, line, *body], note, terminal)
 
 
 def _render_turned(
@@ -134,11 +130,16 @@ def _render_turned(
     lines = [
         f"{column.heading:<{width}}  {cell}" for column, cell in zip(columns, cells, strict=True)
     ]
+    return _text(lines, note, terminal)
+
+
+def _text(lines: Sequence[str], note: str, terminal: Terminal) -> str:
     # Text from the service must not move the cursor.
-    notes = wrapped(visible(note), terminal.width).splitlines()
+    note = visible(note)
+    notes = (wrapped(note, terminal.width) if terminal.interactive else note).splitlines()
     if terminal.color:
         notes = [click.style(text, dim=True) for text in notes]
-    return "".join(f"{line}\n" for line in [*lines, *notes])
+    return "".join(f"{line.rstrip()}\n" for line in [*lines, *notes])
 
 
 def render_markdown(

@@ -1,5 +1,6 @@
 """START and END as people write them, turned into two inclusive days of the service."""
 
+from collections.abc import Iterable
 from datetime import date, timedelta
 
 import click
@@ -7,6 +8,7 @@ import click
 from adanalytics_cli.core.invocation import Invocation, current_invocation, remark
 from adanalytics_cli.core.settings import now_at_service
 from adanalytics_client import ConfigurationError, Period
+from adanalytics_client._base.dates import runs_of
 
 PERIOD_HELP = (
     f"START and END are {Period.FORMS}; both are inclusive, in UTC or in --zone. END defaults to"
@@ -66,6 +68,11 @@ def period(invocation: Invocation, start: Period, end: Period | None) -> tuple[d
 def span(first: date, last: date) -> str:
     """Write the days of a period: `2026-01-15`, or `2026-01-15 to 2026-01-21`."""
     return f"{first}" if first == last else f"{first} to {last}"
+
+
+def spans_of(days: Iterable[date]) -> list[str]:
+    """Write ordered days as the periods without gaps that they make."""
+    return [span(run[0], run[-1]) for run in runs_of(days)]
 
 
 def days_of(first: date, last: date) -> list[date]:

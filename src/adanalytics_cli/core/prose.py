@@ -3,7 +3,7 @@
 import os
 import re
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TextIO
 
 DEFAULT_WIDTH = 80
@@ -53,6 +53,12 @@ def _lines(line: str, width: int, indent: str) -> list[str]:
         pieces = lines_of(command, width - 2, f"{indent}  ", f"{indent}    ")
         lines.append(" \\\n".join(pieces).replace("\0", " "))
     return lines
+
+
+def listed(names: Sequence[str], most: int, noun: str = "more") -> str:
+    """Return the first names between commas, and how many others there are."""
+    rest = len(names) - most
+    return ", ".join(names[:most]) + (f" and {rest:,} {noun}" if rest > 0 else "")
 
 
 def lines_of(text: str, width: int, first: str = "", indent: str = "") -> list[str]:

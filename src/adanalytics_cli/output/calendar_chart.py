@@ -1,12 +1,13 @@
 """A calendar of covered days as lines of text: one row per month, one mark per day."""
 
 import calendar
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 from itertools import groupby
 
 from adanalytics_cli.console.terminal import Terminal
+from adanalytics_cli.core.periods import days_of, spans_of
 from adanalytics_cli.core.prose import wrapped
 from adanalytics_client._base.escaping import visible
 from adanalytics_client._base.quantities import counted
@@ -45,8 +46,8 @@ class Coverage:
     last: date
     gaps: Sequence[str] | None = None
 
-    def days(self) -> Iterator[date]:
-        return (self.first + timedelta(days=n) for n in range((self.last - self.first).days + 1))
+    def days(self) -> list[date]:
+        return days_of(self.first, self.last)
 
 
 def draw_calendar(coverage: Coverage, marks: str, *, width: int) -> list[str]:
@@ -78,7 +79,7 @@ def _month(
 
 def legend(coverage: Coverage, marks: str) -> list[str]:
     """Tell the meaning of the marks, the number of days with data, and the days without."""
-    days = list(coverage.days())
+    days = coverage.days()
     day_count = sum(coverage.hours.get(day, 0) > 0 for day in days)
     lines = [f"{marks[4]} data  {marks[0]} none"]
     # Only a dataset knows the hours of its days.
@@ -93,12 +94,7 @@ def legend(coverage: Coverage, marks: str) -> list[str]:
 
 
 def _days(coverage: Coverage) -> list[str]:
-    gaps = []
-    for missing, run in groupby(coverage.days(), key=lambda day: coverage.hours.get(day, 0) <= 0):
-        days = list(run)
-        if missing:
-            gaps.append(str(days[0]) if len(days) == 1 else f"{days[0]} to {days[-1]}")
-    return gaps
+    return spans_of(day for day in coverage.days() if coverage.hours.get(day, 0) <= 0)
 
 
 def calendar_lines(coverage: Coverage, note: str, terminal: Terminal) -> list[str]:

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, timedelta
+from datetime import date
 from decimal import Context, Decimal
 
 from pydantic import BaseModel
 
 from adanalytics_cli.console.table_view import Amount, Cell, Column, plain, thousands
 from adanalytics_cli.console.table_view import percent as percent_of
-from adanalytics_cli.core.periods import span
+from adanalytics_cli.core.periods import days_of, span
 from adanalytics_cli.output.formats import TABLE, Format
 from adanalytics_cli.output.row_output import Listing
 from adanalytics_cli.output.summary_output import (
@@ -259,8 +259,7 @@ class Comparison:
         sides = []
         for answer in (self.before, self.after):
             rows = {row.date: dict(row) for row in answer.summary.rows if _has_day(row.date)}
-            length = (answer.last - answer.first).days + 1
-            days = [answer.first + timedelta(days=n) for n in range(length)]
+            days = days_of(answer.first, answer.last)
             sides.append([(day, rows.get(day, {})) for day in days])
         # By place: months of other lengths have no common dates.
         for place in range(max(map(len, sides))):

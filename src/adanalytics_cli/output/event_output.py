@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from adanalytics_cli.console.table_view import Column, plain
 from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.core.invocation import Invocation
+from adanalytics_cli.core.prose import listed
 from adanalytics_cli.core.settings import find_settings
 from adanalytics_cli.output.formats import SHEET_ROWS, Output
 from adanalytics_cli.output.output_file import open_output
@@ -171,9 +172,7 @@ def write_event_table(
     note = f"The first {cut_at} events. Get all with -f jsonl or -o FILE."
     note = note if len(rows) == cut_at else ""
     if extra_names and not fits:
-        rest = len(extra_names) - _MOST_NAMES
-        extra_list = [*extra_names[:_MOST_NAMES], *([f"{rest:,} more"] if rest > 0 else ())]
-        note = f"{note} Left out: {', '.join(extra_list)}.".strip()
+        note = f"{note} Left out: {listed(extra_names, _MOST_NAMES)}.".strip()
     write_rows(Listing(rows, shown_columns, note), output, invocation)
     return len(rows)
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from adanalytics_cli.core.prose import listed
 from adanalytics_client import ServiceProfile
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._json.fields import DOCUMENTED
@@ -118,15 +119,10 @@ def _summary_facts(profile: ServiceProfile) -> Iterator[Fact]:
     yield _fact(subject, "list", summary.rows_key if summary else None, published="data")
     for grouping in get_args(Grouping):
         names = summary.columns.get(grouping) if summary else None
-        yield _fact(subject, f"group_by {grouping}", _listed(names) if names else None)
+        yield _fact(subject, f"group_by {grouping}", listed(names, _MOST_NAMES) if names else None)
     for column, name in (summary.sums if summary else {}).items():
         sums = "events of its type" if name == "event_type" else f"sum of {name}"
         yield _fact(subject, column, sums)
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    rest = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    return ", ".join(names[:_MOST_NAMES]) + rest
 
 
 def _export_facts(profile: ServiceProfile) -> Iterator[Fact]:
@@ -137,7 +133,8 @@ def _export_facts(profile: ServiceProfile) -> Iterator[Fact]:
     words = ", ".join((export.words if export else {}).values())
     yield _fact(subject, "words", words or None)
     yield _fact(subject, "wait", _WAITS.get((export and export.wait) or ""))
-    yield _fact(subject, "columns", _listed(export.columns) if export and export.columns else None)
+    columns = export.columns if export else ()
+    yield _fact(subject, "columns", listed(columns, _MOST_NAMES) or None)
     yield _fact(subject, "same rows as pages", _yes_or_no(export.same_rows) if export else None)
 
 

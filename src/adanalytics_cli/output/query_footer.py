@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import click
 
 from adanalytics_cli.core.invocation import Invocation, remark
-from adanalytics_cli.core.periods import span
+from adanalytics_cli.core.periods import span, spans_of
+from adanalytics_cli.core.prose import listed
 from adanalytics_cli.output.row_output import facts_about
-from adanalytics_client._base.dates import runs_of
 from adanalytics_client._base.escaping import visible
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._json.encoding import json_text
@@ -59,7 +59,7 @@ def find_notes(session: QuerySession, sql: str, rows: int) -> list[str]:
     if rows > 1:
         return []
     days = sorted({day for dataset in session.coverage for day in dataset.days})
-    spans = ", ".join(span(run[0], run[-1]) for run in runs_of(days)) or "no day"
+    spans = ", ".join(spans_of(days)) or "no day"
     subject = "the dataset has" if len(session.coverage) == 1 else "the datasets have"
     return [
         f"No row of {view} has {condition}: {subject} {spans}."
@@ -77,11 +77,9 @@ def warnings_of(coverage: Sequence[Coverage]) -> list[str]:
             f"Amounts are in {names}: a sum over both means nothing. Group by currency."
         )
     for one, other, days in overlaps(coverage):
-        runs = [*runs_of(days)]
-        spans = ", ".join(span(run[0], run[-1]) for run in runs[:_MOST_GAPS])
-        rest = f" and {len(runs) - _MOST_GAPS} more" if len(runs) > _MOST_GAPS else ""
+        spans = listed(spans_of(days), _MOST_GAPS)
         warnings.append(
-            f"{one.place} and {other.place} both have events of {one.partner} on {spans}{rest}: "
+            f"{one.place} and {other.place} both have events of {one.partner} on {spans}: "
             "they count twice. Leave out one, or choose by dataset."
         )
     return warnings
@@ -98,12 +96,11 @@ def _describe(coverage: Coverage) -> str:
     period = span(first.day, last.day) if is_whole else f"{first} to {last}"
     gaps = "none missing between"
     if missing:
-        runs = runs_of_hours(missing)
         texts = [
-            f"{begin}" if begin == end else f"{begin} to {end}" for begin, end in runs[:_MOST_GAPS]
+            f"{begin}" if begin == end else f"{begin} to {end}"
+            for begin, end in runs_of_hours(missing)
         ]
-        rest = f" and {len(runs) - _MOST_GAPS} more gaps" if len(runs) > _MOST_GAPS else ""
-        gaps = f"{len(missing)} missing between: {', '.join(texts)}{rest}"
+        gaps = f"{len(missing)} missing between: {listed(texts, _MOST_GAPS, 'more gaps')}"
     hours = f"{counted(len(coverage.days), 'day')}, {counted(len(coverage.hours), 'hour')}, {gaps}"
     return f"{owner}: {period}, {hours}. {_share(coverage)}"
 

@@ -9,6 +9,7 @@ from math import log10
 from typing import Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from adanalytics_cli.core.periods import days_of
 from adanalytics_cli.reconcile.figures import DAY, Group, OwnFigures, add, start_of
 from adanalytics_cli.reconcile.headings import MONEY
 from adanalytics_cli.reconcile.statement import Figures, Key
@@ -226,9 +227,7 @@ class CauseSearch:
 
     def _has(self, begin: datetime, end: datetime) -> bool:
         hours, last = self.own.hours or {}, end - timedelta(microseconds=1)
-        days = [
-            begin.date() + timedelta(days=n) for n in range((last.date() - begin.date()).days + 1)
-        ]
+        days = days_of(begin.date(), last.date())
         # A day without events has no hours.
         return all(hours.get(day, -1) in {0, 24} for day in days)
 

@@ -10,6 +10,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from adanalytics_cli.core.errors import CommandError
+from adanalytics_cli.core.periods import days_of
 from adanalytics_cli.reconcile.statement import Figures, Key, Statement
 from adanalytics_client import ServiceProfile
 from adanalytics_client._json.fields import COLUMN_OF_TYPE
@@ -95,8 +96,7 @@ class OwnFigures:
         return series.between(*self.window(key)) if series else self.zeros
 
     def days(self) -> list[date]:
-        first, last = self.statement.first, self.statement.last
-        return [first + timedelta(days=number) for number in range((last - first).days + 1)]
+        return days_of(self.statement.first, self.statement.last)
 
     def keys(self) -> list[Key]:
         """Return the keys with a figure that is not zero."""
@@ -210,7 +210,7 @@ def ask_service(statement: Statement, client: "Client", zone: tzinfo) -> OwnFigu
     by: list[Any] = [key for key in statement.by if key != "day"] or ["day"]
     # A summary has one grouping, so days come one by one.
     one_by_one = "day" in statement.by and by != ["day"]
-    days = [first + timedelta(days=n) for n in range((last - first).days + 1)]
+    days = days_of(first, last)
     records: list[Record] = []
     currency: str | None = None
     for start, end in [(day, day) for day in days] if one_by_one else [(first, last)]:

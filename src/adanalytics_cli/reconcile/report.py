@@ -7,6 +7,7 @@ from decimal import Decimal
 from adanalytics_cli.console.table_view import Cell, Column, count, plain
 from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.core.periods import span
+from adanalytics_cli.core.prose import listed
 from adanalytics_cli.output.formats import FORMATS, Format, Output
 from adanalytics_cli.output.row_output import Listing, facts_about, write_rows
 from adanalytics_cli.reconcile.causes import Cause, CauseSearch
@@ -263,6 +264,4 @@ class Reconciliation:
 
 
 def _few(names: Iterable[str]) -> str:
-    rows = sorted(names)
-    rest = len(rows) - _NAMES_SHOWN
-    return ", ".join(rows[:_NAMES_SHOWN]) + (f" and {rest} more" if rest > 0 else "")
+    return listed(sorted(names), _NAMES_SHOWN)
