@@ -77,13 +77,13 @@ def events(client: Client, *, late: timedelta = timedelta(hours=3)) -> "DltResou
                 start = datetime.combine(day, time(hour), UTC)
                 if last and last - start > late:
                     continue
-                found = client.events(day, hour=hour).to_arrow()
+                table = client.events(day, hour=hour).to_arrow()
                 if last and start <= last:
-                    again.append(_in_hour(found, start, types))
-                elif found.num_rows:
+                    again.append(_in_hour(table, start, types))
+                elif table.num_rows:
                     state["hour"] = start.isoformat()
                     # Hours that are loaded again come with a new one, so that a limit advances.
-                    yield marked([*again, _in_hour(found, start, types)])
+                    yield marked([*again, _in_hour(table, start, types)])
                     again = []
         if again:
             yield marked(again)
@@ -98,7 +98,7 @@ def events(client: Client, *, late: timedelta = timedelta(hours=3)) -> "DltResou
     return resource
 
 
-def _in_hour(found: "pa.Table", start: datetime, types: dict[str, str]) -> "pa.Table":
+def _in_hour(table: "pa.Table", start: datetime, types: dict[str, str]) -> "pa.Table":
     """Return the events of an hour, and the hour itself, as a table that dlt can load.
 
     dlt joins tables only if a column has the same type in all of them. Like dlt with other data,
@@ -110,12 +110,12 @@ def _in_hour(found: "pa.Table", start: datetime, types: dict[str, str]) -> "pa.T
     """
     import pyarrow as pa
 
-    hour = pa.repeat(pa.scalar(start, _types()["timestamp"]), max(1, found.num_rows))
-    if not found.num_rows:
+    hour = pa.repeat(pa.scalar(start, _types()["timestamp"]), max(1, table.num_rows))
+    if not table.num_rows:
         return pa.table({_HOUR: hour, _EMPTY: [True]})
     columns: dict[str, pa.Array | pa.ChunkedArray] = {}
     documented = {*event_schema().names}
-    for name, column in zip(found.column_names, found.columns, strict=True):
+    for name, column in zip(table.column_names, table.columns, strict=True):
         if column.null_count == len(column) and (name in types or name not in documented):
             continue  # dlt fills it with null, and its type may be known later
         kind, values = _plain(column)

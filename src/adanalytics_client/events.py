@@ -92,7 +92,8 @@ class EventQuery(QueryBase[SyncDriver, M]):
     def first(self) -> M | None:
         """Return the first event, or None if there is none; usually one request.
 
-        A query that is read by the hour sends one for each hour until there is an event.
+        A query that is read by the hour sends one for each hour until there is an event: 169 for a
+        week without any, and 2 with `split="none"`.
 
         Examples:
             >>> client.events("2026-01-15").first().event_type

@@ -22,7 +22,8 @@ def test_a_path_of_the_service(reference_variant: Variant) -> None:
     before = client.quota.remaining
     found = reference_variant.call("request", "get", DATES)
     assert (found.status, found.data) == (200, {"dates": ["2026-01-15", "2026-01-16"]})
-    assert found.headers["content-type"] == "application/json"
+    assert found.headers["Content-Type"] == found.headers["content-type"] == "application/json"
+    assert "X-Nothing" not in found.headers
     assert found.request_id
     day = date(2026, 1, 15)
     params = {"start_date": day, "end_date": day}

@@ -200,20 +200,20 @@ def further_params(
             f"params={params!r} is not valid.", remedy="Pass a dict, such as {'campaign_id': 7}."
         )
     pairs = []
-    for name, given in (params or {}).items():
+    for name, entry in (params or {}).items():
         if not name or name in names:
             advice = f"; the client itself sends {', '.join(names)}" if names else ""
             raise ConfigurationError(
                 f"params: the name {name!r} is not valid.",
                 remedy=f"Pass the service's own names{advice}.",
             )
-        values = [whole(value) for value in (given if isinstance(given, list | tuple) else [given])]
+        values = [whole(value) for value in (entry if isinstance(entry, list | tuple) else [entry])]
         # `True` would be sent as the word True, which no service means.
         if not values or not all(
             isinstance(value, str | int | date) and not isinstance(value, bool) for value in values
         ):
             raise ConfigurationError(
-                f"params: {name}={given!r} is not valid.",
+                f"params: {name}={entry!r} is not valid.",
                 remedy="Pass a str, an int or a date, or a list of these.",
             )
         pairs += [(name, str(value)) for value in values]

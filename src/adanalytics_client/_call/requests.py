@@ -1,7 +1,7 @@
 """The login, a request in the caller's words, and what all operations say of a response."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import quote
 
@@ -26,13 +26,29 @@ _REPEATABLE = frozenset({"GET", "HEAD", "PUT", "DELETE"})
 _METHODS = _REPEATABLE | {"PATCH", "POST"}
 
 
+class Headers(Mapping[str, str]):
+    """Headers by their names in any case."""
+
+    def __init__(self, headers: Mapping[str, str]) -> None:
+        self._headers = headers
+
+    def __getitem__(self, name: str) -> str:
+        return self._headers[name.lower()]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._headers)
+
+    def __len__(self) -> int:
+        return len(self._headers)
+
+
 @dataclass(frozen=True, slots=True)
 class Response:
     """The response that `Client.request` returns.
 
     Attributes:
         status: the HTTP status, 200 to 299.
-        headers: the headers, with their names in lower case.
+        headers: the headers; their names may be in any case.
         data: the JSON body, with fractional numbers as Decimal; None if there is no body.
         request_id: the `X-Request-Id` of the response, or None.
     """
@@ -114,7 +130,8 @@ def request(
     http_request = Request(verb, url, headers, body)
     answer = yield from call(session, http_request, _read_any, rules)
     _, request_id = exchange_of(session, answer)
-    return Response(answer.reply.status, answer.reply.head.headers, answer.value, request_id)
+    head = answer.reply.head
+    return Response(head.status, Headers(head.headers), answer.value, request_id)
 
 
 def _read_any(reply: Reply) -> Json:
