@@ -18,7 +18,7 @@ def start_export(
     session: Session, start: Day, end: Day | None, *, file_format: str, compression: str | None
 ) -> Operation[SavedExport]:
     days = to_range(start, end, today=session.today())
-    order = ExportOrder.make(*days, file_format=file_format, compression=compression)
+    order = ExportOrder(*days, file_format, compression)
     status = yield from order_export(session, order)
     config = session.config
     return SavedExport(config.base.text, config.partner or "", order, status)

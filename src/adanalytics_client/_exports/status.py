@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from enum import Enum
 
-from adanalytics_client._base.dates import Day, to_range
 from adanalytics_client._base.validation import check_text
 from adanalytics_client._json.exact import Json
 from adanalytics_client.errors import ConfigurationError
@@ -141,6 +140,9 @@ class ExportOrder:
         end: the last day, included.
         format: `csv`, or another format that the service knows.
         compression: for example `gzip`; None if no compression was specified.
+
+    Raises:
+        ConfigurationError: for an empty format, or anything but text.
     """
 
     start: date
@@ -148,25 +150,11 @@ class ExportOrder:
     format: str
     compression: str | None = None
 
-    @classmethod
-    def make(
-        cls, start: Day, end: Day | None, *, file_format: str, compression: str | None
-    ) -> "ExportOrder":
-        """Check an order.
-
-        Raises:
-            ConfigurationError: for an invalid day or an empty format.
-
-        Examples:
-            >>> ExportOrder.make("2026-01-15", None, file_format="jsonl", compression=None).body()
-            b'{"start_date": "2026-01-15", "end_date": "2026-01-15", "format": "jsonl"}'
-        """
-        first, last = to_range(start, end)
-        check_text("format", file_format)
-        check_text("compression", compression)
-        if not file_format:
+    def __post_init__(self) -> None:
+        check_text("format", self.format)
+        check_text("compression", self.compression)
+        if not self.format:
             raise ConfigurationError("format is empty.", remedy="Name a file format, such as csv.")
-        return cls(first, last, file_format, compression)
 
     def body(self) -> bytes:
         """Return the JSON body of the request.

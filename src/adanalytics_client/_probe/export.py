@@ -34,7 +34,7 @@ def probe_export(session: Session, day: date, rows: Rows | None) -> Operation[Ex
     Args:
         rows: the events of the day by pages; None if they are not all known.
     """
-    order = ExportOrder.make(day, day, file_format="csv", compression=None)
+    order = ExportOrder(day, day, "csv")
     statuses: list[ExportStatus] = []
     try:
         statuses.append((yield from order_export(session, order)))
