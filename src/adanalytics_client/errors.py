@@ -28,7 +28,7 @@ AdAnalyticsError
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 
 class FieldProblem(NamedTuple):
@@ -103,7 +103,11 @@ class AdAnalyticsError(Exception):
     """
 
     message: str = field(kw_only=False)
-    remedy: _RemedyField = _RemedyField()
+    if TYPE_CHECKING:
+        # It takes any text, and gives a `Remedy`.
+        remedy: _RemedyField = _RemedyField()
+    else:
+        remedy: Remedy = _RemedyField()
     request_id: str | None = None
     attempts: int = 0
     url: str | None = None
