@@ -2,7 +2,6 @@
 
 import difflib
 import json
-import os
 import sys
 import traceback
 from dataclasses import dataclass
@@ -169,7 +168,7 @@ def print_error(error: BaseException, invocation: Invocation) -> ExitCode:
 
 
 def _as_text(failure: Failure, error: BaseException, invocation: Invocation) -> str:
-    terminal = look_at(sys.stderr, invocation.color, os.environ)
+    terminal = look_at(sys.stderr, invocation.color)
     remedy = failure.remedy
     if not remedy and isinstance(error, click.UsageError) and error.ctx:
         remedy = f"See {error.ctx.command_path} --help"

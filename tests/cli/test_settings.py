@@ -18,9 +18,11 @@ Run = Callable[..., Result]
 
 def resolve(invocation: Invocation, environment: dict[str, str]) -> tuple[str, str, Credential]:
     """What a command works with."""
-    settings = find_settings(invocation, environment)
-    base_url, partner = base_url_of(settings), partner_of(settings)
-    return base_url, partner, find_credential(settings, invocation, environment)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("os.environ", environment)
+        settings = find_settings(invocation)
+        base_url, partner = base_url_of(settings), partner_of(settings)
+        return base_url, partner, find_credential(settings, invocation)
 
 
 PROFILES = """

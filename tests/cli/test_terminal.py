@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from adanalytics_cli.console.terminal import look_at
+from adanalytics_cli.console import terminal
 from adanalytics_cli.core.invocation import ColorChoice
 from adanalytics_cli.core.prose import fitted, wrapped
 
@@ -12,6 +12,14 @@ from adanalytics_cli.core.prose import fitted, wrapped
 class Screen(io.StringIO):
     def isatty(self) -> bool:
         return True
+
+
+def look_at(
+    stream: io.StringIO, environment: dict[str, str], choice: ColorChoice = "auto"
+) -> terminal.Terminal:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("os.environ", environment)
+        return terminal.look_at(stream, choice)
 
 
 @pytest.mark.parametrize(
@@ -30,17 +38,17 @@ class Screen(io.StringIO):
 def test_color(
     choice: ColorChoice, environment: dict[str, str], on_screen: bool, in_pipe: bool
 ) -> None:
-    assert look_at(Screen(), choice, environment).color is on_screen
-    assert look_at(io.StringIO(), choice, environment).color is in_pipe
+    assert look_at(Screen(), environment, choice).color is on_screen
+    assert look_at(io.StringIO(), environment, choice).color is in_pipe
 
 
 def test_a_dumb_terminal_gets_no_moving_line() -> None:
-    assert not look_at(Screen(), "auto", {"TERM": "dumb"}).interactive
+    assert not look_at(Screen(), {"TERM": "dumb"}).interactive
 
 
 def test_width_comes_from_columns_first() -> None:
-    assert look_at(Screen(), "auto", {"COLUMNS": "132"}).width == 132
-    assert look_at(Screen(), "auto", {"COLUMNS": "wide"}).width == 80
+    assert look_at(Screen(), {"COLUMNS": "132"}).width == 132
+    assert look_at(Screen(), {"COLUMNS": "wide"}).width == 80
 
 
 @pytest.mark.parametrize("width", [40, 60, 79])

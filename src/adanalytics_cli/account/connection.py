@@ -1,6 +1,5 @@
 """Open the client of a command, with the progress and the budget of the run as observers."""
 
-import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
@@ -43,10 +42,10 @@ def connect(
     `waits` a used-up quota is an error at once, as with `--max-wait 0`. `budget` may stop the run.
     Raises SettingsError and NoCredential before anything is sent.
     """
-    settings = find_settings(invocation, os.environ)
+    settings = find_settings(invocation)
     base_url_of(settings)
     partner = partner_of(settings)
-    credential = find_credential(settings, invocation, os.environ)
+    credential = find_credential(settings, invocation)
     return open_client(
         invocation, settings, partner, credential, live=live, waits=waits, budget=budget
     )
@@ -60,12 +59,12 @@ def connect_each(
 
     Raises as `connect`, and click.UsageError for a `chart` of several partners.
     """
-    settings = find_settings(invocation, os.environ)
+    settings = find_settings(invocation)
     base_url_of(settings)
     partners = partners_of(settings)
     if chart and len(partners) > 1:
         raise click.UsageError("--chart draws one partner. Name one with --partner.")
-    credential = find_credential(settings, invocation, os.environ)
+    credential = find_credential(settings, invocation)
     with open_client(invocation, settings, partners[0], credential) as (client, progress):
         yield {partner: client.for_partner(partner) for partner in partners}, progress
 

@@ -1,6 +1,6 @@
 """The credential: from the environment, from the stored login, or from a prompt."""
 
-from collections.abc import Mapping
+import os
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -29,22 +29,18 @@ class Credential:
         return self.secret if self.kind == kind else None
 
 
-def in_environment(settings: ServiceSettings, environment: Mapping[str, str]) -> Credential | None:
+def in_environment(settings: ServiceSettings) -> Credential | None:
     """Return an API key, or a password whose e-mail is known, in the environment."""
-    if api_key := environment.get("ADANALYTICS_API_KEY"):
+    if api_key := os.environ.get("ADANALYTICS_API_KEY"):
         return Credential("api_key", api_key, "ADANALYTICS_API_KEY")
-    password = environment.get("ADANALYTICS_PASSWORD")
+    password = os.environ.get("ADANALYTICS_PASSWORD")
     if password and settings.email:
         return Credential("password", password, "ADANALYTICS_PASSWORD", settings.email.value)
     return None
 
 
 def find_credential(
-    settings: ServiceSettings,
-    invocation: Invocation,
-    environment: Mapping[str, str],
-    *,
-    may_ask: bool = True,
+    settings: ServiceSettings, invocation: Invocation, *, may_ask: bool = True
 ) -> Credential:
     """Return the strongest credential for the service of `settings`.
 
@@ -53,10 +49,10 @@ def find_credential(
 
     Raises NoCredential when there is none, UnusableLogin when the stored one cannot be used.
     """
-    credential = in_environment(settings, environment)
+    credential = in_environment(settings)
     if credential is None:
         invocation.sign_in_again = f"Sign in again: {settings.login_command}"
-        store = LoginStore(state_folder(environment))
+        store = LoginStore(state_folder(os.environ))
         login = store.find(settings.profile.value)
         email = settings.email.value if settings.email else None
         # A stored secret goes only to the address that it was stored for.
@@ -70,11 +66,11 @@ def find_credential(
     return credential
 
 
-def secrets_here(settings: ServiceSettings, environment: Mapping[str, str]) -> set[str]:
+def secrets_here(settings: ServiceSettings) -> set[str]:
     """Return the secrets that this process can read without asking the keyring or a person."""
-    secrets = {environment.get(f"ADANALYTICS_{name}") for name in ("API_KEY", "PASSWORD")}
+    secrets = {os.environ.get(f"ADANALYTICS_{name}") for name in ("API_KEY", "PASSWORD")}
     with suppress(UnusableLogin):
-        login = LoginStore(state_folder(environment)).find(settings.profile.value)
+        login = LoginStore(state_folder(os.environ)).find(settings.profile.value)
         secrets.add(login.secret if login else None)
     return {secret for secret in secrets if secret}
 

@@ -1,6 +1,5 @@
 """Pulls that need more requests than the quota has left."""
 
-import os
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
@@ -57,7 +56,7 @@ class QuotaCheck(Observer):
             f"{quota.remaining:,} left."
         )
         ends = f"With the waits it ends at {end:%Y-%m-%d %H:%M} UTC at the earliest."
-        max_wait = find_settings(self.invocation, os.environ).max_wait
+        max_wait = find_settings(self.invocation).max_wait
         if max_wait is None and not self.resumable:
             self._ask(f"{needs} {ends}")
             return

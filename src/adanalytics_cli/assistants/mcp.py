@@ -69,11 +69,11 @@ def mcp(
     from adanalytics_cli.assistants.server import serve
     from adanalytics_cli.assistants.session import Limits, Session
 
-    settings = find_settings(invocation, os.environ)
+    settings = find_settings(invocation)
     # An assistant that waits for an hour looks as if it hung.
     max_wait = 0 if invocation.max_wait is None else invocation.max_wait
     partners = settings.partner.value.count(",") + 1 if settings.partner else 1
-    credential = in_environment(settings, os.environ)
+    credential = in_environment(settings)
     if sys.stdin.isatty():
         remark(
             "An assistant starts this command and speaks to its stdin. Ctrl-D ends it.", invocation
@@ -92,7 +92,7 @@ def mcp(
                 work=Path(work),
                 limits=Limits(max_requests, max_session, exports, SECONDS + max_wait),
                 answers=Answers(
-                    lambda: secrets_here(settings, os.environ),
+                    lambda: secrets_here(settings),
                     (folder or state_folder(os.environ) / "answers").absolute(),
                 ),
             )

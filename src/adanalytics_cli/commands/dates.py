@@ -1,6 +1,5 @@
 """`adanalytics dates`: list the days that have data."""
 
-import os
 from collections.abc import Mapping
 from datetime import date, datetime, time, timedelta
 from functools import partial
@@ -81,7 +80,7 @@ def dates(
     if location:
         _, dataset = open_dataset(invocation, location)
     elif chart and not hours:
-        dataset = dataset_here(find_settings(invocation, os.environ))
+        dataset = dataset_here(find_settings(invocation))
     if dataset and (dataset.hours or chosen_days or location):
         from adanalytics_cli.output.hours import write_hours
 

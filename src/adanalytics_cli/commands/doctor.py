@@ -4,7 +4,7 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import distributions
 from pathlib import Path
@@ -45,8 +45,8 @@ class Check:
     remedy: str = ""
 
 
-def _quota_log(environment: Mapping[str, str]) -> Check:
-    folder = state_folder(environment) / "quota"
+def _quota_log() -> Check:
+    folder = state_folder(os.environ) / "quota"
     parent = next(candidate for candidate in (folder, *folder.parents) if candidate.exists())
     try:
         with tempfile.TemporaryFile(dir=parent):
@@ -60,14 +60,14 @@ def _quota_log(environment: Mapping[str, str]) -> Check:
         )
 
 
-def _proxies(environment: Mapping[str, str]) -> Check | None:
+def _proxies() -> Check | None:
     names = [
         variable
         for name in _PROXIES
         for variable in (name, name.lower())
-        if environment.get(variable)
+        if os.environ.get(variable)
     ]
-    finding = ", ".join(f"{name}={redact(environment[name], ())}" for name in names)
+    finding = ", ".join(f"{name}={redact(os.environ[name], ())}" for name in names)
     remedy = (
         "Requests go through the proxy, except to this machine. To bypass it, set NO_PROXY=HOST."
     )
@@ -82,7 +82,7 @@ def check_service(invocation: Invocation, settings: ServiceSettings) -> Iterator
     from adanalytics_client import RetryPolicy, errors
 
     base_url, partner = base_url_of(settings), partner_of(settings)
-    credential = find_credential(settings, invocation, os.environ)
+    credential = find_credential(settings, invocation)
     connection = open_client(invocation, settings, partner, credential, waits=False)
     with connection as (raw_client, progress):
         # A diagnosis shows the first failure, and soon.
@@ -177,7 +177,7 @@ def doctor(
             output=output,
         )
         return
-    terminal, checks = look_at(sys.stdout, invocation.color, os.environ), []
+    terminal, checks = look_at(sys.stdout, invocation.color), []
     for check in _checks(invocation):
         # Findings quote variables and addresses, which may hold a password.
         finding, remedy = (redact(text, invocation.secrets) for text in (check.found, check.remedy))
@@ -214,13 +214,13 @@ def _extras() -> Iterator[Check]:
 
 
 def _checks(invocation: Invocation) -> Iterator[Check]:
-    yield _quota_log(os.environ)
+    yield _quota_log()
     yield from _extras()
-    if proxies := _proxies(os.environ):
+    if proxies := _proxies():
         yield proxies
     name = "settings"
     try:
-        settings = find_settings(invocation, os.environ)
+        settings = find_settings(invocation)
         finding = f"{base_url_of(settings)}, partner {partner_of(settings)}"
         yield Check("ok", name, f"profile {settings.profile.value}: {finding}")
         name = "login"

@@ -88,9 +88,9 @@ def login(
 
     if api_key_stdin and (password_stdin or email):
         raise click.UsageError("An API key needs no e-mail. Give --api-key-stdin alone.")
-    settings = find_settings(invocation, os.environ, new_profile=True)
+    settings = find_settings(invocation, new_profile=True)
     profile = settings.profile.value
-    file = profiles_of(os.environ).service_file(profile)
+    file = profiles_of().service_file(profile)
     if file and invocation.describes_service:
         raise SettingsError(
             f"Profile {profile} has the service in {file}, which login does not change.",
@@ -119,7 +119,7 @@ def login(
         account = (
             account
             or _read_stdin(login_email, password=password_stdin, api_key=api_key_stdin)
-            or (in_environment(settings, os.environ) if email is None else None)
+            or (in_environment(settings) if email is None else None)
             or _ask_account(login_email, refused_email, fixed=bool(email), key_first=key_first)
         )
         invocation.secrets.add(account.secret)
@@ -315,7 +315,7 @@ def _expiry(token: str) -> int | None:
     connects=True,
 )
 def logout(invocation: Invocation) -> None:
-    settings = find_settings(invocation, os.environ, new_profile=True)
+    settings = find_settings(invocation, new_profile=True)
     profile = settings.profile.value
     removed = LoginStore(state_folder(os.environ)).remove(profile)
     if removed is None:

@@ -108,15 +108,15 @@ def _refuse_used_up(client: "Client", most: int) -> None:
 
 
 def _default_file(invocation: Invocation) -> Path:
-    name = find_settings(invocation, os.environ).profile.value
+    name = find_settings(invocation).profile.value
     file = "service.toml" if name == DEFAULT_PROFILE else f"service-{name}.toml"
     return settings_file(os.environ).with_name(file)
 
 
 def _note_file(invocation: Invocation, path: Path) -> None:
     """Have the profile of the login use the file, unless it has a `service` of its own."""
-    name = find_settings(invocation, os.environ).profile.value
-    file, profiles = settings_file(os.environ), profiles_of(os.environ)
+    name = find_settings(invocation).profile.value
+    file, profiles = settings_file(os.environ), profiles_of()
     table = profiles.tables.get(name)
     entry = table.get("service", path.name) if isinstance(table, dict) else None
     if entry != path.name:
@@ -135,7 +135,7 @@ def _print_profile(invocation: Invocation, profile: "ServiceProfile") -> None:
         report = {"facts": [asdict(line) for line in lines], "consequences": texts}
         click.echo(json_text(report))
         return
-    terminal = look_at(sys.stdout, invocation.color, os.environ)
+    terminal = look_at(sys.stdout, invocation.color)
     for line in lines:
         text = f"{line.source:<{_SOURCE}}{line.subject:<{_SUBJECT}}"
         text += f"{visible(line.fact):<{_FACT}} {visible(line.value)}"

@@ -1,6 +1,5 @@
 """`adanalytics reconcile`: the report of the other side against ours."""
 
-import os
 import re
 from collections.abc import Mapping
 from datetime import UTC, timedelta
@@ -231,7 +230,7 @@ def _labels(
         return labels
     try:
         # Names of another service would be those of other campaigns.
-        if base_url_of(find_settings(invocation, os.environ)) != holdings.origin:
+        if base_url_of(find_settings(invocation)) != holdings.origin:
             raise SettingsError("the dataset is of another service than the settings.")
         with connect(invocation) as (client, _):
             view = client.for_partner(holdings.partner)

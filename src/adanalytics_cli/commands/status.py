@@ -1,6 +1,5 @@
 """`adanalytics status`: who is signed in, where, until when, and how much quota is left."""
 
-import os
 import re
 import sys
 from collections.abc import Iterator
@@ -76,12 +75,12 @@ class _Setup:
 def status(invocation: Invocation, location: str | None) -> None:
     """Show every setting with its source, and the quota as counted on this machine."""
     now = invocation.clock()
-    settings = find_settings(invocation, os.environ)
+    settings = find_settings(invocation)
     address = settings.base_url
     shown_settings = replace(
         settings, base_url=address and replace(address, value=_shown_address(address.value))
     )
-    setup = _Setup(shown_settings, profiles_of(os.environ), place=location)
+    setup = _Setup(shown_settings, profiles_of(), place=location)
     try:
         try:
             base_url_of(settings)
@@ -89,7 +88,7 @@ def status(invocation: Invocation, location: str | None) -> None:
         except SettingsError as missing:
             raise NoCredential(str(missing), remedy=missing.remedy) from missing
         # To show the state must not need an answer, such as in a script.
-        credential = find_credential(settings, invocation, os.environ, may_ask=False)
+        credential = find_credential(settings, invocation, may_ask=False)
         setup.credential = credential
         connection = open_client(invocation, settings, partner, credential, waits=False)
         with connection as (client, _progress):

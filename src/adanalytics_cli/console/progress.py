@@ -54,7 +54,7 @@ def show_progress(invocation: Invocation, *, live: bool) -> Iterator[Progress]:
     """Yield the progress of a run, drawn if it is `live`, and print the client's warnings."""
     verbose = invocation.verbose and not invocation.quiet
     progress = (Steps if verbose else Progress)(time.monotonic)
-    terminal = look_at(sys.stderr, invocation.color, os.environ)
+    terminal = look_at(sys.stderr, invocation.color)
     live = live and terminal.interactive and not (invocation.quiet or verbose)
     # Of long waits, and of pages that moved; ADANALYTICS_LOG adds requests and retries.
     records = _Records()
@@ -102,7 +102,7 @@ def show_size(path: Path, raw: BinaryIO, invocation: Invocation) -> AbstractCont
 @contextmanager
 def _drawn(describe: Callable[[], Line | None], invocation: Invocation) -> Iterator[None]:
     """Draw a line during a block, if stderr is a terminal."""
-    terminal = look_at(sys.stderr, invocation.color, os.environ)
+    terminal = look_at(sys.stderr, invocation.color)
     if invocation.quiet or not terminal.interactive:
         yield
         return

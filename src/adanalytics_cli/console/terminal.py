@@ -1,6 +1,6 @@
 """The abilities of a stream: whether it is a terminal, its colours, width and encoding."""
 
-from collections.abc import Mapping
+import os
 from dataclasses import dataclass
 from typing import TextIO
 
@@ -37,20 +37,20 @@ class Terminal:
 NOWHERE = Terminal(interactive=False, color=False, width=DEFAULT_WIDTH)
 
 
-def look_at(stream: TextIO, color: ColorChoice, environment: Mapping[str, str]) -> Terminal:
+def look_at(stream: TextIO, color: ColorChoice) -> Terminal:
     """Describe `stream`.
 
     `--color` wins, then NO_COLOR (https://no-color.org), then FORCE_COLOR
     (https://force-color.org); both count when they are set and not empty.
     """
     is_watched = stream.isatty()
-    can_move = is_watched and environment.get("TERM") != "dumb"
+    can_move = is_watched and os.environ.get("TERM") != "dumb"
     if color != "auto":
         has_color = color == "always"
     # https://no-color.org: any value that is not empty.
-    elif environment.get("NO_COLOR"):
+    elif os.environ.get("NO_COLOR"):
         has_color = False
     else:
-        has_color = bool(environment.get("FORCE_COLOR")) or can_move
-    width = width_of(stream, environment) if is_watched else DEFAULT_WIDTH
+        has_color = bool(os.environ.get("FORCE_COLOR")) or can_move
+    width = width_of(stream) if is_watched else DEFAULT_WIDTH
     return Terminal(can_move, has_color, width, stream.encoding or "utf-8")

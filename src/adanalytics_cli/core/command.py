@@ -1,7 +1,6 @@
 """Commands and groups: examples first in the help, and the options of a run on either side."""
 
 import difflib
-import os
 import re
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -317,7 +316,7 @@ def _kept_names(context: click.Context, parameter: click.Parameter, incomplete: 
     from adanalytics_cli.core.settings import profiles_of
 
     try:
-        tables = profiles_of(os.environ).tables
+        tables = profiles_of().tables
     except SettingsError:
         return []
     if parameter.name == "profile":

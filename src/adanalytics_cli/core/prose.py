@@ -3,7 +3,7 @@
 import os
 import re
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TextIO
 
 DEFAULT_WIDTH = 80
@@ -12,10 +12,10 @@ _COMMAND = re.compile(r"(?:^ *|(?<=: ))(?:adanalytics|rm|python|chmod|ulimit) .*
 _QUOTED = re.compile(r"'[^']*'")
 
 
-def width_of(stream: TextIO, environment: Mapping[str, str]) -> int:
+def width_of(stream: TextIO) -> int:
     """Return the cells of a line of a terminal, now; COLUMNS wins."""
     # A recording or a test sets it.
-    columns = environment.get("COLUMNS", "")
+    columns = os.environ.get("COLUMNS", "")
     if columns.isdecimal() and int(columns) > 0:
         return int(columns)
     try:
@@ -26,7 +26,7 @@ def width_of(stream: TextIO, environment: Mapping[str, str]) -> int:
 
 def fitted(text: str, stream: TextIO, hang: int = 0) -> str:
     """Return `text` for `stream`: as `wrapped` if it is a terminal, else as it is."""
-    return wrapped(text, width_of(stream, os.environ), hang) if stream.isatty() else text
+    return wrapped(text, width_of(stream), hang) if stream.isatty() else text
 
 
 def wrapped(text: str, width: int, hang: int = 0) -> str:

@@ -25,10 +25,10 @@ from adanalytics_client._profiles.settings_file import (
 )
 
 
-def profiles_of(environment: Mapping[str, str]) -> Profiles:
+def profiles_of() -> Profiles:
     """Read the settings file; raises SettingsError for an unusable one."""
     with _settings_errors():
-        return read_profiles(settings_file(environment))
+        return read_profiles(settings_file(os.environ))
 
 
 @contextmanager
@@ -101,9 +101,7 @@ class ServiceSettings:
         return login_command(self.profile.value)
 
 
-def find_settings(
-    invocation: Invocation, environment: Mapping[str, str], *, new_profile: bool = False
-) -> ServiceSettings:
+def find_settings(invocation: Invocation, *, new_profile: bool = False) -> ServiceSettings:
     """Take each setting from the strongest source that has it.
 
     An option wins over `ADANALYTICS_*`, which wins over the profile. An empty variable counts as
@@ -111,8 +109,8 @@ def find_settings(
 
     Raises SettingsError for an unusable file or an unknown profile.
     """
-    name = _strongest("PROFILE", "--profile", invocation.profile, environment)
-    profiles = profiles_of(environment)
+    name = _strongest("PROFILE", "--profile", invocation.profile)
+    profiles = profiles_of()
     with _settings_errors():
         profile = profiles.find(name.value if name else None, may_be_new=new_profile)
         service = _overruled(profile.service, invocation)
@@ -122,7 +120,7 @@ def find_settings(
     def find(
         variable: str, option: str, option_value: str | None, profile_value: str | None
     ) -> Setting | None:
-        setting = _strongest(variable, option, option_value, environment)
+        setting = _strongest(variable, option, option_value)
         return setting or (
             Setting(profile_value, f"profile {profile_name.value}") if profile_value else None
         )
@@ -160,7 +158,7 @@ def _overruled(service: ServiceProfile, invocation: Invocation) -> ServiceProfil
 
 def now_at_service(invocation: Invocation) -> datetime:
     """Return the time in the time zone of the service, whose days the user means."""
-    return invocation.clock().astimezone(find_settings(invocation, os.environ).service.tzinfo())
+    return invocation.clock().astimezone(find_settings(invocation).service.tzinfo())
 
 
 def base_url_of(settings: ServiceSettings) -> str:
@@ -207,13 +205,11 @@ def partners_of(settings: ServiceSettings) -> list[str]:
     return partners
 
 
-def _strongest(
-    variable: str, option: str, option_value: str | None, environment: Mapping[str, str]
-) -> Setting | None:
+def _strongest(variable: str, option: str, option_value: str | None) -> Setting | None:
     if option_value:
         return Setting(_text(option_value, option), option)
     full_name = f"ADANALYTICS_{variable}"
-    text = environment.get(full_name)
+    text = os.environ.get(full_name)
     return Setting(_text(text, full_name), full_name) if text else None
 
 

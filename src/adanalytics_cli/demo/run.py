@@ -1,7 +1,6 @@
 """The steps of the demo: serve, pull, summarise, export, compare."""
 
 import csv
-import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -42,7 +41,7 @@ class Story:
     """Prints the steps on stdout, in colours where stdout shows them."""
 
     def __init__(self, invocation: Invocation) -> None:
-        self._color = look_at(sys.stdout, invocation.color, os.environ).color
+        self._color = look_at(sys.stdout, invocation.color).color
 
     def step(self, label: str, text: str) -> None:
         """Print a label and what was done, wrapped beside it."""

@@ -258,7 +258,10 @@ class Comparison:
         """Yield the days by their place: the first day of a period beside that of the other."""
         sides = []
         for answer in (self.before, self.after):
-            rows = {row.date: dict(row) for row in answer.summary.rows if _has_day(row.date)}
+            # A service may send anything as a day, such as "(other)".
+            rows = {
+                row.date: dict(row) for row in answer.summary.rows if isinstance(row.date, date)
+            }
             days = days_of(answer.first, answer.last)
             sides.append([(day, rows.get(day, {})) for day in days])
         # By place: months of other lengths have no common dates.
@@ -269,7 +272,7 @@ class Comparison:
             if before or after:
                 yield Pair({"date": day, "before_date": before_day}, before, after)
         rest = (
-            [dict(row) for row in answer.summary.rows if not _has_day(row.date)]
+            [dict(row) for row in answer.summary.rows if not isinstance(row.date, date)]
             for answer in (self.before, self.after)
         )
         yield from _match("date", "date", *rest)
@@ -279,11 +282,6 @@ class Comparison:
         if len(key_columns(group_by)) == 1:
             return _match(group_by, group_by, *sides)
         return _match(f"{group_by}_id", f"{group_by}_name", *sides)
-
-
-def _has_day(value: object) -> bool:
-    """Return whether a row is of a day: a service may send anything, such as "(other)"."""
-    return isinstance(value, date)
 
 
 def _match(id_of: str, name_of: str, *sides: Iterable[Row]) -> Iterator[Pair]:

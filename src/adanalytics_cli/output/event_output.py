@@ -1,6 +1,5 @@
 """Events as output: as the service sent them, with chosen columns, or as a table."""
 
-import os
 import sys
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from datetime import date, datetime
@@ -96,7 +95,7 @@ def write_events(
 
 
 def _names_of_service(invocation: Invocation) -> FieldNames:
-    service = find_settings(invocation, os.environ).service
+    service = find_settings(invocation).service
     return FieldNames(service.fields, service.time_field)
 
 

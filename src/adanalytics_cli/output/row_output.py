@@ -3,7 +3,6 @@
 import codecs
 import csv
 import io
-import os
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -227,4 +226,4 @@ def write_chart(
 
 
 def _terminal(path: Path | None, invocation: Invocation) -> Terminal:
-    return NOWHERE if path else look_at(sys.stdout, invocation.color, os.environ)
+    return NOWHERE if path else look_at(sys.stdout, invocation.color)
