@@ -57,11 +57,14 @@ def error_response(error: ApiError, *, has_details: bool = False) -> Response:
     body: dict[str, object] = {"error": error.message}
     if has_details and error.details:
         body["details"] = list(error.details)
+    return json_response(body, status=error.status, headers=error.headers)
+
+
+def json_response(
+    body: object, *, status: int = 200, headers: dict[str, str] | None = None
+) -> Response:
     return Response(
-        msgspec.json.encode(body),
-        status_code=error.status,
-        headers=error.headers,
-        media_type="application/json",
+        msgspec.json.encode(body), status, headers=headers, media_type="application/json"
     )
 
 

@@ -38,7 +38,7 @@ A, B, C = b'{"event_id":"a"}', b'{"event_id":"b"}', b'{"event_id":"c"}'
         (lambda: hide_credentials("/dates/aak_0a1b-2c/x", mark="..."), "/dates/.../x"),
         (lambda: rfc3339(1_700_000_000_123), "2023-11-14T22:13:20.123Z"),
         (
-            lambda: str(LoadError(Path("day.csv"), 7, "country", "it is wrong")),
+            lambda: str(LoadError(Path("day.csv"), "it is wrong", 7, "country")),
             "day.csv:7: country: it is wrong; nothing was loaded",
         ),
         (

@@ -47,21 +47,21 @@ class ApiKeys:
             raise AccountError(f"Only an admin can have API keys, and {email!r} is not an admin.")
         _check_key_name(name)
         key = key or API_KEY_PREFIX + secrets.token_urlsafe(32)
-        async with self._state.writing() as connection:
-            await connection.execute(
-                "INSERT OR IGNORE INTO api_keys (name, digest, last_four, user, created_at)"
-                " VALUES (?, ?, ?, ?, ?)",
-                (name, api_key_digest(key), key[-4:], user.number, self._clock.milliseconds()),
-            )
+        await self._state.write(
+            "INSERT OR IGNORE INTO api_keys (name, digest, last_four, user, created_at)"
+            " VALUES (?, ?, ?, ?, ?)",
+            name,
+            api_key_digest(key),
+            key[-4:],
+            user.number,
+            self._clock.milliseconds(),
+        )
         return key
 
     async def rename(self, number: int, name: str) -> None:
         """Give a key another name, or raise ``AccountError`` as ``create``."""
         _check_key_name(name)
-        async with self._state.writing() as connection:
-            await connection.execute(
-                "UPDATE api_keys SET name = ? WHERE number = ?", (name, number)
-            )
+        await self._state.write("UPDATE api_keys SET name = ? WHERE number = ?", name, number)
 
     async def all(self) -> list[ApiKey]:
         """List the keys, oldest first."""
@@ -92,8 +92,7 @@ class ApiKeys:
 
     async def delete_number(self, number: int) -> None:
         """Delete the key with this number, if it exists."""
-        async with self._state.writing() as connection:
-            await connection.execute("DELETE FROM api_keys WHERE number = ?", (number,))
+        await self._state.write("DELETE FROM api_keys WHERE number = ?", number)
 
 
 def _check_key_name(name: str) -> None:

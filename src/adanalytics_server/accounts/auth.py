@@ -90,11 +90,9 @@ class Authenticator:
         if row["last_used_at"] is None or abs(now - row["last_used_at"]) > _LAST_USED_RESOLUTION:
             # A full disk must not refuse a request that only reads.
             with suppress(DiskFull):
-                async with self._state.writing() as connection:
-                    await connection.execute(
-                        "UPDATE api_keys SET last_used_at = ? WHERE number = ?",
-                        (now, row["number"]),
-                    )
+                await self._state.write(
+                    "UPDATE api_keys SET last_used_at = ? WHERE number = ?", now, row["number"]
+                )
         role: Role = row["role"]
         return Caller(User(row["user"], row["email"], role), key=row["number"])
 

@@ -85,11 +85,12 @@ class Accounts:
                 f"{currency!r} is not an ISO 4217 code. Use one in capital letters, such as USD."
             )
         try:
-            async with self._state.writing() as connection:
-                await connection.execute(
-                    "INSERT INTO partners (id, name, currency) VALUES (?, ?, ?)",
-                    (partner_id, name, currency),
-                )
+            await self._state.write(
+                "INSERT INTO partners (id, name, currency) VALUES (?, ?, ?)",
+                partner_id,
+                name,
+                currency,
+            )
         # The database decides, since another process may add the same between a check and the
         # insert.
         except sqlite3.IntegrityError as error:
@@ -187,8 +188,7 @@ class Accounts:
     async def delete_user(self, email: str) -> None:
         """Delete a user and the keys it made, or raise ``AccountError``."""
         user = await self.user_by_email(email)
-        async with self._state.writing() as connection:
-            await connection.execute("DELETE FROM users WHERE number = ?", (user.number,))
+        await self._state.write("DELETE FROM users WHERE number = ?", user.number)
 
     async def sign_in(self, email: str, password: str) -> User | None:
         """Return the user that an e-mail and a password belong to, or ``None``."""

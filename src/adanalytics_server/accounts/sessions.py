@@ -38,12 +38,13 @@ class Sessions:
     async def begin(self, user: User) -> str:
         token = secrets.token_urlsafe(32)
         now = self._clock.milliseconds()
-        async with self._state.writing() as connection:
-            await connection.execute("DELETE FROM web_sessions WHERE expires_at <= ?", (now,))
-            await connection.execute(
-                "INSERT INTO web_sessions VALUES (?, ?, ?)",
-                (_digest(token), user.number, now + TOKEN_LIFETIME * 1000),
-            )
+        await self._state.write("DELETE FROM web_sessions WHERE expires_at <= ?", now)
+        await self._state.write(
+            "INSERT INTO web_sessions VALUES (?, ?, ?)",
+            _digest(token),
+            user.number,
+            now + TOKEN_LIFETIME * 1000,
+        )
         return token
 
     async def user_of(self, token: str | None) -> User | None:
@@ -62,8 +63,7 @@ class Sessions:
     async def end(self, token: str | None) -> None:
         if not token:
             return
-        async with self._state.writing() as connection:
-            await connection.execute("DELETE FROM web_sessions WHERE digest = ?", (_digest(token),))
+        await self._state.write("DELETE FROM web_sessions WHERE digest = ?", _digest(token))
 
     def keep_new_key(self, user: User, name: str, key: str) -> str:
         """Keep a new key in memory until its page is shown; return the ticket for it."""

@@ -5,7 +5,6 @@ from functools import cache, partial
 from operator import attrgetter
 from typing import Annotated
 
-import msgspec
 from fastapi import APIRouter, Depends, Path, Query
 from fastapi.routing import APIRoute
 from starlette.requests import Request
@@ -32,7 +31,7 @@ from adanalytics_server.api.summaries import read_dates, read_summary
 from adanalytics_server.clock import rfc3339
 from adanalytics_server.context import Context, ContextDep
 from adanalytics_server.dialect import Dialect, add_headers, dialect_for, note_credential
-from adanalytics_server.errors import ApiError, bad_parameter, unauthorized
+from adanalytics_server.errors import ApiError, bad_parameter, json_response, unauthorized
 from adanalytics_server.exports.download import download_answer
 from adanalytics_server.exports.parquet import parquet_is_available
 from adanalytics_server.exports.table import ExportJob
@@ -306,11 +305,3 @@ def _state_of(context: Context, dialect: Dialect, job: ExportJob, *, is_order: b
         job.status, responses.get(job.id, 0), is_order=is_order
     )
     return state
-
-
-def json_response(
-    body: object, *, status: int = 200, headers: dict[str, str] | None = None
-) -> Response:
-    return Response(
-        msgspec.json.encode(body), status, headers=headers, media_type="application/json"
-    )

@@ -22,12 +22,11 @@ from starlette.responses import Response
 
 from adanalytics_server.accounts.people import AccountError
 from adanalytics_server.api.requests import MOST_DISCARDED_BYTES, bad_fields, read_body
-from adanalytics_server.api.routes import json_response
 from adanalytics_server.clock import milliseconds_of, rfc3339
 from adanalytics_server.control import data
 from adanalytics_server.control.controls import Controls
 from adanalytics_server.control.files import CannotRestore
-from adanalytics_server.errors import ApiError, bad_parameter, error_response
+from adanalytics_server.errors import ApiError, bad_parameter, error_response, json_response
 from adanalytics_server.faults import Fault, parse_fault
 from adanalytics_server.loading.rows import LoadError
 from adanalytics_server.seed.generate import GenerateError

@@ -107,12 +107,13 @@ class ExportTable:
 
     async def create(self, request: ExportRequest) -> ExportJob:
         export_id = str(uuid4())
-        async with self._state.writing() as connection:
-            await connection.execute(
-                "INSERT INTO exports (id, partner, start_date, end_date, format, compression,"
-                " fingerprint, status, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, 'pending', ?)",
-                (export_id, *request, self._clock.milliseconds()),
-            )
+        await self._state.write(
+            "INSERT INTO exports (id, partner, start_date, end_date, format, compression,"
+            " fingerprint, status, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, 'pending', ?)",
+            export_id,
+            *request,
+            self._clock.milliseconds(),
+        )
         (row,) = await self._state.rows("SELECT * FROM exports WHERE id = ?", export_id)
         return self._job(row)
 
@@ -121,11 +122,8 @@ class ExportTable:
         if "row_count" in changes or "error" in changes:
             changes = {**changes, "finished_at": self._clock.milliseconds()}
         assignments = ", ".join(f"{column} = ?" for column in changes)
-        async with self._state.writing() as connection:
-            await connection.execute(
-                f"UPDATE exports SET {assignments} WHERE id = ?",  # noqa: S608  # names of columns
-                (*changes.values(), job.id),
-            )
+        statement = f"UPDATE exports SET {assignments} WHERE id = ?"  # noqa: S608  # names of columns
+        await self._state.write(statement, *changes.values(), job.id)
 
     def _job(self, row: sqlite3.Row) -> ExportJob:
         values = {**row, "expires_at": row["created_at"] + self._lifetime}

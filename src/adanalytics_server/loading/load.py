@@ -154,10 +154,10 @@ class _Reader:
                 line = None
                 self._normalizer.check_columns(self._source.columns)
         except FieldError as error:
-            raise LoadError(self._path, line, error.field, error.message) from error
+            raise LoadError(self._path, error.message, line, error.field) from error
         except OSError as error:
             message = f"no room for temporary files in the partner's folder ({error.strerror})"
-            raise LoadError(self._path, None, None, message) from error
+            raise LoadError(self._path, message) from error
         report(Progress("reading", self.rows, 1.0))
 
 

@@ -32,16 +32,18 @@ class LoadError(ValueError):
 
     Args:
         path: the file, as given.
+        message: what is wrong and what to do, without a full stop.
         line: physical line, from 1; for parquet the row, from 1; ``None`` for the whole file.
         field: field of the event, or ``None`` if the whole row is bad.
-        message: what is wrong and what to do, without a full stop.
     """
 
-    def __init__(self, path: Path, line: int | None, field: str | None, message: str) -> None:
-        super().__init__(path, line, field, message)
+    def __init__(
+        self, path: Path, message: str, line: int | None = None, field: str | None = None
+    ) -> None:
+        super().__init__(path, message, line, field)
 
     def __str__(self) -> str:
-        path, line, field, message = self.args
+        path, message, line, field = self.args
         place = str(path) if line is None else f"{path}:{line}"
         prefix = "" if field is None else f"{field}: "
         return f"{place}: {prefix}{message}; nothing was loaded"
@@ -72,7 +74,7 @@ class _TextFile:
         try:
             self._raw = path.open("rb")
         except OSError as error:
-            raise LoadError(path, None, None, f"cannot be read ({error.strerror})") from error
+            raise LoadError(path, f"cannot be read ({error.strerror})") from error
         self._size = os.fstat(self._raw.fileno()).st_size
         self._lines: BinaryIO = self._raw
         if path.suffix.lower() == ".gz":
@@ -103,17 +105,17 @@ class _TextFile:
         self._raw.close()
 
     def _error(self, message: str) -> LoadError:
-        return LoadError(self._path, self._number, None, message)
+        return LoadError(self._path, message, self._number)
 
     def _read_line(self) -> bytes:
         try:
             return self._lines.readline(MOST_LINE_BYTES + 1)
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             message = f"the gzip data is damaged after line {self._number} ({error})"
-            raise LoadError(self._path, None, None, message) from error
+            raise LoadError(self._path, message) from error
         except OSError as error:
             message = f"cannot be read ({error.strerror})"
-            raise LoadError(self._path, None, None, message) from error
+            raise LoadError(self._path, message) from error
 
 
 # Characters of one cell. The csv module's default is 131,072; a line may have 1 MiB, and a quoted
@@ -144,16 +146,16 @@ class CsvRows(_TextFile):
             # Filled up or cut, the values would get into other columns.
             if len(cells) != width:
                 message = f"{len(cells)} cells, but the header has {width}"
-                raise LoadError(self._path, line, None, message)
+                raise LoadError(self._path, message, line)
             yield NumberedRow(line, dict(zip(columns, cells, strict=True)))
 
     def _header(self) -> tuple[str, ...]:
         for line, names in self._numbered_cells():
             if duplicates := _repeated(names):
                 message = f"the header names {duplicates} more than once"
-                raise LoadError(self._path, line, None, message)
+                raise LoadError(self._path, message, line)
             return tuple(names)
-        raise LoadError(self._path, None, None, "the file is empty")
+        raise LoadError(self._path, "the file is empty")
 
     def _numbered_cells(self) -> Iterator[tuple[int, list[str]]]:
         while True:
@@ -161,7 +163,7 @@ class CsvRows(_TextFile):
             try:
                 cells = next(self._reader, None)
             except csv.Error as error:
-                raise LoadError(self._path, line, None, _explained(error)) from error
+                raise LoadError(self._path, _explained(error), line) from error
             if cells is None:
                 return
             if cells:
@@ -198,7 +200,7 @@ class JsonlRows(_TextFile):
             empty = False
             yield NumberedRow(self._number, self._row(text))
         if empty:
-            raise LoadError(self._path, None, None, "the file is empty")
+            raise LoadError(self._path, "the file is empty")
 
     def _row(self, text: str) -> dict[str, object]:
         try:
@@ -232,7 +234,7 @@ class ParquetRows:
             parquet: Any = import_module("pyarrow.parquet")
         except ModuleNotFoundError as error:
             message = 'parquet needs pyarrow; install it with: pip install "adanalytics[arrow]"'
-            raise LoadError(path, None, None, message) from error
+            raise LoadError(path, message) from error
         try:
             self._file = parquet.ParquetFile(path)
         except (OSError, self._arrow.ArrowException) as error:
@@ -240,7 +242,7 @@ class ParquetRows:
         self.columns: tuple[str, ...] = tuple(self._file.schema_arrow.names)
         if duplicates := _repeated(self.columns):
             self.close()
-            raise LoadError(path, None, None, f"the schema names {duplicates} more than once")
+            raise LoadError(path, f"the schema names {duplicates} more than once")
         self._total = self._file.metadata.num_rows
         self._count = 0
 
@@ -300,12 +302,12 @@ class ParquetRows:
             mapping = None if pairs is None else dict(zip(keys, values, strict=True))
             if mapping is not None and pairs is not None and len(mapping) < len(pairs):
                 message = f"more than one value for {_repeated([str(key) for key in keys])}"
-                raise LoadError(self._path, row, name, message)
+                raise LoadError(self._path, message, row, name)
             yield mapping
 
     def _unreadable(self, error: Exception) -> LoadError:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        return LoadError(self._path, None, None, f"cannot be read as parquet ({reason})")
+        return LoadError(self._path, f"cannot be read as parquet ({reason})")
 
 
 def _json_value(value: object) -> object:
@@ -315,6 +317,10 @@ def _json_value(value: object) -> object:
     if isinstance(value, Decimal):
         return Number(format(value, "f"))
     return value
+
+
+# In the place of a file, in errors.
+_GIVEN = Path("events")
 
 
 class GivenRows:
@@ -331,9 +337,7 @@ class GivenRows:
         self.columns = dict.fromkeys(name for row in rows for name in row)
         for name in self.columns.keys() - FIELDS.keys():
             line = next(line for line, row in enumerate(rows, start=1) if name in row)
-            raise LoadError(
-                Path("events"), line, name, f"unknown field; known: {', '.join(FIELDS)}"
-            )
+            raise LoadError(_GIVEN, f"unknown field; known: {', '.join(FIELDS)}", line, name)
 
     def rows(self) -> Iterator[NumberedRow]:
         for line, row in enumerate(self._rows, start=1):
@@ -341,10 +345,10 @@ class GivenRows:
                 # As from a file, so that numbers keep their digits.
                 values = cast("dict[str, object]", decode_json(json.dumps(row)))
             except ValueError as error:
-                raise LoadError(Path("events"), line, None, str(error)) from error
+                raise LoadError(_GIVEN, str(error), line) from error
             for field in REQUIRED_FIELDS:
                 if values.get(field) in (None, ""):
-                    raise LoadError(Path("events"), line, field, "an event needs a value")
+                    raise LoadError(_GIVEN, "an event needs a value", line, field)
             yield NumberedRow(line, values)
 
     def fraction_read(self) -> float:
@@ -363,12 +367,8 @@ def open_rows(path: Path) -> RowSource:
         LoadError: the file is missing, unreadable or empty, has another suffix or a bad header, or
             is parquet and pyarrow is missing.
     """
-    try:
-        path.stat()
-    except OSError as error:
-        raise LoadError(path, None, None, f"cannot be read ({error.strerror})") from error
     if path.is_dir():
-        raise LoadError(path, None, None, "is a directory; name the files in it instead")
+        raise LoadError(path, "is a directory; name the files in it instead")
     suffixes = [suffix.lower() for suffix in path.suffixes]
     match suffixes[-2:-1] if suffixes[-1:] == [".gz"] else suffixes[-1:]:
         case [".csv"]:
@@ -378,4 +378,4 @@ def open_rows(path: Path) -> RowSource:
         case [".parquet"] if suffixes[-1] == ".parquet":
             return ParquetRows(path)
     message = "the name must end in .csv, .jsonl, .ndjson (each also with .gz) or .parquet"
-    raise LoadError(path, None, None, message)
+    raise LoadError(path, message)

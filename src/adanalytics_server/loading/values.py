@@ -245,12 +245,6 @@ def _matching(pattern: re.Pattern[str], rule: str) -> Callable[[str], str]:
     return parse
 
 
-def _uuid(text: str) -> str:
-    if not _UUID.fullmatch(text):
-        raise ValueError(f"{_shown(text)} is not a UUID of 32 hexadecimal digits and 4 hyphens")
-    return text.lower()
-
-
 def _lower_case(text: str) -> str:
     if text != text.lower():
         raise ValueError(f"{_shown(text)} is not lower case")
@@ -294,8 +288,9 @@ _remembered_strings_of_object = _cache(_strings_of_object)
 _money = _cache(nanos_from_text)
 
 
+_uuid = _matching(_UUID, "a UUID of 32 hexadecimal digits and 4 hyphens")
 _RULES: dict[Kind, Rule] = {
-    Kind.UUID: Rule(_uuid, "a UUID"),
+    Kind.UUID: Rule(lambda text: _uuid(text).lower(), "a UUID"),
     Kind.INSTANT: Rule(parse_timestamp, "an ISO 8601 timestamp"),
     Kind.DATE: Rule(lambda text: parse_date(text).isoformat(), "a date"),
     Kind.HOUR: Rule(_between(0, 23), "an integer", (int,)),

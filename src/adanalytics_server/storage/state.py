@@ -59,15 +59,17 @@ class State:
                         await self._writer.execute("ROLLBACK")
                     raise
 
+    async def write(self, statement: str, *values: object) -> None:
+        """Run one statement in a write transaction; raises ``DiskFull`` as ``writing``."""
+        async with self.writing() as connection:
+            await connection.execute(statement, values)
+
     async def secret(self, name: str) -> bytes:
         """Return the random secret for a purpose, created on first use."""
         query = "SELECT value FROM secrets WHERE name = ?"
         if await self.row(query, name) is None:
-            async with self.writing() as connection:
-                await connection.execute(
-                    "INSERT OR IGNORE INTO secrets VALUES (?, ?)",
-                    (name, secrets.token_bytes(_SECRET_BYTES)),
-                )
+            value = secrets.token_bytes(_SECRET_BYTES)
+            await self.write("INSERT OR IGNORE INTO secrets VALUES (?, ?)", name, value)
         (row,) = await self.rows(query, name)
         return bytes(row["value"])
 
