@@ -172,33 +172,32 @@ class _Table:
                 hint = near_or_known(sheet, sheet_names, "sheets")
                 raise SettingsError(f"{path} has no sheet '{sheet}'.", remedy=hint)
             layouts = [layout for layout in layouts if layout.name == f"sheet {sheet}"]
-        best: list[tuple[int, _Table]] = []
-        first: Line | None = None
+        tables: dict[int, list[_Table]] = {}
+        first: list[Cell] = []
         for layout in layouts:
-            for rows_above, (number, cells) in enumerate(islice(layout.lines(), _HEADING_WITHIN)):
-                known_cells = sum(bool(fields_of(cell, names)) for cell in cells)
-                first = first or (number, cells)
-                if known_cells and known_cells >= (best[0][0] if best else 1):
-                    if best and known_cells > best[0][0]:
-                        best.clear()
-                    # The first such line of a layout; later ones repeat it.
-                    if all(table.layout is not layout for _, table in best):
-                        best.append((known_cells, cls(path, layout, rows_above, cells, {})))
-        if not best:
-            begin = ", ".join(str(cell) for cell in (first[1] if first else ()) if cell)
+            lines = [cells for _, cells in islice(layout.lines(), _HEADING_WITHIN)]
+            first = first or next(iter(lines), [])
+            counts = [sum(bool(fields_of(cell, names)) for cell in cells) for cells in lines]
+            most = max(counts, default=0)
+            if most:
+                # The first such line of a layout; later ones repeat it.
+                row = counts.index(most)
+                tables.setdefault(most, []).append(cls(path, layout, row, lines[row], {}))
+        if not tables:
+            begin = ", ".join(str(cell) for cell in first if cell)
             raise SettingsError(
                 f"{path} has no heading that is known. It begins with: {begin or 'nothing'}.",
                 remedy="Name its columns: --map day=NAME --map impressions=NAME",
             )
-        tables = [table for _, table in best]
-        if len(tables) > 1 and tables[0].layout.is_sheet:
-            sheets = ", ".join(table.layout.name.removeprefix("sheet ") for table in tables)
+        best = tables[max(tables)]
+        if len(best) > 1 and best[0].layout.is_sheet:
+            sheets = ", ".join(table.layout.name.removeprefix("sheet ") for table in best)
             raise SettingsError(
                 f"{path} has several sheets with figures: {sheets}.",
                 remedy="Name one: --sheet NAME",
             )
-        tables[0].choose(names)
-        return tables[0]
+        best[0].choose(names)
+        return best[0]
 
     def choose(self, names: Mapping[str, str]) -> None:
         """Find the place of each field.
