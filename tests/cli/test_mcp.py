@@ -576,7 +576,7 @@ def test_random_calls_stay_within_their_limits(server: LocalServer, tmp_path: Pa
 def test_without_the_extra_the_command_says_what_to_install(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("adanalytics_cli.assistants.mcp.find_spec", lambda _name: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
     result = run("mcp")
     assert result.exit_code == 1
     assert "adanalytics[mcp]" in result.stderr

@@ -247,7 +247,7 @@ def test_errors_say_what_to_do(words: list[str], code: int, what: str, query: Ru
 
 
 def test_without_duckdb_the_extra_is_named(query: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("adanalytics_cli.commands.query.find_spec", lambda _name: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
     done = query("SELECT 1")
     assert (done.exit_code, "'adanalytics[sql]'" in done.stderr) == (1, True)
 

@@ -90,7 +90,7 @@ def ask_each(
 def report_end(
     invocation: Invocation,
     summary: str,
-    progress: "Progress",
+    progress: "Progress | None",
     *,
     days: tuple[date, date] | None = None,
     target: Path | str | None = None,
@@ -100,17 +100,17 @@ def report_end(
 
     A line is like `600 events of 2026-01-15, 382 kB, 1 request, 0.4 s -> events.csv`. The `days`
     show which ones a word such as `-7d` meant. The `size` is by default that of a `target` file.
+    A run without `progress` sent nothing.
     """
     days_text, target_text = f" of {span(*days)}" if days else "", f" -> {target}" if target else ""
     # What is on the disk, compressed or not, is what the reader will find.
     if size is None and isinstance(target, Path) and target.is_file():
         size = target.stat().st_size
     size_text = "" if size is None else f", {in_bytes(size)}"
-    requests = counted(progress.requests, "request")
-    remark(
-        f"{summary}{days_text}{size_text}, {requests}, {progress.seconds():.1f} s{target_text}",
-        invocation,
-    )
+    cost = ""
+    if progress:
+        cost = f", {counted(progress.requests, 'request')}, {progress.seconds():.1f} s"
+    remark(f"{summary}{days_text}{size_text}{cost}{target_text}", invocation)
 
 
 @contextmanager

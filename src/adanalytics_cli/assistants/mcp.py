@@ -2,7 +2,6 @@
 
 import os
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -63,8 +62,7 @@ def mcp(
     exports: bool,
 ) -> None:
     """Serve the tools until the assistant has closed stdin."""
-    if find_spec("mcp") is None:
-        raise MissingExtra("mcp", needed_for="adanalytics mcp")
+    MissingExtra.check("mcp", "mcp", needed_for="adanalytics mcp")
     from adanalytics_cli.assistants.answers import Answers
     from adanalytics_cli.assistants.server import serve
     from adanalytics_cli.assistants.session import Limits, Session

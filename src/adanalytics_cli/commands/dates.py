@@ -1,6 +1,6 @@
 """`adanalytics dates`: list the days that have data."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import date, datetime, time, timedelta
 from functools import partial
 from itertools import chain
@@ -15,7 +15,7 @@ from adanalytics_cli.core.command import command, flag, option
 from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.core.freshness import last_day, last_hour
 from adanalytics_cli.core.invocation import Invocation, remark
-from adanalytics_cli.core.periods import PERIOD_HELP, days_of, period, period_arguments, span
+from adanalytics_cli.core.periods import PERIOD_HELP, days_of, period, period_arguments
 from adanalytics_cli.core.settings import find_settings, now_at_service
 from adanalytics_cli.output.calendar_chart import HOURS, Coverage, calendar_lines
 from adanalytics_cli.output.formats import Output, formats_with, gather_output
@@ -76,7 +76,7 @@ def dates(
     path = output.path
     chosen_days = period(invocation, start, end) if start is not None else None
     now = now_at_service(invocation)
-    dataset = None
+    dataset, progress, days = None, None, chosen_days
     if location:
         _, dataset = open_dataset(invocation, location)
     elif chart and not hours:
@@ -85,7 +85,7 @@ def dates(
         from adanalytics_cli.output.hours import write_hours
 
         recorded = dataset.hours or {now.date(): 0}
-        first, last = chosen_days or (min(recorded), max(recorded))
+        days = first, last = chosen_days or (min(recorded), max(recorded))
         for day, problem in dataset.damaged.items():
             if first <= day <= last:
                 remark(f"the manifest of {day} is damaged: {problem}", invocation)
@@ -94,59 +94,62 @@ def dates(
             remark("Hours in the dataset of this folder:", invocation)
         note = last_hour(dataset.last_hour, now) if dataset.last_hour else ""
         summary = write_hours({dataset.partner: counts}, note, output, invocation, chart)
-        if path:
-            remark(f"{summary} of {span(first, last)} -> {path}", invocation)
-        return
-    if hours:
+    elif hours:
         from adanalytics_cli.output.hours import write_hours
 
         with connect_each(invocation, chart=chart) as (clients, progress):
             counted_hours = _count_hours(invocation, clients, progress, chosen_days, now)
         summary = write_hours(counted_hours, "", output, invocation, chart)
-        if path:
-            report_end(invocation, summary, progress, days=chosen_days, target=path)
-        return
-    with connect_each(invocation, chart=chart) as (clients, progress):
-        days_by_partner = ask_each(clients, lambda client: client.dates())
-        # Programs get the days alone, at the price of one request.
-        notes = {
-            partner: _freshness(clients[partner], max(days), now)
-            for partner, days in days_by_partner.items()
-            if days and output.form.is_table
-        }
+    else:
+        with connect_each(invocation, chart=chart) as (clients, progress):
+            days_by_partner = ask_each(clients, lambda client: client.dates())
+            # Programs get the days alone, at the price of one request.
+            notes = {
+                partner: _freshness(clients[partner], max(days), now)
+                for partner, days in days_by_partner.items()
+                if days and output.form.is_table
+            }
+        is_several = len(days_by_partner) > 1
+        note = " ".join(
+            f"{partner}: {text}" if is_several else text for partner, text in notes.items()
+        )
+        if chart:
+            (data_days,) = days_by_partner.values()
+            if not data_days and not chosen_days:
+                raise CommandError("No day has data, so there is nothing to draw.")
+            days = chosen_days or (min(data_days), max(*data_days, now.date()))
+            coverage = _coverage(dict.fromkeys(data_days, HOURS), *days, now.date())
+            write_chart(partial(calendar_lines, coverage, note), path, invocation)
+            summary = "1 chart"
+        else:
+            summary = _write_days(days_by_partner, chosen_days, note, output, invocation)
+    if path:
+        report_end(invocation, summary, progress, days=days, target=path)
+
+
+def _write_days(
+    days_by_partner: Mapping[str, Collection[date]],
+    period: tuple[date, date] | None,
+    note: str,
+    output: Output,
+    invocation: Invocation,
+) -> str:
+    """Write a row for each day of each partner; return how many."""
+    from adanalytics_cli.console.table_view import Column
+
+    first, last = period or (date.min, date.max)
     is_several = len(days_by_partner) > 1
-    note = " ".join(f"{partner}: {text}" if is_several else text for partner, text in notes.items())
-    if chart:
-        (days,) = days_by_partner.values()
-        if not days and not chosen_days:
-            raise CommandError("No day has data, so there is nothing to draw.")
-        first, last = chosen_days or (min(days), max(*days, now.date()))
-        coverage = _coverage(dict.fromkeys(days, HOURS), first, last, now.date())
-        write_chart(partial(calendar_lines, coverage, note), path, invocation)
-        if path:
-            report_end(invocation, "1 chart", progress, days=(first, last), target=path)
-        return
-    first, last = chosen_days or (date.min, date.max)
+    columns = [*([Column("partner", "partner")] if is_several else ()), Column("date", "date")]
     rows: list[dict[str, object]] = [
-        {"partner": partner, "date": day} if is_several else {"date": day}
+        ({"partner": partner} if is_several else {})
+        | {"date": day if output.form.is_typed else str(day)}
         for partner, days in days_by_partner.items()
         for day in days
         if first <= day <= last
     ]
-
-    from adanalytics_cli.console.table_view import Column
-
-    columns = [Column("partner", "partner")] if is_several else []
-    columns.append(Column("date", "date"))
-    if not output.form.is_typed:
-        rows = [{**row, "date": str(row["date"])} for row in rows]
-    facts = facts_about(
-        days_by_partner, chosen_days or chain.from_iterable(days_by_partner.values())
-    )
+    facts = facts_about(days_by_partner, period or chain.from_iterable(days_by_partner.values()))
     write_rows(Listing(rows, columns, note, facts, title="dates"), output, invocation)
-    if path:
-        summary = counted(len(rows), "day")
-        report_end(invocation, summary, progress, days=chosen_days, target=path)
+    return counted(len(rows), "day")
 
 
 def _count_hours(

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 
 from adanalytics_cli.account.connection import connect, report_end
+from adanalytics_cli.account.quota import QuotaCheck
 from adanalytics_cli.console.prompts import can_ask
 from adanalytics_cli.console.terminal import look_at
-from adanalytics_cli.core.errors import CommandError, ProblemsFound, UsedUp
+from adanalytics_cli.core.errors import CommandError, ProblemsFound
 from adanalytics_cli.core.files import naming, replacing
 from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.core.prose import fitted
@@ -26,7 +27,7 @@ from adanalytics_client._json.encoding import json_text
 from adanalytics_client._profiles.settings_file import DEFAULT_PROFILE, settings_file
 
 if TYPE_CHECKING:
-    from adanalytics_client import Client, ServiceProfile
+    from adanalytics_client import ServiceProfile
     from adanalytics_client._shapes.drift import Difference
 
 
@@ -63,7 +64,7 @@ def probe_service(
     before = None if against is None else ServiceProfile.read(against)
     target = output if output or before else _default_file(invocation)
     with connect(invocation) as (client, progress):
-        _refuse_used_up(client, MOST_GETS)
+        QuotaCheck(invocation, client, progress).check(MOST_GETS)
         export = ", and one order of an export with its polls" if with_export else ""
         question = f"Send at most {MOST_GETS} GET requests{export}?"
         if not yes and not can_ask():
@@ -96,15 +97,6 @@ def _writing(path: Path | None) -> Iterator[BinaryIO]:
         make_folder(path.parent)
     with replacing(path) as stream:
         yield stream
-
-
-def _refuse_used_up(client: "Client", most: int) -> None:
-    remaining = client.quota.remaining
-    if remaining is not None and remaining < most:
-        raise UsedUp(
-            f"A probe needs up to {counted(most, 'request')}; {remaining} of this hour are left.",
-            remedy="Run it again in the next hour.",
-        )
 
 
 def _default_file(invocation: Invocation) -> Path:

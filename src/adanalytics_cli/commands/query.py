@@ -2,7 +2,6 @@
 
 import sys
 from contextlib import ExitStack
-from importlib.util import find_spec
 from pathlib import Path
 from time import monotonic
 
@@ -77,8 +76,7 @@ def query(
     memory: str,
 ) -> None:
     form, path = output.form, output.path
-    if find_spec("duckdb") is None:
-        raise MissingExtra("sql", needed_for="adanalytics query")
+    MissingExtra.check("duckdb", "sql", needed_for="adanalytics query")
     sql, start = _sql_of(sql, file), monotonic()
     datasets = find_datasets(invocation, places)
 

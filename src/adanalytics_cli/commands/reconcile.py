@@ -4,7 +4,6 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, timedelta
 from decimal import Decimal
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,7 @@ from adanalytics_cli.account.dataset_here import open_dataset
 from adanalytics_cli.core.command import command, completing, near_or_known, option
 from adanalytics_cli.core.errors import CommandError, MissingExtra, SettingsError
 from adanalytics_cli.core.invocation import Invocation, remark
-from adanalytics_cli.core.periods import period, period_words, read_begun_period, span
+from adanalytics_cli.core.periods import period, period_words, read_begun_period
 from adanalytics_cli.core.settings import base_url_of, find_settings, now_at_service
 from adanalytics_cli.output.formats import Output, formats_with, gather_output, json_option
 from adanalytics_cli.output.output_file import output_options
@@ -154,8 +153,8 @@ def reconcile(
 ) -> None:
     """Read the file, ask for our figures, and write both with the cause of the gap."""
     path = output.path
-    if location and find_spec("duckdb") is None:
-        raise MissingExtra("sql", needed_for="reconcile --in")
+    if location:
+        MissingExtra.check("duckdb", "sql", needed_for="reconcile --in")
     if not location and len(groups := [group for group in by if group in ID_OF]) > 1:
         raise click.UsageError(f"A summary has one of {' and '.join(groups)}; both need --in DIR.")
     from adanalytics_cli.reconcile.causes import CauseSearch
@@ -192,10 +191,7 @@ def reconcile(
             counted(len(reconciliation.gaps), "row"),
             (statement.first, statement.last),
         )
-        if progress:
-            report_end(invocation, summary, progress, days=statement_days, target=path)
-        else:
-            remark(f"{summary} of {span(*statement_days)} -> {path}", invocation)
+        report_end(invocation, summary, progress, days=statement_days, target=path)
     if gaps := reconciliation.above():
         raise CommandError(
             f"{counted(len(gaps), 'figure')}, totals included, beyond {tolerance:f} %.",

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
-from importlib.util import find_spec
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -74,8 +73,7 @@ def report(
     options: MetricOptions,
 ) -> None:
     """Add up the traffic of datasets and write its rows as a summary."""
-    if find_spec("duckdb") is None:
-        raise MissingExtra("sql", needed_for="adanalytics report")
+    MissingExtra.check("duckdb", "sql", needed_for="adanalytics report")
     start_time = monotonic()
     datasets = find_datasets(invocation, places)
 

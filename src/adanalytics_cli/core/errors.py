@@ -95,6 +95,14 @@ class MissingExtra(CommandError):
             remedy=f"Install it: python -m pip install 'adanalytics[{extra}]'",
         )
 
+    @classmethod
+    def check(cls, module: str, extra: str, *, needed_for: str) -> None:
+        """Raise the error unless the `module` of an extra is installed; nothing is imported."""
+        from importlib.util import find_spec
+
+        if find_spec(module) is None:
+            raise cls(extra, needed_for=needed_for)
+
 
 _NO_ROOM = "Free some space there, or write to another place."
 _NO_PERMISSION = "Change the permissions there, or write to another place."

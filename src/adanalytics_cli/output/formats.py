@@ -4,7 +4,6 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -34,7 +33,7 @@ class Format:
         is_document: whether people read it also from a file or a pipe.
         has_regions: whether it has a form for the spreadsheets of each of `REGIONS`.
         is_from_duckdb: whether DuckDB writes it, too.
-        extra: the extra of the package that its writer needs, and the module of that.
+        extra: the module that its writer needs, and the extra of the package that has it.
     """
 
     name: str
@@ -78,7 +77,7 @@ _TABLE = (
         ("xlsx",),
         is_binary=True,
         is_typed=True,
-        extra=("excel", "xlsxwriter"),
+        extra=("xlsxwriter", "excel"),
     ),
 )
 FORMATS = {form.name: form for form in _TABLE}
@@ -256,8 +255,8 @@ def pick_format(
     if form.is_binary and path is not None and is_packed(path):
         message = f"{form.name} is already compressed. Leave .gz out of '{path.name}'."
         raise click.UsageError(message)
-    if form.extra and find_spec(form.extra[1]) is None:
-        raise MissingExtra(form.extra[0], needed_for=form.name)
+    if form.extra:
+        MissingExtra.check(*form.extra, needed_for=form.name)
     if region and not form.has_regions:
         message = f"--csv-for is for csv. Leave it out, or write csv, not {form.name}."
         raise click.UsageError(message)
@@ -273,8 +272,8 @@ def _check_chart(choice: str | None, path: Path | None) -> None:
             f"--chart draws text (.txt) and pictures (.svg, .png, .html), not {suffix}. "
             f"Give another name than {path.name}."
         )
-    if suffix == ".png" and find_spec("resvg_py") is None:
-        raise MissingExtra("png", needed_for=".png")
+    if suffix == ".png":
+        MissingExtra.check("resvg_py", "png", needed_for=".png")
 
 
 def is_picture(path: Path | None) -> bool:

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
-from importlib.util import find_spec
 from itertools import zip_longest
 from pathlib import Path
 
@@ -111,8 +110,7 @@ def _check_rows(path: Path, count: int) -> None:
 
 
 def _sheets(path: Path, content: bytes) -> list[Layout]:
-    if find_spec("openpyxl") is None:
-        raise MissingExtra("excel", needed_for="Reading a workbook")
+    MissingExtra.check("openpyxl", "excel", needed_for="Reading a workbook")
     from openpyxl import load_workbook
 
     with _naming_damage(path):
