@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import ssl
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -19,6 +20,12 @@ from tests.client.wire import Wire, certified, served_with
 
 from adanalytics_client import AsyncClient, Client, RetryPolicy
 from adanalytics_server.local import LocalServer, Sample
+
+
+@pytest.fixture(autouse=True)
+def no_power_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait for no disk: what a process wrote stays, also if it is killed."""
+    monkeypatch.setattr(os, "fsync", lambda _descriptor: None)
 
 
 @pytest.fixture

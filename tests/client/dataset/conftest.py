@@ -32,10 +32,15 @@ def running() -> Iterator[LocalServer]:
         yield server
 
 
+@pytest.fixture(scope="session")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("saved")
+
+
 @pytest.fixture
-def shop(running: LocalServer, tmp_path: Path) -> Shop:
+def shop(running: LocalServer, tmp_path: Path, saved: Path) -> Shop:
     running.reset()
-    return Shop(running, tmp_path / "events")
+    return Shop(running, tmp_path / "events", saved)
 
 
 @pytest.fixture

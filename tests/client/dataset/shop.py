@@ -1,5 +1,6 @@
 """A service and a dataset of its events, as tests of whole syncs see them."""
 
+import shutil
 import threading
 from collections import Counter
 from collections.abc import Iterable
@@ -52,12 +53,13 @@ class AtMost(Observer):
 class Shop:
     """A service with two days of 600 events, 2026-01-15 and 16, and a dataset in `folder`.
 
-    The dataset is not there yet. Its clock shows `now`.
+    The dataset is not there yet. Its clock shows `now`. `saved` keeps datasets for `fill`.
     """
 
-    def __init__(self, server: LocalServer, folder: Path) -> None:
+    def __init__(self, server: LocalServer, folder: Path, saved: Path | None = None) -> None:
         self.server = server
         self.folder = folder
+        self.saved = saved
         self.now = datetime(2026, 1, 20, 12, tzinfo=UTC)
         self.partition: Partition | None = None
 
@@ -79,6 +81,17 @@ class Shop:
             return dataset.sync(client, *days, via=via, **options)
         assert dataset.report is not None
         return dataset.report
+
+    def fill(self, *days: str) -> None:
+        """Make the dataset that `sync(*days)` of the sample makes; only the first time it syncs."""
+        assert self.saved is not None
+        saved = self.saved / "-".join((self.partition or "", *days, f"{self.now:%d-%H-%M}"))
+        if saved.exists():
+            shutil.copytree(saved, self.folder)
+            return
+        assert self.sync(*days).left == 0
+        self.server.journal.clear()
+        shutil.copytree(self.folder, saved)
 
     def asked(self) -> Counter[str]:
         """Requests since the last look, by the last part of their path."""

@@ -96,7 +96,7 @@ def test_a_day_that_differs_from_its_count_is_reported_and_mended(shop: Shop) ->
 
 
 def test_held_events_are_replaced_only_by_a_day_that_agrees_with_its_count(shop: Shop) -> None:
-    shop.sync()
+    shop.fill()
     before = shop.held()
     gone = next(row for row in shop.rows() if not row["is_filtered"])
     hour = gone["event_date"], gone["event_hour"]
@@ -140,7 +140,7 @@ def test_empty_answers_are_reported_and_mended(shop: Shop) -> None:
 
 
 def test_held_events_are_replaced_only_by_a_day_that_adds_up(shop: Shop) -> None:
-    shop.sync()
+    shop.fill()
     before = shop.held()
     kept = [row for row in shop.rows() if row["event_date"] == FIRST and row["event_hour"] == 13]
     shop.load([row for row in kept if not row["is_filtered"]][1:], replace=True)
@@ -163,7 +163,7 @@ def test_held_events_are_replaced_only_by_a_day_that_adds_up(shop: Shop) -> None
     ("operation", "body"), [("dates", '{"dates": []}'), ("summary", '{"summary": []}')]
 )
 def test_one_answer_without_days_costs_no_page(shop: Shop, operation: str, body: str) -> None:
-    shop.sync()
+    shop.fill()
     shop.asked()
     shop.server.faults.add(answer(operation, body, times=1))
     assert shop.sync().left == 0
@@ -173,7 +173,7 @@ def test_one_answer_without_days_costs_no_page(shop: Shop, operation: str, body:
 
 def test_an_hour_of_a_day_that_is_not_over_does_not_lose_events(shop: Shop) -> None:
     shop.now = shop.now.replace(day=16, hour=10, minute=20)
-    shop.sync()
+    shop.fill()
     before = shop.held()
     shop.now += timedelta(hours=2)
     shop.server.faults.add(answer("events", "[]"))

@@ -70,7 +70,7 @@ def test_one_late_event_writes_one_file(shop: Shop, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_repull_without_a_change_writes_no_file(shop: Shop) -> None:
-    shop.sync()
+    shop.fill()
     before = data_of(shop.folder)
     report = shop.sync(repull=2)
     assert (len(report.hours), report.changed, report.restated) == (48, {}, [])
@@ -79,7 +79,7 @@ def test_a_repull_without_a_change_writes_no_file(shop: Shop) -> None:
 
 def test_a_repull_replaces_a_damaged_file(shop: Shop) -> None:
     shop.partition = "hour"
-    shop.sync()
+    shop.fill()
     part = shop.folder / f"data/date={SECOND}/hour=13/part-0.parquet"
     content = part.read_bytes()
     part.write_bytes(content[:-1] + b"x")
@@ -90,7 +90,7 @@ def test_a_repull_replaces_a_damaged_file(shop: Shop) -> None:
 
 
 def test_an_hour_that_lost_events_is_a_change(shop: Shop) -> None:
-    shop.sync()
+    shop.fill()
     rows = [row for row in shop.rows() if (row["event_date"], row["event_hour"]) == (FIRST, 13)]
     shop.load(rows[:1], replace=True)
     assert shop.sync().changed == {Hour(date.fromisoformat(FIRST), 13): (len(rows), 1)}

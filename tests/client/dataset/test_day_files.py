@@ -107,7 +107,7 @@ def test_a_large_day_keeps_a_file_for_each_hour(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Both kinds are read together, because each file has a column with the hour."""
-    shop.sync(FIRST)
+    shop.fill(FIRST)
     monkeypatch.setattr(contents, "DAY_BYTES", 1_000)
     assert shop.sync().left == 0
     assert len(data_of(shop)) == 25
@@ -116,7 +116,7 @@ def test_a_large_day_keeps_a_file_for_each_hour(
 
 
 def test_a_restated_hour_is_replaced_in_the_file_of_its_day(shop: Shop) -> None:
-    shop.sync()
+    shop.fill()
     restate(shop)
     assert shop.sync().left == 0
     assert data_of(shop) == DAYS
@@ -130,7 +130,7 @@ def test_a_kill_at_any_step_loses_and_doubles_nothing(
 ) -> None:
     """From the first hours to one file, and from this to another one."""
     shop.now = datetime(2026, 1, 16, 9, 30, tzinfo=UTC)
-    shop.sync()
+    shop.fill()
     shop.now = datetime(2026, 1, 20, 12, tzinfo=UTC)
     steps = _steps(monkeypatch)
     for is_restated in (False, True):
@@ -142,7 +142,7 @@ def test_a_kill_at_any_step_loses_and_doubles_nothing(
         shutil.copytree(shop.folder, saved)
         while True:
             # The hours of a day have many steps alike.
-            at += 1 if is_restated else 9
+            at += 3 if is_restated else 31
             steps[:] = [at]
             try:
                 shop.sync()
@@ -196,29 +196,27 @@ def _steps(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return steps
 
 
-@pytest.mark.parametrize("harm", ["delete", "cut", "flip"])
-def test_the_hours_of_a_damaged_day_file_are_pulled_again(shop: Shop, harm: str) -> None:
-    shop.sync()
-    file = shop.folder / f"data/date={FIRST}/day.parquet"
-    if harm == "delete":
-        file.unlink()
-    elif harm == "flip":
-        flip(file)
-    else:
-        file.write_bytes(file.read_bytes()[:-100])
-    report = shop.dataset.verify(None)
-    (problem,) = report.problems
-    assert (problem.day, problem.hour) == (date(2026, 1, 15), None)
-    assert problem.remedy == ("repull" if harm == "flip" else "sync")
-    if harm == "flip":
-        file.unlink()
+def test_the_hours_of_damaged_day_files_are_pulled_again(shop: Shop) -> None:
+    shop.fill()
+    first, second = (shop.folder / name for name in sorted(DAYS))
+
+    def problems() -> list[tuple[date | None, int | None, str]]:
+        found = shop.dataset.verify(None).problems
+        return [(problem.day, problem.hour, problem.remedy) for problem in found]
+
+    flip(first)
+    assert problems() == [(date(2026, 1, 15), None, "repull")]
+    first.unlink()
+    second.write_bytes(second.read_bytes()[:-100])
+    days = date(2026, 1, 15), date(2026, 1, 16)
+    assert problems() == [(day, None, "sync") for day in days]
     assert shop.sync().left == 0
     assert data_of(shop) == DAYS
     assert sorted(plain_rows(shop)) == query_rows(shop) == rows_of(shop.rows())
 
 
 def test_files_that_nobody_committed_are_named(shop: Shop) -> None:
-    shop.sync(FIRST)
+    shop.fill(FIRST)
     folder = shop.folder / f"data/date={FIRST}"
     content = (folder / "day.parquet").read_bytes()
     (folder / "hour-13.parquet").write_bytes(content)
@@ -236,9 +234,9 @@ def test_files_that_nobody_committed_are_named(shop: Shop) -> None:
 
 
 def test_a_dataset_is_repartitioned_without_a_request(shop: Shop) -> None:
-    dataset = Dataset(shop.folder, partition="hour", clock=lambda: shop.now)
-    with shop.client() as client:
-        dataset.sync(client)
+    shop.partition = "hour"
+    shop.fill()
+    shop.partition, dataset = None, shop.dataset
     assert partition_of(shop) == "hour"
     assert f"data/date={FIRST}/hour=13/part-0.parquet" in data_of(shop)
     every, former = query_rows(shop), data_of(shop)
@@ -247,11 +245,10 @@ def test_a_dataset_is_repartitioned_without_a_request(shop: Shop) -> None:
     assert (data_of(shop), query_rows(shop)) == (DAYS, every)
     assert sorted(plain_rows(shop)) == every
     dataset.repartition("day")
-    with (
-        pytest.raises(DatasetError, match="of partition day, not hour") as caught,
-        shop.client() as c,
-    ):
-        dataset.sync(c)
+    other = Dataset(shop.folder, partition="hour")
+    refused = pytest.raises(DatasetError, match="of partition day, not hour")
+    with refused as caught, shop.client() as client:
+        other.sync(client)
     assert "Dataset.repartition" in caught.value.remedy
     dataset.repartition("hour")
     assert (data_of(shop), query_rows(shop)) == (former, every)
@@ -267,11 +264,11 @@ def test_a_kill_while_it_is_repartitioned(
     shop: Shop, monkeypatch: pytest.MonkeyPatch, partition: Partition
 ) -> None:
     """The next sync goes on; meanwhile a query reads files of both kinds."""
-    other: Partition = "hour" if partition == "day" else "day"
-    with shop.client() as client:
-        Dataset(shop.folder, partition=other, clock=lambda: shop.now).sync(client)
+    shop.partition = "hour" if partition == "day" else "day"
+    shop.fill()
+    shop.partition = None
     every, steps = query_rows(shop), _steps(monkeypatch)
-    for at in range(0, 400, 37):
+    for at in range(0, 400, 53):
         steps[:] = [at]
         try:
             shop.dataset.repartition(partition)
@@ -280,7 +277,7 @@ def test_a_kill_while_it_is_repartitioned(
             assert query_rows(shop) == every
         else:
             break
-    assert at > 37
+    assert at > 53
     steps[:] = []
     assert shop.sync().wanted == 0
     assert partition_of(shop) == partition
@@ -304,15 +301,16 @@ def test_what_cannot_have_files_of_days_says_so(shop: Shop) -> None:
 
 
 def test_a_dataset_that_lost_its_record_keeps_its_partition(shop: Shop) -> None:
-    with shop.client() as client:
-        Dataset(shop.folder, partition="hour", clock=lambda: shop.now).sync(client)
+    shop.partition = "hour"
+    shop.fill()
+    shop.partition = None
     (shop.folder / "_adanalytics/dataset.json").unlink()
     assert shop.sync().left == 0
     assert partition_of(shop) == "hour"
 
 
 def test_a_damaged_file_is_not_repartitioned(shop: Shop) -> None:
-    shop.sync(FIRST)
+    shop.fill(FIRST)
     file = shop.folder / f"data/date={FIRST}/day.parquet"
     flip(file)
     with pytest.raises(DatasetError, match="checksum mismatch"):
@@ -327,7 +325,7 @@ def test_a_damaged_file_is_not_repartitioned(shop: Shop) -> None:
 
 def test_an_hour_is_not_put_into_a_damaged_file(shop: Shop) -> None:
     """The new file would have a good record of the damaged rows."""
-    shop.sync(FIRST)
+    shop.fill(FIRST)
     flip(shop.folder / f"data/date={FIRST}/day.parquet")
     store, hour = open_store(str(shop.folder)), Hour(date(2026, 1, 15), 13)
     held = Contents.open(store, Identity.require(store))

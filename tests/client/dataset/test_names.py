@@ -161,7 +161,7 @@ def test_a_name_is_what_a_service_sends(
 
 @pytest.mark.parametrize("content", [b"", b"{}", b'{"campaign": 1, "sha256": ""}'])
 def test_a_damaged_record_is_written_anew(content: bytes, shop: Shop) -> None:
-    shop.sync(FIRST)
+    shop.fill(FIRST)
     whole = kept(shop.folder)["campaign"].names
     (shop.folder / "_adanalytics/names.json").write_bytes(content)
     assert kept(shop.folder) == {}

@@ -93,7 +93,7 @@ def restate(shop: Shop, hour: int, **fields: Any) -> None:
 
 @pytest.mark.usefixtures("hourly")
 def test_only_the_hour_that_moved_is_pulled_and_a_plan_says_so(shop: Shop) -> None:
-    shop.sync()
+    shop.fill()
     shop.now += timedelta(hours=1)
     restate(shop, 13)
     shop.asked()
@@ -121,7 +121,7 @@ def test_only_the_hour_that_moved_is_pulled_and_a_plan_says_so(shop: Shop) -> No
 
 @pytest.mark.usefixtures("hourly")
 def test_other_amounts_of_as_many_events_take_the_whole_day(shop: Shop) -> None:
-    shop.sync()
+    shop.fill()
     restate(shop, 13, revenue="7.000000000")
     price = DAY_TOTAL + shop.price(SECOND) + COUNT
     report = shop.sync()
@@ -135,7 +135,7 @@ def test_other_amounts_of_as_many_events_take_the_whole_day(shop: Shop) -> None:
 @pytest.mark.usefixtures("hourly")
 def test_the_other_hours_follow_if_the_sums_still_differ(shop: Shop) -> None:
     """An hour lost an event, and the amounts of another one are other ones."""
-    shop.sync()
+    shop.fill()
     restate(shop, 13)
     restate(shop, 7, revenue="7.000000000")
     price = DAY_TOTAL + 11 + shop.price(SECOND) + COUNT

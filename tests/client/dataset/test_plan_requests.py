@@ -62,7 +62,7 @@ def test_a_small_pull_costs_what_its_plan_says(shop: Shop) -> None:
 @pytest.mark.parametrize("size", SIZES)
 def test_a_restated_day(shop: Shop, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     monkeypatch.setattr(fetch, "EVENTS_PER_PAGE", size)
-    shop.sync()
+    shop.fill()
     rows = [row for row in shop.rows() if (row["event_date"], row["event_hour"]) == (SECOND, 13)]
     shop.load([row for row in rows if not row["is_filtered"]][1:], replace=True)
     assert check(shop)[1] <= 2
@@ -80,7 +80,7 @@ def test_a_sync_that_was_stopped(
 
 def test_a_day_that_was_rejected(shop: Shop) -> None:
     """Its hours seem unchanged, and yet a sync pulls them again."""
-    shop.sync()
+    shop.fill()
     body = f'{{"data": [{{"date": "{FIRST}", "clicks": 1}}]}}'
     fault = Fault(
         effect="status",
@@ -143,7 +143,7 @@ def test_an_export_without_a_column_of_the_pages_becomes_pages(
 ) -> None:
     monkeypatch.setattr(fetch, "EVENTS_PER_PAGE", 100)
     if not is_new:
-        assert shop.sync().left == 0
+        shop.fill()
     reader = EventTables.from_file
 
     def without_country(tables: EventTables, path: Path, section: Section | None) -> Any:

@@ -30,7 +30,7 @@ def test_every_part_has_the_widest_type_of_money(shop: Shop) -> None:
 
 
 def test_every_library_reads_the_same_events(shop: Shop) -> None:
-    shop.sync()
+    shop.fill()
     revenue = sum((Decimal(row["revenue"]) for row in shop.rows()), Decimal(0))
     found = {name: read(shop.folder) for name, read in READERS.items()}
     assert found == dict.fromkeys(READERS, (1200, revenue))

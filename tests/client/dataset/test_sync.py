@@ -63,7 +63,7 @@ def test_a_bulk_export_is_split_into_the_same_hours(shop: Shop) -> None:
 
 
 def test_the_second_time_costs_two_requests_and_writes_nothing(shop: Shop) -> None:
-    shop.sync()
+    shop.fill()
     before, _ = everything_in(shop.folder), shop.asked()
     assert shop.sync().left == 0
     assert shop.asked() == LOOK
@@ -90,7 +90,7 @@ def test_a_restated_day_is_found_and_pulled_as_a_whole(
 ) -> None:
     """Unless it is so large that the totals of its hours cost less: see `test_narrowing`."""
     monkeypatch.setattr(fetch, "EVENTS_PER_PAGE", 100)
-    shop.sync()
+    shop.fill()
     rows = [row for row in shop.rows() if row["event_date"] == "2026-01-15"]
     fewer = [row for row in rows if row["event_hour"] == 13 and not row["is_filtered"]][1:]
     shop.load(fewer, replace=True)
@@ -99,19 +99,6 @@ def test_a_restated_day_is_found_and_pulled_as_a_whole(
     assert shop.held() == shop.rows()
     shop.sync()
     assert shop.asked() == LOOK
-
-
-def test_late_events_are_found(shop: Shop) -> None:
-    shop.sync()
-    late = {
-        **shop.rows()[0],
-        "event_id": "00000000-0000-4000-8000-000000000001",
-        "received_at": "2026-01-17T00:00:00.000Z",
-        "is_filtered": False,
-    }
-    shop.load([late])
-    assert shop.sync().left == 0
-    assert shop.held() == shop.rows()
 
 
 @BY_HOUR
@@ -138,7 +125,7 @@ def test_an_open_hour_is_asked_for_again_once_it_is_over(shop: Shop) -> None:
 def test_a_change_that_the_open_hours_do_not_explain_is_found(shop: Shop) -> None:
     """The day was open when it was pulled, and meanwhile an hour that was over got late events."""
     shop.now = datetime(2026, 1, 16, 10, 20, tzinfo=UTC)
-    shop.sync()
+    shop.fill()
     early = next(row for row in shop.rows() if row["event_date"] == "2026-01-16")
     late = {**early, "event_id": "00000000-0000-4000-8000-000000000002", "is_filtered": False}
     shop.load([late])
@@ -153,7 +140,7 @@ def test_a_change_that_the_open_hours_do_not_explain_is_found(shop: Shop) -> Non
 
 @BY_HOUR
 def test_a_repull_that_was_stopped_begins_anew(shop: Shop) -> None:
-    shop.sync()
+    shop.fill()
     shop.asked()
     assert shop.sync(repull=1, requests=14).left > 0
     assert shop.asked()["events"] == 12
