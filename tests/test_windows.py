@@ -1,6 +1,6 @@
 """What people do with the packages, on Windows or on a stand-in for it.
 
-Each program runs in a process of its own, because the stand-in takes away what POSIX has.
+The programs run in a process of their own, because the stand-in takes away what POSIX has.
 """
 
 import os
@@ -16,6 +16,7 @@ import sys
 if sys.platform != "win32":
     from stand_in_for_windows import install
     install()
+import os
 from datetime import date
 from pathlib import Path
 from adanalytics_client import AsyncClient, Client, errors
@@ -63,7 +64,6 @@ with LocalServer(sample=sample) as server:
     server.reset()
 """
 DATASETS = """
-import os
 from adanalytics_client.dataset import dataset as module
 with LocalServer(sample=sample) as server:
     with Client(server.url, api_key=server.api_key, partner=server.partner) as client:
@@ -81,7 +81,6 @@ with LocalServer(sample=sample) as server:
             raise AssertionError
 """
 COMMANDS = """
-import os
 from click.testing import CliRunner
 from adanalytics_cli.main import cli
 import adanalytics_cli.__main__
@@ -120,29 +119,35 @@ for words in ("partner add acme --name Acme --currency USD", "load log.csv --par
     assert done.exit_code == 0, done.output
 assert "480" in done.output, done.output
 """
+PROGRAMS = {
+    "pulls": PULLS,
+    "exports": EXPORTS,
+    "datasets": DATASETS,
+    "commands": COMMANDS,
+    "loads": LOADS,
+}
 
 
 @pytest.mark.skipif(
     sys.platform != "win32" and not Path("/proc/self/fd").is_dir(),
     reason="needs the list of open files",
 )
-@pytest.mark.parametrize(
-    "program",
-    [PULLS, EXPORTS, DATASETS, COMMANDS, LOADS],
-    ids=["pulls", "exports", "datasets", "commands", "loads"],
-)
-def test_on_windows(tmp_path: Path, program: str) -> None:
+def test_on_windows(tmp_path: Path) -> None:
     environment = {
         key: text for key, text in os.environ.items() if not key.startswith(("XDG_", "ADANAL"))
     }
     environment |= {"HOME": str(tmp_path), "PYTHONPATH": str(TESTS), "PYTHONWARNINGS": "error"}
+    programs = []
+    for name, program in PROGRAMS.items():
+        (tmp_path / name).mkdir()
+        programs.append(f"os.chdir({str(tmp_path / name)!r})\n{program}")
     done = subprocess.run(
-        [sys.executable, "-c", BEGIN + program],
+        [sys.executable, "-c", BEGIN + "".join(programs)],
         cwd=tmp_path,
         env=environment,
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=240,
     )
     assert done.returncode == 0, done.stderr[-3000:]
