@@ -1,76 +1,33 @@
 """The pytest plugins, used as other people's projects use it: in a pytest process of its own."""
 
+import re
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 
+import httpx
 import pytest
 
 from adanalytics_server.local import LocalServer
+from adanalytics_server.pytest_plugin import pytest_configure_node
 
 ROOT = Path(__file__).parents[2]
 DATES = "/api/partners/acme/ad-analytics/dates"
 
 SUITE = """
+import asyncio
+
 import httpx
 import pytest
 
-def ask(server):
-    headers = {"Authorization": f"Bearer {server.api_key}"}
-    return httpx.get(server.url + "/api/partners/acme/ad-analytics/dates", headers=headers)
-
-@pytest.mark.parametrize("number", range(4))
-def test_alone(adanalytics, number, record_property):
-    assert adanalytics.journal.entries() == []
-    assert ask(adanalytics).json() == {"dates": ["2026-01-15"]}
-    adanalytics.faults.add("503")
-    adanalytics.clock.advance(seconds=86_400)
-    assert ask(adanalytics).status_code == 503
-    record_property("url", adanalytics.url)
-"""
-
-
-def run(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    """Run pytest in a folder with our plugins, and no other than those of the options."""
-    ours = ("-p", "adanalytics", "-p", "adanalytics_client.pytest_plugin", "-p", "no:cacheprovider")
-    return subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", *ours, *options, "."],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        env={"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
-    )
-
-
-def test_tests_do_not_see_each_other_and_processes_have_their_own_servers(tmp_path: Path) -> None:
-    (tmp_path / "test_suite.py").write_text(SUITE)
-    done = run(tmp_path, "-p", "xdist", "-n", "2", "-W", "error", "--junitxml", "report.xml")
-    assert "4 passed" in done.stdout, done.stdout + done.stderr
-    report = (tmp_path / "report.xml").read_text()
-    assert report.count('name="url"') == 4
-
-
-def test_a_project_chooses_its_own_events(tmp_path: Path) -> None:
-    (tmp_path / "conftest.py").write_text(
-        "import pytest\n"
-        "@pytest.fixture(scope='session')\n"
-        "def adanalytics_sample():\n"
-        "    return None\n"
-    )
-    (tmp_path / "test_suite.py").write_text(SUITE.replace('["2026-01-15"]', "[]"))
-    done = run(tmp_path)
-    assert "4 passed" in done.stdout, done.stdout + done.stderr
-
-
-OWN = """
-import asyncio
-
-import pytest
-
 from adanalytics_server.local import event
+
+
+@pytest.fixture(scope="session")
+def adanalytics_sample():
+    return None
 
 
 @pytest.fixture(scope="session")
@@ -82,11 +39,22 @@ def adanalytics_own_data():
     return add
 
 
+@pytest.mark.parametrize("number", range(4))
+def test_alone(adanalytics, number, record_property):
+    assert adanalytics.journal.entries() == []
+    url = adanalytics.url + "/api/partners/acme/ad-analytics/dates"
+    headers = {"Authorization": f"Bearer {adanalytics.api_key}"}
+    assert httpx.get(url, headers=headers).json() == {"dates": ["2026-03-01", "2026-03-02"]}
+    adanalytics.faults.add("503")
+    assert httpx.get(url, headers=headers).status_code == 503
+    record_property("url", adanalytics.url)
+
+
 @pytest.mark.parametrize("number", range(2))
 def test_own_data_are_there_again(adanalytics, adanalytics_sync_client, number):
     assert len(adanalytics_sync_client.dates()) == 2
     adanalytics.add_events([event(event_time="2026-03-03T10:00:00Z")])
-    adanalytics.clock.advance(60)
+    adanalytics.clock.advance(86_400)
     assert len(adanalytics_sync_client.dates()) == 3
 
 
@@ -109,37 +77,48 @@ async def test_an_open_client_is_closed(adanalytics_async_client, anyio_backend)
 """
 
 
-def test_own_data_and_clients_on_a_server_here_and_elsewhere(tmp_path: Path) -> None:
-    (tmp_path / "test_suite.py").write_text(OWN)
-    (tmp_path / "conftest.py").write_text(
-        "import pytest\n"
-        "@pytest.fixture(scope='session')\n"
-        "def adanalytics_sample():\n"
-        "    return None\n"
+def run(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """Run pytest in a folder with our plugins, and no other than those of the options."""
+    ours = ("-p", "adanalytics", "-p", "adanalytics_client.pytest_plugin", "-p", "no:cacheprovider")
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", *ours, *options, "."],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env={"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
     )
+
+
+def test_tests_do_not_see_each_other_on_servers_here_and_elsewhere(tmp_path: Path) -> None:
+    (tmp_path / "test_suite.py").write_text(SUITE)
     with LocalServer() as elsewhere:
-        # Twice: the second run finds nothing of the first.
-        for options in (
-            [],
-            ["--adanalytics-url", elsewhere.url],
-            ["--adanalytics-url", elsewhere.url],
-        ):
+        shared = ("--adanalytics-url", elsewhere.url)
+        # On the server elsewhere twice: the second run finds nothing of the first.
+        for options in (("-p", "xdist", "-n", "2", "--junitxml", "report.xml"), shared, shared):
             done = run(tmp_path, "-p", "anyio", "-W", "error", *options)
-            assert "5 passed" in done.stdout, done.stdout + done.stderr
+            assert "9 passed" in done.stdout, done.stdout + done.stderr
+    # Each process has its own server.
+    urls = re.findall(r'name="url" value="([^"]+)"', (tmp_path / "report.xml").read_text())
+    assert (len(urls), len({*urls})) == (4, 2)
 
 
 def test_processes_that_would_share_a_server_are_refused(tmp_path: Path) -> None:
     (tmp_path / "test_suite.py").write_text("def test_nothing():\n    pass\n")
     # Nothing answers there: the refusal comes before the first request.
-    shared = ("-p", "xdist", "--adanalytics-url", "http://127.0.0.1:9")
-    for options in (("-n", "2"), ("-d", "--tx", "2*popen")):
-        done = run(tmp_path, *shared, *options)
-        assert done.returncode == pytest.ExitCode.USAGE_ERROR
-        assert done.stderr == (
-            "ERROR: --adanalytics-url names one server, which 2 processes of pytest-xdist cannot "
-            "share. Add -n 0, or leave out the URL: then each process has its own server.\n\n"
-        )
-    assert run(tmp_path, *shared, "-n", "1").returncode == 0
+    done = run(tmp_path, "-p", "xdist", "--adanalytics-url", "http://127.0.0.1:9", "-n", "2")
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert done.stderr == (
+        "ERROR: --adanalytics-url names one server, which 2 processes of pytest-xdist cannot "
+        "share. Add -n 0, or leave out the URL: then each process has its own server.\n\n"
+    )
+
+
+@pytest.mark.parametrize(("processes", "url"), [(1, "http://127.0.0.1:9"), (2, None)])
+def test_processes_that_share_no_server_are_not(processes: int, url: str | None) -> None:
+    config = SimpleNamespace(getoption={"adanalytics_url": url}.__getitem__)
+    pytest_configure_node(SimpleNamespace(workerinput={"workercount": processes}, config=config))
 
 
 def test_who_does_not_use_it_does_not_pay_for_it(tmp_path: Path) -> None:
@@ -166,8 +145,10 @@ def test_the_entry_points_are_declared() -> None:
     }
 
 
-def test_the_fixture_is_a_local_server(adanalytics: LocalServer) -> None:
+def test_the_fixture_is_a_local_server_with_a_day(adanalytics: LocalServer) -> None:
     assert isinstance(adanalytics, LocalServer)
+    headers = {"Authorization": f"Bearer {adanalytics.api_key}"}
+    assert httpx.get(adanalytics.url + DATES, headers=headers).json() == {"dates": ["2026-01-15"]}
 
 
 def test_a_reset_comes_before_the_test_too(
