@@ -123,7 +123,7 @@ def looks(cell: Any) -> str:
 
 
 def formats(run: Run, folder: Path) -> Iterator[str]:
-    events = columns(run, folder, "events", DAYS[0])
+    events = columns(run, folder, "events", DAYS[0], "--limit", "200")
     event = next(
         each
         for each in events

@@ -11,9 +11,9 @@ from adanalytics_server.clock import Clock
 from adanalytics_server.faults import Entry
 from adanalytics_server.local import LocalServer
 
-LIMIT = 1_000
-# 22 days without events, asked for by the hour: one request each.
-HOURS = 22 * 24
+LIMIT = 200
+# 5 days without events, asked for by the hour: one request each.
+HOURS = 5 * 24
 PROGRAM = (
     FROZEN
     + """
@@ -40,8 +40,8 @@ def test_two_runs_never_send_more_than_the_limit_in_any_hour(tmp_path: Path) -> 
         }
         workers = []
         for name in ("one.csv", "two.csv"):
-            words = ["events", "2026-03-01", "2026-03-22", "--split", "hourly", "-q"]
-            words += ["--max-wait", "7200"]
+            words = ["events", "2026-03-01", "2026-03-05", "--split", "hourly", "-q"]
+            words += ["--rate-limit", str(LIMIT), "--max-wait", "7200"]
             words += ["--concurrency", "1", "-o", str(tmp_path / name)]
             workers.append(Worker.start([sys.executable, "-c", PROGRAM, *words], settings))
         entries: list[Entry] = []

@@ -30,7 +30,7 @@ from adanalytics_server.storage.pages import read_page
 from adanalytics_server.storage.store import PartnerStore
 
 START = date(2026, 1, 31)
-PER_DAY = 12_000
+PER_DAY = 6_000
 
 
 def fill(store: PartnerStore, start: date = START, days: int = 1, **other: int) -> Ingested:
@@ -84,7 +84,7 @@ def test_each_day_has_exactly_the_events_asked_for_and_all_its_hours(
     assert max(counts[:24]) > 4 * min(counts[:24])
 
 
-@pytest.mark.parametrize("count", [1, 2, 23, 2_000, 30_001])
+@pytest.mark.parametrize("count", [1, 2, 23, 2_000, 10_001])
 def test_any_number_of_events_a_day(store: PartnerStore, count: int) -> None:
     report = fill(store, events_per_day=count)
     assert (report.stored, report.duplicates) == (count, 0)
@@ -163,7 +163,7 @@ def test_everything_that_can_occur_does(events: list[LogEvent]) -> None:
         if holds
     )
     assert len(count) == 11
-    assert 0.005 < count["filtered"] / len(events) < 0.02
+    assert 0.003 < count["filtered"] / len(events) < 0.02
     assert 0.005 < count["late"] / len(events) < 0.02
     assert count["negative"] < count["no cost"] < count["filtered"]
     for event in events:
@@ -216,7 +216,7 @@ def test_slots_shorter_than_an_auction_keep_the_order(
     store: PartnerStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # As with twenty million events a day: a slot of the last hour has seconds only.
-    monkeypatch.setattr("adanalytics_server.seed.generate.SLOT_EVENTS", 8)
-    fill(store, events_per_day=60_000, seed=0)
+    monkeypatch.setattr("adanalytics_server.seed.generate.SLOT_EVENTS", 1)
+    fill(store, events_per_day=8_000, seed=0)
     times = [decode_event(body).event_time for body in bodies(store, "2026-01")]
     assert times == sorted(times)

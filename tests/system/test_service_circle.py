@@ -28,7 +28,7 @@ LESS_SEEN = {
 # `make test-dialects` tries all of them.
 IS_WHOLE_TABLE = os.environ.get("ADANALYTICS_DIALECTS") == "all"
 SOME = ("reference", "classic,fields-ids", "bare,times-epoch", "fields-counters", "page-from-zero")
-SAMPLE = Sample(days=3, events_per_day=300)
+SAMPLE = Sample(days=3, events_per_day=100)
 
 
 def probe(**options: Any) -> ServiceProfile:
