@@ -60,8 +60,9 @@ def test_odd_fields_of_a_summary(stand_in: StandIn, name: str, words: tuple[str,
 
 @pytest.mark.parametrize("words", [("dates",), ("dates", "--chart"), ("summary", DAY), ("doctor",)])
 def test_odd_bodies(stand_in: StandIn, words: tuple[str, ...]) -> None:
-    for value in ODD:
-        for body in (value, [value], {"dates": value}, {"dates": [value]}, {"data": value}):
+    for at, value in enumerate(ODD):
+        bodies = value, [value], {"dates": value}, {"dates": [value]}, {"data": value}
+        for body in bodies[at % 2 :: 2]:
             stand_in.says(Say(body))
             _run(stand_in, *words, "--max-wait", "0")
 

@@ -203,23 +203,6 @@ def test_no_value_of_the_data_is_in_the_file(service: ServiceOfRows, name: str) 
     assert all(f"columns.{column}" in text for column in vocabulary.types)
 
 
-@pytest.mark.parametrize("dialect", ["reference", "fields-counters", "classic,fields-ids"])
-def test_no_value_of_the_reference_server_is_in_the_file(dialect: str) -> None:
-    with (
-        LocalServer(sample=SAMPLE, dialect=dialect) as server,
-        Client(server.url, api_key=server.api_key, partner=server.partner) as client,
-    ):
-        params = {"start_date": "2026-01-15", "end_date": "2026-01-17", "per_page": "10000"}
-        body = client.request("GET", f"{API}/events", params=params).data
-        text = client.probe(with_export=True).to_toml()
-    words = {*re.findall(r"[^\s\"'=\[\],]+", text)}
-    # The name of a column, such as `first_quartiles`, holds that of a type of event.
-    values = {value for value in values_of(body) if len(value) >= 6}
-    assert len(values) > 300
-    assert not values & words
-    assert not [value for value in values if re.search(r"\d", value) and value in text]
-
-
 def values_of(value: Any) -> set[str]:
     if isinstance(value, dict):
         return {text for inner in value.values() for text in values_of(inner)}

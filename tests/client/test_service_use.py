@@ -74,11 +74,10 @@ DIALECTS = {
 def test_every_row_arrives_once(dialect: str, open_variant: OpenVariant, tmp_path: Path) -> None:
     with LocalServer(sample=Sample(days=2, events_per_day=EVENTS), dialect=dialect) as server:
         variant = open_variant(server.url, api_key=server.api_key, service=DIALECTS[dialect])
-        for split in ("none", "hourly", "auto"):
-            for check in ("none", "always"):
-                rows = variant.rows(DAY, "2026-01-16", split=split, per_page=65, check=check)
-                assert len({json.dumps(row, default=str) for row in rows}) == len(rows)
-                assert len(rows) == 2 * EVENTS
+        for split, check in (("none", "always"), ("hourly", "none"), ("auto", "always")):
+            rows = variant.rows(DAY, "2026-01-16", split=split, per_page=65, check=check)
+            assert len({json.dumps(row, default=str) for row in rows}) == len(rows)
+            assert len(rows) == 2 * EVENTS
         query = variant.client.events(DAY, "2026-01-16", per_page=65)
         assert variant.on(query, "write", tmp_path / "events.jsonl") == 2 * EVENTS
 

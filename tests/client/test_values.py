@@ -72,7 +72,7 @@ VALUES = (
 FIELDS = st.sampled_from(["revenue", "cost", "campaign_id", "is_filtered", "key_values", "new"])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.lists(st.tuples(FIELDS, VALUES), max_size=4), min_size=1, max_size=3))
 def test_events_read_in_one_go_are_those_read_number_by_number(
     rows: list[list[tuple[str, str]]],
@@ -106,7 +106,7 @@ OF_TYPES = {
 }
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.data(), st.lists(st.sampled_from([*OF_TYPES]), unique=True, max_size=7))
 def test_events_with_the_same_fields_are_those_that_pydantic_makes(
     data: st.DataObject, names: list[str]

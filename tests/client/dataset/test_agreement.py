@@ -24,8 +24,7 @@ def answer(operation: str, body: str, **when: Any) -> Fault:
     )
 
 
-@pytest.mark.parametrize("size", [25, 10_000])
-@pytest.mark.parametrize("after", [0, 2])
+@pytest.mark.parametrize(("size", "after"), [(25, 2), (10_000, 0)])
 def test_one_empty_answer_loses_nothing(
     shop: Shop, monkeypatch: pytest.MonkeyPatch, size: int, after: int
 ) -> None:

@@ -1,9 +1,7 @@
-"""A dataset as a library: reports, periods, stops, and what importing it costs."""
+"""A dataset as a library: reports, periods and stops."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -190,13 +188,3 @@ def test_a_verification_counts_its_hours(client: Client, tmp_path: Path) -> None
     counts.clear()
     assert dataset.verify(None, until="2026-01-15", observer=Counts()).is_whole
     assert counts == files
-
-
-def test_importing_the_client_imports_neither_datasets_nor_arrow() -> None:
-    code = (
-        "import sys, adanalytics_client; adanalytics_client.Client; "
-        "names = {'pyarrow', 'adanalytics_client.dataset'}; print(names & sys.modules.keys()); "
-        "import adanalytics_client.dataset; print('pyarrow' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split("\n") == ["set()", "False", ""]
