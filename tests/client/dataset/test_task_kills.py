@@ -55,8 +55,8 @@ def test_killed_and_speculative_tasks_leave_the_rows_once(
 ) -> None:
     """Both days in sections; every other task is killed once, then runs twice at the same time."""
     chance, dataset = random.Random(seed), Dataset(tmp_path / "events")
-    monkeypatch.setattr(plan, "TASK_BYTES", 12_000)
-    monkeypatch.setattr(sections, "PARQUET_BYTES", 12_000)
+    monkeypatch.setattr(plan, "TASK_BYTES", 14_000)
+    monkeypatch.setattr(sections, "PARQUET_BYTES", 14_000)
     tasks, parts = dataset.tasks(client, FIRST, SECOND), list[Part]()
     assert len(tasks) > 2
     began = time.monotonic()
