@@ -21,8 +21,11 @@ os.environ.setdefault("ADANALYTICS_ON_LIMIT", "wait")
 os.environ.pop("SSL_CERT_FILE", None)
 os.environ["SSL_CERT_DIR"] = str(Path(__file__).parent)
 
-# The machine may be busy, and how long something takes is no test's matter.
-settings.register_profile("patient", deadline=None)
+CASES = int(os.environ.get("ADANALYTICS_CASES", "0"))
+
+# The machine may be busy, and how long something takes is no test's matter. Of the examples of a
+# property a part is tried, too, where cases are drawn.
+settings.register_profile("patient", deadline=None, max_examples=25 if CASES else 100)
 settings.load_profile("patient")
 
 # A shell starts what runs in the background with Ctrl-C ignored, and so would all that tests start.
@@ -43,13 +46,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     Of a case with both clients one is left out, too: they share all but how they send.
     """
-    if (most := int(os.environ.get("ADANALYTICS_CASES", "0"))) < 1:
+    if CASES < 1:
         return
     tests = defaultdict[str, dict[str, pytest.Item]](dict)
     for item in sorted(items, key=lambda item: crc32(item.nodeid.encode())):
         name, _, case = item.nodeid.partition("[")
         tests[name].setdefault(_CLIENTS.sub("", case), item)
-    kept = {item for cases in tests.values() for item in [*cases.values()][:most]}
+    kept = {item for cases in tests.values() for item in [*cases.values()][:CASES]}
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = [item for item in items if item in kept]
 

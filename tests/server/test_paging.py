@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from adanalytics_server.storage.chunks import split_pieces
@@ -44,7 +44,6 @@ def all_pages(store: PartnerStore, days: DayRange, per_page: int) -> list[bytes]
         number += 1
 
 
-@settings(max_examples=60, deadline=None)
 @given(counts=st.lists(st.integers(0, 9), min_size=1, max_size=6), per_page=st.integers(1, 60))
 def test_pages_joined_are_the_events(
     make_record: MakeRecord, counts: list[int], per_page: int

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from adanalytics_server.api.summaries import read_summary
@@ -80,7 +80,6 @@ def summary_of(store: PartnerStore, group_by: Grouping | None) -> dict[str, Any]
     return decoded
 
 
-@settings(max_examples=50, deadline=None)
 @given(
     rows=st.lists(
         st.tuples(
