@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from importlib import import_module
@@ -72,6 +72,35 @@ def faulty(served: tuple[FaultyS3, str], monkeypatch: pytest.MonkeyPatch) -> Fau
     urlopen(Request(f"{url}/moto-api/reset", method="POST"))
     urlopen(Request(f"{url}/bucket", method="PUT"))
     return faulty
+
+
+@pytest.fixture(scope="module")
+def pulled() -> dict[str, dict[str, bytes]]:
+    """The objects of a sync of both days, by format: tests that only read need no sync each."""
+    return {}
+
+
+@pytest.fixture
+def synced(
+    shop: Shop, faulty: FaultyS3, pulled: dict[str, dict[str, bytes]]
+) -> Callable[..., Dataset]:
+    """Put a dataset of all days into the bucket, and forget the requests."""
+
+    def put(form: str = "parquet") -> Dataset:
+        if form in pulled:
+            store = objects.open_object_store(PLACE)
+            for name, content in pulled[form].items():
+                store.write(name, content)
+        else:
+            assert shop.sync("--to", PLACE, "--format", form).exit_code == 0
+            files = objects.open_object_store(PLACE).file_system
+            pulled[form] = {
+                name.partition(f"{PLACE}/")[2]: files.cat_file(name) for name in files.find(PLACE)
+            }
+        faulty.requests.clear()
+        return Dataset(PLACE)
+
+    return put
 
 
 def ids() -> list[str]:
@@ -145,10 +174,11 @@ def test_a_lease_whose_put_had_no_answer_is_its_own(
     check_all_is_there(shop, faulty)
 
 
-def test_records_of_days_are_read_side_by_side(shop: Shop, faulty: FaultyS3) -> None:
-    assert shop.sync("--to", PLACE).exit_code == 0
+def test_records_of_days_are_read_side_by_side(
+    shop: Shop, faulty: FaultyS3, synced: Callable[..., Dataset]
+) -> None:
+    dataset = synced()
     faulty.only, faulty.meeting = "GET /bucket/events/_adanalytics/manifest/2026", Barrier(2)
-    dataset = Dataset(PLACE)
     for read in (
         dataset.holdings,
         dataset.changes,
@@ -162,10 +192,11 @@ def test_records_of_days_are_read_side_by_side(shop: Shop, faulty: FaultyS3) -> 
 
 
 @pytest.mark.parametrize("form", ["parquet", "jsonl"])
-def test_a_query_requests_each_file_once(shop: Shop, faulty: FaultyS3, form: str) -> None:
-    assert shop.sync("--to", PLACE, "--format", form).exit_code == 0
+def test_a_query_requests_each_file_once(
+    faulty: FaultyS3, synced: Callable[..., Dataset], form: str
+) -> None:
+    dataset = synced(form)
     parts = set(objects.open_object_store(PLACE).sizes("data"))
-    dataset = Dataset(PLACE)
     for sql, files in (
         ("SELECT count(*) FROM events", parts),
         ("SELECT country, sum(revenue) FROM traffic GROUP BY 1 ORDER BY 2", parts),
@@ -194,21 +225,19 @@ def test_a_sync_saves_requests(shop: Shop, faulty: FaultyS3) -> None:
     assert not objects.open_object_store(PLACE).sizes("_adanalytics/journal")
 
 
-def test_verify_asks_for_no_size(shop: Shop, faulty: FaultyS3) -> None:
-    assert shop.sync("--to", PLACE).exit_code == 0
-    faulty.requests.clear()
-    assert Dataset(PLACE).verify(None).is_whole
+def test_verify_asks_for_no_size(faulty: FaultyS3, synced: Callable[..., Dataset]) -> None:
+    assert synced().verify(None).is_whole
     assert not [r for r in faulty.requests if r.startswith("HEAD") and "/data/" in r]
 
 
-def test_one_connection_reads_several_datasets(shop: Shop, faulty: FaultyS3) -> None:
+def test_one_connection_reads_several_datasets(shop: Shop, synced: Callable[..., Dataset]) -> None:
     """Also beside a file system for S3 of its user."""
     other = "s3://bucket/other"
-    for place in (PLACE, other):
-        assert shop.sync("2026-01-15", "--to", place).exit_code == 0
+    synced()
+    assert shop.sync("2026-01-15", "--to", other).exit_code == 0
     answer = shop.run("query", "SELECT count(*) FROM events", "--in", PLACE, "--in", other)
     rows = len([row for row in shop.rows() if row["event_date"] == "2026-01-15"])
-    assert answer.stdout.splitlines()[1:] == [f"{2 * rows}"], answer.output
+    assert answer.stdout.splitlines()[1:] == [f"{3 * rows}"], answer.output
     connection = import_module("duckdb").connect()
     connection.register_filesystem(import_module("fsspec").filesystem("memory"))
     first, second, again = (Dataset(each).to_duckdb(connection) for each in (PLACE, other, PLACE))
@@ -216,9 +245,10 @@ def test_one_connection_reads_several_datasets(shop: Shop, faulty: FaultyS3) -> 
         assert relation.filter("date = '2026-01-15'").count("*").fetchall()[0][0] % rows == 0
 
 
-def test_a_store_that_fails_under_a_reader_is_told(shop: Shop, faulty: FaultyS3) -> None:
-    assert shop.sync("2026-01-15", "--to", PLACE).exit_code == 0
-    dataset = Dataset(PLACE)
+def test_a_store_that_fails_under_a_reader_is_told(
+    faulty: FaultyS3, synced: Callable[..., Dataset]
+) -> None:
+    dataset = synced()
     part = next(iter(objects.open_object_store(PLACE).sizes("data")))
     faulty.only, faulty.share, faulty.status = "GET /bucket/events/data", 1, 403
     for read in (lambda: dataset.query("FROM events"), lambda: dataset.verify(None)):
@@ -322,9 +352,10 @@ def test_a_store_without_conditional_writes_is_refused(
     assert not objects.open_object_store(PLACE).names()
 
 
-def test_an_idle_sync_asks_for_the_lease_once(shop: Shop, faulty: FaultyS3) -> None:
-    assert shop.sync("--to", PLACE).exit_code == 0
-    faulty.requests.clear()
+def test_an_idle_sync_asks_for_the_lease_once(
+    shop: Shop, faulty: FaultyS3, synced: Callable[..., Dataset]
+) -> None:
+    synced()
     assert shop.sync("--to", PLACE).exit_code == 0
     locks = [request for request in faulty.requests if request.endswith("_adanalytics/lock")]
     assert [request.partition(" ")[0] for request in locks] == ["GET", "PUT", "PUT"]
