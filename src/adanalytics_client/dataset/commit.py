@@ -67,7 +67,8 @@ def _assign(parts: Collection[Part], contents: Contents) -> Delivery:
     for part in parts:
         if part.start in delivery:
             # A commit that was killed has moved some of its files.
-            if all(sizes.get(hour.file or "", 0) == hour.record.size for hour in part.hours):
+            files = {hour.file: hour.shared or hour.record for hour in part.hours if hour.file}
+            if all(sizes.get(name) == file.size for name, file in files.items()):
                 # Of repeated and speculative tasks, the first counts.
                 delivery[part.start].setdefault(part.number, part)
         elif not _is_done(contents, part.start):

@@ -1,7 +1,8 @@
 """Hours that wait for their day, until the events of the day add up.
 
-An hour that holds no events yet gets its file at once. If it already holds events, the new file
-waits until its day is complete. The events of a complete day, held and new, must then add up to
+An hour that holds no events yet gets its file at once or, if its day is over and new, as part of
+the file of its day, once all hours have arrived. If it already holds events, the new file waits
+until its day is complete. The events of a complete day, held and new, must then add up to
 the summary and, if the day is over, to the service's own count. Only then are held events replaced;
 a day that never adds up is rejected.
 """
@@ -14,6 +15,7 @@ from adanalytics_client import Observer
 from adanalytics_client._base.observer import notify
 from adanalytics_client.dataset.changes import DayChange, changes_of
 from adanalytics_client.dataset.hours.compare import DayComparison, compare_day
+from adanalytics_client.dataset.hours.files import is_small
 from adanalytics_client.dataset.pull.fetch import Pulled
 from adanalytics_client.dataset.pull.spool import Spool
 from adanalytics_client.dataset.records.contents import Contents
@@ -63,6 +65,8 @@ class Staging:
         self._outstanding: Counter[date] = Counter()
         # Hours that wait for the rest of their day, because they replace held events.
         self._staged: dict[Hour, FinishedHour] = {}
+        # Hours of days without events, which wait for the rest to become one file.
+        self._new: dict[Hour, FinishedHour] = {}
         # Hours whose file replaces none.
         self._fresh: set[Hour] = set()
         self._spools: list[Spool] = []
@@ -73,34 +77,64 @@ class Staging:
         hours = [*hours]
         for hour in hours:
             self._staged.pop(hour, None)
+            self._new.pop(hour, None)
         self._clear_spools()
         self.wanted.update(hours)
         self._outstanding.update(hour.day for hour in hours)
         return len(self.wanted)
 
     def add(self, pulled: Pulled) -> None:
-        """Commit hours that replace no events; hold back others until their day is complete."""
+        """Commit hours that replace no events; hold back others until their day is complete.
+
+        So are those of a day that becomes one file, unless they are too large for that.
+        """
         self._spools.append(pulled.spool)
-        for finished in map(self._contents.reuse, pulled.hours):
-            hour = finished.hour
+        for finished in self._contents.reuse(pulled.hours):
+            hour, asked_at = finished.hour, finished.record.asked_at
             self._outstanding[hour.day] -= 1
             previous = self._contents.manifest.record(hour)
             of_day = self._contents.manifest.day(hour.day)
+            has_rows = of_day.rows if finished.shared else previous and previous.rows
             # An agreed day is replaced as a whole, because its totals are to be kept.
-            if previous is not None and (previous.rows or of_day.is_agreed):
+            if has_rows or of_day.is_agreed:
                 self._staged[hour] = finished
+            elif not of_day.rows and self._contents.identity.may_join(hour.day, asked_at):
+                self._new[hour] = finished
+                sizes = (new.record.size for new in self._new_of(hour.day))
+                # The pages of a large day, which keeps hours, would need much room.
+                if not is_small(sum(sizes)):
+                    self._commit_new(hour.day)
             else:
                 self._commit(finished, UNCONFIRMED)
                 self._fresh.add(hour)
         for day in sorted({hour.day for hour in pulled.spool.query.wanted}):
             if not self._outstanding[day]:
+                self._commit_new(day)
                 self.compare(day)
         self._clear_spools()
 
-    def _commit(self, finished: FinishedHour, fingerprint: str) -> None:
+    def _new_of(self, day: date) -> list[FinishedHour]:
+        return [finished for hour, finished in self._new.items() if hour.day == day]
+
+    def _commit_new(self, day: date) -> None:
+        """Commit the hours of a day without events; of a complete one, they become one file."""
+        for finished in self._new_of(day):
+            self._commit(finished, UNCONFIRMED, waits=True)
+            self._fresh.add(finished.hour)
+        self._contents.save([day])
+        # Not before: what is kept of their queries goes with the last of them.
+        self._new = {hour: finished for hour, finished in self._new.items() if hour.day != day}
+
+    def close(self) -> None:
+        """Commit the hours of days that did not become complete."""
+        for day in sorted({hour.day for hour in self._new}):
+            self._commit_new(day)
+        self._clear_spools()
+
+    def _commit(self, finished: FinishedHour, fingerprint: str, *, waits: bool = False) -> None:
         hour, rows = finished.hour, finished.record.rows
         previous = self._contents.manifest.record(hour)
-        self._contents.commit(finished, fingerprint)
+        self._contents.commit(finished, fingerprint, waits=waits)
         before = self.changed.get(hour, (previous.rows if previous else 0, 0))[0]
         # A held hour was compared and kept, and an empty one that stays empty is no change.
         if not finished.is_held and (before or rows):
@@ -110,11 +144,8 @@ class Staging:
 
     def _clear_spools(self) -> None:
         """Remove the kept pages of queries whose hours are committed or rejected."""
-        done = [
-            candidate
-            for candidate in self._spools
-            if not self._staged.keys() & {*candidate.query.wanted}
-        ]
+        waiting = self._staged.keys() | self._new.keys()
+        done = [spool for spool in self._spools if waiting.isdisjoint(spool.query.wanted)]
         for spool in done:
             self._spools.remove(spool)
             spool.clear()
@@ -139,7 +170,9 @@ class Staging:
             losses = {
                 hour: finished.record.rows
                 for hour, finished in self._staged.items()
-                if hour.day == day and finished.record.rows < previous.hours[hour.hour].rows
+                if hour.day == day
+                and hour.hour in previous.hours
+                and finished.record.rows < previous.hours[hour.hour].rows
             }
             empty = self._contradicted_hours(day)
             difference = f"{empty[0]} has no events, and the day lacks some" if empty else ""
@@ -198,7 +231,7 @@ class Staging:
         ]
         for hour in [hour for hour in self._staged if hour.day == day]:
             finished = self._staged.pop(hour)
-            self._commit(finished, fingerprint)
+            self._commit(finished, fingerprint, waits=record.is_settled)
         self._contents.mark(confirmed, fingerprint)
         self._contents.save([day])
         changes = changes_of(self._contents.manifest.day(day))[-1:]

@@ -110,16 +110,17 @@ class Update:
         """
         contents, report, now = self.contents, self.report, self.now()
         with contents.store.scratch() as folder, closing(self.fetcher(folder, workers)) as fetcher:
+            staging = Staging(contents, needs.service, report.hours, self.client.observer)
+            report.restated, report.changed = staging.restated, staging.changed
             try:
                 for day, need in needs.days.items():
                     contents.note_empty(need.empty, now, needs.service.state(day).fingerprint)
-                staging = Staging(contents, needs.service, report.hours, self.client.observer)
-                report.restated, report.changed = staging.restated, staging.changed
                 yield staging, fetcher
                 records = map(contents.manifest.record, report.hours)
                 report.size = sum(record.size for record in records if record)
                 write_report(report, contents.store)
             finally:
+                staging.close()
                 contents.save(contents.manifest.unsaved)
                 report.pages = count_pages(contents.store)
 

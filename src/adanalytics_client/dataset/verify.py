@@ -80,7 +80,7 @@ class Verification:
         self._hours = 0
         self._events = 0
         self._without_id = 0
-        self._reader = HourReader(self.contents.store, self.contents.identity.form)
+        self._reader = HourReader(self.contents.store.open, self.contents.identity.form)
 
     def run(self, client: "View | None", *, deep: bool) -> VerifyReport:
         """Check the files, then days and totals with three requests and, if `deep`, every event.
@@ -177,7 +177,7 @@ class Verification:
                     zone = self.contents.identity.zone
                     strange += not is_of_hour(table, hour, self._names, zone)
                     totals = Totals.sum([totals, totals_of(table, self._names)])
-                repeated = ids.repeated(lambda: self._held(hour, file, tables))
+                repeated = ids.repeated(lambda: self._held(hour, file, tables), ids.shared())
             except (ProtocolError, OSError, ValueError) as error:
                 # Without one hour, the sums of the day would seem wrong, too.
                 self._totals[hour.day] = None

@@ -9,11 +9,13 @@ from typing import Any
 
 import duckdb
 import pytest
-from tests.client.dataset.shop import FIRST, SECOND, Shop
+from tests.client.dataset.shop import COUNT, FIRST, SECOND, Shop
 from tests.datasets import READERS, Row, files_in
 
 from adanalytics_client import ConfigurationError
 from adanalytics_client.dataset import Dataset, DatasetError, Hour, Partition
+from adanalytics_client.dataset.hours import files
+from adanalytics_client.dataset.pull import fetch
 from adanalytics_client.dataset.records import contents
 from adanalytics_client.dataset.records.contents import Contents
 from adanalytics_client.dataset.records.manifest import FinishedHour, HourRecord, Identity
@@ -103,12 +105,48 @@ def test_a_settled_day_is_one_file_and_an_open_one_a_file_for_each_hour(shop: Sh
     assert files_in(shop.folder) == before
 
 
+def test_a_new_day_is_written_once(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In its place, whichever way it comes, and however its hours come."""
+    stored, put = list[str](), LocalStore.move_in
+
+    def note(store: LocalStore, file: str, name: str) -> None:
+        stored.append(name)
+        put(store, file, name)
+
+    monkeypatch.setattr(LocalStore, "move_in", note)
+    first = shop.folder
+    for number, (via, size) in enumerate([("pages", 10_000), ("export", 10_000), ("pages", 12)]):
+        monkeypatch.setattr(fetch, "EVENTS_PER_PAGE", size)
+        shop.folder, stored[:] = first / str(number), []
+        report = shop.sync(via=via)
+        assert (report.left, len(report.changed)) == (0, 48)
+        assert sorted(stored) == sorted(DAYS)
+        assert sorted(plain_rows(shop)) == query_rows(shop) == rows_of(shop.rows())
+        with shop.client() as client:
+            assert shop.dataset.verify(client, deep=True).problems == []
+        stored.clear()
+        assert shop.sync(repull=2).changed == {}
+        assert not stored
+
+
+def test_a_restated_day_is_written_once(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    shop.sync()
+    restate(shop)
+    monkeypatch.setattr(contents, "write_day", None)
+    report = shop.sync()
+    assert (report.left, [hour.hour for hour in report.changed]) == (0, [13])
+    assert data_of(shop) == DAYS
+    assert sorted(plain_rows(shop)) == query_rows(shop) == rows_of(shop.rows())
+
+
+@pytest.mark.parametrize("size", [10_000, 12])
 def test_a_large_day_keeps_a_file_for_each_hour(
-    shop: Shop, monkeypatch: pytest.MonkeyPatch
+    shop: Shop, monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
     """Both kinds are read together, because each file has a column with the hour."""
     shop.fill(FIRST)
-    monkeypatch.setattr(contents, "DAY_BYTES", 1_000)
+    monkeypatch.setattr(fetch, "EVENTS_PER_PAGE", size)
+    monkeypatch.setattr(files, "DAY_BYTES", 1_000)
     assert shop.sync().left == 0
     assert len(data_of(shop)) == 25
     assert {read(shop.folder)[0] for read in READERS.values()} == {len(shop.held())}
@@ -166,6 +204,28 @@ def test_a_kill_at_any_step_loses_and_doubles_nothing(
         assert at > 8
         check_finished(shop, after)
         shutil.rmtree(saved)
+
+
+def test_a_kill_while_new_days_are_written(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Readers see a day as a whole or not at all, and the next sync requests no page again."""
+    rows, steps = rows_of(shop.rows()), _steps(monkeypatch)
+    days = [[row for row in rows if str(row[1]) == day] for day in (FIRST, SECOND)]
+    first, kills = shop.folder, 0
+    for at in range(2, 100, 3):
+        shop.folder, steps[:] = first / str(at), [at]
+        try:
+            shop.sync()
+        except Kill:
+            steps[:], kills = [], kills + 1
+            plain = sorted(plain_rows(shop)) if data_of(shop) else []
+            assert plain in ([], *days, rows), at
+            has_page = [*shop.folder.rglob("page-*")] or [*shop.folder.rglob("manifest/*")]
+            shop.asked()
+            check_finished(shop, rows)
+            assert shop.asked()["events"] <= (COUNT if has_page else 1 + COUNT), at
+        else:
+            break
+    assert kills > 4
 
 
 def check_finished(shop: Shop, rows: list[tuple[Any, ...]]) -> None:

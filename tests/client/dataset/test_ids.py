@@ -30,7 +30,7 @@ def count(*tables: list[dict[str, Any]], names: FieldNames | None = None) -> tup
     with closing(Ids(names)) as found:
         for table in events:
             found.add(table)
-        return found.repeated(read), found.without, reads
+        return found.repeated(read, found.shared()), found.without, reads
 
 
 def test_ids_that_differ_are_not_read_twice() -> None:

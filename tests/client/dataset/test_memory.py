@@ -4,6 +4,7 @@ import subprocess
 import sys
 import tracemalloc
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import date
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from adanalytics_client import Client
 from adanalytics_client.dataset import Dataset, Hour, verify
 from adanalytics_client.dataset.hours import files, ids, sort
 from adanalytics_client.dataset.hours.events import EventTables
-from adanalytics_client.dataset.hours.files import read_part
+from adanalytics_client.dataset.hours.files import HourReader
 from adanalytics_client.dataset.records.layout import PartFormat, hours_of
 from adanalytics_client.dataset.records.manifest import LAYOUT_OF, Identity
 from adanalytics_client.dataset.storage.local import open_store
@@ -68,7 +69,8 @@ def test_writing_an_hour_takes_the_memory_of_some_events(tmp_path: Path, form: P
         held = sort.HourPartition(tmp_path, only=HOUR)
         for table in events(tables, count):
             held.add(table)
-        written = files.write_hour(HOUR, held.take(HOUR), tmp_path, identity, HOUR.start, tables)
+        pair = HOUR, held.take(HOUR)
+        (written,) = files.write_file([pair], tmp_path, identity, HOUR.start, tables)
         assert (written.record.rows, written.repeated) == (count * 1_000, 0)
 
     write(1)
@@ -80,12 +82,13 @@ def test_writing_a_day_takes_the_memory_of_some_events(tmp_path: Path) -> None:
     identity = Identity("acme", "", "parquet", layout=LAYOUT_OF["day"])
 
     def write(count: int) -> None:
-        held = events(tables, count)
-        made = files.write_hour(HOUR, held, tmp_path, identity, HOUR.start, tables)
-        name = made.file or ""
         hours = [*hours_of(HOUR.day)][:3]
-        parts = ((hour, read_part(store, name, "parquet", tables)) for hour in hours)
-        assert files.write_day(tmp_path / "day.parquet", parts, tables).size
+        pairs = [(hour, events(tables, count)) for hour in hours]
+        made = files.write_file(pairs, tmp_path, identity, HOUR.start, tables)
+        assert {written.shared for written in made} == {made[0].shared} != {None}
+        with closing(HourReader(store.open, "parquet")) as reader:
+            parts = ((of.hour, reader.read(of.file or "", of.hour, tables)) for of in made)
+            assert files.write_day(tmp_path / "day.parquet", parts, tables) == made[0].shared
 
     write(1)
     assert peak_of(write, MANY) < 1.1 * peak_of(write, SOME)
@@ -110,8 +113,8 @@ sys.exit("pandas" in sys.modules)
 def test_repeated_ids_are_counted_in_groups(tmp_path: Path) -> None:
     tables = EventTables()
     repeated = events(tables, 8, repeated=5)
-    written = files.write_hour(
-        HOUR, repeated, tmp_path, Identity("acme", "", "parquet"), HOUR.start, tables
+    (written,) = files.write_file(
+        [(HOUR, repeated)], tmp_path, Identity("acme", "", "parquet"), HOUR.start, tables
     )
     assert (written.record.rows, written.repeated) == (8_000, 7 * 5)
 

@@ -36,11 +36,11 @@ def test_a_kill_between_hours_of_one_query_asks_for_nothing_again(
     commit = Contents.commit
     committed: list[object] = []
 
-    def commit_some(*args: Any) -> None:
+    def commit_some(*args: Any, **options: Any) -> None:
         if len(committed) == 30:
             raise MemoryError
         committed.append(args)
-        commit(*args)
+        commit(*args, **options)
 
     with monkeypatch.context() as patched:
         patched.setattr(Contents, "commit", commit_some)

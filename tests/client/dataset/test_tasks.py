@@ -25,6 +25,7 @@ from adanalytics_client import (
     RetryPolicy,
 )
 from adanalytics_client.dataset import Dataset, DatasetError, Part, Task
+from adanalytics_client.dataset.hours import files as sorted_files
 from adanalytics_client.dataset.hours import sections
 from adanalytics_client.dataset.tasks import plan
 from adanalytics_server.faults import Fault
@@ -137,9 +138,12 @@ def test_a_day_that_is_no_longer_listed_is_reported(
     server: LocalServer, client: Client, dataset: Dataset
 ) -> None:
     parts = [task.run() for task in dataset.tasks(client, FIRST)]
-    server.faults.add(
-        Fault(effect="status", operation="dates", status=200, body=f'{{"dates": ["{SECOND}"]}}')
-    )
+    bodies = {
+        "dates": f'{{"dates": ["{SECOND}"]}}',
+        "summary": f'{{"data": [{{"date": "{SECOND}", "impressions": 1}}]}}',
+    }
+    for operation, body in bodies.items():
+        server.faults.add(Fault(effect="status", operation=operation, status=200, body=body))
     (failed,) = dataset.commit(client, parts).failed
     assert failed.query == FIRST
     server.faults.clear()
@@ -274,8 +278,15 @@ def test_a_file_that_is_not_there_yet_is_awaited(
     assert dataset.commit(client, [task.run()]).events == 300
 
 
+@pytest.mark.parametrize("is_large", [False, True])
 def test_each_file_of_an_export_is_a_task(
-    server: LocalServer, client: Client, dataset: Dataset, tmp_path: Path, httpserver: HTTPServer
+    server: LocalServer,
+    client: Client,
+    dataset: Dataset,
+    tmp_path: Path,
+    httpserver: HTTPServer,
+    monkeypatch: pytest.MonkeyPatch,
+    is_large: bool,
 ) -> None:
     """The day is in two files of csv, though parquet was ordered; hour 13 is in both."""
     rows = client.export(FIRST, to=tmp_path / "day.csv").read_bytes().splitlines(keepends=True)
@@ -290,8 +301,16 @@ def test_each_file_of_an_export_is_a_task(
     tasks = dataset.tasks(client, FIRST)
     assert [(task.number, task.of) for task in tasks] == [(0, 2), (1, 2)]
     parts = [task.run() for task in reversed(tasks)]
+    sizes = {hour.shared.size for part in parts for hour in part.hours if hour.shared}
+    assert len(sizes) == 2
+    if is_large:
+        # Each part fits into the file of a day, and both do not.
+        monkeypatch.setattr(sorted_files, "DAY_BYTES", max(sizes))
     report = dataset.commit(client, parts)
     assert (report.events, report.failed) == (300, [])
+    assert len([*(tmp_path / "events/data").rglob("*.parquet")]) == (24 if is_large else 1)
+    server.faults.clear()
+    assert dataset.verify(client, until=FIRST, deep=True).problems == []
 
 
 def test_a_service_without_parquet_is_asked_for_csv_from_then_on(

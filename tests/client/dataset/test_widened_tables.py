@@ -12,7 +12,7 @@ from tests.client.dataset.service_of_rows import ServiceOfRows
 
 from adanalytics_client.dataset import Dataset, DatasetError, Hour
 from adanalytics_client.dataset.hours.events import EventTables
-from adanalytics_client.dataset.hours.files import join_pieces, write_hour
+from adanalytics_client.dataset.hours.files import join_pieces, write_file
 from adanalytics_client.dataset.records.manifest import Identity
 from adanalytics_client.dataset.storage.local import open_store
 
@@ -209,6 +209,6 @@ def test_pieces_of_an_hour_name_the_columns_that_become_text(tmp_path: Path) -> 
     for value in (b"1", b'"x"'):
         tables = EventTables()
         events = [tables.from_jsonl(b'{"n":%b}\n' % value)]
-        pieces.append(write_hour(hour, iter(events), tmp_path, identity, hour.start, tables))
+        pieces += write_file([(hour, iter(events))], tmp_path, identity, hour.start, tables)
     assert [piece.mixed for piece in pieces] == [(), ()]
     assert join_pieces(pieces, store, tmp_path, identity).mixed == ("n",)

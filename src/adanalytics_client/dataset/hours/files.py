@@ -1,14 +1,14 @@
-"""The file of an hour: written table by table in the format of its dataset, and read back."""
+"""The file of an hour or a day: written table by table in its dataset's format, and read back."""
 
 import hashlib
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing
-from dataclasses import replace
+from contextlib import AbstractContextManager, ExitStack, closing
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial, reduce
 from io import BufferedIOBase
-from itertools import chain, islice
+from itertools import chain, groupby, islice
 from pathlib import Path
 from secrets import token_hex
 from tempfile import TemporaryDirectory
@@ -25,7 +25,7 @@ from adanalytics_client.dataset.hours.sort import HourPartition, HourUnknown, sp
 from adanalytics_client.dataset.hours.sums import totals_of
 from adanalytics_client.dataset.hours.totals import Totals
 from adanalytics_client.dataset.planning import Query
-from adanalytics_client.dataset.records.layout import Hour, PartFormat
+from adanalytics_client.dataset.records.layout import HOURS, Hour, PartFormat
 from adanalytics_client.dataset.records.manifest import (
     UNCONFIRMED,
     FileRecord,
@@ -39,6 +39,13 @@ from adanalytics_client.dataset.storage.local import Store
 ROWS_PER_GROUP = 32_768
 """Rows of a row group of parquet, and the most rows held as Arrow columns: about 15 MB."""
 
+DAY_BYTES = 100_000_000
+"""A day whose hours have more bytes keeps a file for each hour.
+
+That is about a row group as other writers make them. An engine then has enough in one hour, and to
+write such a day anew, because an hour of it was restated, would cost more than its 24 files do.
+"""
+
 # Of these, the columns are held as Python texts.
 _ROWS_HASHED = 4_096
 
@@ -48,62 +55,121 @@ _UNIQUE = frozenset({"event_id", "auction_id", "event_time", "received_at"})
 _OURS = {b"adanalytics": b"hour"}
 
 
-def write_hour(
-    hour: Hour,
-    events: Iterator[Table],
+@dataclass(slots=True)
+class _HourCount:
+    """Counts the events of an hour while they are written."""
+
+    hour: Hour
+    ids: Ids
+    shared_ids: set[int] | None = None
+    rows: int = 0
+    totals: Totals | None = field(default_factory=Totals)
+
+
+def write_file(
+    hours: Sequence[tuple[Hour, Iterator[Table]]],
     folder: Path,
     identity: Identity,
     asked_at: datetime,
     tables: EventTables,
-) -> FinishedHour:
-    """Write the file of an hour, whose tables `tables` made; memory holds one row group and ids."""
-    rows, form = 0, identity.form
-    totals: Totals | None = Totals()
-    with closing(Ids(tables.names)) as ids:
+) -> list[FinishedHour]:
+    """Write one file of the hours of a day, whose tables `tables` made.
 
-        def counted(events: Iterable[Table]) -> Iterator[Table]:
-            nonlocal rows, totals
-            for table in events:
-                rows += table.num_rows
-                ids.add(table)
-                totals = Totals.sum([totals, totals_of(table, tables.names)])
-                yield table
+    If it grows too large for the file of a day, each hour gets its own instead. Memory holds one
+    row group, and a number for each event.
+    """
+    # Several processes may write the same hour of different sections.
+    path = folder / f"{hours[0][0]}-{token_hex(8)}.{identity.form}"
+    finished = _write_first(path, hours, identity, asked_at, tables)
+    shared, rest = finished[0].shared, [*hours[len(finished) :]]
+    with closing(HourReader(_open, identity.form)) as reader:
+        if shared and not is_small(shared.size):
+            read = partial(reader.read, str(path), tables=tables)
+            rest[:0] = [(hour_file.hour, read(hour_file.hour)) for hour_file in finished]
+            finished = []
+        for pair in rest:
+            finished += write_file([pair], folder, identity, asked_at, tables)
+    return finished
 
-        filled = (tables.widened(table) for table in events if table.num_rows)
-        first = next(filled, None)
-        if first is None:
-            return FinishedHour(hour, HourRecord(0, 0, "", asked_at, UNCONFIRMED))
-        # Several processes may write the same hour of different sections.
-        path = folder / f"{hour}-{token_hex(8)}.{form}"
-        whole = counted(chain([first], filled))
-        if form == "parquet":
-            is_stated = identity.partition == "day"
-            _write_parquet(path, _stated(hour, whole) if is_stated else whole, tables, is_stated)
-        else:
-            _write_jsonl(path, whole, tables)
-        file = _described(path)
-        record = HourRecord(rows, file.size, file.sha256, asked_at, UNCONFIRMED, totals)
-        batch = EventTables(tables.names, tables.types)
-        repeated = ids.repeated(partial(_read_again, path, form, batch))
-        return FinishedHour(hour, record, str(path), repeated, {**tables.types}, tables.mixed)
+
+def _write_first(
+    path: Path,
+    hours: Iterable[tuple[Hour, Iterator[Table]]],
+    identity: Identity,
+    asked_at: datetime,
+    tables: EventTables,
+) -> list[FinishedHour]:
+    """Write a file of hours in their order, which ends with the one that makes it too large."""
+    counts, has_hour = list[_HourCount](), identity.partition == "day"
+
+    def counted() -> Iterator[Table]:
+        for hour, events in hours:
+            if path.exists() and not is_small(path.stat().st_size):
+                return
+            count = _HourCount(hour, Ids(tables.names))
+            counts.append(count)
+            with closing(count.ids):
+                for table in filter(len, map(tables.widened, events)):
+                    count.rows += table.num_rows
+                    count.ids.add(table)
+                    count.totals = Totals.sum([count.totals, totals_of(table, tables.names)])
+                    yield _stated(hour, table) if has_hour else table
+                count.shared_ids = count.ids.shared()
+
+    events = counted()
+    first, empty = next(events, None), HourRecord(0, 0, "", asked_at, UNCONFIRMED)
+    if first is None:
+        return [FinishedHour(count.hour, empty) for count in counts]
+    events = chain([first], events)
+    if identity.form == "parquet":
+        _write_parquet(path, events, tables, has_hour)
+    else:
+        _write_jsonl(path, events, tables)
+    file, rows = _described(path), [count.rows for count in counts]
+    shared = file if sum(map(bool, rows)) > 1 else None
+    # Of the same types, which no later table widens.
+    batch, finished = EventTables(tables.names, tables.types), list[FinishedHour]()
+    with closing(HourReader(_open, identity.form)) as reader:
+        for count in counts:
+            if not count.rows:
+                finished.append(FinishedHour(count.hour, empty, shared=shared))
+                continue
+            size = -(-file.size * count.rows // sum(rows))
+            record = HourRecord(count.rows, size, file.sha256, asked_at, UNCONFIRMED, count.totals)
+            again = partial(reader.read, str(path), count.hour, batch)
+            repeated, types = count.ids.repeated(again, count.shared_ids), {**tables.types}
+            finished.append(
+                FinishedHour(
+                    count.hour, record, str(path), repeated, types, tables.mixed, shared=shared
+                )
+            )
+    return finished
+
+
+def _open(name: str) -> BufferedIOBase:
+    return Path(name).open("rb")
+
+
+def is_small(size: int) -> bool:
+    """Return whether the hours of a day with so many bytes become one file."""
+    return size <= DAY_BYTES
 
 
 def write_day(
     path: Path, hours: Iterable[tuple[Hour, Iterator[Table]]], tables: EventTables
 ) -> FileRecord:
     """Write the file of several hours in their order; memory holds one row group."""
-    events = chain.from_iterable(_stated(hour, of_hour) for hour, of_hour in hours)
+    events = (_stated(hour, table) for hour, of_hour in hours for table in of_hour)
     _write_parquet(path, events, tables, has_hour=True)
     return _described(path)
 
 
-def _stated(hour: Hour, events: Iterator[Table]) -> Iterator[Table]:
-    """Yield tables with the hour in a last column."""
-    for table in events:
-        # Without `pyarrow.array` and `scalar`, which would import pandas.
-        numbers = pa.py_buffer(array("q", [hour.hour]) * table.num_rows)
-        column = pa.Array.from_buffers(pa.int64(), table.num_rows, [None, numbers])
-        yield table.append_column(_column_of(table.column_names), column)
+def _stated(hour: Hour, table: Table) -> Table:
+    """Return a table with the hour in a last column."""
+    # Without `pyarrow.array` and `scalar`, which would import pandas.
+    numbers = pa.py_buffer(array("q", [hour.hour]) * table.num_rows)
+    column = pa.Array.from_buffers(pa.int64(), table.num_rows, [None, numbers])
+    return table.append_column(_column_of(table.column_names), column)
 
 
 def _column_of(names: Sequence[str]) -> pa.Field:
@@ -126,7 +192,8 @@ def write_hours(
 ) -> tuple[list[FinishedHour], int]:
     """Write the files of the wanted hours, and count the events of all hours.
 
-    `wrote` is called with each hour that is done.
+    A day that was over when it was requested, and of which all hours are wanted, is one file if it
+    is small and the dataset has files of days. `wrote` is called with each hour that is done.
 
     The disk needs room for another copy of the events, as Arrow columns; memory needs room only for
     what `HourPartition` holds. All files have the types of all events.
@@ -139,12 +206,15 @@ def write_hours(
         # Some services have days in a zone and times in UTC, or the other way round.
         if identity.zone != "UTC" and only is None:
             _check_days(query, partition)
-        finished = []
-        for hour in query.wanted:
-            events_of_hour = partition.take(hour)
-            done = write_hour(hour, events_of_hour, folder, identity, asked_at, tables)
-            finished.append(done)
-            wrote(done)
+
+        finished = list[FinishedHour]()
+        for day, wanted in groupby(query.wanted, lambda hour: hour.day):
+            hours = [(hour, partition.take(hour)) for hour in wanted]
+            is_day = len(hours) == HOURS and identity.may_join(day, asked_at)
+            for group in [hours] if is_day else ([pair] for pair in hours):
+                for done in write_file(group, folder, identity, asked_at, tables):
+                    finished.append(done)
+                    wrote(done)
     return finished, partition.rows
 
 
@@ -161,35 +231,30 @@ def join_pieces(
 ) -> FinishedHour:
     """Return one hour whose events are in one or more files, in the order of the files."""
     # Most hours are in one part of an export, and need not be written again.
-    filled = [piece for piece in pieces if piece.file] or pieces[:1]
-    if len(filled) == 1:
-        return filled[0]
+    filled = [piece for piece in pieces if piece.file]
+    if len(filled) < 2:
+        # An hour without events may be one of a file of its day.
+        return next(iter(filled or [piece for piece in pieces if piece.shared] or pieces))
     form, types = identity.form, reduce(join_columns, (piece.types for piece in filled))
-    tables = EventTables(identity.names, types, with_texts=form == "jsonl")
-    parts = (read_part(store, piece.file or "", form, tables) for piece in filled)
-    events, asked_at = chain.from_iterable(parts), filled[0].record.asked_at
-    hour_file = write_hour(filled[0].hour, events, folder, identity, asked_at, tables)
+    tables, hour = EventTables(identity.names, types, with_texts=form == "jsonl"), filled[0].hour
+    with closing(HourReader(store.open, form)) as reader:
+        parts = (reader.read(piece.file or "", hour, tables) for piece in filled)
+        pair, asked_at = (hour, chain.from_iterable(parts)), filled[0].record.asked_at
+        (hour_file,) = write_file([pair], folder, identity, asked_at, tables)
     mixed = [(*piece.mixed, *became_text(piece.types, tables.types)) for piece in filled]
     return replace(hour_file, mixed=tuple(dict.fromkeys(chain.from_iterable(mixed))))
 
 
-def read_part(store: Store, name: str, form: PartFormat, tables: EventTables) -> Iterator[Table]:
-    """Read the events of a file in order, with the types of `tables`; memory holds a row group.
-
-    Raises FileNotFoundError, or whatever pyarrow or the client raises for a damaged file.
-    """
-    with store.open(name) as file:
-        yield from _read(file, form, tables)
-
-
 class HourReader:
-    """Reads hours from the file of their day; one file is open, and one row group decoded.
+    """Reads hours from files in order; one file is open, and one row group decoded.
 
     Hours that are read in their order share row groups, so that each is decoded once.
     """
 
-    def __init__(self, store: Store, form: PartFormat) -> None:
-        self._store = store
+    def __init__(
+        self, open_file: Callable[[str], AbstractContextManager[BufferedIOBase]], form: PartFormat
+    ) -> None:
+        self._open_file = open_file
         self._form = form
         self._name = ""
         self._opened = ExitStack()
@@ -203,13 +268,18 @@ class HourReader:
         self._opened.close()
 
     def read(self, name: str, hour: Hour, tables: EventTables) -> Iterator[Table]:
-        """Read the events of an hour; raises as `read_part`."""
+        """Read the events of an hour from its file, or that of its day, with types of `tables`.
+
+        Raises FileNotFoundError, or whatever pyarrow or the client raises for a damaged file.
+        """
         if self._form != "parquet":
-            yield from read_part(self._store, name, self._form, tables)
+            with self._open_file(name) as lines:
+                while some := b"".join(islice(lines, ROWS_PER_GROUP)):
+                    yield tables.from_jsonl(some)
             return
         if name != self._name:
             self.close()
-            self._file = pq.ParquetFile(self._opened.enter_context(self._store.open(name)))
+            self._file = pq.ParquetFile(self._opened.enter_context(self._open_file(name)))
             self._name = name
         schema, metadata = self._file.schema_arrow, self._file.metadata
         hour_name = next((column.name for column in schema if column.metadata == _OURS), "")
@@ -221,6 +291,7 @@ class HourReader:
                 if not hours.min <= hour.hour <= hours.max:
                     continue
             if number != self._group:
+                # Not by iter_batches, which keeps much of the groups that it has read.
                 table = self._file.read_row_group(number, use_threads=False)
                 keys = table[hour_name].combine_chunks() if hour_name else None
                 split = (
@@ -234,30 +305,29 @@ class HourReader:
                 yield tables.widened(part)
 
 
-def _read_again(path: Path, form: PartFormat, tables: EventTables) -> Iterator[Table]:
-    with path.open("rb") as file:
-        yield from _read(file, form, tables)
+def are_equal(one: Callable[[], Iterator[Table]], other: Callable[[], Iterator[Table]]) -> bool:
+    """Return whether two hours with as many events have the same ones, whatever their order.
 
-
-def _read(file: BufferedIOBase, form: PartFormat, tables: EventTables) -> Iterator[Table]:
-    if form == "parquet":
-        # Not by iter_batches, which keeps much of the groups that it has read.
-        groups = pq.ParquetFile(file)
-        hour_names = [column.name for column in groups.schema_arrow if column.metadata == _OURS]
-        for number in range(groups.num_row_groups):
-            table = groups.read_row_group(number, use_threads=False)
-            yield tables.widened(table.drop_columns(hour_names))
-    else:
-        while lines := list(islice(file, ROWS_PER_GROUP)):
-            yield tables.from_jsonl(b"".join(lines))
-
-
-def digest_events(events: Iterable[Table]) -> int:
-    """Add up a hash of each event; the same events have the same digest, whatever their order.
-
-    Nor do types and columns without a value count, if the tables have the types of all that are
-    compared. Another process has other digests.
+    Nor do types and columns without a value count, if the tables have the types of both.
     """
+    return _are_alike(one(), other()) or _digest(one()) == _digest(other())
+
+
+def _are_alike(one: Iterator[Table], other: Iterator[Table]) -> bool:
+    """Return whether tables have the same rows in the same order, however they are divided."""
+    rest: Table = ()
+    for table in one:
+        while len(table):
+            rest = rest or next(other)
+            size = min(len(table), len(rest))
+            if table.slice(0, size) != rest.slice(0, size):
+                return False
+            table, rest = table.slice(size), rest.slice(size)  # noqa: PLW2901  # the others
+    return True
+
+
+def _digest(events: Iterable[Table]) -> int:
+    """Add up a hash of each event. Another process has other digests."""
     return sum(
         hash(event)
         for table in events

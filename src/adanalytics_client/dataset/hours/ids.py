@@ -44,13 +44,17 @@ class Ids:
         self.without += table.num_rows - len(hashes)
         self._hashes.add(hashes)
 
-    def repeated(self, events: Callable[[], Iterable[Table]]) -> int:
+    def shared(self) -> set[int] | None:
+        """Return the hashes of ids that several events have; None for more than `IDS_HELD`."""
+        return self._hashes.shared()
+
+    def repeated(self, events: Callable[[], Iterable[Table]], shared: set[int] | None) -> int:
         """Count the events that have the id and the content of an earlier one.
 
         Args:
             events: reads the events that were added once more; it is called if ids are shared.
+            shared: the shared ids of all of them.
         """
-        shared = self._hashes.shared()
         # No hash occurs twice, so no event does: most hours end here.
         if shared is not None and not shared:
             return 0

@@ -4,16 +4,18 @@ A journal entry with the checksum of the new file is written first, then the fil
 place, then the manifest is updated, once for each day, and at the end the table, if there is one.
 A process may be killed between any two of these steps: see `recover`.
 
-In a dataset of files of days, the hours of a day that agrees with the service then become one file,
-and an hour in such a file is replaced by writing the file anew: see `Contents.put_in_place`.
+In a dataset of files of days, the hours of a day that arrive together are one file from the start.
+Others become one when their day agrees with the service, and an hour in such a file is replaced by
+writing the file anew: see `Contents.put_in_place`.
 """
 
 import dataclasses
 import logging
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import date, datetime
-from functools import reduce
+from functools import partial, reduce
+from pathlib import Path
 from typing import Self
 
 from msgspec.structs import replace
@@ -22,17 +24,17 @@ from adanalytics_client._base.remedies import remedy
 from adanalytics_client._json.types import Types, became_text, join_columns
 from adanalytics_client._outputs.arrow.batches import warn_of
 from adanalytics_client.dataset.errors import DatasetDamaged
-from adanalytics_client.dataset.hours.events import EventTables, Table
+from adanalytics_client.dataset.hours.events import EventTables
 from adanalytics_client.dataset.hours.files import (
     HourReader,
+    are_equal,
     checksum,
-    digest_events,
     digest_lines,
-    read_part,
+    is_small,
     write_day,
-    write_hour,
+    write_file,
 )
-from adanalytics_client.dataset.records.layout import DATA, JOURNAL, Hour
+from adanalytics_client.dataset.records.layout import DATA, HOURS, JOURNAL, Hour
 from adanalytics_client.dataset.records.manifest import (
     DayRecord,
     FileRecord,
@@ -49,14 +51,6 @@ from adanalytics_client.dataset.tables.file_table import FileTable
 from adanalytics_client.errors import ConfigurationError
 
 _LOG = logging.getLogger("adanalytics_client")
-
-
-DAY_BYTES = 100_000_000
-"""A day whose hours have more bytes keeps a file for each hour.
-
-That is about a row group as other writers make them. An engine then has enough in one hour, and to
-write such a day anew, because an hour of it was restated, would cost more than its 24 files do.
-"""
 
 
 class Contents:
@@ -125,73 +119,108 @@ class Contents:
         days_lost = self.manifest.damaged.items()
         return [*problems, *(f"the manifest of {day}: {damage}" for day, damage in days_lost)]
 
-    def reuse(self, finished: FinishedHour) -> FinishedHour:
-        """Return an hour that was pulled again with its held file, if the events are the same.
+    def reuse(self, hours: Sequence[FinishedHour]) -> Iterator[FinishedHour]:
+        """Yield hours that were pulled again with their held files, if the events are the same.
 
         Neither the order of the events nor the version of pyarrow matters. The bytes of the held
-        file are read, so that a repull replaces a damaged one.
+        file are read, so that a repull replaces a damaged one. A new file of a day, of which an
+        hour changed, replaces all hours.
         """
-        previous, fresh = self.manifest.record(finished.hour), finished.record
-        if previous is None or previous.rows != fresh.rows:
+        store, form = self.store, self.identity.form
+        held, fresh = HourReader(store.open, form), HourReader(store.open, form)
+        with closing(held), closing(fresh):
+            compared = [self._compared(finished, held, fresh) for finished in hours]
+        changed = {finished.hour.day for finished in compared if not finished.is_held}
+        for finished, same in zip(hours, compared, strict=True):
+            if same.is_held and finished.shared and finished.hour.day in changed:
+                record = replace(finished.record, totals=same.record.totals)
+                yield dataclasses.replace(finished, record=record, is_held=True)
+            else:
+                yield same
+
+    def _compared(
+        self, finished: FinishedHour, held: HourReader, fresh: HourReader
+    ) -> FinishedHour:
+        """Return an hour as it is held, if the events are the same."""
+        hour, record, previous = finished.hour, finished.record, self.manifest.record(finished.hour)
+        if previous is None or previous.rows != record.rows:
             return finished
         if previous.rows:
-            name = self.identity.part_name(finished.hour, previous)
-            if not self._is_sound(name, self.manifest.day(finished.hour.day)):
+            name, file = self.identity.part_name(hour, previous), finished.file or ""
+            if not self._is_sound(name, self.manifest.day(hour.day)):
                 return finished
-            if previous.sha256 != fresh.sha256 and not self._are_equal(name, previous, finished):
+            if previous.sha256 == record.sha256:
+                is_same = True
+            elif self.identity.form == "jsonl":
+                is_same = digest_lines(self.store, name) == digest_lines(self.store, file)
+            else:
+                types = join_columns(self.schema.sets[previous.types], finished.types)
+                tables = EventTables(self.identity.names, types)
+                is_same = are_equal(
+                    partial(held.read, name, hour, tables), partial(fresh.read, file, hour, tables)
+                )
+            if not is_same:
                 return finished
         # Columns of other days may have added sums of nothing.
-        totals = fresh.totals if previous.totals in (None, fresh.totals) else previous.totals
-        record = replace(previous, asked_at=fresh.asked_at, totals=totals)
-        return dataclasses.replace(finished, record=record, file=None, is_held=True)
+        totals = record.totals if previous.totals in (None, record.totals) else previous.totals
+        record = replace(previous, asked_at=record.asked_at, totals=totals)
+        return dataclasses.replace(finished, record=record, file=None, is_held=True, shared=None)
 
-    def _are_equal(self, name: str, previous: HourRecord, finished: FinishedHour) -> bool:
-        """Return whether a held file and the file of a finished hour have the same events."""
-        form, fresh = self.identity.form, finished.file or ""
-        if form == "jsonl":
-            return digest_lines(self.store, name) == digest_lines(self.store, fresh)
-        types = join_columns(self.schema.sets[previous.types], finished.types)
-        tables = EventTables(self.identity.names, types)
-        with closing(HourReader(self.store, form)) as reader:
-            one = digest_events(reader.read(name, finished.hour, tables))
-        return one == digest_events(read_part(self.store, fresh, form, tables))
-
-    def commit(self, finished: FinishedHour, fingerprint: str) -> None:
+    def commit(self, finished: FinishedHour, fingerprint: str, *, waits: bool = False) -> None:
         """Put an hour into the dataset; of one that it holds, only the record changes.
 
-        The events become visible at once, or by `save` if a file holds those of several hours.
+        The events become visible at once; if the hour `waits` for others of its day, or a file
+        holds those of several, by `save`.
         """
-        if finished.is_held and (previous := self.manifest.record(finished.hour)):
+        hour, previous = finished.hour, self.manifest.record(finished.hour)
+        if finished.is_held and not finished.shared and previous:
             # Meanwhile its file may have been written anew, with wider types.
             asked_at, totals = finished.record.asked_at, finished.record.totals
             record = replace(previous, asked_at=asked_at, fingerprint=fingerprint, totals=totals)
-            self.manifest.put({finished.hour: record})
+            self.manifest.put({hour: record})
             return
         for name in (*finished.mixed, *became_text(self.schema.union, finished.types)):
             if name not in self._warnings:
                 warn_of(name, join_columns(self.schema.union, finished.types)[name])
                 self._warnings.add(name)
-        types, hour = self._number(finished.types), finished.hour
-        record = replace(finished.record, fingerprint=fingerprint, types=types)
-        name, previous = self.identity.own_name(hour, record), self.manifest.record(hour)
-        if previous and previous.file in self.manifest.day(hour.day).files:
-            self._waiting[hour] = finished
-            self.manifest.put({hour: replace(record, file=previous.file)})
-            return
-        if record.size and self.identity.partition == "day":
-            record = replace(record, file=name)
-        self._remove_unused(hour.day)
-        note = seal({"prepared": record})
-        self.store.write(f"{JOURNAL}/{hour}.json", note, lasting=False)
-        self._noted.add(hour)
-        if finished.file is not None:
-            self.store.move_in(finished.file, name)
-            self._sizes[name] = record.size
-            self._sound.add((name, record.sha256))
-            self._unpublished.add(name)
-        else:
-            self._remove(name)
+        types, file = self._number(finished.types), previous.file if previous else ""
+        record = replace(finished.record, fingerprint=fingerprint, types=types, file=file)
+        self._waiting[hour] = finished
         self.manifest.put({hour: record})
+        # Also if the file only replaces a damaged one.
+        self.manifest.unsaved.add(hour.day)
+        if not waits and file not in self.manifest.day(hour.day).files:
+            self._put_alone([finished])
+
+    def _put_alone(self, hours: Iterable[FinishedHour]) -> None:
+        """Give hours that wait files of their own; one without events has none."""
+        identity, reader = self.identity, HourReader(self.store.open, self.identity.form)
+        with self.store.scratch() as folder, closing(reader):
+            for finished in hours:
+                hour, file, fresh = finished.hour, finished.file, finished.record
+                record = self.manifest.day(hour.day).hours[hour.hour]
+                if finished.shared and file:
+                    tables = EventTables(identity.names, finished.types)
+                    pair = hour, reader.read(file, hour, tables)
+                    (own,) = write_file([pair], folder, identity, record.asked_at, tables)
+                    file, fresh = own.file, own.record
+                name = identity.own_name(hour, fresh)
+                is_named = file and identity.partition == "day"
+                place = name if is_named else ""
+                record = replace(record, size=fresh.size, sha256=fresh.sha256, file=place)
+                self._remove_unused(hour.day)
+                note = seal({"prepared": record})
+                self.store.write(f"{JOURNAL}/{hour}.json", note, lasting=False)
+                self._noted.add(hour)
+                if file:
+                    self.store.move_in(file, name)
+                    self._sizes[name] = record.size
+                    self._sound.add((name, record.sha256))
+                    self._unpublished.add(name)
+                else:
+                    self._remove(name)
+                self.manifest.put({hour: record})
+                del self._waiting[hour]
 
     def _number(self, types: Types) -> int:
         """Return the number of a set of types; a new one becomes part of the schema."""
@@ -209,7 +238,7 @@ class Contents:
             del self._sizes[name]
 
     def _remove_unused(self, day: date) -> None:
-        """Remove a file of the day that was damaged, so that no record names it any more."""
+        """Remove a file of the day that no record names: a damaged one, or one that a stop left."""
         name = self.identity.day_name(day)
         if name not in self.manifest.day(day).files:
             self._remove(name)
@@ -232,6 +261,7 @@ class Contents:
     def note_empty(self, hours: Iterable[Hour], asked_at: datetime, fingerprint: str) -> None:
         """Record, without a request, that hours have no events."""
         for hour in hours:
+            self._remove_unused(hour.day)
             record = HourRecord(0, 0, "", asked_at, fingerprint)
             if self.identity.own_name(hour, record) in self._sizes:
                 self.commit(FinishedHour(hour, record), fingerprint)
@@ -295,62 +325,75 @@ class Contents:
     def _join(self, day: date) -> bool:
         """Write one file of the hours of a day, if it is to have one and has not; say whether.
 
-        Without a table, the file is beside the data at first, where the manifest will name it: see
-        `put_in_place`.
+        Other hours that wait get files of their own. Without a table, a file that replaces others
+        is beside the data at first, where the manifest will name it: see `put_in_place`.
         """
-        record, waiting = self.manifest.day(day), [h for h in self._waiting if h.day == day]
+        identity, record = self.identity, self.manifest.day(day)
+        waiting = {hour: finished for hour, finished in self._waiting.items() if hour.day == day}
         filled = {hour: of_hour for hour, of_hour in record.by_hour.items() if of_hour.size}
         joined = {hour for hour, of_hour in filled.items() if of_hour.file in record.files}
-        is_small = sum(of_hour.size for of_hour in filled.values()) <= DAY_BYTES
-        is_day = self.identity.partition == "day" and len(filled) > 1 and record.is_agreed
-        parts = {*filled} if is_day and (record.files or is_small) else joined
-        is_due = bool(waiting) or day in self._outdated
-        if not is_due and parts == joined:
+        # Of a new day nothing is written anew, so it need not agree with the service.
+        is_whole = record.is_agreed or (record.is_settled and filled.keys() <= waiting.keys())
+        is_day = identity.partition == "day" and len(filled) > 1 and is_whole
+        if not record.files:
+            is_day = is_day and is_small(sum(of_hour.size for of_hour in filled.values()))
+        parts = {*filled} if is_day else joined
+        alone = [
+            finished
+            for hour, finished in waiting.items()
+            if record.hours[hour.hour].file not in record.files
+        ]
+        is_due = len(waiting) > len(alone) or day in self._outdated
+        if not (waiting or is_due) and parts == joined:
             return False
-        names = {self.identity.part_name(h, filled[h]) for h in parts.difference(waiting)}
-        if damaged := [name for name in sorted(names) if not self._is_sound(name, record)]:
-            if not is_due:
-                # A new file would make a new record of what is wrong.
-                _LOG.warning("%s is damaged. adanalytics verify says how to repair it.", damaged[0])
-                return False
+        sources = {hour: identity.part_name(hour, filled[hour]) for hour in sorted(parts)}
+        names = {sources[hour] for hour in parts.difference(waiting)}
+        damaged = [name for name in sorted(names) if not self._is_sound(name, record)]
+        if damaged and is_due:
             raise DatasetDamaged(
                 f"{self.store.place}/{damaged[0]} is corrupt (checksum mismatch).",
                 remedy="Delete this file and sync its day: the sync pulls its hours again.",
             )
+        if damaged:
+            # A new file would make a new record of what is wrong.
+            _LOG.warning("%s is damaged. adanalytics verify says how to repair it.", damaged[0])
+        if damaged or not is_day:
+            self._put_alone(alone)
+            if not is_due:
+                return False
+            waiting = {hour: new for hour, new in waiting.items() if hour in self._waiting}
         fresh = {h: replace(r, file="") for h, r in record.by_hour.items() if h not in filled}
         files = dict[str, FileRecord]()
         if parts:
-            sets = [self.schema.sets[filled[hour].types] for hour in sorted(parts)]
-            types = self.schema.union if self.table else reduce(join_columns, sets)
-            tables = EventTables(self.identity.names, types)
-            reader = HourReader(self.store, self.identity.form)
+            sources |= {hour: new.file for hour, new in waiting.items() if new.file}
+            shared = {finished.shared for finished in waiting.values()}
+            file = shared.pop() if len(shared) == 1 and len(waiting) == HOURS else None
+            reader = HourReader(self.store.open, identity.form)
             with self.store.scratch() as folder, closing(reader):
-                hours = (
-                    (hour, self._events(hour, filled[hour], reader, tables))
-                    for hour in sorted(parts)
-                )
-                path = folder / f"{day}.{self.identity.form}"
-                file = write_day(path, hours, tables)
-                place = self.identity.day_name(day, file.sha256)
-                place = place if self.table else _beside(place)
-                self.store.move_in(str(path), place)
+                if file and day not in self._outdated:
+                    path, number = {(sources[hour], filled[hour].types) for hour in parts}.pop()
+                else:
+                    sets = [self.schema.sets[filled[hour].types] for hour in sources]
+                    types = self.schema.union if self.table else reduce(join_columns, sets)
+                    path, number = f"{folder}/{day}.{identity.form}", self._number(types)
+                    tables = EventTables(identity.names, types)
+                    hours = ((h, reader.read(name, h, tables)) for h, name in sources.items())
+                    file = write_day(Path(path), hours, tables)
+                place = identity.day_name(day, file.sha256)
+                if not self.table and any(n in self._sizes for n in identity.names_of(day)):
+                    place = _beside(place)
+                self.store.move_in(path, place)
             self._sizes[place] = file.size
             self._unpublished.add(place)
-            number, files[place] = self._number(types), file
+            files[place] = file
             fresh |= {hour: replace(filled[hour], file=place, types=number) for hour in parts}
         self.manifest.put(fresh, files)
         self._outdated.discard(day)
-        for hour in waiting:
+        for hour, finished in waiting.items():
             del self._waiting[hour]
+            if finished.file and Path(finished.file).is_absolute():
+                Path(finished.file).unlink(missing_ok=True)
         return True
-
-    def _events(
-        self, hour: Hour, record: HourRecord, reader: HourReader, tables: EventTables
-    ) -> Iterator[Table]:
-        waiting = self._waiting.get(hour)
-        if waiting and waiting.file:
-            return read_part(self.store, waiting.file, self.identity.form, tables)
-        return reader.read(self.identity.part_name(hour, record), hour, tables)
 
     def _is_sound(self, name: str, record: DayRecord) -> bool:
         """Return whether the bytes of a file are those of its record; each file is read once."""
@@ -413,11 +456,11 @@ class Contents:
             return damaged
         for file in files:
             tables = EventTables(identity.names, self.schema.sets[file.types])
-            reader = HourReader(self.store, identity.form)
+            reader = HourReader(self.store.open, identity.form)
             with self.store.scratch() as folder, closing(reader):
                 for hour, of_hour in file.hours.items():
-                    events = reader.read(file.name, hour, tables)
-                    hour_file = write_hour(hour, events, folder, identity, of_hour.asked_at, tables)
+                    pair = hour, reader.read(file.name, hour, tables)
+                    (hour_file,) = write_file([pair], folder, identity, of_hour.asked_at, tables)
                     name = _beside(identity.own_name(hour, hour_file.record))
                     self.store.move_in(str(hour_file.file), name)
                     self._sizes[name] = hour_file.record.size
@@ -440,17 +483,18 @@ class Contents:
                     continue
                 yield day
                 # The file of a day is written anew as one, at the next save.
-                if file.name in self.manifest.day(day).files:
+                is_waiting = any(hour in self._waiting for hour in file.hours)
+                if is_waiting or file.name in self.manifest.day(day).files:
                     self._outdated.add(day)
                     self.manifest.unsaved.add(day)
                     continue
                 tables = EventTables(identity.names, self.schema.union)
+                reader = HourReader(self.store.open, identity.form)
                 for hour, record in file.hours.items():
                     with self.store.scratch() as folder:
-                        events = read_part(self.store, file.name, identity.form, tables)
-                        hour_file = write_hour(
-                            hour, events, folder, identity, record.asked_at, tables
-                        )
+                        with closing(reader):
+                            pair, at = (hour, reader.read(file.name, hour, tables)), record.asked_at
+                            (hour_file,) = write_file([pair], folder, identity, at, tables)
                         self.commit(hour_file, record.fingerprint)
 
 

@@ -88,6 +88,10 @@ class Hour:
         return moment.replace(tzinfo=UTC) - LATENESS - timedelta(hours=1) >= self.start
 
 
+HOURS = 24
+"""The hours of a day."""
+
+
 def hours_of(day: date) -> Iterator[Hour]:
     """Yield the 24 hours of a day, in order."""
-    return (Hour(day, hour) for hour in range(24))
+    return (Hour(day, hour) for hour in range(HOURS))

@@ -15,6 +15,7 @@ from adanalytics_client.dataset.errors import DatasetDamaged, DatasetError
 from adanalytics_client.dataset.hours.totals import Totals
 from adanalytics_client.dataset.records.layout import (
     DATA,
+    HOURS,
     IDENTITY,
     MANIFEST,
     Hour,
@@ -101,6 +102,10 @@ class Identity:
     def partition(self) -> Partition:
         """What the folders of the dataset divide."""
         return next(name for name, layout in LAYOUT_OF.items() if layout == self.layout)
+
+    def may_join(self, day: date, asked_at: datetime) -> bool:
+        """Return whether all hours of a day become one file: it was over at that moment."""
+        return self.partition == "day" and Hour(day, HOURS - 1).is_over(asked_at)
 
     @property
     def names(self) -> FieldNames:
@@ -205,7 +210,8 @@ class HourRecord(msgspec.Struct, frozen=True):
 
     Attributes:
         rows: its number of events; an hour without events has no file.
-        size: bytes of the file that was written for this hour alone; 0 without events.
+        size: bytes of the file that was written for this hour, or its share, by events, of a file
+            that was written for several; 0 without events.
         sha256: checksum of that file in hex; empty without events.
         asked_at: the moment before its first page was requested, in the time zone of the service.
         fingerprint: the fingerprint of the summary row that its day agrees with; see `UNCONFIRMED`.
@@ -275,7 +281,9 @@ class FinishedHour:
         repeated: the number of events with the id and the content of an earlier one.
         types: the types of its file's columns.
         mixed: columns that became text because their values have no common type.
-        is_held: whether the dataset holds these events already, so that no file is written.
+        is_held: whether the dataset holds these events already; without `shared`, its file stays.
+        shared: the file's size and checksum, if it holds all hours of the day with events; also
+            that of an hour without events.
     """
 
     hour: Hour
@@ -285,6 +293,7 @@ class FinishedHour:
     types: Types = field(default_factory=dict)
     mixed: tuple[str, ...] = ()
     is_held: bool = False
+    shared: FileRecord | None = None
 
 
 FORMER_KEPT = 20

@@ -12,7 +12,6 @@ from adanalytics_client.dataset.errors import DatasetError
 from adanalytics_client.dataset.hours.sort import HourUnknown
 from adanalytics_client.dataset.pull.exports import sort
 from adanalytics_client.dataset.pull.spool import folder_of, read_start
-from adanalytics_client.dataset.records.manifest import FinishedHour
 from adanalytics_client.dataset.storage.local import open_store
 from adanalytics_client.dataset.tasks.task import FORMAT, Part, Task
 from adanalytics_client.errors import ProtocolError
@@ -56,13 +55,11 @@ def run_task(task: Task) -> Part:
             # Perhaps it begins or ends inside a line, after a line break in quotes.
             finished, rows = [], 0
         file.unlink()
-        hours = list[FinishedHour]()
-        for hour in finished:
-            hidden = hour.file and f"{name}/{Path(hour.file).name}"
-            if hour.file and hidden:
-                store.move_in(hour.file, hidden)
-            hours.append(replace(hour, file=hidden))
-    return Part(task.start, task.number, task.of, task.stated, rows, tuple(hours))
+        names = {hour.file: f"{name}/{Path(hour.file).name}" for hour in finished if hour.file}
+        for path, hidden in names.items():
+            store.move_in(path, hidden)
+    hours = tuple(replace(hour, file=names.get(hour.file or "")) for hour in finished)
+    return Part(task.start, task.number, task.of, task.stated, rows, hours)
 
 
 def _minor(version: str) -> list[str]:

@@ -10,7 +10,7 @@ from adanalytics_client.dataset.hours.sections import Section
 from adanalytics_client.dataset.pull.spool import Start
 from adanalytics_client.dataset.records.manifest import FinishedHour, Identity, seal, unseal
 
-FORMAT = 1
+FORMAT = 2
 """The version of tasks and parts; raise it when a worker of an earlier release misreads them."""
 
 
