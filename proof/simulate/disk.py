@@ -28,6 +28,7 @@ class Disk:
     stop: Callable[[], None] = lambda: None
     _contents: dict[int, bytes] = field(default_factory=dict)
     _names: dict[int, dict[str, int]] = field(default_factory=dict)
+    _folders: set[int] = field(default_factory=set)
 
     def sync(self, descriptor: int) -> None:
         """Remember what is there now, as `os.fsync` does."""
@@ -36,6 +37,7 @@ class Disk:
         path = Path(f"/proc/self/fd/{descriptor}").readlink()
         if path.is_dir():
             self._names[status.st_ino] = {each.name: each.lstat().st_ino for each in path.iterdir()}
+            self._folders |= {each.lstat().st_ino for each in path.iterdir() if each.is_dir()}
         else:
             self._contents[status.st_ino] = path.read_bytes()
 
@@ -56,6 +58,9 @@ class Disk:
             path = found.get(number)
             if path is not None and path.is_dir():
                 tree[name] = self._read(path, cut)
+            elif path is None and number in self._folders:
+                # Removed since, with what was in it.
+                tree[name] = {}
             elif path is None or (cut is not None and cut.happens(50)):
                 # Renamed or removed since, or not written yet.
                 tree[name] = self._contents.get(number, b"")
@@ -67,8 +72,8 @@ class Disk:
         """Make the folder what a restart finds."""
         for each in self.folder.iterdir():
             shutil.rmtree(each) if each.is_dir() else each.unlink()
-        self._contents.clear()
-        self._names.clear()
+        for memory in (self._contents, self._names, self._folders):
+            memory.clear()
         self._write(self.folder, tree)
 
     def _write(self, folder: Path, tree: Tree) -> None:

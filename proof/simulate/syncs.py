@@ -5,13 +5,17 @@ on a disk that forgets. The two queries that it runs at a time run one after the
 seed fixes what happens: the threads of a sync are not simulated.
 """
 
+import json
 import logging
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from datetime import timedelta
+from pathlib import Path
 from typing import Any, Self, TypeVar
 from unittest import mock
+
+import pyarrow.parquet as pq
 
 from adanalytics_client import Client, Observer, QuotaPolicy, RetryPolicy
 from adanalytics_client._base.effects import Fanout, Operation
@@ -22,6 +26,7 @@ from adanalytics_client._call.session import Connection, Session
 from adanalytics_client._quota.store import QuotaStore
 from adanalytics_client.dataset import Dataset
 from adanalytics_client.dataset.pull import fetch as sync_fetch
+from adanalytics_client.dataset.records.layout import PartFormat, Partition
 from adanalytics_client.errors import AdAnalyticsError
 from proof.simulate.choices import Choices
 from proof.simulate.disk import Disk, Tree, forgetful_disk
@@ -136,7 +141,10 @@ class SyncScenario:
             forgetful_disk() as disk,
             _without_threads(),
         ):
-            dataset = Dataset(disk.folder / "events", format="jsonl")
+            form: PartFormat = pick.of(("jsonl", "parquet"))
+            partition: Partition | None = pick.of(("day", "hour")) if form == "parquet" else None
+            self._folder = disk.folder / "events"
+            dataset = Dataset(self._folder, format=form, partition=partition)
             for _ in range(pick.below(4)):
                 self._sync_until_death(dataset, disk)
                 if pick.happens(30):
@@ -202,6 +210,19 @@ class SyncScenario:
     def _check(self, dataset: Dataset) -> None:
         first, last = self.service.days[0], self.service.days[-1]
         events = self.service.between(first, last + timedelta(days=1), None)
-        found = dataset.query("SELECT n FROM events ORDER BY n")["n"].to_pylist()
-        if found != sorted(event.number for event in events):
-            raise Violation(f"the dataset has {len(found)} events, the service {len(events)}")
+        numbers = sorted(event.number for event in events)
+        # Other programs read whatever is among the data.
+        files = sorted((self._folder / "data").rglob("*.*"))
+        read = {"events": [], "files": [n for file in files for n in _numbers_in(file)]}
+        if numbers:
+            read["events"] = dataset.query("SELECT n FROM events")["n"].to_pylist()
+        for name, found in read.items():
+            if sorted(found) != numbers:
+                raise Violation(f"{name}: {len(found)} events, the service has {len(numbers)}")
+
+
+def _numbers_in(file: Path) -> list[int]:
+    if file.suffix == ".parquet":
+        numbers: list[int] = pq.ParquetFile(file).read(["n"])["n"].to_pylist()
+        return numbers
+    return [json.loads(line)["n"] for line in file.read_bytes().splitlines()]
