@@ -149,7 +149,8 @@ def outcome(make: Callable[[], pa.RecordBatch]) -> tuple[Any, ...]:
     ("line", "message"),
     [
         (b'{"event_id":', "^An event is not JSON: "),
-        (b"[1]", r"^An event is \[1\], which is not a JSON object"),
+        (b"[1]", "^An event is not one JSON object"),
+        (b'{"event_id":"a"},{"event_id":"b"}', "^An event is not one JSON object"),
     ],
 )
 def test_a_line_that_is_no_event_is_told(line: bytes, message: str) -> None:

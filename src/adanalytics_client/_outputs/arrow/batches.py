@@ -2,22 +2,20 @@
 
 import logging
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
 from decimal import Decimal
 
-import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from adanalytics_client._json.columns import Columns
-from adanalytics_client._json.exact import Json, NotJson, parse
+from adanalytics_client._json.exact import Json, NotJson
 from adanalytics_client._json.fields import DOCUMENTED, EVENT_KINDS, Kind
-from adanalytics_client._json.raw import RawRows
+from adanalytics_client._json.raw import RawRows, read_page
 from adanalytics_client._json.types import DEFAULTS, NULL, TEXT, ColumnType, KindOf, Types, join_all
 from adanalytics_client._outputs.arrow.conversion import convert, learn
 from adanalytics_client._outputs.arrow.lines import read_lines
 from adanalytics_client._outputs.arrow.schema import arrow_schema, is_decimal
-from adanalytics_client._outputs.arrow.values import REFUSALS, shown, to_array, type_of
+from adanalytics_client._outputs.arrow.values import REFUSALS, to_array, type_of
 from adanalytics_client.errors import ProtocolError
 
 Row = Mapping[str, Json]
@@ -25,7 +23,6 @@ Row = Mapping[str, Json]
 # Events whose values are looked at before Arrow reads a page: most fields have a value in one.
 _FIRST_EVENTS = 20
 
-_LINES = msgspec.json.Decoder(msgspec.Raw)
 _LOG = logging.getLogger("adanalytics_client")
 
 
@@ -86,8 +83,7 @@ class ArrowRows:
         if self._columns is not None:
             self._columns.sent = events.names
         count_before = len(self.mixed)
-        read_batch = self._read_lines(events.texts, events.first(_FIRST_EVENTS).rows())
-        batch = self.batch(events.rows()) if read_batch is None else read_batch
+        batch = self._read(events)
         for name in [*self.mixed][count_before:]:
             warn_of(name, self.types[name])
         return batch
@@ -98,14 +94,19 @@ class ArrowRows:
         Raises:
             ProtocolError: for a line that is not a JSON object.
         """
-        batch = None
-        with suppress(msgspec.DecodeError, UnicodeDecodeError):
-            if not lines.isascii():
-                lines.decode()
-            texts = [*map(bytes, _LINES.decode_lines(lines))]
-            if len(texts) == lines.count(b"\n"):
-                batch = self._read_lines(texts, [*map(_row, texts[:_FIRST_EVENTS])])
-        return self.batch([*map(_row, lines.split(b"\n")[:-1])]) if batch is None else batch
+        if not lines:
+            return self._read(RawRows())
+        try:
+            events = read_page(b"[%b]" % lines[:-1].replace(b"\n", b","))
+        except NotJson as error:
+            raise ProtocolError(f"An event is not JSON: {error}.") from None
+        if not isinstance(events, RawRows) or len(events) != lines.count(b"\n"):
+            raise ProtocolError("An event is not one JSON object on one line.")
+        return self._read(events)
+
+    def _read(self, events: RawRows) -> pa.RecordBatch:
+        batch = self._read_lines(events.texts, events.first(_FIRST_EVENTS).rows())
+        return self.batch(events.rows()) if batch is None else batch
 
     def batch(self, rows: Sequence[Row]) -> pa.RecordBatch:
         """Return the rows as a batch of the current schema; see `page`."""
@@ -245,23 +246,13 @@ def _narrowest(kind: Kind | None, type_: ColumnType, array: pa.Array) -> ColumnT
     """Return the type of a column's own values, of the same family as its Arrow type."""
     if array.null_count == len(array):
         return NULL
-    if type_.base != "number":
+    if type_.base not in {"number", "text"}:
         return type_
-    if kind is Kind.TIME:
-        # Some may be times.
+    if type_.base == "text" or kind is Kind.TIME:
+        # Some may be times, or texts of numbers.
         return learn(kind, array)
     ends = pc.min_max(array).as_py().values()
     # Arrow returns whole numbers that int64 cannot hold as decimals.
     numbers = ends if type_.scale else map(int, ends)
     digits = max(type_of(None, number).digits for number in numbers)
     return ColumnType("number", digits, type_.scale)
-
-
-def _row(line: bytes) -> Row:
-    try:
-        row = parse(line)
-    except NotJson as error:
-        raise ProtocolError(f"An event is not JSON: {error}.") from None
-    if not isinstance(row, dict):
-        raise ProtocolError(f"An event is {shown(row)}, which is not a JSON object.")
-    return row

@@ -150,10 +150,8 @@ def as_text(column: pa.Array) -> pa.Array:
         return pc.strftime(column.cast(pa.timestamp(type_.unit, tz="UTC")), "%Y-%m-%dT%H:%M:%SZ")
     if _IS.is_map(type_) and type_ == arrow_type(PAIRS):
         return json_of_pairs(pa.chunked_array([column])).combine_chunks()
-    dictionary = column if _IS.is_nested(type_) else column.dictionary_encode()
-    values = _plain_values(dictionary if _IS.is_nested(type_) else dictionary.dictionary)
-    texts = pa.array([None if value is None else _text(value) for value in values], pa.string())
-    return texts if _IS.is_nested(type_) else texts.take(dictionary.indices)
+    values = _plain_values(column)
+    return pa.array([None if value is None else _text(value) for value in values], pa.string())
 
 
 def _text(plain: Json) -> str:

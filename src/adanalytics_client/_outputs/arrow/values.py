@@ -4,7 +4,6 @@ The rules for values are here, and every source of rows follows them: pages, JSO
 and Parquet files of exports and datasets.
 """
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -131,20 +130,16 @@ def plain_pattern(type_: ColumnType, *, wide: bool = False) -> str | None:
 
 def number_type(value: Json) -> ColumnType | None:
     """Return the type of an int, a Decimal, a float by its shortest text, or a number's text."""
+    number = _number_of(value)
+    return None if number is None else _of_decimal(number)
+
+
+def _number_of(value: Json) -> Decimal | None:
     if isinstance(value, float):
         value = repr(value)
-    if isinstance(value, str) and not _AMOUNT_TEXT.fullmatch(value):
-        return None
-    return _of_decimal(Decimal(value))
-
-
-def shown(value: Json) -> str:
-    """Return a value for an error: JSON; none that is long, because a cut could halve a secret."""
-    text = json.dumps(value) if isinstance(value, str) else json_text(value, sort_keys=True)
-    return text if len(text) <= _LONGEST_TEXT else f"{len(text)} characters"
-
-
-_LONGEST_TEXT = 60
+    if isinstance(value, str):
+        return Decimal(value) if _AMOUNT_TEXT.fullmatch(value) else None
+    return None if isinstance(value, bool | dict | list) else Decimal(value)
 
 
 def _of_json(value: Json) -> ColumnType:
@@ -186,10 +181,6 @@ def _of_decimal(number: Decimal) -> ColumnType | None:
     return type_ if type_.precision <= MOST_DIGITS else None
 
 
-def _of_amount(value: Json) -> ColumnType | None:
-    return None if isinstance(value, bool | dict | list) else number_type(value)
-
-
 def _of_whole(value: Json) -> ColumnType | None:
     is_whole = isinstance(value, str) and _WHOLE_TEXT.fullmatch(value)
     return _of_int(int(value)) if is_whole else None
@@ -219,7 +210,7 @@ def _of_time(value: Json) -> ColumnType | None:
             if decimals <= UNITS["us"] or int(time["day"][:4]) in _YEARS_OF_NS:
                 return ColumnType("time", scale=max(decimals, UNITS["ms"]))
         return None
-    if isinstance(value, bool | dict | list) or not (number := number_type(value)):
+    if not (number := number_type(value)):
         return None
     plain = _plain_number(value)
     # Ten digits are seconds of 2001 to 2286, thirteen are milliseconds, and so on.
@@ -240,7 +231,7 @@ def _of_pairs(value: Json) -> ColumnType | None:
 
 _OF_KIND: Mapping[Kind | None, Callable[[Json], ColumnType | None]] = {
     Kind.WHOLE: _of_whole,
-    Kind.AMOUNT: _of_amount,
+    Kind.AMOUNT: number_type,
     Kind.FLAG: _of_flag,
     Kind.DATE: _of_date,
     Kind.TIME: _of_time,
@@ -254,14 +245,10 @@ def _plain_number(value: Json) -> str:
     Raises:
         ValueError: for anything else, and for absurdly many digits.
     """
-    if isinstance(value, float):
-        value = repr(value)
-    if isinstance(value, bool) or (isinstance(value, str) and not _AMOUNT_TEXT.fullmatch(value)):
-        raise ValueError(value)
-    number = Decimal(value)
-    if not number:
+    number = _number_of(value)
+    if number == 0:
         return "0"
-    if not -MOST_DIGITS <= number.adjusted() <= MOST_DIGITS:
+    if number is None or not -MOST_DIGITS <= number.adjusted() <= MOST_DIGITS:
         raise ValueError(value)
     plain = format(number, "f")
     return plain.rstrip("0").rstrip(".") if "." in plain else plain
