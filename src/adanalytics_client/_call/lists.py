@@ -116,10 +116,8 @@ def _read_pages(
                     _LOG.warning(text, resource, f"{len(finding):,}")
                 break
             raise _unreadable(session, answer, f"pages {number - 1} and {number} are the same")
-        if page_signals.end and sign:
-            raise _unreadable(
-                session, answer, f"page {number} states {page_signals.end} and {sign}"
-            )
+        if problem := page_signals.contradiction_on(number):
+            raise _unreadable(session, answer, f"page {number} states {problem}")
         records += len(finding)
         total = total if page_signals.total is None else max(total or 0, page_signals.total)
         if number == 1 or len(finding):

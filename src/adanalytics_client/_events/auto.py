@@ -12,7 +12,7 @@ from adanalytics_client._call.lists import dates
 from adanalytics_client._call.session import Session
 from adanalytics_client._events.counts import DayCounts, optional, request_counts
 from adanalytics_client._events.page import FetchedPage
-from adanalytics_client._events.paging import Cursor, contradiction, page_count
+from adanalytics_client._events.paging import Cursor, page_count
 from adanalytics_client._events.plan import DateRange, Plan, begun, check_slices, slices_of
 from adanalytics_client._events.reader import PageReader
 from adanalytics_client._events.resume import Position
@@ -134,7 +134,7 @@ class Planner:
     ) -> Operation[FetchedPage | Position]:
         """Choose between more pages of the whole range and smaller slices."""
         next_cursor, size = page.next_cursor, len(page)
-        if contradiction(cursor, page.signals):
+        if page.signals.contradiction_on(cursor.number):
             return page
         if next_cursor is None or (
             self.plan.hour is not None and cursor.slice.start == cursor.slice.end

@@ -81,12 +81,6 @@ def following(cursor: Cursor, size: int, page_signals: Signals, per_page: int) -
     return replace(cursor, number=cursor.number + 1, seen=total_seen, first_size=first_size)
 
 
-def contradiction(cursor: Cursor, page_signals: Signals) -> str:
-    """Name the end and the further page that one response states; empty when it states only one."""
-    sign = page_signals.sign_after(cursor.number)
-    return f"{page_signals.end} and {sign}" if page_signals.end and sign else ""
-
-
 def page_count(cursor: Cursor, next_cursor: Cursor | None, page_signals: Signals) -> int | None:
     """Count the pages of a slice, whose next is `next_cursor`; None while that is unknown."""
     if next_cursor is None:

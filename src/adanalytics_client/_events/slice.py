@@ -17,7 +17,7 @@ from adanalytics_client._base.observer import Observer, PageDrift, notify
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._base.remedies import remedy
 from adanalytics_client._events.page import FetchedPage, PageKeys, digest_of, ids_of
-from adanalytics_client._events.paging import Cursor, contradiction
+from adanalytics_client._events.paging import Cursor
 from adanalytics_client._events.plan import Slice
 from adanalytics_client._events.resume import Position
 from adanalytics_client._events.times import time_of
@@ -469,7 +469,8 @@ def _refuse(cursor: Cursor, page: FetchedPage, history: SliceHistory) -> None:
         ProtocolError: naming both statements.
     """
     page_signals = page.signals
-    problem, sign = contradiction(cursor, page_signals), page_signals.sign_after(cursor.number)
+    problem = page_signals.contradiction_on(cursor.number)
+    sign = page_signals.sign_after(cursor.number)
     if not len(page) and sign and not (page_signals.total or history.total):
         # An empty page with a next one may be a filter that removed its events, or an endless
         # query.

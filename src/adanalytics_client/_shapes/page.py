@@ -139,41 +139,37 @@ class Signals:
         pages: the number of pages.
         page: the number of this page.
         per_page: the most events on a page.
-        end: the flag that says that no page follows, as sent.
-        next_sign: the name of a flag, link or header that says that another page follows.
+        flags: for each flag, whether it says that another page follows, and its text as sent.
+        links: the names of links and headers that say that another page follows.
     """
 
     total: int | None = None
     pages: int | None = None
     page: int | None = None
     per_page: int | None = None
-    end: str = ""
-    next_sign: str = ""
+    flags: tuple[tuple[bool, str], ...] = ()
+    links: tuple[str, ...] = ()
+
+    @property
+    def end(self) -> str:
+        """Return the flag that says that no page follows; empty without one."""
+        return next((text for leads_on, text in self.flags if not leads_on), "")
+
+    @property
+    def next_sign(self) -> str:
+        """Return the flag or link that says that another page follows; empty without one."""
+        signs = [text for leads_on, text in self.flags if leads_on]
+        return next(iter([*signs, *self.links]), "")
 
     def sign_after(self, number: int) -> str:
         """Name what says that pages follow page `number`; empty when nothing does."""
         has_more = self.pages is not None and number < self.pages
         return self.next_sign or (f"{self.pages} pages" if has_more else "")
 
-
-@dataclass(frozen=True, slots=True)
-class _Statements:
-    """The statements of a response about its pages, with the names as sent.
-
-    Attributes:
-        flags: for each flag, whether it says that another page follows, and its text.
-        links: the names of links to another page.
-    """
-
-    total: int | None
-    pages: int | None
-    page: int | None
-    per_page: int | None
-    flags: tuple[tuple[bool, str], ...]
-    links: tuple[str, ...]
-
-
-_SILENCE = _Statements(None, None, None, None, (), ())
+    def contradiction_on(self, number: int) -> str:
+        """Name the end and the further page that page `number` states; empty without both."""
+        sign = self.sign_after(number)
+        return f"{self.end} and {sign}" if self.end and sign else ""
 
 
 def signals(
@@ -185,24 +181,14 @@ def signals(
         pages: the places of the metadata; where nothing is there, the names decide.
     """
     statements = _by_name(finding, headers)
-    if pages is not None:
-        statements = _by_place(statements, finding, headers, pages)
-    signs = [text for leads_on, text in statements.flags if leads_on] + [*statements.links]
-    return Signals(
-        total=statements.total,
-        pages=statements.pages,
-        page=statements.page,
-        per_page=statements.per_page,
-        end=next((text for leads_on, text in statements.flags if not leads_on), ""),
-        next_sign=next(iter(signs), ""),
-    )
+    return statements if pages is None else _by_place(statements, finding, headers, pages)
 
 
 def contradiction(finding: Found, headers: Mapping[str, str], pages: PageProfile) -> str:
     """Name what a page states otherwise than its profile says; empty if it states nothing so."""
     places = [*filter(None, (pages.total, pages.page, pages.pages) if len(finding) else ())]
     statements = _by_name(finding, headers)
-    if statements == _SILENCE and not any(_values(finding, headers, place) for place in places):
+    if statements == Signals() and not any(_values(finding, headers, place) for place in places):
         # Some services state nothing beside the only page.
         return ""
     for place in places:
@@ -219,8 +205,8 @@ def contradiction(finding: Found, headers: Mapping[str, str], pages: PageProfile
 
 
 def _by_place(
-    statements: _Statements, finding: Found, headers: Mapping[str, str], pages: PageProfile
-) -> _Statements:
+    statements: Signals, finding: Found, headers: Mapping[str, str], pages: PageProfile
+) -> Signals:
     """Return the statements at the places of a profile, and by name where it has none."""
 
     def number(place: str, number_by_name: int | None) -> int | None:
@@ -238,7 +224,7 @@ def _by_place(
     leads_on = _has_next if name in {"link", "links"} else _leads_on
     if any(map(leads_on, _values(finding, headers, pages.next))):
         links = (pages.next, *links)
-    return _Statements(
+    return Signals(
         total=number(pages.total, statements.total),
         pages=number(pages.pages, statements.pages),
         page=number(pages.page, statements.page),
@@ -273,11 +259,11 @@ def _flag_at(place: str, value: Json) -> tuple[bool, str] | None:
     return None if flag is None else (flag, f"{place}: {json_text(value)}")
 
 
-def _by_name(finding: Found, headers: Mapping[str, str]) -> _Statements:
+def _by_name(finding: Found, headers: Mapping[str, str]) -> Signals:
     members = [*_stated_members(finding.containers, PAGING), *_header_members(headers)]
     members = [member for member in members if _states(member[0])]
     if not members and "content-range" not in headers:
-        return _SILENCE
+        return Signals()
     links = [(key, _leads_on(value)) for name, key, value in members if _NEXT.fullmatch(name)]
     # The address of a link may be signed, so only its name is shown.
     signs = [key for key, leads_on in links if leads_on]
@@ -294,7 +280,7 @@ def _by_name(finding: Found, headers: Mapping[str, str]) -> _Statements:
         # Google Analytics Data API counts all rows in `rowCount`, and PostgreSQL's drivers a page.
         counts = [value for name, _, value in members if name in {"count", "rowcount"}]
         totals += [number_of(value, len(finding) + 1) for value in counts]
-    return _Statements(
+    return Signals(
         # Of two totals the larger one, because a pull that is short of it is not whole.
         total=max((total for total in totals if total is not None), default=None),
         # A `page_count` of the events on this page counts those.
