@@ -8,7 +8,7 @@ imports only for its first client.
 import os
 import socket
 import ssl
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import lru_cache
 from importlib import import_module
@@ -41,12 +41,18 @@ _LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=64, keepa
 
 def open_client(proxies: Proxies) -> httpx.Client:
     """Return an httpx client for threads."""
-    return httpx.Client(transport=_Routed(proxies), cookies=NoCookies(), trust_env=False)
+    routed = _Routed(proxies, _Transport)
+    return httpx.Client(transport=routed, cookies=NoCookies(), trust_env=False)
 
 
 def open_async_client(proxies: Proxies) -> httpx.AsyncClient:
     """As `open_client`, for tasks; their deadlines and stops are cancellations."""
-    return httpx.AsyncClient(transport=_AsyncRouted(proxies), cookies=NoCookies(), trust_env=False)
+
+    def make(proxy: httpx.Proxy | None, trust: ssl.SSLContext) -> httpx.AsyncHTTPTransport:
+        return httpx.AsyncHTTPTransport(verify=trust, limits=_LIMITS, proxy=proxy)
+
+    routed = _AsyncRouted(proxies, make)
+    return httpx.AsyncClient(transport=routed, cookies=NoCookies(), trust_env=False)
 
 
 class _Routes(Generic[T]):
@@ -64,7 +70,7 @@ class _Routes(Generic[T]):
         self._making = Lock()
         self._transports: dict[tuple[str | None, str], T] = {}
 
-    def transport_for(self, request: httpx.Request) -> T:
+    def _transport_for(self, request: httpx.Request) -> T:
         url, scheme = str(request.url), request.url.scheme
         key = self._proxies.variable_for(url), scheme
         with self._making:
@@ -73,38 +79,26 @@ class _Routes(Generic[T]):
                 self._transports[key] = self._make(self._proxies.through(url), trust)
             return self._transports[key]
 
-    def __iter__(self) -> Iterator[T]:
-        return iter(self._transports.values())
 
-
-class _Routed(httpx.BaseTransport):
+class _Routed(_Routes[httpx.HTTPTransport], httpx.BaseTransport):
     """Sends each request directly, or through the proxy for its address."""
 
-    def __init__(self, proxies: Proxies) -> None:
-        self._routes = _Routes(proxies, _Transport)
-
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        return self._routes.transport_for(request).handle_request(request)
+        return self._transport_for(request).handle_request(request)
 
     def close(self) -> None:
-        for transport in self._routes:
+        for transport in self._transports.values():
             transport.close()
 
 
-class _AsyncRouted(httpx.AsyncBaseTransport):
+class _AsyncRouted(_Routes[httpx.AsyncHTTPTransport], httpx.AsyncBaseTransport):
     """As `_Routed`, for tasks."""
 
-    def __init__(self, proxies: Proxies) -> None:
-        def make(proxy: httpx.Proxy | None, trust: ssl.SSLContext) -> httpx.AsyncHTTPTransport:
-            return httpx.AsyncHTTPTransport(verify=trust, limits=_LIMITS, proxy=proxy)
-
-        self._routes = _Routes(proxies, make)
-
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        return await self._routes.transport_for(request).handle_async_request(request)
+        return await self._transport_for(request).handle_async_request(request)
 
     async def aclose(self) -> None:
-        for transport in self._routes:
+        for transport in self._transports.values():
             await transport.aclose()
 
 
