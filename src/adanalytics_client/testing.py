@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Self
 
 from adanalytics_client._base.dates import Day, to_day
-from adanalytics_client._base.validation import invalid, is_whole
+from adanalytics_client._base.validation import check_number, invalid
 from adanalytics_client._io.async_driver import in_thread
 from adanalytics_client._quota.policy import QuotaPolicy
 from adanalytics_client._shapes.service import ServiceProfile
@@ -223,10 +223,9 @@ class reference_client:  # noqa: N801  # used like a function
         clock: MovableClock | None = None,
     ) -> None:
         local, first = _local_server(), to_day(start, "start")
-        numbers = (("days", days, 0), ("events_per_day", events_per_day, 1), ("limit", limit, 1))
-        for name, value, least in numbers:
-            if not is_whole(value, least):
-                raise invalid(name, value, f"Pass a whole number, at least {least}.")
+        check_number("days", days, 0)
+        check_number("events_per_day", events_per_day, 1)
+        check_number("limit", limit, 1)
         if isinstance(faults, str):
             # To a type checker it is a list of texts, too.
             raise invalid("faults", faults, "Pass a list of faults, such as ['503 once'].")

@@ -290,7 +290,7 @@ def test_without_a_total_events_are_read_to_be_counted(variant: Variant, stand_i
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"split": "weekly"}, "hourly, daily, none or auto"),
+        ({"split": "weekly"}, "hourly, daily, none, auto"),
         ({"hour": 24}, "0 to 23"),
         ({"hour": True}, "0 to 23"),
         ({"per_page": 10_001}, "1 to 10000"),

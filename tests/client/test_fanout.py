@@ -32,14 +32,10 @@ def page_of(sizes: list[int], cursor: Cursor) -> FetchedPage:
 def fanout_of(
     plan: Plan, concurrency: int, *, max_events: int | None = None, position: Position | None = None
 ) -> PageFanout:
-    check = PullCheck(plan, position or Position(plan.slices, plan.ranges), check="none")
+    position = position or Position(plan.slices, plan.ranges)
+    check = PullCheck(plan, position, check="none")
     return PageFanout(
-        plan,
-        concurrency=concurrency,
-        check=check,
-        rules=SliceRules(),
-        max_events=max_events,
-        position=position,
+        position, concurrency=concurrency, check=check, rules=SliceRules(), max_events=max_events
     )
 
 

@@ -128,8 +128,9 @@ def pages_of_hours(
     A request takes 0.4 s, and its bytes. The first page, which is not used, takes 1.5 s.
     """
     plan, hourly = make_plan(DAY, DAY, split="auto"), make_plan(DAY, DAY)
-    check = PullCheck(plan, Position(plan.slices, plan.ranges), check="none")
-    fanout = PageFanout(plan, concurrency=4, check=check, rules=SliceRules(), announce=announce)
+    position = Position(plan.slices, plan.ranges)
+    check = PullCheck(plan, position, check="none")
+    fanout = PageFanout(position, concurrency=4, check=check, rules=SliceRules(), announce=announce)
     requests = sum(-(-size // 10_000) for size in sizes)
     planned = PullPlanned(24, requests, sum(sizes))
     first, clock.now = fanout.start(), clock.now + 1.5

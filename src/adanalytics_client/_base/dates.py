@@ -232,8 +232,8 @@ def to_day(value: object, name: str) -> date:
     )
 
 
-def to_range(start: Day, end: Day | None, *, today: date | None = None) -> tuple[date, date]:
-    """Turn a start and an optional end into two days in order; without `today`, of plain days only.
+def to_range(start: Day, end: Day | None, *, today: date) -> tuple[date, date]:
+    """Turn a start and an optional end into two days in order.
 
     Raises:
         ConfigurationError: for a wrong day, or an end before the start.
@@ -246,10 +246,7 @@ def to_range(start: Day, end: Day | None, *, today: date | None = None) -> tuple
     return first, last
 
 
-def _period(value: Day, name: str, today: date | None) -> Period:
-    if today is None:
-        day = to_day(value, name)
-        return Period(day, day)
+def _period(value: Day, name: str, today: date) -> Period:
     try:
         return Period.parse(value, today)
     except ConfigurationError as error:

@@ -24,10 +24,6 @@ class Deadline:
     name: str
 
     @property
-    def over(self) -> bool:
-        return self.clock.monotonic() >= self.moment
-
-    @property
     def is_the_cause(self) -> bool:
         """Return whether something that just ran out of time did so because of this deadline."""
         return self.clock.monotonic() >= self.moment - _CLOSE

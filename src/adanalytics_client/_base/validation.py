@@ -4,7 +4,7 @@ from importlib import import_module
 from math import isfinite
 from numbers import Integral
 from types import ModuleType
-from typing import TypeVar
+from typing import TypeVar, get_args
 
 from adanalytics_client._base.observer import Observer
 from adanalytics_client.errors import ConfigurationError
@@ -17,10 +17,10 @@ def invalid(name: str, value: object, remedy: str) -> ConfigurationError:
     return ConfigurationError(f"{name}={value!r} is not valid.", remedy=remedy)
 
 
-def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
-    """Check that a value is one of several words; raise ConfigurationError otherwise."""
-    if value not in choices:
-        raise invalid(name, value, f"Pass one of {', '.join(choices)}.")
+def check_choice(name: str, value: object, choices: object) -> None:
+    """Check that a value is one of the words of a Literal; raise ConfigurationError otherwise."""
+    if value not in (words := get_args(choices)):
+        raise invalid(name, value, f"Pass one of {', '.join(words)}.")
 
 
 def whole(value: Value) -> Value | int:
@@ -30,11 +30,15 @@ def whole(value: Value) -> Value | int:
     return value
 
 
-def is_whole(value: object, least: int, most: int | None = None) -> bool:
-    """Return whether a value is a whole number within bounds; True and False are not."""
-    if not isinstance(value, int) or isinstance(value, bool):
-        return False
-    return least <= value and (most is None or value <= most)
+def check_number(name: str, value: object, least: int, most: int | None = None) -> None:
+    """Check that a value is a whole number within bounds; True and False are not."""
+    if (
+        not isinstance(value, int)
+        or isinstance(value, bool)
+        or not least <= value <= (value if most is None else most)
+    ):
+        bounds = f", at least {least}" if most is None else f" from {least} to {most}"
+        raise invalid(name, value, f"Pass a whole number{bounds}.")
 
 
 def check_seconds(name: str, value: object, *, zero: bool) -> None:

@@ -95,14 +95,14 @@ def attempts(
     judge: Judge[T],
     rules: Rules,
     *,
-    sink: effects.Sink | None = None,
-    deadline: Deadline | None = None,
+    sink: effects.Sink | None,
+    deadline: Deadline,
 ) -> effects.Operation[T]:
     """Send until `judge` returns a value, or raise the error of the last problem.
 
     `request` makes the request of each attempt, without a credential; `sink` receives the body.
     """
-    state = _Attempts(session, rules, sink, deadline or session.deadline())
+    state = _Attempts(session, rules, sink, deadline)
     while True:
         round_trip = yield from state.send(request())
         verdict = yield from judge(round_trip)

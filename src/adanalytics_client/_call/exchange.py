@@ -50,11 +50,11 @@ def exchange(
     session: Session,
     request: effects.Request,
     *,
-    sink: effects.Sink | None = None,
-    carry: bool = True,
+    sink: effects.Sink | None,
+    carry: bool,
     deadline: Deadline | None,
     max_wait: float,
-    resends: int = 0,
+    resends: int,
 ) -> effects.Operation[Exchange]:
     """Send a request and follow redirects here, not in httpx, so that each hop is checked.
 
@@ -65,7 +65,7 @@ def exchange(
     request = replace(request, timeout=session.config.timeout)
     for number in range(resends, resends + _MOST_REDIRECTS + 1):
         # Before the permit: a request that is not sent must not cost quota.
-        if deadline is not None and deadline.over:
+        if deadline is not None and not deadline.left:
             host = urls.host_of(request.url)
             raise RequestTimeout(
                 f"{deadline.name} passed before the request to {host} was sent.",

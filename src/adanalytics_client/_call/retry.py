@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from random import random
 
-from adanalytics_client._base.validation import check_seconds, invalid, is_whole, whole
+from adanalytics_client._base.validation import check_number, check_seconds, whole
 
 FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 60.0
@@ -52,10 +52,7 @@ class RetryPolicy:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "attempts", whole(self.attempts))
-        if not is_whole(self.attempts, 1):
-            raise invalid(
-                "RetryPolicy: attempts", self.attempts, "Pass a whole number, at least 1."
-            )
+        check_number("RetryPolicy: attempts", self.attempts, 1)
         check_seconds("RetryPolicy: first_wait", self.first_wait, zero=True)
         check_seconds("RetryPolicy: longest_wait", self.longest_wait, zero=True)
         check_seconds("RetryPolicy: budget", self.budget, zero=False)

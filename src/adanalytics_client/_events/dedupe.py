@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
-from adanalytics_client._base.validation import invalid, is_whole
+from adanalytics_client._base.validation import check_number, invalid
 from adanalytics_client._events.page import EventId, FetchedPage, ids_of, is_id
 from adanalytics_client.errors import ConfigurationError
 
@@ -50,8 +50,7 @@ class SeenEvents:
     """
 
     def __init__(self, event_ids: Iterable[EventId] = (), *, most: int = 1_000_000) -> None:
-        if not is_whole(most, 1):
-            raise invalid("most", most, "Pass a whole number of ids, at least 1.")
+        check_number("most", most, 1)
         self.most = most
         self.repeated: int = 0
         self.forgotten: int = 0

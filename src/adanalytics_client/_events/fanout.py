@@ -17,7 +17,6 @@ from adanalytics_client._base.observer import PageDrift, PullPlanned
 from adanalytics_client._events.check import Comparison, PullCheck, Span
 from adanalytics_client._events.page import FetchedPage
 from adanalytics_client._events.paging import Cursor
-from adanalytics_client._events.plan import Plan
 from adanalytics_client._events.resume import Position
 from adanalytics_client._events.slice import ReadyPage, SliceEnd, SliceRules, Tail, read_slice
 from adanalytics_client.errors import AdAnalyticsError
@@ -67,13 +66,12 @@ class PageFanout:
     raised in place of its page: the pages before it are not lost, and nothing after it is started.
 
     Args:
-        plan: the slices in order.
+        position: the slices in order, and the end of an earlier run if there was one.
         concurrency: the most requests in flight.
         check: compares the pull with the service's count at its end.
         rules: the rules of reading a slice.
         max_events: events to yield, including those of earlier runs, or None for all. With a bound,
             pages are fetched one at a time: a page ahead might not be needed.
-        position: the end of an earlier run of the same plan; by default the first slice.
         report: called with the drift that a page shows, when that page is yielded.
         announce: called when the first page of an auto pull shows what is still to come.
         leave_out: called with each page and the number of events that may still be yielded; returns
@@ -82,33 +80,32 @@ class PageFanout:
 
     def __init__(
         self,
-        plan: Plan,
+        position: Position,
         *,
         concurrency: int,
         check: PullCheck,
         rules: SliceRules,
         max_events: int | None = None,
-        position: Position | None = None,
         report: Callable[[PageDrift], None] = lambda _: None,
         announce: Callable[[PullPlanned], None] = lambda _: None,
         leave_out: Callable[[FetchedPage, int | None], FetchedPage] = lambda page, _: page,
     ) -> None:
-        self._position = position or Position(plan.slices, plan.ranges)
-        self._opened = self._position.opened
+        self._position = position
+        self._opened = position.opened
         self._open = deque[_OpenSlice]()
         self._concurrency = concurrency if max_events is None else 1
         self._most_held = 1
         self._max_events = max_events
         self._rules = rules
         self._in_flight = 0
-        self._arrivals = self._yields = self._position.passed
-        self._arrived = self._position.arrived
+        self._arrivals = self._yields = position.passed
+        self._arrived = position.arrived
         self._failed = False
         self._report = report
         self._announce = announce
         self._leave_out = leave_out
         self._check = check
-        for cursor in self._position.open:
+        for cursor in position.open:
             self._append(cursor, None)
 
     @property

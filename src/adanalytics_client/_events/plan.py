@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta, tzinfo
-from typing import Literal, Self, get_args
+from typing import Literal, Self
 
 from adanalytics_client._base.dates import Day, days_between, runs_of, to_day
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._base.remedies import remedy
-from adanalytics_client._base.validation import invalid, is_whole
+from adanalytics_client._base.validation import check_choice, check_number, invalid
 from adanalytics_client.errors import ConfigurationError
 
 Cut = Literal["hour", "day", "whole"]
@@ -274,18 +274,16 @@ def make_plan(
         largest_page: the most events that the service puts on a page.
         by_hour: whether the service heeds an hour; without it, `hourly` becomes `daily`.
     """
-    if split not in get_args(Split):
-        raise invalid("split", split, "Choose hourly, daily, none or auto.")
-    if hour is not None and not is_whole(hour, 0, 23):
-        raise invalid("hour", hour, "Pass a whole number from 0 to 23.")
+    check_choice("split", split, Split)
+    if hour is not None:
+        check_number("hour", hour, 0, 23)
     if not by_hour:
         if hour is not None:
             raise invalid("hour", hour, remedy("hour_ignored"))
         split = "daily" if split == "hourly" else split
     # A smaller page takes as many requests and fewer bytes.
     size = min(LARGEST_PAGE, max_events or LARGEST_PAGE) if per_page is None else per_page
-    if not is_whole(size, 1, LARGEST_PAGE):
-        raise invalid("per_page", per_page, f"Pass a whole number from 1 to {LARGEST_PAGE}.")
+    check_number("per_page", size, 1, LARGEST_PAGE)
     size = min(size, largest_page)
     ranges = (DateRange(start, end, _CUTS[split]),)
     # Auto counts the events of each day, and checks its slices again after dividing the range.

@@ -4,14 +4,14 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
-from typing import Generic, Self, TypeVar, get_args
+from typing import Generic, Self, TypeVar
 
 from adanalytics_client._base.dates import Day, to_range
 from adanalytics_client._base.effects import Fanout, Operation
 from adanalytics_client._base.observer import BytesWritten, notify
 from adanalytics_client._base.remedies import remedy
 from adanalytics_client._base.urls import Params, further_params
-from adanalytics_client._base.validation import invalid, is_whole, whole
+from adanalytics_client._base.validation import check_choice, check_number, whole
 from adanalytics_client._call.lists import MOST_PAGES
 from adanalytics_client._call.session import Connection, Session
 from adanalytics_client._events.auto import Planner
@@ -57,20 +57,11 @@ class EventRequest(Generic[M]):
     def __post_init__(self) -> None:
         for name in ("hour", "per_page", "concurrency", "max_events"):
             object.__setattr__(self, name, whole(getattr(self, name)))
-        if not is_whole(self.concurrency, 1, MOST_CONCURRENT):
-            raise invalid(
-                "concurrency",
-                self.concurrency,
-                f"Pass a whole number of requests from 1 to {MOST_CONCURRENT}.",
-            )
-        if self.max_events is not None and not is_whole(self.max_events, 1):
-            raise invalid(
-                "max_events", self.max_events, "Pass a whole number, at least 1, or None for all."
-            )
-        if self.on_drift not in get_args(OnDrift):
-            raise invalid("on_drift", self.on_drift, "Choose raise or warn.")
-        if self.check not in get_args(Check):
-            raise invalid("check", self.check, "Choose auto, always or none.")
+        check_number("concurrency", self.concurrency, 1, MOST_CONCURRENT)
+        if self.max_events is not None:
+            check_number("max_events", self.max_events, 1)
+        check_choice("on_drift", self.on_drift, OnDrift)
+        check_choice("check", self.check, Check)
         check_seen(self.seen)
 
 
@@ -134,12 +125,11 @@ class PullRun:
             strict=request.on_drift == "raise",
         )
         self.fanout: Fanout[Job, Fetched, ReadyPage] = PageFanout(
-            plan,
+            position,
             concurrency=request.concurrency,
             check=check,
             rules=SliceRules(request.on_drift, config.quota.limit or MOST_PAGES),
             max_events=request.max_events,
-            position=position,
             report=partial(report_drift, session.observer),
             announce=partial(notify, session.observer.plan),
             leave_out=self._deduplicator.filter,

@@ -126,7 +126,8 @@ class PageReader:
             zone = session.config.service.tzinfo()
             days = yield Offload(partial(days_of, page.rows, zone))
             page = replace(page, days=days)
-        if _is_compared(cursor, page):
+        is_one_of_several = cursor.number > 1 or cursor.attempt or page.next_cursor is not None
+        if is_one_of_several or (page.signals.total or 0) > len(page):
             # Hashing a page takes milliseconds, in which an event loop would stand still.
             page = yield Offload(page.with_keys)
         return page
@@ -233,13 +234,6 @@ def _read(session: Session, answer: Answer[Json], cursor: Cursor) -> _Read:
         doubt="the answer had no list" if shape and shape != usual else "",
         problem=_other_content(cursor, rows, page_signals, service),
     )
-
-
-def _is_compared(cursor: Cursor, page: FetchedPage) -> bool:
-    """Return whether a page must be compared with others of its slice."""
-    if cursor.number > 1 or cursor.attempt or (page.signals.total or 0) > len(page):
-        return True
-    return page.next_cursor is not None
 
 
 def _other_content(

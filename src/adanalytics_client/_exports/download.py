@@ -5,7 +5,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import get_args
 
 from adanalytics_client._base import effects
 from adanalytics_client._base.deadline import Deadline
@@ -27,7 +26,7 @@ from adanalytics_client._exports.content import FileOrder
 from adanalytics_client._exports.names import name_of, named_format, paths_in
 from adanalytics_client._exports.part import check_writable, source_of
 from adanalytics_client._exports.status import ExportFile, ExportOrder, ExportStatus
-from adanalytics_client._exports.transfer import Expectation, FileRange, Transfer, incomplete
+from adanalytics_client._exports.transfer import FileRange, Transfer, incomplete
 from adanalytics_client._exports.wait import ask_address, described, is_signed, wait_for
 from adanalytics_client._quota.headers import retry_after
 from adanalytics_client.errors import (
@@ -58,7 +57,7 @@ def check_download(
 ) -> tuple[str, str | None]:
     """Return what to order for a file, after a check that it can be written; nothing is sent."""
     check_seconds("timeout", timeout, zero=True)
-    check_choice("check", check, get_args(Check))
+    check_choice("check", check, Check)
     if not isinstance(to, str | os.PathLike):
         raise invalid("to", to, "Pass the path of the file to create.")
     check_writable(Path(to))
@@ -82,13 +81,14 @@ class ExportDownload:
         *,
         any_format: bool = False,
     ) -> None:
-        check_choice("check", check, get_args(Check))
+        check_choice("check", check, Check)
         self.status = status
         self._session = session
         self._order = order
         self._check = check
         self._any_format = any_format
         self._renewed_at = -1
+        self._timeout = 0.0
 
     def run(self, path: Path, *, timeout: float) -> effects.Operation[Path]:
         """Wait for the export and fetch every file; either all of them appear or none.
@@ -96,7 +96,7 @@ class ExportDownload:
         It waits at most `timeout` seconds for the files, not counting the download itself.
         """
         yield effects.Atomic(lambda: check_writable(path))
-        clock = self._session.clock
+        clock, self._timeout = self._session.clock, timeout
         ready_by = Deadline(clock, clock.monotonic() + timeout, f"timeout={timeout:g}")
         self.status = yield from wait_for(
             self._session, self._order, self.status, timeout=timeout, keep=self._keep
@@ -108,7 +108,7 @@ class ExportDownload:
                 # Opened here and not in a thread, where a cancellation would leave it open.
                 transfer = yield effects.Atomic(self._opening(target, number))
                 transfers.append(transfer)
-                yield from self._fetch(number, transfer, ready_by, timeout)
+                yield from self._fetch(number, transfer, ready_by)
             yield from self._compare(transfers)
             for transfer in transfers:
                 yield effects.Offload(transfer.commit)
@@ -128,7 +128,7 @@ class ExportDownload:
     def fetch_range(self, sink: FileRange) -> effects.Operation[None]:
         """Fetch a range of the file of an export that is done."""
         clock = self._session.clock
-        yield from self._fetch(0, sink, Deadline(clock, clock.monotonic(), "0"), 0)
+        yield from self._fetch(0, sink, Deadline(clock, clock.monotonic(), "0"))
 
     def _compare(self, transfers: list[Transfer]) -> effects.Operation[None]:
         """Compare the rows of all files with the numbers that the service states."""
@@ -173,30 +173,33 @@ class ExportDownload:
         place, order = self._session.address("bulk-export"), self._order
         form = "" if self._any_format else order.format
         is_gzip = order.compression == "gzip" or target.suffix.lower() == ".gz"
-        expectation = Expectation(
+        return partial(
+            Transfer,
+            target,
             self.status.files[number],
             source_of(place, order, self.status, number),
             FileOrder(form, order.start, order.end, is_gzip),
+            self._session.observer,
         )
-        return lambda: Transfer(target, expectation, self._session.observer)
 
     def _fetch(
-        self, number: int, transfer: _Receiving, ready_by: Deadline, timeout: float
+        self, number: int, transfer: _Receiving, ready_by: Deadline
     ) -> effects.Operation[None]:
         def request() -> effects.Request:
             url = self.status.files[number].url
             return effects.Request("GET", url, (_AS_STORED, *transfer.ranges()))
 
         self._renewed_at = -1
-        judge = partial(self._judge, transfer, timeout)
+        judge = partial(self._judge, transfer)
         rules = Rules(Access.BARE_FIRST, carry=False, appears_by=ready_by)
-        yield from attempts(self._session, request, judge, rules, sink=transfer)
+        deadline = self._session.deadline()
+        yield from attempts(self._session, request, judge, rules, sink=transfer, deadline=deadline)
 
     def _judge(
-        self, transfer: _Receiving, timeout: float, exchange: Exchange
+        self, transfer: _Receiving, exchange: Exchange
     ) -> effects.Operation[FailedAttempt | None]:
         """Return None when the file is complete, else its problem; renew an expired address."""
-        attempt = yield from self._problem_of(exchange, transfer, timeout)
+        attempt = yield from self._problem_of(exchange, transfer)
         if attempt is None:
             return None
         is_refused = isinstance(attempt.error, ExportExpired | AuthenticationError)
@@ -210,17 +213,13 @@ class ExportDownload:
         return replace(attempt, progress=transfer.received)
 
     def _problem_of(
-        self, exchange: Exchange, transfer: _Receiving, timeout: float
+        self, exchange: Exchange, transfer: _Receiving
     ) -> effects.Operation[FailedAttempt | None]:
         outcome, session = exchange.outcome, self._session
         if isinstance(outcome, effects.Failure):
             return _broken(session, outcome, exchange.url, transfer)
         if not transfer.accepted:
-            absent = self._may_appear(outcome, exchange.url, transfer, timeout)
-            has_signature = exchange.has_signature
-            return self._refusal(
-                outcome, exchange.url, transfer, has_signature=has_signature, absent=absent
-            )
+            return self._refusal(outcome, exchange, transfer)
         if transfer.total is not None and transfer.received < transfer.total:
             return FailedAttempt(_short(transfer), can_retry=True)
         had_earlier_bytes = transfer.has_earlier_bytes
@@ -235,9 +234,7 @@ class ExportDownload:
             )
         return None
 
-    def _may_appear(
-        self, reply: effects.Reply, url: str, transfer: _Receiving, timeout: float
-    ) -> bool:
+    def _may_appear(self, reply: effects.Reply, url: str, transfer: _Receiving) -> bool:
         """Return whether a refused object may not exist yet.
 
         Until then presigned addresses respond with 404, or with 403 if the signer may not list
@@ -252,19 +249,13 @@ class ExportDownload:
         missing = reply.status == 404 or (
             reply.status == 403 and status.status_text is None and is_signed(self._session, url)
         )
-        return missing and now - answered_at < timeout
+        return missing and now - answered_at < self._timeout
 
     def _refusal(
-        self,
-        reply: effects.Reply,
-        url: str,
-        transfer: _Receiving,
-        *,
-        has_signature: bool,
-        absent: bool,
+        self, reply: effects.Reply, exchange: Exchange, transfer: _Receiving
     ) -> FailedAttempt:
         """Describe the problem of a response that is not the file."""
-        session, form = self._session, self._order.format
+        session, form, url = self._session, self._order.format, exchange.url
         pause = retry_after(reply.head, session.clock.time())
         # The part is longer than the file, so it is of another version.
         if reply.status == 416:
@@ -284,10 +275,11 @@ class ExportDownload:
             )
         limited = reply.status == 403 and reply.head.get("retry-after") is not None
         # A signed address needs no credential, so a 401 there is an expired signature, too.
-        missing_statuses = {403, 404, 410} | ({401} if has_signature else set())
+        missing_statuses = {403, 404, 410} | ({401} if exchange.has_signature else set())
         if reply.status in missing_statuses and not limited:
             text = f"The file is no longer offered ({reply.status})."
             expiry = ExportExpired(text, remedy="Start the export again.")
+            absent = self._may_appear(reply, url, transfer)
             return FailedAttempt(described(expiry, self.status), can_retry=False, absent=absent)
         return refused_attempt(session, reply, url, repeatable=True)
 

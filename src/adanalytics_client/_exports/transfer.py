@@ -20,15 +20,6 @@ from adanalytics_client.errors import ChecksumMismatch, DownloadError
 _RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class Expectation:
-    """The announced size and checksum of a file, its source, and the content that was ordered."""
-
-    file: ExportFile
-    source: str
-    order: FileOrder
-
-
 class Transfer:
     """A `Sink` that stores one file and renames it once it is verified.
 
@@ -42,13 +33,20 @@ class Transfer:
         accepted: whether the last response was the file, or a part of it.
         has_earlier_bytes: whether some bytes are from an earlier run.
         content: what the verified file holds.
+
+    Args:
+        file: the announced file.
+        source: its name, as `source_of` returns it.
+        order: the content that was ordered.
     """
 
     content = Content(None)
 
-    def __init__(self, target: Path, expectation: Expectation, observer: Observer) -> None:
+    def __init__(
+        self, target: Path, file: ExportFile, source: str, order: FileOrder, observer: Observer
+    ) -> None:
         check_target(target)
-        self._expectation = expectation
+        self._stated, self._source, self._order = file, source, order
         self._observer = observer
         self._part = PartialFile(real_path(target))
         self._file = self._part.file
@@ -73,7 +71,7 @@ class Transfer:
         if head.status == 206:
             self.accepted = self._accept_rest(head)
             return self.accepted or None
-        if head.status != 200 or is_answer(head, self._expectation.order.format):
+        if head.status != 200 or is_answer(head, self._order.format):
             return False
         self._begin(head)
         self.accepted = True
@@ -91,14 +89,14 @@ class Transfer:
         if not self.has_earlier_bytes:
             self._sha256.update(piece)
         # The announced size may be that of the decompressed bytes.
-        size = None if self._decoding else self._expectation.file.size_bytes
+        size = None if self._decoding else self._stated.size_bytes
         total = size if self.total is None else self.total
         notify(self._observer.bytes, BytesReceived(self.received, total))
         return True
 
     def verify(self) -> None:
         """Check that everything arrived unchanged."""
-        size, sha256 = self._expectation.file.size_bytes, self._expectation.file.sha256
+        size, sha256 = self._stated.size_bytes, self._stated.sha256
         try:
             if self._decoding is not None:
                 self._file.write(self._decoding.finish())
@@ -115,10 +113,7 @@ class Transfer:
             )
         is_checked = self._decoding is not None or size is not None or sha256 is not None
         self.content = read_content(
-            self._file,
-            self._expectation.order,
-            has_frame=is_checked or self._framed,
-            has_digest=is_checked,
+            self._file, self._order, has_frame=is_checked or self._framed, has_digest=is_checked
         )
 
     def restart(self) -> None:
@@ -153,9 +148,7 @@ class Transfer:
         is still current.
         """
         note, size = self._part.read_note(), self._file.seek(0, 2)
-        is_same = note is not None and note.is_about(
-            self._expectation.source, self._expectation.file
-        )
+        is_same = note is not None and note.is_about(self._source, self._stated)
         if note is None or not is_same or (note.total is not None and size > note.total):
             self._file.truncate(self._file.seek(0))
             return
@@ -172,7 +165,7 @@ class Transfer:
         # Without either, the end of the connection is the end of the body, wherever it comes
         # (RFC 9112, section 6.3).
         self._framed = head.length is not None or head.get("transfer-encoding") is not None
-        self._max_bytes = self._expectation.file.size_bytes
+        self._max_bytes = self._stated.size_bytes
         if encoding := head.encoding:
             if encoding not in {"gzip", "x-gzip"}:
                 raise DownloadError(
@@ -183,13 +176,13 @@ class Transfer:
             self._decode()
             return
         if (validator := validator_of(head)) is not None:
-            source = self._expectation.source
-            self._note = Note(source, validator, self.total, self._expectation.file.sha256)
+            source = self._source
+            self._note = Note(source, validator, self.total, self._stated.sha256)
             self._part.keep_note(self._note)
 
     def _is_packed_unasked(self, piece: bytes) -> bool:
         """Return whether a body begins as gzip, in place of the text that was ordered."""
-        order = self._expectation.order
+        order = self._order
         is_plain = order.is_text and not order.packed
         return is_plain and bool(piece) and GZIP_MAGIC.startswith(piece[: len(GZIP_MAGIC)])
 
@@ -198,7 +191,7 @@ class Transfer:
 
         Ranges count encoded bytes, but the file may hold decoded ones: nothing can be resumed.
         """
-        self._decoding = Decoding(to_packed=self._expectation.order.packed)
+        self._decoding = Decoding(to_packed=self._order.packed)
         if self._note is not None:
             self._note = None
             self._part.keep_note(None)

@@ -246,12 +246,6 @@ def _too_late(timeout: float, pause: float, status: ExportStatus) -> errors.Expo
     )
 
 
-def _file_place(session: Session) -> str | None:
-    """Return where a finished export names its file, if the profile of the service says so."""
-    export = session.config.service.export
-    return export.names.get("file") if export else None
-
-
 def _finished(session: Session, status: ExportStatus) -> ExportStatus:
     """Return a status with files, or raise the error that ended the export."""
     service = session.config.service
@@ -269,7 +263,8 @@ def _finished(session: Session, status: ExportStatus) -> ExportStatus:
     # A finished export without a file is not an empty one: that has a file without rows.
     if not status.files:
         keys = f"Keys seen: {', '.join(status.keys)[:_LONGEST_KEYS] or 'none'}"
-        if (place := _file_place(session)) and service.probe_date is not None:
+        place = service.export.names.get("file") if service.export else None
+        if place and service.probe_date is not None:
             raise changed(service, f"a finished export has no {place}. {keys}")
         raise errors.ProtocolError(
             f"The export is done, but the answer names no file to download. {keys}.",

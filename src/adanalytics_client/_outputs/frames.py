@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 from adanalytics_client._base.validation import check_choice, import_extra
 
@@ -28,9 +28,9 @@ def frame_maker(
     Raises:
         ConfigurationError: for another choice, or when the library is not installed.
     """
-    check_choice("dtypes", dtypes, get_args(Dtypes))
+    check_choice("dtypes", dtypes, Dtypes)
     amounts = amounts or ("float" if dtypes == "numpy" else "exact")
-    check_choice("amounts", amounts, get_args(Amounts))
+    check_choice("amounts", amounts, Amounts)
     module = import_extra(library, extra=library)
     if library == "polars":
         return lambda table: module.from_arrow(_simple(table, amounts))

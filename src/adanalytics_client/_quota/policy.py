@@ -2,9 +2,15 @@
 
 import os
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
-from adanalytics_client._base.validation import check_seconds, invalid, is_whole, whole
+from adanalytics_client._base.validation import (
+    check_choice,
+    check_number,
+    check_seconds,
+    invalid,
+    whole,
+)
 
 QuotaLog = Literal["shared", "memory"] | os.PathLike[str]
 """Where requests are counted: `shared` (across the user's processes), `memory`, or a folder."""
@@ -53,21 +59,11 @@ class QuotaPolicy:
             object.__setattr__(self, name, whole(getattr(self, name)))
         check_seconds("QuotaPolicy: max_wait", self.max_wait, zero=True)
         limit = self.limit
-        if limit is not None and not is_whole(limit, 1):
-            raise invalid(
-                "QuotaPolicy: limit",
-                limit,
-                "Pass a whole number of requests per hour, at least 1, or None for no limit.",
-            )
-        if not is_whole(self.reserve, 0, None if limit is None else limit - 1):
-            limit_text = "" if limit is None else f", less than limit={limit}"
-            raise invalid(
-                "QuotaPolicy: reserve",
-                self.reserve,
-                f"Pass a whole number of requests per hour, at least 0{limit_text}.",
-            )
-        if self.on_limit not in (None, *get_args(OnLimit)):
-            raise invalid("QuotaPolicy: on_limit", self.on_limit, "Choose wait or raise.")
+        if limit is not None:
+            check_number("QuotaPolicy: limit", limit, 1)
+        check_number("QuotaPolicy: reserve", self.reserve, 0, None if limit is None else limit - 1)
+        if self.on_limit is not None:
+            check_choice("QuotaPolicy: on_limit", self.on_limit, OnLimit)
         if self.log not in (None, "shared", "memory") and not isinstance(self.log, os.PathLike):
             raise invalid(
                 "QuotaPolicy: log",

@@ -7,13 +7,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 from adanalytics_client import Observer, Period, ServiceProfile
 from adanalytics_client._base.dates import to_range
 from adanalytics_client._base.remedies import remedy
 from adanalytics_client._base.urls import BaseUrl
-from adanalytics_client._base.validation import check_choice, import_extra, invalid, is_whole
+from adanalytics_client._base.validation import check_choice, check_number, import_extra, invalid
 from adanalytics_client._json.fields import EVENT_KINDS
 from adanalytics_client._json.types import NULL
 from adanalytics_client.dataset.errors import (
@@ -125,9 +125,9 @@ class Dataset:
         clock: Callable[[], datetime] | None = None,
     ) -> None:
         if format is not None:
-            check_choice("format", format, get_args(PartFormat))
+            check_choice("format", format, PartFormat)
         if table is not None:
-            check_choice("table", table, get_args(TableFormat))
+            check_choice("table", table, TableFormat)
             if format not in {None, "parquet"}:
                 raise invalid("format", format, "A table lists parquet files.")
         # Refused rather than ignored: the caller expects a table under that name.
@@ -139,7 +139,7 @@ class Dataset:
         if table_name is not None and not all(["." in table_name, *table_name.split(".")]):
             raise invalid("table_name", table_name, "Name a namespace and a table: ads.events.")
         if partition is not None:
-            check_choice("partition", partition, get_args(Partition))
+            check_choice("partition", partition, Partition)
             if partition == "day" and format not in {None, "parquet"}:
                 raise invalid("partition", partition, "Only parquet files hold whole days.")
         self.place = os.fspath(place)
@@ -210,9 +210,8 @@ class Dataset:
             >>> report.left, [failed.message for failed in report.failed]
             (0, [])
         """
-        if not is_whole(workers, 1):
-            raise invalid("workers", workers, "Pass a number of processes, 1 or more.")
-        check_choice("check", check, get_args(Check))
+        check_number("workers", workers, 1)
+        check_choice("check", check, Check)
         _check_pull(via, repull)
         retained_hours = None if retain is None else _hours_in(retain)
         import_extra("pyarrow", extra="arrow")
@@ -459,7 +458,7 @@ class Dataset:
             >>> dataset.holdings().partition
             'day'
         """
-        check_choice("partition", partition, get_args(Partition))
+        check_choice("partition", partition, Partition)
         import_extra("pyarrow", extra="arrow")
         from adanalytics_client.dataset.pull.spool import keep_started, list_started
         from adanalytics_client.dataset.records.contents import Contents
@@ -783,9 +782,8 @@ def _hours_in(retain: str | timedelta) -> int:
 
 
 def _check_pull(via: Via, repull: int) -> None:
-    check_choice("via", via, get_args(Via))
-    if not is_whole(repull, 0):
-        raise invalid("repull", repull, "Pass a number of days, 0 or more.")
+    check_choice("via", via, Via)
+    check_number("repull", repull, 0)
 
 
 def _check_place(store: Store) -> None:
