@@ -38,13 +38,12 @@ class Sessions:
     async def begin(self, user: User) -> str:
         token = secrets.token_urlsafe(32)
         now = self._clock.milliseconds()
-        await self._state.write("DELETE FROM web_sessions WHERE expires_at <= ?", now)
-        await self._state.write(
-            "INSERT INTO web_sessions VALUES (?, ?, ?)",
-            _digest(token),
-            user.number,
-            now + TOKEN_LIFETIME * 1000,
-        )
+        async with self._state.writing() as connection:
+            await connection.execute("DELETE FROM web_sessions WHERE expires_at <= ?", (now,))
+            await connection.execute(
+                "INSERT INTO web_sessions VALUES (?, ?, ?)",
+                (_digest(token), user.number, now + TOKEN_LIFETIME * 1000),
+            )
         return token
 
     async def user_of(self, token: str | None) -> User | None:

@@ -367,6 +367,10 @@ def open_rows(path: Path) -> RowSource:
         LoadError: the file is missing, unreadable or empty, has another suffix or a bad header, or
             is parquet and pyarrow is missing.
     """
+    try:
+        path.stat()
+    except OSError as error:
+        raise LoadError(path, f"cannot be read ({error.strerror})") from error
     if path.is_dir():
         raise LoadError(path, "is a directory; name the files in it instead")
     suffixes = [suffix.lower() for suffix in path.suffixes]
