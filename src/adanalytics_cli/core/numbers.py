@@ -6,47 +6,41 @@ from typing import Any
 import click
 
 
-def _bounds(numbers: click.IntRange | click.FloatRange) -> str:
-    if numbers.max is not None:
-        return f"{numbers.min} to {numbers.max}"
-    return f"above {numbers.min}" if numbers.min_open else f"{numbers.min} or more"
+class _InWords(click.ParamType[Any]):
+    """A range of numbers that words its bounds, in its help and its error."""
 
-
-class WholeNumber(click.IntRange):
-    """A whole number of at least `min`, and at most `max` where there is one."""
+    noun: str
 
     def convert(
         self,
         value: Any,  # noqa: ANN401  # text of the command line, or a default that is a number
         param: click.Parameter | None,
         ctx: click.Context | None,
-    ) -> int:
-        """Read the number; raises click.BadParameter for another one and for other text."""
-        try:
-            return super().convert(value, param, ctx)
-        except click.BadParameter:
-            self.fail(f"give a whole number, {_bounds(self)}, not '{value}'.", param, ctx)
-
-    _describe_range = _bounds
-
-
-class Number(click.FloatRange):
-    """A finite number of at least `min`, or above it with `min_open`."""
-
-    def convert(
-        self,
-        value: Any,  # noqa: ANN401  # text of the command line, or a default that is a number
-        param: click.Parameter | None,
-        ctx: click.Context | None,
-    ) -> float:
+    ) -> Any:  # noqa: ANN401  # a number of the kind of the range
         """Read the number; raises click.BadParameter for another one and for other text."""
         try:
             number = super().convert(value, param, ctx)
         except click.BadParameter:
             number = math.nan
         # For click, inf and nan lie in every range that has no maximum.
-        if not math.isfinite(number):
-            self.fail(f"give a number {_bounds(self)}, not '{value}'.", param, ctx)
+        if number - number != 0:
+            text = f"give {self.noun} {self._describe_range()}, not '{value}'."
+            self.fail(text, param, ctx)
         return number
 
-    _describe_range = _bounds
+    def _describe_range(self: Any) -> str:  # either range
+        if self.max is not None:
+            return f"{self.min} to {self.max}"
+        return f"above {self.min}" if self.min_open else f"{self.min} or more"
+
+
+class WholeNumber(_InWords, click.IntRange):
+    """A whole number of at least `min`, and at most `max` where there is one."""
+
+    noun = "a whole number,"
+
+
+class Number(_InWords, click.FloatRange):
+    """A finite number of at least `min`, or above it with `min_open`."""
+
+    noun = "a number"
