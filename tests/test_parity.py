@@ -187,9 +187,9 @@ def package_of(requirement: str) -> str:
 
 def test_the_errors_name_extras_that_exist() -> None:
     names = set()
-    place = re.compile(r'(?:MissingExtra\(|import_extra\("[\w.]+", extra=)"(\w+)"')
+    place = re.compile(r'(?:MissingExtra\.check\("\w+", |import_extra\("[\w.]+", extra=)"(\w+)"')
     for file in (ROOT / "src").rglob("*.py"):
         names |= {*place.findall(file.read_text())}
-    names |= {form.extra[0] for form in FORMATS.values() if form.extra}
+    names |= {form.extra[1] for form in FORMATS.values() if form.extra}
     assert names >= {"arrow", "excel", "sql"}
     assert names <= EXTRAS.keys()

@@ -367,7 +367,8 @@ def test_the_worst_rows_come_first_in_every_format(place: Place, tmp_path: Path)
     done = place.run("reconcile", file, "-o", book, "--json")
     assert json.loads(done.stdout) == answer
     other = place.run("reconcile", file, "--in", place.dataset, "-o", book)
-    assert f"{len(rows)} rows of 2026-03-27 to 2026-03-30 -> {book}" in other.stderr
+    assert f"{len(rows)} rows of 2026-03-27 to 2026-03-30, " in other.stderr
+    assert f"B -> {book}\n" in other.stderr
     assert (done.exit_code, "-> " in done.stderr) == (1, True)
     sheets = openpyxl.load_workbook(book)
     heading, first, *others = sheets["reconcile"].iter_rows(values_only=True)
