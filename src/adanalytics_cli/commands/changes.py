@@ -56,8 +56,8 @@ def changes(
         Column("date", "date"),
         Column("noticed_at", "noticed at"),
         Column("figure", "figure"),
-        Column("before", "before", _figure, to_the_right=True),
-        Column("after", "after", _figure, to_the_right=True),
+        Column("before", "before", _figure),
+        Column("after", "after", _figure),
     ]
     note = "" if rows else "No day was restated."
     facts = facts_about([holdings.partner], holdings.hours)

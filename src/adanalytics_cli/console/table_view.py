@@ -60,7 +60,8 @@ def percent(value: object) -> str:
 class Column:
     """One column of a table: the key of its values, its heading and its format.
 
-    On a narrow terminal the columns with the highest `rank` leave first, from the right.
+    Numbers stand to the right: a column with a format of its own, and one that says so. On a narrow
+    terminal the columns with the highest `rank` leave first, from the right.
     """
 
     key: str
@@ -68,6 +69,10 @@ class Column:
     show: Callable[[object], str] = plain
     to_the_right: bool = False
     rank: int = 1
+
+    @property
+    def is_right(self) -> bool:
+        return self.to_the_right or self.show is not plain
 
 
 class Total(NamedTuple):
@@ -109,7 +114,7 @@ def render_table(
     mark = _CUT if terminal.can_show(_CUT) else "~"
     heading, *body = (
         (" " * _GAP).join(
-            in_cells(line[place], widths[place], mark, to_the_right=columns[place].to_the_right)
+            in_cells(line[place], widths[place], mark, to_the_right=columns[place].is_right)
             for place in places
         )
         for line in lines
@@ -151,7 +156,7 @@ def render_markdown(
     """
     cells = [[visible(column.show(row.get(column.key))) for column in columns] for row in rows]
     heading = [visible(column.heading) for column in columns]
-    rule = ["--:" if column.to_the_right else "---" for column in columns]
+    rule = ["--:" if column.is_right else "---" for column in columns]
     lines = [*(_markdown_line(line) for line in (heading, rule, *cells)), ""]
     return "".join(f"{line}\n" for line in [*lines, visible(note)]).rstrip("\n") + "\n"
 

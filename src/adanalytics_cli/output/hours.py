@@ -51,7 +51,7 @@ def write_hours(
         *([Column("partner", "partner")] if is_several else ()),
         Column("date", "date"),
         Column("hours", "hours", to_the_right=True),
-        Column("events", "events", count, to_the_right=True),
+        Column("events", "events", count),
         Column("missing", "missing"),
     ]
     facts = facts_about(counts, chain.from_iterable(counts.values()))

@@ -42,10 +42,10 @@ def write_plan_table(record: Record, invocation: Invocation) -> None:
     columns = [
         Column("via", "via"),
         Column("split", "split"),
-        Column("requests", "requests", count, to_the_right=True),
-        Column("bytes", "size", _bytes, to_the_right=True),
-        Column("seconds", "time", _time, to_the_right=True),
-        Column("waits_seconds", "waiting", _time, to_the_right=True),
+        Column("requests", "requests", count),
+        Column("bytes", "size", _bytes),
+        Column("seconds", "time", _time),
+        Column("waits_seconds", "waiting", _time),
     ]
     write_rows(Listing(record["prices"], columns), Output(TABLE), invocation)
     lines = ["", *_facts(record)]

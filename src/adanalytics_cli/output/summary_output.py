@@ -42,14 +42,14 @@ _KEYS: dict[str | None, list[Column]] = {
 }
 # On a narrow terminal the last ones leave first, and money stays.
 _METRICS = [
-    Column("impressions", "impressions", count, to_the_right=True),
-    Column("clicks", "clicks", count, to_the_right=True),
-    Column("ctr", "CTR", percent, to_the_right=True),
+    Column("impressions", "impressions", count),
+    Column("clicks", "clicks", count),
+    Column("ctr", "CTR", percent),
     Column("revenue", "revenue", to_the_right=True, rank=0),
     Column("ecpm", "eCPM", to_the_right=True, rank=0),
-    Column("requests", "requests", count, to_the_right=True),
-    Column("fill_rate", "fill rate", percent, to_the_right=True),
-    Column("vcr", "VCR", percent, to_the_right=True),
+    Column("requests", "requests", count),
+    Column("fill_rate", "fill rate", percent),
+    Column("vcr", "VCR", percent),
     Column("cost", "cost", to_the_right=True, rank=0),
     Column("profit", "profit", to_the_right=True, rank=0),
 ]
@@ -228,7 +228,7 @@ def usual_columns(answers: Sequence[Answer], group_by: str) -> list[str]:
 
 
 def _column(name: str) -> Column:
-    return Column(name, name, percent if name in _FRACTIONS else count, to_the_right=True)
+    return Column(name, name, percent if name in _FRACTIONS else count)
 
 
 def _documented(group_by: str | None) -> list[str]:

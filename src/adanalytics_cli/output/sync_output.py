@@ -165,7 +165,7 @@ def _write_table(record: Record, invocation: Invocation) -> None:
     columns = [
         Column("start", "first day"),
         Column("end", "last day"),
-        Column("hours", "hours", count, to_the_right=True),
+        Column("hours", "hours", count),
         Column("why", "why"),
     ]
     write_rows(Listing(record["asked"], columns), Output(TABLE), invocation)
