@@ -9,7 +9,14 @@ from typing import Any
 import pytest
 from tests.client.dataset.shop import AtMost, Stop
 
-from adanalytics_client import Client, ConfigurationError, Observer, QuotaPolicy, StatusError
+from adanalytics_client import (
+    AuthenticationError,
+    Client,
+    ConfigurationError,
+    Observer,
+    QuotaPolicy,
+    StatusError,
+)
 from adanalytics_client.dataset import (
     Dataset,
     DatasetError,
@@ -18,6 +25,7 @@ from adanalytics_client.dataset import (
     UnsuitablePlace,
     runs,
 )
+from adanalytics_client.dataset.pull import fetch
 from adanalytics_client.observers import HoursVerified, PullPlanned
 from adanalytics_server.faults import Fault
 from adanalytics_server.local import LocalServer
@@ -53,19 +61,42 @@ def test_a_failed_query_is_in_the_report(
     with pytest.raises(Exception, match="422"):
         dataset.sync(client)
     server.faults.clear()
-    odd = Fault(
-        effect="status",
-        operation="events",
-        status=200,
-        body='{"nothing": 1}',
-        content_type="application/json",
-    )
-    server.faults.add(odd)
+    server.faults.add(_odd())
     report = dataset.sync(client)
     server.faults.clear()
     assert [(each.kind, len(each.hours)) for each in report.failed] == [("ProtocolError", 48)]
     assert (tmp_path / "events" / report.file).is_file()
     assert dataset.sync(client).events == 600
+
+
+def _odd(**when: int) -> Fault:
+    """Answer with a page of no events."""
+    return Fault(
+        effect="status",
+        operation="events",
+        status=200,
+        body='{"nothing": 1}',
+        content_type="application/json",
+        **when,
+    )
+
+
+def test_of_many_queries_one_fails_alone_and_a_refused_credential_ends_all(
+    server: LocalServer, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fetch, "EVENTS_PER_PAGE", 5)
+    dataset = Dataset(tmp_path / "events")
+    server.faults.add("401 always on events")
+    with pytest.raises(AuthenticationError):
+        dataset.sync(client, "2026-01-15", via="pages")
+    # Queries under way end; no other begins.
+    asked = [entry for entry in server.journal.entries() if entry.operation == "events"]
+    assert len(asked) == fetch.AT_A_TIME
+    server.faults.clear()
+    server.faults.add(_odd(times=1))
+    report = dataset.sync(client, "2026-01-15", via="pages")
+    assert [(each.kind, len(each.hours)) for each in report.failed] == [("ProtocolError", 1)]
+    assert dataset.sync(client, "2026-01-15").left == 0
 
 
 def test_the_last_runs_are_kept(

@@ -13,6 +13,7 @@ from adanalytics_client.dataset.planning import (
     requests_of,
 )
 from adanalytics_client.dataset.records.layout import Hour, hours_of
+from adanalytics_client.dataset.service import DayState, ServiceDays
 
 FIRST = date(2026, 1, 1)
 PAGE = 10_000
@@ -96,6 +97,12 @@ def test_auto_takes_pages_where_counts_are_unknown_or_some_hours_are_needed() ->
     assert len(planned({day(0): 0}, via="auto")) == 24
     some = [Hour(day(0), 3), Hour(day(0), 4)]
     assert {query[:5] for query in planned({day(0): 900_000}, hours=some, via="auto")} == {"pages"}
+
+
+def test_the_events_of_each_day_are_counted_once() -> None:
+    """A plan asks for them in each of its hours, of which 20,000 days have half a million."""
+    service = ServiceDays(None, {FIRST: DayState(FIRST, "row", {})})
+    assert service.counts is service.counts
 
 
 class Counted(date):

@@ -13,7 +13,7 @@ from adanalytics_client.dataset.changes import DayChange, changes_of
 from adanalytics_client.dataset.hours.totals import Totals
 from adanalytics_client.dataset.planning import Query
 from adanalytics_client.dataset.pull.fetch import Pulled
-from adanalytics_client.dataset.pull.spool import Spool, list_started
+from adanalytics_client.dataset.pull.spool import Spool
 from adanalytics_client.dataset.records.contents import Contents
 from adanalytics_client.dataset.records.layout import JOURNAL, Hour, hours_of
 from adanalytics_client.dataset.records.manifest import (
@@ -91,52 +91,6 @@ def bench(tmp_path: Path) -> Bench:
     return made
 
 
-def test_hours_that_replace_nothing_are_committed_at_once(tmp_path: Path) -> None:
-    bench, committed = Bench(tmp_path), dict[Hour, int]()
-    staging = Staging(bench.contents, says(48), committed)
-    staging.expect(HOURS)
-    staging.add(bench.pulled(2, *HOURS[:3]))
-    assert committed == dict.fromkeys(HOURS[:3], 2)
-    records = bench.contents.manifest.day(DAY).hours.values()
-    assert {record.fingerprint for record in records} == {UNCONFIRMED}
-    staging.add(bench.pulled(2, *HOURS[3:]))
-    staging.take_counts({})
-    records = bench.contents.manifest.day(DAY).hours.values()
-    assert {record.fingerprint for record in records} == {"48 clicks"}
-
-
-def test_hours_that_replace_events_wait_for_their_day(bench: Bench) -> None:
-    committed: dict[Hour, int] = {}
-    staging = Staging(bench.contents, says(72), committed)
-    staging.expect(HOURS)
-    staging.add(bench.pulled(3, *HOURS[:23]))
-    assert (bench.held(), committed) == ({2}, {})
-    # What is kept of a query stays until its hours are in place.
-    assert len(list_started(bench.store)) == 1
-    staging.add(bench.pulled(3, HOURS[23]))
-    assert (bench.held(), staging.uncounted) == ({2}, {DAY: 72})
-    staging.take_counts({})
-    assert (bench.held(), len(committed), staging.differing) == ({3}, 24, {})
-    assert not list_started(bench.store)
-
-
-def test_a_day_that_never_adds_up_is_rejected(bench: Bench) -> None:
-    committed: dict[Hour, int] = {}
-    staging = Staging(bench.contents, says(72), committed)
-    staging.expect(HOURS)
-    staging.add(bench.pulled(1, *HOURS))
-    assert staging.differing == {DAY: "clicks 24 instead of 72"}
-    assert staging.compare_again(says(73), set()) == HOURS
-    # A day that was pulled twice already is not pulled another time.
-    assert staging.compare_again(says(73), {DAY}) == []
-    (failed,) = staging.reject()
-    assert (failed.query, len(failed.hours), failed.kind) == ("2026-01-15", 24, "ProtocolError")
-    assert (bench.held(), committed) == ({2}, {})
-    assert {each.fingerprint for each in bench.contents.manifest.day(DAY).hours.values()} == {
-        UNCONFIRMED
-    }
-
-
 def test_a_stop_before_the_rename_keeps_the_record_of_the_file_in_place(bench: Bench) -> None:
     """The note was written, the file is still the earlier one, of the same length."""
     held = bench.contents.manifest.record(HOURS[3])
@@ -156,36 +110,6 @@ def test_a_new_summary_may_explain_a_difference(bench: Bench) -> None:
     assert (bench.held(), staging.differing) == ({3}, {})
 
 
-def test_a_day_that_differs_from_its_count_keeps_its_earlier_events(bench: Bench) -> None:
-    committed: dict[Hour, int] = {}
-    staging = Staging(bench.contents, says(72), committed)
-    for _ in range(2):
-        staging.expect(HOURS)
-        staging.add(bench.pulled(3, *HOURS))
-        staging.take_counts({DAY: "the service counts 73"})
-        # The summary has nothing against it, so it cannot clear it.
-        assert staging.compare_again(says(72), set()) == HOURS
-    (failed,) = staging.reject()
-    assert "the service counts 73" in failed.message
-    assert (bench.held(), committed) == ({2}, {})
-    bench.contents.save([DAY])
-    records = Manifest(bench.store).day(DAY).hours.values()
-    assert {record.fingerprint for record in records} == {UNCONFIRMED}
-    assert not list_started(bench.store)
-
-
-def test_a_new_day_that_differs_from_its_count_is_removed(tmp_path: Path) -> None:
-    bench, committed = Bench(tmp_path), dict[Hour, int]()
-    staging = Staging(bench.contents, says(48), committed)
-    staging.expect(HOURS)
-    staging.add(bench.pulled(2, *HOURS))
-    assert len(bench.store.sizes("data")) == 24
-    staging.take_counts({DAY: "the service counts 49"})
-    (failed,) = staging.reject()
-    assert (len(failed.hours), committed, bench.held()) == (24, {}, set())
-    assert not bench.store.sizes("data")
-
-
 def test_a_folder_for_files_leaves_those_of_another_alone(bench: Bench) -> None:
     with bench.store.scratch() as outer:
         (outer / "hour").write_text("staged")
@@ -193,18 +117,6 @@ def test_a_folder_for_files_leaves_those_of_another_alone(bench: Bench) -> None:
             (inner / "hour").write_text("anew")
         assert (outer / "hour").read_text() == "staged"
     assert not bench.store.sizes("_adanalytics/scratch")
-
-
-def test_a_restated_day_keeps_its_former_totals(bench: Bench) -> None:
-    staging = Staging(bench.contents, says(72), {})
-    staging.expect(HOURS)
-    staging.add(bench.pulled(3, *HOURS))
-    assert staging.restated == []
-    staging.take_counts({})
-    (change,) = staging.restated
-    assert str(change) == "2026-01-15 restated: 72 events instead of 48, clicks 72 instead of 48"
-    assert changes_of(Manifest(bench.store).day(DAY)) == [change]
-    assert change.noticed_at == NOW
 
 
 def test_an_empty_hour_that_gets_events_waits_for_its_day(tmp_path: Path) -> None:
