@@ -86,14 +86,6 @@ def test_a_file_with_the_longest_name_arrives(
     assert [each.name for each in tmp_path.iterdir()] == [name]
 
 
-def test_without_a_validator_a_download_starts_afresh(
-    variant: Variant, stand_in: StandIn, tmp_path: Path
-) -> None:
-    offer(stand_in, Say(FILE, headers=CSV, cut=100), Say(FILE, headers=CSV))
-    assert fetch(variant, tmp_path / "out.csv").read_bytes() == FILE
-    assert "range" not in stand_in.asked[2].headers
-
-
 def test_a_download_that_never_gets_further_ends_and_leaves_the_old_file(
     variant: Variant, stand_in: StandIn, tmp_path: Path
 ) -> None:
@@ -125,16 +117,6 @@ def test_the_attempts_of_a_download_are_counted_as_they_were_sent(
     assert clock.sleeps == [0.5, 1.0, 0.5, 0.5, 1.0]
 
 
-def test_a_gzip_file_without_its_end_is_found(
-    variant: Variant, stand_in: StandIn, tmp_path: Path
-) -> None:
-    packed = gzip.compress(FILE[:999]) + gzip.compress(FILE[999:])
-    stand_in.says_by_name(
-        bulk_export=[Say({"download_url": "/f.gz"})], f_gz=[Say(packed[:-3]), Say(packed)]
-    )
-    assert fetch(variant, tmp_path / "out.csv.gz").read_bytes() == packed
-
-
 def test_a_content_encoding_is_undone(variant: Variant, stand_in: StandIn, tmp_path: Path) -> None:
     packed, headers = gzip.compress(FILE), {"Content-Encoding": "gzip", **CSV}
     offer(stand_in, Say(packed[:-3], headers=headers), Say(packed, headers=headers))
@@ -163,48 +145,6 @@ def test_a_401_elsewhere_is_not_answered_with_the_credential(
         fetch(variant, tmp_path / "out.csv")
     assert "authorization" not in other_origin.asked[0].headers
     assert len(other_origin.asked) == 1
-
-
-def test_a_file_at_home_gets_the_credential_after_a_401(
-    variant: Variant, stand_in: StandIn, tmp_path: Path
-) -> None:
-    offer(stand_in, Say(status=401), Say(FILE, headers=CSV))
-    assert fetch(variant, tmp_path / "out.csv").read_bytes() == FILE
-    assert ["authorization" in asked.headers for asked in stand_in.asked] == [True, False, True]
-
-
-@BOTH_LIBRARIES
-def test_a_redirect_at_home_is_followed_without_the_credential(
-    variant: Variant, stand_in: StandIn, tmp_path: Path
-) -> None:
-    def script(asked: Asked) -> Say:
-        with_it = "authorization" in asked.headers
-        if asked.method == "POST":
-            return Say({"download_url": "/f.csv"})
-        if asked.path == "/f.csv":
-            return Say(status=302, headers={"Location": "/g.csv"}) if with_it else Say(status=401)
-        return Say(status=400) if with_it else Say(FILE, headers=CSV)
-
-    stand_in.script = script
-    assert fetch(variant, tmp_path / "out.csv").read_bytes() == FILE
-
-
-def test_an_empty_file_is_one_of_no_events_only_where_a_number_says_so(
-    variant: Variant, stand_in: StandIn, tmp_path: Path
-) -> None:
-    (tmp_path / "out.csv").write_text("old")
-    for rows in (20, None, 0):
-        stand_in.says_by_name(
-            bulk_export=[Say({"download_url": "/f.csv", "row_count": rows})],
-            f_csv=[Say(b"", headers=CSV)],
-        )
-        if rows == 0:
-            assert fetch(variant, tmp_path / "out.csv").read_bytes() == b""
-            continue
-        problem = "it is empty, and" if rows is None else "has 0 events, but 20 were announced"
-        with pytest.raises(errors.DownloadError, match=problem):
-            fetch(variant, tmp_path / "out.csv")
-        assert [each.read_text() for each in tmp_path.iterdir()] == ["old"]
 
 
 @pytest.mark.parametrize("status", [204, 302])

@@ -131,6 +131,21 @@ def test_a_stream_gets_every_byte_and_stays_open(
         assert stream.getvalue() == wanted[form]
 
 
+class Careful(io.BytesIO):
+    """A stream that does with its pieces what only bytes can do."""
+
+    def write(self, piece: bytes) -> int:  # type: ignore[override]  # only bytes are written here
+        return super().write(piece.removesuffix(b""))
+
+
+def test_a_stream_is_given_bytes(reference_variant: Variant) -> None:
+    stream = Careful()
+    query = reference_variant.client.events(DAY, split="daily", per_page=400)
+    assert reference_variant.on(query, "write", stream, format="jsonl") == 1_500
+    pages = reference_variant.all_of(query.text_pages())
+    assert stream.getvalue() == b"".join(page.jsonl for page in pages)
+
+
 def test_an_unbuffered_stream_that_is_full_is_an_error(variant: Variant, stand_in: StandIn) -> None:
     stand_in.says(*pages('{"a":1},{"a":2}'))
     stream = Pieces()

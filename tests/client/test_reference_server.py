@@ -2,52 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.client.variants import Variant
 
-from adanalytics_client import Client, Observer, QuotaPolicy, errors
-from adanalytics_client.observers import RequestSent
-from adanalytics_client.testing import reference_client
+from adanalytics_client import Client, QuotaPolicy, errors
 from adanalytics_server.local import LocalServer
 
 FIRST, LAST = "2026-01-15", "2026-01-16"
-
-
-def test_dates(reference_variant: Variant) -> None:
-    assert [str(day) for day in reference_variant.call("dates")] == [FIRST, LAST]
-
-
-@pytest.mark.parametrize("split", ["hourly", "daily", "none"])
-def test_every_split_gives_every_event_once_and_in_order(
-    reference_variant: Variant, split: str
-) -> None:
-    rows = reference_variant.rows(FIRST, LAST, split=split, per_page=700)
-    assert len({row["event_id"] for row in rows}) == len(rows) == 3000
-    assert [(row["event_date"], row["event_hour"]) for row in rows] == sorted(
-        (row["event_date"], row["event_hour"]) for row in rows
-    )
-
-
-@pytest.mark.parametrize(("split", "requests"), [("hourly", 48), ("daily", 7), ("none", 5)])
-def test_no_request_is_wasted(reference: LocalServer, split: Any, requests: int) -> None:
-    """Both days have 1,500 events, as if a service ignored the dates, so `daily` is counted."""
-    sent: list[RequestSent] = []
-
-    class Count(Observer):
-        def request(self, info: RequestSent) -> None:
-            sent.append(info)
-
-    with Client(
-        reference.url, api_key=reference.api_key, partner="acme", observer=Count()
-    ) as client:
-        assert len(list(client.events(FIRST, LAST, split=split, per_page=700).rows())) == 3000
-    assert len(sent) == requests
 
 
 def test_a_summary_is_the_arithmetic_over_its_events(reference_variant: Variant) -> None:
@@ -69,13 +33,6 @@ def test_a_csv_of_events_is_the_bulk_export_byte_for_byte(
     assert reference_variant.on(query, "write", tmp_path / "events.csv") == 3000
     reference_variant.call("export", FIRST, LAST, to=tmp_path / "export.csv", timeout=60)
     assert (tmp_path / "events.csv").read_bytes() == (tmp_path / "export.csv").read_bytes()
-
-
-def test_jsonl_holds_the_rows(reference_variant: Variant, tmp_path: Path) -> None:
-    path = tmp_path / "events.jsonl"
-    reference_variant.on(reference_variant.client.events(FIRST), "write", path)
-    lines = path.read_text().splitlines()
-    assert [json.loads(line) for line in lines] == reference_variant.rows(FIRST)
 
 
 def test_a_model_gives_back_what_was_sent(reference_variant: Variant) -> None:
@@ -124,16 +81,3 @@ def test_the_quota_follows_the_server() -> None:
         assert first is not None
         assert first < 5000
         assert client.quota.remaining == first - 1
-
-
-def test_the_testing_helpers() -> None:
-    with reference_client(seed=7, events_per_day=50, limit=30) as client:
-        assert client.quota.remaining == 30
-        rows = list(client.events(FIRST).rows())
-        assert len(rows) == 50
-
-    async def main() -> list[dict[str, Any]]:
-        async with reference_client(seed=7, events_per_day=50) as other:
-            return [row async for row in other.events(FIRST).rows()]
-
-    assert asyncio.run(main()) == rows

@@ -441,15 +441,3 @@ def test_an_address_that_stays_refused_says_to_start_again(
     with pytest.raises(errors.ExportExpired, match=r"no longer offered \(401\)"):
         variant.call("export", "2026-01-01", to=tmp_path / "out.csv", check="none")
     assert len(stand_in.asked) == 4
-
-
-def test_the_real_server_may_refuse_an_address_once(
-    reference: LocalServer, reference_variant: Variant, tmp_path: Path
-) -> None:
-    reference.faults.add("401 once on download")
-    try:
-        reference_variant.call("export", "2026-01-15", to=tmp_path / "out.jsonl", format="jsonl")
-        assert [each.struck for each in reference.faults.counts()] == [1]
-    finally:
-        reference.faults.clear()
-    assert len((tmp_path / "out.jsonl").read_bytes().splitlines()) == 1500

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.client.test_golden import DIALECTS as RECORDED
 
 from adanalytics_client import AsyncClient, Client, QuotaPolicy, RetryPolicy, errors
 from adanalytics_client.testing import MovableClock
@@ -146,9 +147,11 @@ def right(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
     return came
 
 
-# The client cannot yet find the state of an export without an address.
-@pytest.mark.parametrize("dialect", [name for name in SHAPES if name != "export-job"])
-def test_every_shape(dialect: str, right: dict[str, Outcome], tmp_path: Path) -> None:
+# Of an export that is known by its id only, the journal has other requests.
+@pytest.mark.parametrize("dialect", sorted({*SHAPES} - {*RECORDED, "export-job"}))
+def test_every_shape_that_has_no_golden_run(
+    dialect: str, right: dict[str, Outcome], tmp_path: Path
+) -> None:
     clock = MovableClock()
     with LocalServer(
         sample=SAMPLE, dialect=dialect, export_inline_max=50, clock=clock.of_server

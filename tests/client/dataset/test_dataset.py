@@ -69,7 +69,7 @@ def test_a_failed_query_is_in_the_report(
     assert dataset.sync(client).events == 600
 
 
-def _odd(**when: int) -> Fault:
+def _odd(times: int | None = None) -> Fault:
     """Answer with a page of no events."""
     return Fault(
         effect="status",
@@ -77,7 +77,7 @@ def _odd(**when: int) -> Fault:
         status=200,
         body='{"nothing": 1}',
         content_type="application/json",
-        **when,
+        times=times,
     )
 
 
@@ -93,7 +93,7 @@ def test_of_many_queries_one_fails_alone_and_a_refused_credential_ends_all(
     asked = [entry for entry in server.journal.entries() if entry.operation == "events"]
     assert len(asked) == fetch.AT_A_TIME
     server.faults.clear()
-    server.faults.add(_odd(times=1))
+    server.faults.add(_odd(1))
     report = dataset.sync(client, "2026-01-15", via="pages")
     assert [(each.kind, len(each.hours)) for each in report.failed] == [("ProtocolError", 1)]
     assert dataset.sync(client, "2026-01-15").left == 0

@@ -121,6 +121,7 @@ RIGHT = [
     right("csv until the connection ends", CSV, until_closed=True),
     right("csv with a zero byte in a text", CSV.replace(b"id-9", b"id\0-9")),
     right("nothing at all of no events", b"", count=0),
+    right("nothing of an announced 0", b"", count=0, order={"row_count": 0}),
     right("gzip as it was ordered", gzip.compress(CSV), suffix=".gz"),
     right("gzip unasked", gzip.compress(CSV), content=CSV),
     right(
