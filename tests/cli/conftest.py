@@ -12,6 +12,8 @@ from click.testing import CliRunner, Result
 
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.main import cli
+from adanalytics_client import Client
+from adanalytics_client.dataset import Dataset
 from adanalytics_server.local import LocalServer, Sample
 
 SETTINGS = ("BASE_URL", "API_KEY", "EMAIL", "PASSWORD", "PARTNER", "PROFILE")
@@ -61,6 +63,15 @@ def server() -> Iterator[LocalServer]:
     sample = Sample(days=2, events_per_day=2_000, seed=7)
     with LocalServer(sample=sample, rate_limit=0) as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def dataset(server: LocalServer, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The two days of the server, 4,000 events, in the folder `events`, which no test changes."""
+    folder = tmp_path_factory.mktemp("dataset") / "events"
+    with Client(server.url, api_key=server.api_key, partner=server.partner) as client:
+        assert Dataset(folder).sync(client).events == 4_000
+    return folder
 
 
 @pytest.fixture

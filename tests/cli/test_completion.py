@@ -4,10 +4,11 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
 from adanalytics_cli.main import COMMANDS, cli
 
@@ -74,26 +75,17 @@ def test_the_shell_offers_its_own_files_where_one_is_named(line: str) -> None:
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_the_script_is_one_the_shell_understands(shell: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "adanalytics_cli", "completion", shell],
-        capture_output=True,
-        check=True,
-    )
-    assert b"_ADANALYTICS_COMPLETE" in done.stdout
-    assert done.stderr == b""
+def test_the_script_is_one_the_shell_understands(run: Callable[..., Result], shell: str) -> None:
+    done = run("completion", shell)
+    assert "_ADANALYTICS_COMPLETE" in done.stdout
+    assert (done.exit_code, done.stderr) == (0, "")
     if shutil.which(shell):
-        subprocess.run([shell, "-n"], input=done.stdout, check=True)
+        subprocess.run([shell, "-n"], input=done.stdout_bytes, check=True)
 
 
-def test_fish_shows_descriptions_to_their_end() -> None:
+def test_fish_shows_descriptions_to_their_end(run: Callable[..., Result]) -> None:
     """Each offer is a kind, a comma, and whatever follows, which may have commas of its own."""
-    script = subprocess.run(
-        [sys.executable, "-m", "adanalytics_cli", "completion", "fish"],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
+    script = run("completion", "fish").stdout
     assert '--max 1 "," $completion' in script
     if not shutil.which("fish"):
         pytest.skip("fish is not installed; its script was only read")

@@ -53,15 +53,6 @@ DAYS = ("2026-01-15", "2026-01-16")
 SPAN = {"start": DAYS[0], "end": DAYS[1]}
 
 
-@pytest.fixture(scope="session")
-def dataset(server: LocalServer, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The two days of the server, 4,000 events."""
-    folder = tmp_path_factory.mktemp("mcp") / "events"
-    with Client(server.url, api_key=server.api_key, partner=server.partner) as client:
-        assert Dataset(folder).sync(client).events == 4_000
-    return folder
-
-
 async def run_here(
     words: Sequence[str], *, meter: Path, most: int, output: Path, seconds: float, stdin: str = ""
 ) -> CommandResult:

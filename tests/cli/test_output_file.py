@@ -5,10 +5,12 @@ import gzip
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
 import pytest
+from click.testing import Result
 
 from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.output.output_file import open_output
@@ -193,11 +195,12 @@ def test_a_named_pipe_whose_reader_went_away_ends_it_silently(
     piped.stderr.close()
 
 
-def test_an_export_keeps_a_link(service: LocalServer, folder: Path) -> None:
+def test_an_export_keeps_a_link(
+    run: Callable[..., Result], service: LocalServer, folder: Path
+) -> None:
     (folder / "real.csv").touch()
     (folder / "link.csv").symlink_to("real.csv")
-    words = ["export", "2026-01-15", "-o", str(folder / "link.csv")]
-    subprocess.run([sys.executable, "-m", "adanalytics_cli", *words], check=True)
+    assert run("export", "2026-01-15", "-o", str(folder / "link.csv")).exit_code == 0
     assert names(folder) == ["link.csv", "real.csv"]
     assert (folder / "link.csv").is_symlink()
     assert (folder / "real.csv").stat().st_size > 1000

@@ -25,15 +25,6 @@ Run = Callable[..., Result]
 Rows = list[dict[str, str]]
 
 
-@pytest.fixture(scope="session")
-def dataset(server: LocalServer, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The two days of the server, 4,000 events."""
-    folder = tmp_path_factory.mktemp("report") / "events"
-    with Client(server.url, api_key=server.api_key, partner=server.partner) as client:
-        assert Dataset(folder).sync(client).events == 4_000
-    return folder
-
-
 @pytest.fixture
 def report(run: Run, dataset: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run `adanalytics report` beside the dataset, without any setting of a service."""

@@ -62,23 +62,30 @@ def begin_to_sign_in(connection: socket.socket, length: int) -> None:
 def test_the_log_as_json_is_json_from_the_first_line_to_the_last(
     spawn: Spawn, tmp_path: Path
 ) -> None:
-    process = spawn("serve", "--port", "0", "--data", str(tmp_path), "--log-format", "json")
+    words = ["--log-format", "json", "--test-controls", "--dialect", "modern"]
+    process = spawn("serve", "--port", "0", "--data", str(tmp_path), *words)
     assert process.stderr is not None
     first = json.loads(process.stderr.readline())
     url = re.findall(r"http://[0-9.:]+", first["message"])[0]
     answer = httpx.get(f"{url}/livez")
+    assert httpx.get(f"{url}/_control/clock").status_code == httpx.codes.OK
     entries = [json.loads(line) for line in stop(process).splitlines()]
-    assert [entry.get("path") for entry in entries] == ["/livez", None]
+    assert [entry.get("path") for entry in entries] == ["/livez", "/_control/clock", None]
     assert entries[0]["request_id"] == answer.headers["x-request-id"]
-    assert entries[1]["message"].startswith("Stopping")
+    assert entries[2]["message"].startswith("Stopping")
 
 
-def test_the_log_as_text_has_a_line_for_each_request(spawn: Spawn, tmp_path: Path) -> None:
+def test_the_log_as_text_has_a_line_for_each_request_and_ctrl_c(
+    spawn: Spawn, tmp_path: Path
+) -> None:
     process, url = start(spawn, tmp_path)
     httpx.get(f"{url}/nowhere?api_key=aak_secret")
     # Nobody asked for the controls of tests.
     assert httpx.get(f"{url}/_control/clock").status_code == httpx.codes.NOT_FOUND
-    line, *_ = stop(process).splitlines()
+    process.send_signal(signal.SIGINT)
+    code, _, said = finish(process)
+    line, *_, last = said.splitlines()
+    assert (code, last) == (130, "Interrupted.")
     form = (
         r"\d{4}-\d\d-\d\dT[0-9:.]{12}Z INFO GET /nowhere\?\.\.\. 404 [0-9.]+ ms 21 bytes - \w{32}"
     )
@@ -220,37 +227,28 @@ def test_options_of_a_demo_that_cannot_be_are_refused_first(
     assert problem in refused.stderr
 
 
-def test_dialect_and_test_controls(spawn: Spawn, tmp_path: Path) -> None:
-    process, url = start(spawn, tmp_path, "--test-controls", "--dialect", "modern")
-    assert httpx.get(f"{url}/_control/clock").status_code == httpx.codes.OK
+def test_the_server_responds_as_the_service_of_a_file(spawn: Spawn, tmp_path: Path) -> None:
+    file = tmp_path / "service.toml"
+    file.write_text("rows_key = 'hits'\n[headers]\nrequest_id = 'x-trace'\n")
+    words = ("--demo", "--demo-key", "aak_for-tests", "--demo-events", "20", "--as", str(file))
+    process, url = start(spawn, tmp_path / "data", *words)
+    response = httpx.get(
+        f"{url}/api/partners/acme/ad-analytics/events",
+        params={"start_date": "2000-01-01", "end_date": "2099-12-31"},
+        headers={"Authorization": "Bearer aak_for-tests"},
+    )
+    assert (len(response.json()["hits"]) >= 20, "x-trace" in response.headers) == (True, True)
     stop(process)
 
 
-def test_the_server_responds_as_the_service_of_a_file(spawn: Spawn, tmp_path: Path) -> None:
-    (tmp_path / "service.toml").write_text("rows_key = 'hits'\n[headers]\nrequest_id = 'x-trace'\n")
-    for service in (str(tmp_path / "service.toml"), "counters"):
-        words = ("--demo", "--demo-key", "aak_for-tests", "--demo-events", "20", "--as", service)
-        process, url = start(spawn, tmp_path / "data", *words)
-        response = httpx.get(
-            f"{url}/api/partners/acme/ad-analytics/events",
-            params={"start_date": "2000-01-01", "end_date": "2099-12-31"},
-            headers={"Authorization": "Bearer aak_for-tests"},
-        )
-        rows = response.json()["data" if service == "counters" else "hits"]
-        assert len(rows) >= 20
-        assert ("usable_requests" in rows[0]) == (service == "counters")
-        assert ("x-trace" in response.headers) == (service != "counters")
-        stop(process)
-
-
-def test_serve_until_sigterm(spawn: Spawn, tmp_path: Path) -> None:
+def test_serve_until_sigterm(spawn: Spawn, run: Callable[..., Result], tmp_path: Path) -> None:
     ready, data = tmp_path / "ready", tmp_path / "data"
     process = spawn("serve", "--port", "0", "--data", str(data), "--ready-file", str(ready))
     assert process.stderr is not None
     first = process.stderr.readline().decode()
     url = first.split()[1]
     assert first.startswith(f"Serving {url} from {data}. Get a key: adanalytics server key create")
-    assert finish(spawn("server", "health", url)) == (0, f"{url} is ready\n", "")
+    assert run("server", "health", url).stdout == f"{url} is ready\n"
 
     busy = finish(spawn("serve", "--port", url.rpartition(":")[2], "--data", str(tmp_path / "b")))
     assert busy[0] == 1
@@ -272,44 +270,26 @@ def test_serve_until_sigterm(spawn: Spawn, tmp_path: Path) -> None:
     assert not ready.exists()
 
 
-def test_serve_until_ctrl_c(spawn: Spawn, tmp_path: Path) -> None:
-    process = spawn("serve", "--port", "0", "--data", str(tmp_path))
-    assert process.stderr is not None
-    process.stderr.readline()
-    process.send_signal(signal.SIGINT)
-    code, _, said = finish(process)
-    assert code == 130
-    assert said.endswith("\nInterrupted.\n")
-
-
 def test_from_an_empty_folder_to_a_summary(
-    spawn: Spawn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spawn: Spawn, run: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What a newcomer does, command by command."""
     monkeypatch.chdir(tmp_path)
-    assert finish(spawn("server", "partner", "add", "acme"))[0] == 0
-    add = spawn(
-        "server", "user", "add", "ada@example.org", "--role", "admin", "--password-stdin",
-        stdin=subprocess.PIPE,
-    )  # fmt: skip
-    assert add.communicate(b"a long password\n", timeout=TIMEOUT)[0] == b""
-    assert add.returncode == 0
-    code, key, _ = finish(
-        spawn("server", "key", "create", "--user", "ada@example.org", "--name", "k")
-    )
-    assert (code, key.count("\n")) == (0, 1)
+    assert run("server", "partner", "add", "acme").exit_code == 0
+    add = "server user add ada@example.org --role admin --password-stdin"
+    added = run(*add.split(), stdin="a long password\n")
+    assert (added.exit_code, added.stdout) == (0, "")
+    key = run("server", "key", "create", "--user", "ada@example.org", "--name", "k")
+    assert (key.exit_code, key.stdout.count("\n")) == (0, 1)
     generate = ["--partner", "acme", "--start", "2026-01-15", "--events-per-day", "240"]
-    assert finish(spawn("server", "generate", *generate))[:2] == (
-        0,
-        "acme: 240 events stored on 1 day from 2026-01-15\n",
-    )
+    generated = run("server", "generate", *generate)
+    assert generated.stdout == "acme: 240 events stored on 1 day from 2026-01-15\n"
     server = spawn("serve", "--port", "0")
     assert server.stderr is not None
     monkeypatch.setenv("ADANALYTICS_BASE_URL", server.stderr.readline().decode().split()[1])
-    monkeypatch.setenv("ADANALYTICS_API_KEY", key.strip())
+    monkeypatch.setenv("ADANALYTICS_API_KEY", key.stdout.strip())
     monkeypatch.setenv("ADANALYTICS_PARTNER", "acme")
-    code, out, _ = finish(spawn("summary", "2026-01", "-f", "json"))
-    assert code == 0
-    assert json.loads(out)[0]["requests"] > 0
+    summary = run("summary", "2026-01", "-f", "json")
+    assert (summary.exit_code, json.loads(summary.stdout)[0]["requests"] > 0) == (0, True)
     server.send_signal(signal.SIGTERM)
     assert finish(server)[0] == 0

@@ -53,7 +53,6 @@ PRINTING = [
     "events 2026-01-15 -f arrow --hour 3",
     "export 2026-01-15 --format csv",
     "plan 2026-01-15",
-    "plan 2026-01-15",
     "status",
     "doctor",
     "completion bash",
