@@ -14,93 +14,10 @@ import pytest
 from click.testing import Result
 
 from adanalytics_cli.output.comparison import Pair
-from adanalytics_client import Client, ConfigurationError, Period, Summary
+from adanalytics_client import Client, Summary
 from adanalytics_server.local import LocalServer, Sample
 
 Run = Callable[..., Result]
-TODAY = date(2026, 3, 20)
-
-
-@pytest.mark.parametrize(
-    ("words", "first", "last"),
-    [
-        (["2026-02"], "2026-01-01", "2026-01-28"),
-        (["2025-12"], "2025-11-01", "2025-11-30"),
-        (["this-month"], "2026-02-01", "2026-02-20"),
-        (["mtd"], "2026-02-01", "2026-02-19"),
-        (["2025-Q4"], "2025-07-01", "2025-09-30"),
-        (["2026-Q1"], "2025-10-01", "2025-12-18"),
-        (["2026"], "2025-01-01", "2025-03-20"),
-        (["2026-01", "2026-02"], "2025-11-01", "2025-12-29"),
-        (["2026-01..2026-02"], "2025-11-01", "2025-12-29"),
-        (["last-week"], "2026-03-02", "2026-03-08"),
-        (["2026-W12"], "2026-03-09", "2026-03-13"),
-        (["yesterday"], "2026-03-18", "2026-03-18"),
-        (["-7d"], "2026-03-07", "2026-03-13"),
-        (["2026-02-10", "2026-02-12"], "2026-02-07", "2026-02-09"),
-        (["2026-02-10..2026-02-12"], "2026-02-07", "2026-02-09"),
-    ],
-)
-def test_the_period_before(words: list[str], first: str, last: str) -> None:
-    start, *end = (Period.parse(word, TODAY) for word in words)
-    assert tuple(map(str, start.before(*end))) == (first, last)
-
-
-@pytest.mark.parametrize("year", [2027, 2028])
-@pytest.mark.parametrize("word", ["this-month", "quarter", "year"])
-def test_the_rule_is_the_same_on_each_day(year: int, word: str) -> None:
-    """On the last days of months, too, of a leap year and a common year, without `Period`."""
-    for ordinal in range(date(year, 1, 1).toordinal(), date(year + 1, 1, 1).toordinal()):
-        today = date.fromordinal(ordinal)
-        months = {"this-month": 1, "quarter": 3, "year": 12}[word]
-        begin = date(year, (today.month - 1) // months * months + 1, 1)
-        number = (begin.month - months - 1) % 12 + 1
-        earlier = date(begin.year - (months == 12 or number > begin.month), number, 1)
-        expected = [
-            earlier.fromordinal(earlier.toordinal() + n) for n in range((today - begin).days + 1)
-        ]
-        expected = [day for day in expected if day < begin]
-        text = {"quarter": f"{year}-Q{begin.month // 3 + 1}", "year": f"{year}"}.get(word, word)
-        period = Period.parse(text, today)
-        assert (period.first, period.last) == (begin, today)
-        assert period.before() == (expected[0], expected[-1])
-
-
-@pytest.mark.parametrize(
-    ("word", "today", "first", "last"),
-    [
-        ("mtd", "2026-03-01", "2026-02-01", "2026-02-28"),
-        ("mtd", "2026-03-02", "2026-03-01", "2026-03-01"),
-        ("mtd", "2026-01-01", "2025-12-01", "2025-12-31"),
-        ("last-week", "2026-03-02", "2026-02-23", "2026-03-01"),
-        ("last-week", "2026-03-08", "2026-02-23", "2026-03-01"),
-        ("2026-W01", "2026-03-08", "2025-12-29", "2026-01-04"),
-        ("2020-W53", "2026-03-08", "2020-12-28", "2021-01-03"),
-        ("2026-W10", "2026-03-04", "2026-03-02", "2026-03-04"),
-        ("2026-02..yesterday", "2026-03-08", "2026-02-01", "2026-03-07"),
-        (" 2026-02-03..2026-02-03", "2026-03-08", "2026-02-03", "2026-02-03"),
-    ],
-)
-def test_the_words_for_periods(word: str, today: str, first: str, last: str) -> None:
-    period = Period.parse(word, date.fromisoformat(today))
-    assert (str(period.first), str(period.last)) == (first, last)
-
-
-@pytest.mark.parametrize(
-    ("word", "words"),
-    [
-        ("-30", "Did you mean -30d?"),
-        ("2026-W54", "is not in the calendar"),
-        ("2021-W53", "is not in the calendar"),
-        ("2026-02-03..2026-02-01", "Swap its ends"),
-        ("2026-02-03..", "is not a date"),
-        ("..", "is not a date"),
-    ],
-)
-def test_other_words_are_refused(word: str, words: str) -> None:
-    with pytest.raises(ConfigurationError) as caught:
-        Period.parse(word, TODAY)
-    assert words in str(caught.value)
 
 
 def test_a_number_without_its_unit_is_no_option(run: Run, service: LocalServer) -> None:
@@ -177,11 +94,6 @@ def test_sums_of_unequal_lengths_are_also_per_day(run: Run, service: LocalServer
     assert "Before is 2026-01-16. It has 1 day, not 2: see the rows per day." in shown
     assert "per day" not in run(*words, "-g", "day", "-f", "table").stdout
     assert "per day" not in run(*words[:3], "2026-01-14..2026-01-15", "-f", "table").stdout
-
-
-def test_the_month_before_has_fewer_days() -> None:
-    march = Period.parse("2026-03", date(2026, 3, 30))
-    assert march.before() == (date(2026, 2, 1), date(2026, 2, 28))
 
 
 @pytest.fixture

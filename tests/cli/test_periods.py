@@ -20,32 +20,39 @@ AT_NOON = Invocation(clock=lambda: datetime(2026, 3, 1, 12, tzinfo=UTC))
 
 
 @pytest.mark.parametrize(
-    ("word", "first", "last"),
+    ("word", "today", "first", "last"),
     [
-        ("2026-01-15", date(2026, 1, 15), date(2026, 1, 15)),
-        ("today", TODAY, TODAY),
-        ("yesterday", date(2026, 2, 28), date(2026, 2, 28)),
-        ("2026-02-28", date(2026, 2, 28), date(2026, 2, 28)),
-        ("2026-01", date(2026, 1, 1), date(2026, 1, 31)),
-        ("2024-02", date(2024, 2, 1), date(2024, 2, 29)),
-        ("2026-12", date(2026, 12, 1), date(2026, 12, 31)),
-        ("2026-03", TODAY, TODAY),
-        ("this-month", TODAY, TODAY),
-        ("last-month", date(2026, 2, 1), date(2026, 2, 28)),
-        ("2025", date(2025, 1, 1), date(2025, 12, 31)),
-        ("2026", date(2026, 1, 1), TODAY),
-        ("2025-Q4", date(2025, 10, 1), date(2025, 12, 31)),
-        ("2026-Q1", date(2026, 1, 1), TODAY),
+        ("2026-01-15", "2026-03-01", "2026-01-15", "2026-01-15"),
+        ("today", "2026-03-01", "2026-03-01", "2026-03-01"),
+        ("yesterday", "2026-03-01", "2026-02-28", "2026-02-28"),
+        ("2026-02-28", "2026-03-01", "2026-02-28", "2026-02-28"),
+        ("2026-01", "2026-03-01", "2026-01-01", "2026-01-31"),
+        ("2024-02", "2026-03-01", "2024-02-01", "2024-02-29"),
+        ("2026-12", "2026-03-01", "2026-12-01", "2026-12-31"),
+        ("2026-03", "2026-03-01", "2026-03-01", "2026-03-01"),
+        ("this-month", "2026-03-01", "2026-03-01", "2026-03-01"),
+        ("last-month", "2026-03-01", "2026-02-01", "2026-02-28"),
+        ("last-month", "2026-01-31", "2025-12-01", "2025-12-31"),
+        ("2025", "2026-03-01", "2025-01-01", "2025-12-31"),
+        ("2026", "2026-03-01", "2026-01-01", "2026-03-01"),
+        ("2025-Q4", "2026-03-01", "2025-10-01", "2025-12-31"),
+        ("2026-Q1", "2026-03-01", "2026-01-01", "2026-03-01"),
+        ("mtd", "2026-03-01", "2026-02-01", "2026-02-28"),
+        ("mtd", "2026-03-02", "2026-03-01", "2026-03-01"),
+        ("mtd", "2026-01-01", "2025-12-01", "2025-12-31"),
+        ("last-week", "2026-03-02", "2026-02-23", "2026-03-01"),
+        ("last-week", "2026-03-08", "2026-02-23", "2026-03-01"),
+        ("2026-W01", "2026-03-08", "2025-12-29", "2026-01-04"),
+        ("2020-W53", "2026-03-08", "2020-12-28", "2021-01-03"),
+        ("2026-W10", "2026-03-04", "2026-03-02", "2026-03-04"),
+        ("2026-02..yesterday", "2026-03-08", "2026-02-01", "2026-03-07"),
+        (" 2026-02-03..2026-02-03", "2026-03-08", "2026-02-03", "2026-02-03"),
     ],
 )
-def test_form(word: str, first: date, last: date) -> None:
-    found = Period.parse(word, TODAY)
-    assert (found.first, found.last, found.until, found.since) == (first, last, None, None)
-
-
-def test_the_month_before_january() -> None:
-    january = Period.parse("last-month", date(2026, 1, 31))
-    assert (january.first, january.last) == (date(2025, 12, 1), date(2025, 12, 31))
+def test_form(word: str, today: str, first: str, last: str) -> None:
+    found = Period.parse(word, date.fromisoformat(today))
+    assert (str(found.first), str(found.last)) == (first, last)
+    assert (found.until, found.since) == (None, None)
 
 
 @pytest.mark.parametrize(
@@ -54,26 +61,78 @@ def test_the_month_before_january() -> None:
         ("2026-02-30", "not in the calendar"),
         ("2026-13", "not in the calendar"),
         ("0000-01", "not in the calendar"),
+        ("0000", "not in the calendar"),
+        ("2026-W54", "not in the calendar"),
+        ("2021-W53", "not in the calendar"),
         ("2026115", "not a date"),
         ("2026-1-5", "not a date"),
         ("2026-Q5", "not a date"),
-        ("0000", "not in the calendar"),
         ("15.01.2026", "not a date"),
         ("tomorrow", "not a date"),
         ("", "not a date"),
         ("\u0662\u0660\u0662\u0666-\u0660\u0661-\u0661\u0665", "not a date"),
         ("2026-01-15T00:00", "not a date"),
+        ("2026-02-03..", "not a date"),
+        ("..", "not a date"),
+        ("-30", r"Did you mean -30d\?"),
+        ("2026-02-03..2026-02-01", "Swap its ends"),
     ],
 )
 def test_refused_form(word: str, said: str) -> None:
     with pytest.raises(ConfigurationError, match=said) as caught:
         Period.parse(word, TODAY)
-    assert "yesterday" in str(caught.value)
+    assert ("yesterday" in str(caught.value)) == said.startswith("not")
 
 
 def test_more_days_back_than_the_calendar_has() -> None:
     with pytest.raises(ConfigurationError, match="not in the calendar"):
         Period.parse("-99999d", date(99, 1, 1))
+
+
+@pytest.mark.parametrize(
+    ("words", "first", "last"),
+    [
+        (["2026-02"], "2026-01-01", "2026-01-28"),
+        (["2025-12"], "2025-11-01", "2025-11-30"),
+        (["this-month"], "2026-02-01", "2026-02-20"),
+        (["mtd"], "2026-02-01", "2026-02-19"),
+        (["2025-Q4"], "2025-07-01", "2025-09-30"),
+        (["2026-Q1"], "2025-10-01", "2025-12-18"),
+        (["2026"], "2025-01-01", "2025-03-20"),
+        (["2026-01", "2026-02"], "2025-11-01", "2025-12-29"),
+        (["2026-01..2026-02"], "2025-11-01", "2025-12-29"),
+        (["last-week"], "2026-03-02", "2026-03-08"),
+        (["2026-W12"], "2026-03-09", "2026-03-13"),
+        (["yesterday"], "2026-03-18", "2026-03-18"),
+        (["-7d"], "2026-03-07", "2026-03-13"),
+        (["2026-02-10", "2026-02-12"], "2026-02-07", "2026-02-09"),
+        (["2026-02-10..2026-02-12"], "2026-02-07", "2026-02-09"),
+    ],
+)
+def test_the_period_before(words: list[str], first: str, last: str) -> None:
+    start, *end = (Period.parse(word, date(2026, 3, 20)) for word in words)
+    assert tuple(map(str, start.before(*end))) == (first, last)
+
+
+@pytest.mark.parametrize("year", [2027, 2028])
+@pytest.mark.parametrize("word", ["this-month", "quarter", "year"])
+def test_the_rule_is_the_same_on_each_day(year: int, word: str) -> None:
+    """On the last days of months, too, of a leap year and a common year, without `Period`."""
+    for ordinal in range(date(year, 1, 1).toordinal(), date(year + 1, 1, 1).toordinal()):
+        today = date.fromordinal(ordinal)
+        months = {"this-month": 1, "quarter": 3, "year": 12}[word]
+        begin = date(year, (today.month - 1) // months * months + 1, 1)
+        number = (begin.month - months - 1) % 12 + 1
+        earlier = date(begin.year - (months == 12 or number > begin.month), number, 1)
+        expected = [
+            earlier.fromordinal(earlier.toordinal() + n) for n in range((today - begin).days + 1)
+        ]
+        expected = [day for day in expected if day < begin]
+        text = {"quarter": f"{year}-Q{begin.month // 3 + 1}", "year": f"{year}"}.get(word, word)
+        period = Period.parse(text, today)
+        assert (period.first, period.last) == (begin, today)
+        assert period.before() == (expected[0], expected[-1])
+    assert Period.parse("2026-03", date(2026, 3, 30)).before()[-1] == date(2026, 2, 28)
 
 
 @pytest.mark.parametrize(

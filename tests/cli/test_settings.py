@@ -48,43 +48,48 @@ def write_profiles(folder: Path, text: str) -> None:
     (folder / "adanalytics" / "config.toml").write_text(text)
 
 
-def test_the_default_profile_counts_when_none_is_named(environment: dict[str, str]) -> None:
-    assert resolve(Invocation(), environment)[:2] == ("http://default.example", "from-default")
-
-
-def test_option_over_environment_over_profile(environment: dict[str, str]) -> None:
-    environment |= {
-        "ADANALYTICS_PROFILE": "night",
-        "ADANALYTICS_BASE_URL": "http://variable.example",
-        "ADANALYTICS_PARTNER": "from-variable",
-    }
-    found = resolve(Invocation(partner="from-option"), environment)
-    assert found[:2] == ("http://variable.example", "from-option")
-
-
-def test_an_empty_variable_is_not_set(environment: dict[str, str]) -> None:
-    found = resolve(Invocation(), environment | {"ADANALYTICS_PARTNER": ""})
-    assert found[1] == "from-default"
-
-
-def test_the_named_profile_over_the_variable(environment: dict[str, str]) -> None:
-    environment["ADANALYTICS_PROFILE"] = "default"
-    assert resolve(Invocation(profile="night"), environment)[1] == "from-night"
-
-
-def test_a_key_is_used_before_a_password(environment: dict[str, str]) -> None:
-    environment |= {"ADANALYTICS_EMAIL": "a@b.c", "ADANALYTICS_PASSWORD": "p"}
-    found = resolve(Invocation(), environment)[2]
-    assert (found.of_kind("api_key"), found.of_kind("password")) == ("k", None)
-
-
-def test_the_email_of_the_profile_with_the_password_of_the_environment(
+@pytest.mark.parametrize(
+    ("invocation", "variables", "settings"),
+    [
+        (Invocation(), {}, ("http://default.example", "from-default")),
+        (Invocation(), {"PARTNER": ""}, ("http://default.example", "from-default")),
+        (Invocation(), {"PROFILE": "night"}, ("http://night.example", "from-night")),
+        (
+            Invocation(profile="night"),
+            {"PROFILE": "default"},
+            ("http://night.example", "from-night"),
+        ),
+        (
+            Invocation(partner="from-option"),
+            {"PROFILE": "night", "BASE_URL": "http://variable.example", "PARTNER": "variable"},
+            ("http://variable.example", "from-option"),
+        ),
+    ],
+)
+def test_option_over_environment_over_profile(
     environment: dict[str, str],
+    invocation: Invocation,
+    variables: dict[str, str],
+    settings: tuple[str, str],
 ) -> None:
-    del environment["ADANALYTICS_API_KEY"]
-    environment["ADANALYTICS_PASSWORD"] = "p"
+    environment |= {f"ADANALYTICS_{name}": value for name, value in variables.items()}
+    assert resolve(invocation, environment)[:2] == settings
+
+
+@pytest.mark.parametrize(
+    ("variables", "credential"),
+    [
+        ({"EMAIL": "a@b.c", "PASSWORD": "p"}, (None, "k", None)),
+        # The e-mail address is that of the profile.
+        ({"API_KEY": "", "PASSWORD": "p"}, ("night@example.org", None, "p")),
+    ],
+)
+def test_a_key_is_used_before_a_password(
+    environment: dict[str, str], variables: dict[str, str], credential: tuple[str | None, ...]
+) -> None:
+    environment |= {f"ADANALYTICS_{name}": value for name, value in variables.items()}
     found = resolve(Invocation(profile="night"), environment)[2]
-    assert (found.email, found.of_kind("password")) == ("night@example.org", "p")
+    assert (found.email, found.of_kind("api_key"), found.of_kind("password")) == credential
 
 
 def test_secrets_are_noted_for_redaction_and_kept_out_of_the_repr(
