@@ -6,15 +6,18 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from urllib.request import Request, urlopen
 
 import pytest
 from click.testing import CliRunner, Result
+from tests.cli.sync.faulty_s3 import FaultyS3, serve
 from tests.datasets import READERS, Reader, Row, read_rows
 
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.main import cli
 from adanalytics_client import Client
 from adanalytics_client.dataset.pull import fetch as dataset_fetch
+from adanalytics_server.faults import Fault
 from adanalytics_server.local import LocalServer, Sample
 
 
@@ -54,6 +57,22 @@ class Shop:
         counts = Counter(row["event_hour"] for row in self.rows() if row["event_date"] == day)
         return sum(max(1, -(-counts[hour] // dataset_fetch.EVENTS_PER_PAGE)) for hour in hours)
 
+    def answer(
+        self, operation: str, body: object, *, after: int = 0, times: int | None = None
+    ) -> None:
+        """Let the service answer an operation with this JSON."""
+        self.server.faults.add(
+            Fault(
+                effect="status",
+                operation=operation,
+                status=200,
+                body=json.dumps(body),
+                content_type="application/json",
+                after=after,
+                times=times,
+            )
+        )
+
     def load(self, rows: list[Row], folder: Path, *, replace: bool = False) -> None:
         """Load events; `replace` takes away what their hours had."""
         file = folder / "load.jsonl"
@@ -78,6 +97,32 @@ def shop(running: LocalServer, monkeypatch: pytest.MonkeyPatch) -> Shop:
     monkeypatch.setenv("ADANALYTICS_API_KEY", running.api_key)
     monkeypatch.setenv("ADANALYTICS_PARTNER", running.partner)
     return Shop(running)
+
+
+@pytest.fixture(scope="session")
+def served() -> Iterator[tuple[FaultyS3, str]]:
+    """A server that speaks S3, and its address."""
+    for name in ("moto", "flask", "obstore"):
+        pytest.importorskip(name)
+    faulty, url, stop = serve()
+    yield faulty, url
+    stop()
+
+
+@pytest.fixture
+def faulty(served: tuple[FaultyS3, str], monkeypatch: pytest.MonkeyPatch) -> FaultyS3:
+    """The server without a fault, with one empty bucket, and an environment that uses it."""
+    faulty, url = served
+    # obstore refuses to start without certificates, also where it needs none.
+    monkeypatch.delenv("SSL_CERT_DIR")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", url)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    faulty.rest()
+    urlopen(Request(f"{url}/moto-api/reset", method="POST"))
+    urlopen(Request(f"{url}/bucket", method="PUT"))
+    return faulty
 
 
 @pytest.fixture

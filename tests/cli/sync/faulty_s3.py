@@ -86,6 +86,10 @@ class FaultyS3:
 
 def serve() -> tuple[FaultyS3, str, Callable[[], None]]:
     """Start a server on a free port; return it, its address and what stops it."""
+    # It lists a folder of 175 services at each request, twice.
+    backends = import_module("moto.backends")
+    services = [*backends.list_of_moto_modules()]
+    vars(backends)["list_of_moto_modules"] = lambda: services
     moto = import_module("moto.moto_server.werkzeug_app")
     faulty = FaultyS3(moto.DomainDispatcherApplication(moto.create_backend_app))
     serving = import_module("werkzeug.serving").make_server(

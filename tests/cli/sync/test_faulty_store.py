@@ -16,18 +16,15 @@ from io import BytesIO
 from threading import Barrier, Event
 from typing import Any, Literal
 from urllib.parse import unquote
-from urllib.request import Request, urlopen
 
 import pytest
 from tests.cli.processes import TIMEOUT
-from tests.cli.sync.faulty_s3 import FaultyS3, serve
+from tests.cli.sync.faulty_s3 import FaultyS3
 
 from adanalytics_client.dataset import Dataset, DatasetDamaged, DatasetError, DatasetInUse
 from adanalytics_client.dataset.storage import lease, objects, ranges
 from adanalytics_server.local import LocalServer, Sample
 
-pytest.importorskip("moto")
-pytest.importorskip("obstore")
 Shop = Any
 TRIALS = range(int(os.environ.get("ADANALYTICS_TRIALS", "1")))
 PLACE = "s3://bucket/events"
@@ -43,35 +40,10 @@ main()
 """
 
 
-@pytest.fixture(autouse=True)
-def certificates(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let obstore find some: it refuses to start without, also where it needs none."""
-    monkeypatch.delenv("SSL_CERT_DIR")
-
-
 @pytest.fixture(scope="module")
 def running() -> Iterator[LocalServer]:
     with LocalServer(sample=Sample(days=2, events_per_day=20, seed=7), rate_limit=0) as server:
         yield server
-
-
-@pytest.fixture(scope="module")
-def served() -> Iterator[tuple[FaultyS3, str]]:
-    faulty, url, stop = serve()
-    yield faulty, url
-    stop()
-
-
-@pytest.fixture
-def faulty(served: tuple[FaultyS3, str], monkeypatch: pytest.MonkeyPatch) -> FaultyS3:
-    faulty, url = served
-    monkeypatch.setenv("AWS_ENDPOINT_URL", url)
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
-    faulty.rest()
-    urlopen(Request(f"{url}/moto-api/reset", method="POST"))
-    urlopen(Request(f"{url}/bucket", method="PUT"))
-    return faulty
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,7 @@
 """A dataset in object storage: in memory, and on a real server that speaks S3."""
 
 import json
+import os
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -17,6 +18,7 @@ from unittest.mock import Mock
 from urllib.request import Request, urlopen
 
 import pytest
+from tests.cli.sync.faulty_s3 import FaultyS3
 
 from adanalytics_client.dataset import DatasetError, DatasetInUse
 from adanalytics_client.dataset.storage import lease, objects
@@ -26,16 +28,8 @@ from adanalytics_server.local import LocalServer, Sample
 Shop = Any
 PassTime = Callable[[float], object]
 
-PARTS = ("fsspec", "obstore", "moto", "flask")
 CLOSED = "http://127.0.0.1:9"
 HELD = json.dumps({"host": "elsewhere", "process": 4711, "token": "t"}).encode()
-MISSING = [name for name in PARTS if find_spec(name) is None]
-
-
-@pytest.fixture(autouse=True)
-def certificates(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let obstore find some: it refuses to start without, also where it needs none."""
-    monkeypatch.delenv("SSL_CERT_DIR")
 
 
 @pytest.fixture(scope="module")
@@ -52,41 +46,14 @@ def memory() -> Iterator[str]:
     files.rm("/tests", recursive=True)
 
 
-@pytest.fixture(scope="session")
-def s3_server() -> Iterator[str]:
-    if MISSING:
-        pytest.skip(f"not installed: {', '.join(MISSING)}")
-    # It lists a folder of 175 services at each request, twice.
-    backends = import_module("moto.backends")
-    services = [*backends.list_of_moto_modules()]
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(backends, "list_of_moto_modules", lambda: services)
-        yield from _s3_served()
-
-
-def _s3_served() -> Iterator[str]:
-    server = import_module("moto.server").ThreadedMotoServer("127.0.0.1", 0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
-
-
 @pytest.fixture
-def bucket(s3_server: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setenv("AWS_ENDPOINT_URL", s3_server)
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-    urlopen(Request(f"{s3_server}/moto-api/reset", method="POST"))
-    urlopen(Request(f"{s3_server}/bucket", method="PUT"))
+def bucket(faulty: FaultyS3) -> str:
     return "s3://bucket/events"
 
 
 @pytest.fixture(params=["memory", "bucket"])
 def place(request: pytest.FixtureRequest) -> str:
-    if request.param == "memory" and "fsspec" in MISSING:
-        pytest.skip("not installed: fsspec")
+    pytest.importorskip("fsspec")
     address: str = request.getfixturevalue(request.param)
     return address
 
@@ -99,7 +66,7 @@ def passing_time(monkeypatch: pytest.MonkeyPatch) -> PassTime:
     def now(*_: object, **__: object) -> datetime:
         return datetime.now(UTC) + sum(shifts, timedelta(0))
 
-    if "moto" not in MISSING:
+    if find_spec("moto"):
         models = import_module("moto.s3.models")
         monkeypatch.setattr(models, "utcnow", lambda: now().replace(tzinfo=None))
     files = import_module("fsspec.implementations.memory")
@@ -135,10 +102,9 @@ def test_a_dataset_in_object_storage(shop: Shop, place: str) -> None:
     assert ours == {"", "lock", "manifest", *records}
 
 
-def test_folders_that_a_console_made_are_no_objects(
-    shop: Shop, bucket: str, s3_server: str
-) -> None:
+def test_folders_that_a_console_made_are_no_objects(shop: Shop, bucket: str) -> None:
     """A cloud console makes a folder as an object without bytes, whose name ends with a slash."""
+    s3_server = os.environ["AWS_ENDPOINT_URL"]
     urlopen(Request(f"{s3_server}/bucket/events/", data=b"", method="PUT"))
     assert shop.sync("2026-01-15", "--to", bucket).exit_code == 0
     for folder in ("data/", "data/date=2026-01-15/", "data/new/", "raw/"):

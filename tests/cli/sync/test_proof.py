@@ -7,23 +7,13 @@ from typing import Any
 
 import pytest
 
-from adanalytics_server.faults import Fault
-
 Shop = Any
 FIRST, SECOND = "2026-01-15", "2026-01-16"
 
 
 def state(shop: Shop, *rows: dict[str, object]) -> None:
     """Let the summary by day have these rows."""
-    shop.server.faults.add(
-        Fault(
-            effect="status",
-            operation="summary",
-            status=200,
-            body=json.dumps({"data": rows}),
-            content_type="application/json",
-        )
-    )
+    shop.answer("summary", {"data": rows})
 
 
 def sums(shop: Shop, day: str) -> tuple[int, str]:
@@ -95,17 +85,7 @@ def test_without_a_figure_nothing_is_called_a_match(shop: Shop, dataset: Path) -
 
 
 def test_a_count_that_differs_is_a_problem(shop: Shop, dataset: Path) -> None:
-    meta = {"total": 1201, "page": 1, "per_page": 1}
-    body = json.dumps({"data": [], "meta": meta})
-    shop.server.faults.add(
-        Fault(
-            effect="status",
-            operation="events",
-            status=200,
-            body=body,
-            content_type="application/json",
-        )
-    )
+    shop.answer("events", {"data": [], "meta": {"total": 1201, "page": 1, "per_page": 1}})
     result = shop.run("verify", dataset)
     assert (result.exit_code, f"{FIRST}  the service counts" in result.stdout) == (7, True)
     assert f"sync {FIRST} {SECOND} --to {dataset} --repull 2" in result.stderr

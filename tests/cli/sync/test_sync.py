@@ -12,7 +12,6 @@ from tests.datasets import everything_in
 from adanalytics_client._base.clock import SystemClock
 from adanalytics_client._json.fields import ID_OF
 from adanalytics_client.dataset.pull import fetch as dataset_fetch
-from adanalytics_server.faults import Fault
 
 Shop = Any
 Held = Callable[[Path], list[dict[str, Any]]]
@@ -143,16 +142,7 @@ def test_a_deadline_stops_before_the_next_request(shop: Shop, folder: Path) -> N
 
 @BY_HOUR
 def test_one_bad_hour_leaves_the_others_alone(shop: Shop, held: Held, folder: Path) -> None:
-    odd = Fault(
-        effect="status",
-        operation="events",
-        after=5,
-        times=1,
-        status=200,
-        body='{"nothing": 1}',
-        content_type="application/json",
-    )
-    shop.server.faults.add(odd)
+    shop.answer("events", {"nothing": 1}, after=5, times=1)
     result = shop.sync("--to", folder)
     assert result.exit_code == 3
     assert "1 of 48 hours not done: 2026-01-15T0" in result.stderr
