@@ -140,11 +140,11 @@ class DeltaLog:
         if self._opened() and not settings.items() <= self._table.metadata().configuration.items():
             self._table.alter.set_table_properties(settings)
 
-    def prune(self, _before: object) -> Collection[str]:
-        """Remove what is expired from the log; return the names of other files that it needs."""
+    def prune(self, _before: object) -> tuple[Collection[str], Collection[str]]:
+        """Remove what is expired from the log, which needs no other files."""
         if self._opened():
             self._table.cleanup_metadata()
-        return ()
+        return (), ()
 
     def others(self) -> Collection[str]:
         """Return the names of further files that may be unlisted; the log has none."""

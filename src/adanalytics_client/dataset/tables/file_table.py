@@ -32,7 +32,9 @@ from adanalytics_client.dataset.tables.record import RETAINED_HOURS, TableRecord
 from adanalytics_client.errors import AdAnalyticsError
 
 # Earlier versions are looked for no more often, because that lists all files.
-_PRUNED_EVERY = timedelta(days=1)
+_PRUNED_EVERY = timedelta(hours=6)
+# What another writer has begun to write may be of a version to come.
+_STRAYS_STAY = timedelta(days=1)
 
 
 @dataclass(slots=True)
@@ -147,15 +149,15 @@ class FileTable:
         # Nothing says which files a damaged day has.
         if retention is None or manifest.damaged:
             return record
-        needed = {*live, *self._log.prune(now - retention)}
+        versions, expired = self._log.prune(now - retention)
+        needed = {*live, *versions}
         unlisted = {
             name: record.unlisted.get(name, now) for name in {*names, *self._log.others()} - needed
         }
 
         def is_over(name: str) -> bool:
-            # What describes a version is needed by no reader that has begun to read its files.
-            wait = retention if name.startswith(DATA) else min(retention, _PRUNED_EVERY)
-            return now - unlisted[name] >= wait
+            wait = retention if name.startswith(DATA) else min(retention, _STRAYS_STAY)
+            return name in expired or now - unlisted[name] >= wait
 
         over = {*filter(is_over, unlisted)}
         self._store.remove_all(sorted(over))

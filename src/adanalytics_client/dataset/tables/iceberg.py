@@ -156,37 +156,40 @@ class IcebergLog:
     def retain(self, hours: int | None) -> None:
         """Do nothing: `prune` expires the snapshots."""
 
-    def prune(self, before: datetime) -> Collection[str]:
-        """Expire earlier versions; return the names of the files that describe the others.
+    def prune(self, before: datetime) -> tuple[Collection[str], Collection[str]]:
+        """Expire earlier versions; name the files that describe the others, and those of expired.
 
         A version expires when the next one was there before that moment.
         """
         with self._catalog() as catalog:
             if not catalog.table_exists(self._name):
-                return ()
+                return (), ()
             table = self._load(catalog)
             protected = {ref.snapshot_id for ref in table.metadata.refs.values()}
             snapshots = sorted(table.snapshots(), key=lambda snapshot: snapshot.sequence_number)
             expired = [
-                snapshot.snapshot_id
+                snapshot
                 for snapshot, successor in pairwise(snapshots)
                 if _moment(successor) < before and snapshot.snapshot_id not in protected
             ]
+            gone = [path for snapshot in expired for path in _paths_of(snapshot, table)]
             if expired:
-                table.maintenance.expire_snapshots().by_ids(expired).commit()
+                ids = [snapshot.snapshot_id for snapshot in expired]
+                table.maintenance.expire_snapshots().by_ids(ids).commit()
                 table = self._load(catalog)
             paths = [
                 table.metadata_location,
                 *(log.metadata_file for log in table.metadata.metadata_log),
             ]
             for snapshot in table.snapshots():
-                manifests = snapshot.manifests(table.io)
-                paths += [snapshot.manifest_list, *(item.manifest_path for item in manifests)]
+                paths += _paths_of(snapshot, table)
                 # A version with a tag or a branch of somebody else keeps its files.
                 if snapshot.snapshot_id in protected - {table.metadata.current_snapshot_id}:
+                    manifests = snapshot.manifests(table.io)
                     entries = (item.fetch_manifest_entry(table.io) for item in manifests)
                     paths += [entry.data_file.file_path for entry in chain.from_iterable(entries)]
-            return {path.removeprefix(self._root) for path in paths}
+            root = self._root
+            return {path.removeprefix(root) for path in paths}, {p.removeprefix(root) for p in gone}
 
     def others(self) -> Collection[str]:
         """Return the names of the files that describe versions, expired ones included."""
@@ -297,6 +300,12 @@ def _mapping(metadata: Any) -> str:  # noqa: ANN401  # as above
     properties: Mapping[str, str] = metadata.properties
     text: str = metadata.schema().name_mapping.model_dump_json()
     return properties.get("schema.name-mapping.default", text)
+
+
+def _paths_of(snapshot: Any, table: Any) -> list[str]:  # noqa: ANN401  # as above
+    """Return the paths of the files that describe a version."""
+    manifests = snapshot.manifests(table.io)
+    return [snapshot.manifest_list, *(manifest.manifest_path for manifest in manifests)]
 
 
 def _moment(snapshot: Any) -> datetime:  # noqa: ANN401  # as above
