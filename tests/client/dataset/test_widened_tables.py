@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from datetime import date
 from decimal import Decimal
 from importlib import import_module
@@ -83,6 +85,50 @@ def test_a_table_gets_the_wider_types_in_one_version(
     assert versions == 2
     found = sorted(rows.select([*ROWS[0]]).to_pylist(), key=lambda row: str(row["x"]))
     assert found == ROWS
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("kind", ["delta", "iceberg"])
+@pytest.mark.parametrize(
+    ("name", "value"), [("hour", "7"), ("hour", '"x"'), ("HOUR", "2.5"), ("date", "5")]
+)
+def test_a_field_with_the_name_of_our_column_arrives_later(
+    service: ServiceOfRows, tmp_path: Path, kind: TableFormat, name: str, value: str
+) -> None:
+    """The files name the hour anew; only a new table has a partition of another name."""
+    pytest.importorskip("deltalake", reason="make test-spark installs deltalake")
+    dataset, days = Dataset(tmp_path, table=kind), ("2026-01-15", "2026-01-16")
+    service.rows["2026-01-15", 4] = ['{"ymdh":"2026-01-15 04:00:00","n":2}']
+    with service.client() as client:
+        assert dataset.sync(client, *days).failed == []
+        service.rows["2026-01-16", 5] = [f'{{"ymdh":"2026-01-16 05:00:00","n":3,"{name}":{value}}}']
+        if name == "date":
+            with pytest.raises(DatasetError, match="a field named date") as caught:
+                dataset.sync(client, *days, repull=1)
+            if kind == "delta":
+                assert "Delete _delta_log: " in caught.value.remedy
+                shutil.rmtree(tmp_path / "_delta_log")
+            else:
+                assert "_adanalytics/catalog.db" in caught.value.remedy
+                (tmp_path / "_adanalytics/catalog.db").unlink()
+        assert dataset.sync(client, *days, repull=1).failed == []
+        assert dataset.verify(client, until=days[1]).is_whole
+    if kind == "delta":
+        rows = import_module("deltalake").DeltaTable(tmp_path).to_pyarrow_table().to_pylist()
+    else:
+        uri = f"sqlite:///{tmp_path}/_adanalytics/catalog.db"
+        catalog = import_module("pyiceberg.catalog").load_catalog(
+            "adanalytics", type="sql", uri=uri
+        )
+        rows = catalog.load_table(("adanalytics", "acme")).scan().to_arrow().to_pylist()
+    rows.sort(key=lambda row: row["n"])
+    assert [row["hour" if name == "date" else "_hour"] for row in rows] == [3, 4, 5]
+    assert [row[name] for row in rows] == [None, None, json.loads(value, parse_float=Decimal)]
+    assert [str(row["_date" if name == "date" else "date"])[-2:] for row in rows] == [
+        "15",
+        "15",
+        "16",
+    ]
 
 
 @pytest.mark.spark

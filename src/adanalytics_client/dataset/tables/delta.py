@@ -39,7 +39,8 @@ class DeltaLog:
 
     def __init__(self, store: Store, identity: Identity) -> None:
         self._store = store
-        self._identity = identity
+        # In files of days, the hour is a column.
+        self.partitions = ["date", "hour"] if identity.partition == "hour" else ["date"]
         self._address = store.address(DATA).removesuffix(f"/{DATA}")
         self._table: Any = None
         self._delta: Any = None
@@ -153,9 +154,7 @@ class DeltaLog:
     def _partitions(self, columns: pa.Schema) -> list[str]:
         if self._table is not None:
             return list(self._table.metadata().partition_columns)
-        # In files of days, the hour is a column.
-        names = ["date", "hour"] if self._identity.partition == "hour" else ["date"]
-        return [free_name(name, columns) for name in names]
+        return [free_name(name, columns) for name in self.partitions]
 
 
 def _settings(hours: int | None) -> dict[str, str]:

@@ -6,7 +6,7 @@ last transaction, so that a kill between the two is repaired by the next sync, a
 changes nothing need not read the table.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -25,9 +25,9 @@ from adanalytics_client.dataset.records.layout import DATA
 from adanalytics_client.dataset.records.manifest import Identity, Manifest
 from adanalytics_client.dataset.schema import Schema, hour_column
 from adanalytics_client.dataset.storage.local import Store
-from adanalytics_client.dataset.tables.delta import DeltaLog
-from adanalytics_client.dataset.tables.files import Change, Files, stored_type
-from adanalytics_client.dataset.tables.iceberg import IcebergLog
+from adanalytics_client.dataset.tables.delta import LOG, DeltaLog
+from adanalytics_client.dataset.tables.files import Change, Files, free_name, stored_type
+from adanalytics_client.dataset.tables.iceberg import CATALOG, IcebergLog
 from adanalytics_client.dataset.tables.record import RETAINED_HOURS, TableRecord
 from adanalytics_client.errors import AdAnalyticsError
 
@@ -176,18 +176,17 @@ class FileTable:
 
         None means all days.
         """
-        # The first set is that of no event.
-        if self._identity.partition == "day" and len({*map(hour_column, schema.sets[1:])}) > 1:
-            raise DatasetError(
-                f"Some events of {self._store.place} have a field named hour, as has the column of "
-                f"the {self._identity.table} table for the others.",
-                remedy="Make a dataset without a table, or a new one.",
-            )
         table_files, columns = {*self._log.names(days)}, self._columns(schema.union)
         types = self._log.types()
+        self._check_partitions(types, columns)
         widened = {
             column.name for column in columns if types.get(column.name) != stored_type(column.type)
         }.intersection(types)
+        # Ours, which has another name since a field has this one, in capitals.
+        folded = {column.casefold() for column in columns.names}
+        widened |= {
+            name for name in {*types}.difference(columns.names) if name.casefold() in folded
+        }
         if widened:
             days, table_files = None, {*self._log.names()}
         added, removed = self._difference(manifest, table_files, days)
@@ -209,18 +208,33 @@ class FileTable:
             )
         return removed
 
+    def _check_partitions(self, types: Mapping[str, str], columns: pa.Schema) -> None:
+        """Refuse a field with the name of a partition of a table that exists."""
+        for name in self._log.partitions if types else ():
+            free = free_name(name, columns)
+            if free != name and free not in types:
+                is_delta = self._identity.table == "delta"
+                steps = f"Delete {LOG}" if is_delta else f"Drop it in its catalog (or {CATALOG})"
+                raise DatasetError(
+                    f"Some events of {self._store.place} have a field named {name}, as has the "
+                    f"partition of the {self._identity.table} table.",
+                    remedy=f"{steps}: the next sync makes it anew, without earlier versions.",
+                )
+
     def stale(self, schema: Schema) -> set[int]:
         """Return the sets of types of files that no table of all columns can list.
 
-        A table has one type for each column, and no table reads whole numbers as decimals.
+        A table has one type for each column, and no table reads whole numbers as decimals. In the
+        files of days, the column of the hour has one name.
         """
-        columns = self._columns(schema.union)
+        union = self._columns(schema.union)
+        last = union.names[-1:] if self._identity.partition == "day" else []
         return {
             number
             for number, types in enumerate(schema.sets)
-            if any(
-                columns.field(column.name).type != column.type for column in self._columns(types)
-            )
+            for columns in [self._columns(types)]
+            if (last and columns.names[-1:] != last)
+            or any(union.field(column.name).type != column.type for column in columns)
         }
 
     def _columns(self, types: Types) -> pa.Schema:

@@ -46,6 +46,7 @@ class IcebergLog:
     """
 
     library = "pyiceberg"
+    partitions = ("date",)
 
     def __init__(self, store: Store, identity: Identity) -> None:
         self._store = store
