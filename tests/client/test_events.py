@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from tests.client.stand_in import Asked, Say, Script, StandIn
 from tests.client.variants import BOTH_LIBRARIES, OpenVariant, Variant
 
-from adanalytics_client import Client, Event, RetryPolicy, SeenEvents, ServiceProfile
+from adanalytics_client import Client, Event, RetryPolicy, SeenEvents
 from adanalytics_client.errors import ConfigurationError, ProtocolError, ServerError
 from adanalytics_server.local import LocalServer, Sample
 
@@ -72,9 +72,6 @@ def test_split_decides_the_requests(
 @pytest.mark.parametrize(
     "wrap",
     [
-        lambda page, last: {"events": page, "pagination": {"has_more": not last}},
-        lambda page, last: {"data": page, "meta": {"hasNext": not last}},
-        lambda page, last: {"results": page, "next": None if last else "/p?page=2"},
         lambda page, last: {"content": page, "last": last},
         lambda page, _: {"items": page, "meta": {"pagination": {"totalPages": 3}}},
         lambda page, _: {"data": {"events": page, "total": "25"}},
@@ -94,79 +91,12 @@ def test_pages_end_by_any_metadata(variant: Variant, stand_in: StandIn, wrap: An
     assert len(stand_in.asked) == 3
 
 
-def test_totals_in_headers_end_a_bare_array(variant: Variant, stand_in: StandIn) -> None:
-    stand_in.script = lambda asked: Say(
-        rows(0, 4) if asked.query["page"] == "1" else rows(4, 6), headers={"X-Total-Count": "6"}
-    )
-    assert len(variant.rows(DAY, split="none")) == 6
-    assert len(stand_in.asked) == 2
-
-
-@pytest.mark.parametrize(("total", "requests"), [(25, 3), (20, 3), (5, 2), (0, 1)])
-def test_a_quietly_capped_page_size_loses_nothing(
-    variant: Variant, stand_in: StandIn, total: int, requests: int
-) -> None:
-    stand_in.script = paged(total, 10)
-    assert ids(variant.rows(DAY, split="none")) == ids(rows(0, total))
-    assert len(stand_in.asked) == requests
-
-
-def test_a_total_that_is_capped_is_an_error(variant: Variant, stand_in: StandIn) -> None:
-    stand_in.script = lambda asked: Say(
-        {
-            "events": rows(int(asked.query["page"]) * 2 - 2, int(asked.query["page"]) * 2),
-            "total": 2,
-            "has_more": asked.query["page"] != "3",
-        }
-    )
-    with pytest.raises(ProtocolError, match="counts 2 events in 2026-01-15, but 4 arrived"):
-        variant.rows(DAY, split="none")
-
-
-def test_a_repeated_page_is_an_error_and_not_a_loop(variant: Variant, stand_in: StandIn) -> None:
-    stand_in.says(Say({"events": rows(0, 3)}))
-    with pytest.raises(ProtocolError, match=r"Pages 1 and 2 of 2026-01-15 are the same"):
-        variant.rows(DAY, split="none")
-    assert len(stand_in.asked) == 2
-
-
-@pytest.mark.parametrize(
-    ("body", "words"),
-    [
-        ({"stuff": [{"a": 1}]}, "Keys seen: stuff"),
-        ({"events": [{"a": 1}], "items": [{"b": 1}]}, "More than one"),
-        ({"data": {"stuff": []}}, "data.stuff"),
-        ({"values": [1, 2]}, "No list of records"),
-        (5, "not an object"),
-        ({"error": "database down", "events": []}, "an error instead of records: database down"),
-        ({"data": {"events": [], "error": {"message": "busy"}}}, "instead of records: busy"),
-    ],
-)
-def test_a_shape_that_fits_nothing_is_named(
-    variant: Variant, stand_in: StandIn, body: Any, words: str
-) -> None:
-    stand_in.says(Say(body, headers={"X-Request-Id": "r-17"}))
-    with pytest.raises(ProtocolError, match=words) as caught:
-        variant.rows(DAY)
-    assert caught.value.request_id == "r-17"
-
-
 @pytest.mark.parametrize("error", [None, "", False, {}, []])
 def test_an_empty_error_is_none(variant: Variant, stand_in: StandIn, error: Any) -> None:
     stand_in.says(Say({"events": [], "error": error}))
     assert variant.rows(DAY, split="none") == []
     stand_in.says(Say({"events": rows(0, 2), "errors": [{"a": 1}], "total": 2}))
     assert ids(variant.rows(DAY, split="none")) == ["e0", "e1"]
-
-
-def test_rows_key_names_the_list(open_variant: OpenVariant, stand_in: StandIn) -> None:
-    variant = open_variant(service=ServiceProfile(rows_key="stuff"))
-    stand_in.says(Say({"stuff": rows(0, 2), "events": rows(5, 6), "total": 2}))
-    assert ids(variant.rows(DAY, split="none")) == ["e0", "e1"]
-    stand_in.says(Say({"report": {"stuff": rows(0, 2), "total": 2}}))
-    assert ids(variant.rows(DAY, split="none")) == ["e0", "e1"]
-    with pytest.raises(ProtocolError, match=r"named 'lines'.*Keys seen: report, report\.stuff"):
-        open_variant(service=ServiceProfile(rows_key="lines")).rows(DAY)
 
 
 @pytest.mark.parametrize("unknown", [{"total": "many"}, {"total": -1}, {"total_pages": 0}])

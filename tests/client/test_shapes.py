@@ -72,15 +72,20 @@ def test_a_path_names_a_list_at_any_depth(open_variant: OpenVariant, stand_in: S
         ("oops", "The answer is a text, not"),
         (True, "The answer is true, not"),
         ([1], "The answer is a list with a number in it, not"),
+        ({"stuff": [{"a": 1}]}, "Keys seen: stuff"),
+        ({"data": {"stuff": []}}, "data.stuff"),
+        ({"error": "database down", "events": []}, "an error instead of records: database down"),
+        ({"data": {"events": [], "error": {"message": "busy"}}}, "instead of records: busy"),
     ],
 )
 def test_a_shape_that_does_not_fit_is_described(
     variant: Variant, stand_in: StandIn, body: Any, message: str
 ) -> None:
-    stand_in.says(Say(json.dumps(body).encode()))
+    stand_in.says(Say(json.dumps(body).encode(), headers={"X-Request-Id": "r-17"}))
     with pytest.raises(ProtocolError) as caught:
         variant.rows(DAY)
     assert message in str(caught.value)
+    assert caught.value.request_id == "r-17"
 
 
 def test_many_keys_make_no_long_message(variant: Variant, stand_in: StandIn) -> None:
