@@ -157,14 +157,16 @@ def test_every_answer_carries_a_request_id_of_its_own(http: httpx.Client) -> Non
     assert len({answer.headers["x-request-id"] for answer in answers}) == 3
 
 
-def test_a_failure_inside_is_a_plain_500_and_one_log_line(
-    http: httpx.Client, server: LocalServer, caplog: pytest.LogCaptureFixture
-) -> None:
-    (server.settings.data / "partners" / "1").mkdir(parents=True, exist_ok=True)
-    for name in ("ledger.db", "ledger.db-wal", "ledger.db-shm"):
-        (server.settings.data / "partners" / "1" / name).unlink(missing_ok=True)
-    (server.settings.data / "partners" / "1" / "ledger.db").write_bytes(b"no database" * 500)
-    answer = http.get(f"{API}/dates")
-    assert (answer.status_code, answer.json()) == (500, {"error": "Internal Server Error"})
-    assert [record for record in caplog.records if answer.headers["x-request-id"] in record.message]
-    assert http.get(f"{API}/nowhere").status_code == 404
+def test_a_failure_inside_is_a_plain_500_and_one_log_line(caplog: pytest.LogCaptureFixture) -> None:
+    with LocalServer() as server, httpx.Client(base_url=server.url) as http:
+        http.headers["Authorization"] = f"Bearer {server.api_key}"
+        folder = server.settings.data / "partners" / "1"
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in ("ledger.db", "ledger.db-wal", "ledger.db-shm"):
+            (folder / name).unlink(missing_ok=True)
+        (folder / "ledger.db").write_bytes(b"no database" * 500)
+        answer = http.get(f"{API}/dates")
+        assert (answer.status_code, answer.json()) == (500, {"error": "Internal Server Error"})
+        request = answer.headers["x-request-id"]
+        assert [record for record in caplog.records if request in record.message]
+        assert http.get(f"{API}/nowhere").status_code == 404

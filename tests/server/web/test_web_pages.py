@@ -218,15 +218,18 @@ def test_a_form_that_is_none_is_refused(
 
 
 def test_a_damaged_file_is_a_page_with_the_request_to_look_for(
-    server: LocalServer, web: httpx.Client, caplog: pytest.LogCaptureFixture
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    folder = server.settings.data / "partners" / "1"
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "ledger.db").write_bytes(b"no database" * 500)
-    answer = web.get("/")
-    assert answer.status_code == 500
-    assert answer.headers["x-request-id"] in answer.text
-    assert [record for record in caplog.records if answer.headers["x-request-id"] in record.message]
-    assert "Traceback" not in answer.text
-    assert "Sign out" in answer.text
-    assert web.get(KEYS).status_code == 200
+    with LocalServer() as server, httpx.Client(base_url=server.url) as web:
+        web.post("/login", data={"email": server.email, "password": server.password})
+        folder = server.settings.data / "partners" / "1"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "ledger.db").write_bytes(b"no database" * 500)
+        answer = web.get("/")
+        assert answer.status_code == 500
+        request = answer.headers["x-request-id"]
+        assert request in answer.text
+        assert [record for record in caplog.records if request in record.message]
+        assert "Traceback" not in answer.text
+        assert "Sign out" in answer.text
+        assert web.get(KEYS).status_code == 200
