@@ -15,6 +15,7 @@ from tests.datasets import READERS, Row, files_in
 from adanalytics_client import ConfigurationError
 from adanalytics_client.dataset import Dataset, DatasetError, Hour, Partition
 from adanalytics_client.dataset.hours import files
+from adanalytics_client.dataset.planning import Via
 from adanalytics_client.dataset.pull import fetch
 from adanalytics_client.dataset.records import contents
 from adanalytics_client.dataset.records.contents import Contents
@@ -115,7 +116,8 @@ def test_a_new_day_is_written_once(shop: Shop, monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(LocalStore, "move_in", note)
     first = shop.folder
-    for number, (via, size) in enumerate([("pages", 10_000), ("export", 10_000), ("pages", 12)]):
+    ways: list[tuple[Via, int]] = [("pages", 10_000), ("export", 10_000), ("pages", 12)]
+    for number, (via, size) in enumerate(ways):
         monkeypatch.setattr(fetch, "EVENTS_PER_PAGE", size)
         shop.folder, stored[:] = first / str(number), []
         report = shop.sync(via=via)
