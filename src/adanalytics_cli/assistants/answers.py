@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
@@ -29,15 +30,15 @@ _LONGEST_LINE = 1_000_000
 _CUTS = ((FIRST_ROWS, None), (3, None), (3, FIRST_ROWS), (0, 0))
 
 
+@dataclass(frozen=True, slots=True)
 class Answers:
     """Makes answers in which none of the `secrets` is; they are looked up for each answer.
 
     An answer that is too large is a file of the `folder`, which is made when it is needed.
     """
 
-    def __init__(self, secrets: Callable[[], Collection[str]], folder: Path) -> None:
-        self._secrets = secrets
-        self._folder = folder
+    _secrets: Callable[[], Collection[str]]
+    _folder: Path
 
     def rows(self, result: Result, record: dict[str, Any]) -> str:
         """Return an answer of JSON lines: all rows if they are few, or the first ones and the file.

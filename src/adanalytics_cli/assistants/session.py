@@ -3,7 +3,7 @@
 import json
 import math
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
@@ -58,10 +58,11 @@ class Offer:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
     """Runs the calls of one assistant.
 
-    Args:
+    Attributes:
         options: the options before every command, which name the service and the partner.
         partners: the number of partners, each of which has its price.
         sign_in: the requests by which each command that sends any signs in: 1 with a password.
@@ -71,27 +72,20 @@ class Session:
         answers: makes the answers.
     """
 
-    def __init__(
-        self,
-        *,
-        options: list[str],
-        partners: int,
-        sign_in: int,
-        place: str,
-        work: Path,
-        limits: Limits,
-        answers: Answers,
-    ) -> None:
-        self._options = options
-        self._partners = partners
-        self.sign_in = sign_in
-        self._place = place
-        self._limits = limits
-        self._answers = answers
-        self._work = work
-        self._meter = work / "requests"
-        self._lock = anyio.Lock()
-        self._offers = dict[tuple[str, ...], Offer]()
+    options: list[str]
+    partners: int
+    sign_in: int
+    place: str
+    work: Path
+    limits: Limits
+    answers: Answers
+    _lock: anyio.Lock = field(default_factory=anyio.Lock)
+    _offers: dict[tuple[str, ...], Offer] = field(default_factory=dict)
+
+    @property
+    def meter(self) -> Path:
+        """The file with a byte for each request."""
+        return self.work / "requests"
 
     async def call(
         self, tool: Tool, values: Values, offer: Offer | None = None
@@ -113,7 +107,7 @@ class Session:
 
         It is the same one until it is forgotten. It raises as `call` does.
         """
-        words = tuple(tool.command(values, self._place))
+        words = tuple(tool.command(values, self.place))
         async with self._lock:
             if words not in self._offers:
                 self._offers[words] = await self._price(tool, values)
@@ -121,16 +115,14 @@ class Session:
 
     def forget(self, tool: Tool, values: Values) -> None:
         """Have the next call of a sync priced again."""
-        self._offers.pop(tuple(tool.command(values, self._place)), None)
+        self._offers.pop(tuple(tool.command(values, self.place)), None)
 
     def refusal(self, error: CommandError, spent: int = 0) -> str:
         """Return the answer to a call that was not carried out, after `spent` requests."""
-        return self._answers.error(
-            {"requests": self._requests(spent), "error": error_record(error)}
-        )
+        return self.answers.error({"requests": self._requests(spent), "error": error_record(error)})
 
     def _price_of(self, tool: Tool, values: Values) -> int:
-        price = tool.price(values) * self._partners
+        price = tool.price(values) * self.partners
         return price and price + self.sign_in
 
     async def _price(self, tool: Tool, values: Values) -> Offer:
@@ -152,14 +144,14 @@ class Session:
         """Return the answer of a command, and whether it is an error."""
         try:
             if not result.error or not tool.has_rows:
-                make = self._answers.rows if tool.has_rows else self._answers.report
+                make = self.answers.rows if tool.has_rows else self.answers.report
                 return make(result, record), result.error is not None
         except CommandError as error:
             record["error"] = error_record(error)
         finally:
             # It is gone if it is the answer.
             result.output.unlink(missing_ok=True)
-        return self._answers.error(record), True
+        return self.answers.error(record), True
 
     async def _run(
         self, tool: Tool, values: Values, price: int, *options: str, spent: int = 0
@@ -167,18 +159,18 @@ class Session:
         """Run the command of a call, and return its result and the first facts of its answer."""
         # Of calls beside each other, nobody knows whose a request is.
         most = 0 if tool.is_light else self._allowed(price, spent)
-        if tool.writes and not self._limits.exports:
+        if tool.writes and not self.limits.exports:
             options = (*options, "--via=pages")
-        words = [*self._options, *tool.command(values, self._place, *options)]
+        words = [*self.options, *tool.command(values, self.place, *options)]
         before = self._used()
         output = self._new_file(tool)
         try:
             result = await run_command(
                 words,
-                meter=self._meter,
+                meter=self.meter,
                 most=before + most,
                 output=output,
-                seconds=math.inf if tool.writes else self._limits.seconds,
+                seconds=math.inf if tool.writes else self.limits.seconds,
                 stdin=values.get("sql", ""),
             )
         except BaseException:
@@ -192,15 +184,15 @@ class Session:
 
     def _allowed(self, price: int, spent: int) -> int:
         """Return how many requests a call may send after those `spent`; UsedUp if too few."""
-        rest = self._limits.session - self._used()
-        most = min(self._limits.call - spent, rest)
+        rest = self.limits.session - self._used()
+        most = min(self.limits.call - spent, rest)
         if price <= most:
             return max(most, 0)
         needs = f"This call needs {counted(price, 'request')}"
         # Which of the two limits stops the call decides who can help: the user, or fewer days.
-        if rest < self._limits.call - spent:
+        if rest < self.limits.call - spent:
             raise UsedUp(
-                f"{needs}, but the session has {rest} of {self._limits.session} left.",
+                f"{needs}, but the session has {rest} of {self.limits.session} left.",
                 remedy="Answer with the dataset, or have the user start a new session.",
             )
         raise UsedUp(
@@ -210,15 +202,15 @@ class Session:
 
     def _used(self) -> int:
         """Return the requests of all calls, also of those that were cancelled."""
-        self._meter.touch()
-        return self._meter.stat().st_size
+        self.meter.touch()
+        return self.meter.stat().st_size
 
     def _requests(self, sent: int) -> dict[str, int]:
-        return {"sent": sent, "left_in_session": self._limits.session - self._used()}
+        return {"sent": sent, "left_in_session": self.limits.session - self._used()}
 
     def _new_file(self, tool: Tool) -> Path:
         suffix = ".jsonl" if tool.has_rows else ".json"
         with NamedTemporaryFile(
-            prefix=f"{tool.name}-", suffix=suffix, dir=self._work, delete=False
+            prefix=f"{tool.name}-", suffix=suffix, dir=self.work, delete=False
         ) as file:
             return Path(file.name)

@@ -25,13 +25,12 @@ class ApiKey:
     last_used_at: int | None
 
 
+@dataclass(frozen=True, slots=True)
 class ApiKeys:
     """Makes, lists and deletes the keys of a server."""
 
-    def __init__(self, state: State, clock: Clock) -> None:
-        self._state = state
-        self._accounts = Accounts(state, clock)
-        self._clock = clock
+    _state: State
+    _clock: Clock
 
     async def create(self, email: str, *, name: str, key: str | None = None) -> str:
         """Make an API key for an admin and return it; nothing can show it again.
@@ -42,7 +41,7 @@ class ApiKeys:
             AccountError: the user does not exist or is not an admin, or the name is empty, longer
                 than ``LONGEST_KEY_NAME`` or not printable text.
         """
-        user = await self._accounts.user_by_email(email)
+        user = await Accounts(self._state, self._clock).user_by_email(email)
         if user.role != "admin":
             raise AccountError(f"Only an admin can have API keys, and {email!r} is not an admin.")
         _check_key_name(name)

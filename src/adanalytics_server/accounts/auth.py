@@ -8,7 +8,7 @@ known ones.
 import asyncio
 import hashlib
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from adanalytics_server.accounts.credentials import API_KEY_PREFIX, Tokens, api_key_digest
 from adanalytics_server.accounts.people import Accounts, Partner, Role, User
@@ -39,14 +39,14 @@ class Caller:
         return f"user:{self.user.number}" if self.key is None else f"key:{self.key}"
 
 
+@dataclass(frozen=True, slots=True)
 class Authenticator:
     """Recognises both kinds of credential; deletions apply at once, because nothing is cached."""
 
-    def __init__(self, state: State, accounts: Accounts, tokens: Tokens, clock: Clock) -> None:
-        self._state = state
-        self._accounts = accounts
-        self._tokens = tokens
-        self._clock = clock
+    _state: State
+    _accounts: Accounts
+    _tokens: Tokens
+    _clock: Clock
 
     async def caller(self, authorization: str | None) -> Caller:
         """Return the sender of an ``Authorization`` header, or raise ``ApiError`` 401."""
@@ -105,15 +105,15 @@ class TooManyAttempts(ApiError):
         self.seconds = seconds
 
 
+@dataclass(slots=True)
 class SignIns:
     """Checks passwords, one at a time, so that parallel guesses count exactly."""
 
-    def __init__(self, accounts: Accounts, clock: Clock) -> None:
-        self._accounts = accounts
-        self._clock = clock
-        self._turn = asyncio.Lock()
-        # The times of wrong passwords by account, in ms since 1970.
-        self._failures: dict[bytes, list[int]] = {}
+    _accounts: Accounts
+    _clock: Clock
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    # The times of wrong passwords by account, in ms since 1970.
+    _failures: dict[bytes, list[int]] = field(default_factory=dict)
 
     async def sign_in(self, email: str, password: str) -> User | None:
         """Return the user that an e-mail and a password belong to, or ``None``.

@@ -58,12 +58,12 @@ class User:
     role: Role
 
 
+@dataclass(frozen=True, slots=True)
 class Accounts:
     """Reads and changes the partners and users of a server."""
 
-    def __init__(self, state: State, clock: Clock) -> None:
-        self._state = state
-        self._clock = clock
+    _state: State
+    _clock: Clock
 
     async def add_partner(self, partner_id: str, *, name: str, currency: str) -> Partner:
         """Add a partner.

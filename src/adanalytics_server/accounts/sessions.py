@@ -27,13 +27,13 @@ class NewKey:
     key: str = field(repr=False)
 
 
+@dataclass(frozen=True, slots=True)
 class Sessions:
     """Starts, finds and ends sessions; nothing is cached, so they end at once."""
 
-    def __init__(self, state: State, clock: Clock) -> None:
-        self._state = state
-        self._clock = clock
-        self._new_keys: dict[str, NewKey] = {}
+    _state: State
+    _clock: Clock
+    _new_keys: dict[str, NewKey] = field(default_factory=dict)
 
     async def begin(self, user: User) -> str:
         token = secrets.token_urlsafe(32)

@@ -7,6 +7,7 @@ import secrets
 import sqlite3
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, closing, contextmanager, suppress
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -20,16 +21,14 @@ from adanalytics_server.storage.schema import STATE, prepare
 _SECRET_BYTES = 32
 
 
+@dataclass(frozen=True, slots=True)
 class State:
     """An open ``state.db``: one connection writes, another reads committed rows."""
 
-    def __init__(
-        self, path: Path, writer: aiosqlite.Connection, reader: aiosqlite.Connection
-    ) -> None:
-        self._path = path
-        self._writer = writer
-        self._reader = reader
-        self._writing = asyncio.Lock()
+    _path: Path
+    _writer: aiosqlite.Connection
+    _reader: aiosqlite.Connection
+    _writing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def row(self, query: str, *values: object) -> sqlite3.Row | None:
         """Return the first committed row of a query, or ``None``."""
