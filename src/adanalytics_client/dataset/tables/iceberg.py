@@ -1,7 +1,7 @@
 """The table of a dataset in an Iceberg catalog."""
 
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from datetime import UTC, date, datetime
 from importlib import import_module
@@ -237,10 +237,12 @@ class IcebergLog:
         return table
 
     def _files(self, table: Any, days: Collection[date] | None = None) -> Iterator[Any]:  # noqa: ANN401  # as above
-        snapshot, covers = table.current_snapshot(), _days_filter(table.metadata, days)
-        for manifest in snapshot.manifests(table.io) if snapshot else ():
-            for entry in manifest.fetch_manifest_entry(table.io) if covers(manifest) else ():
-                yield entry.data_file
+        filters, name = import_module("pyiceberg.expressions"), _partition(table.metadata)
+        only = filters.AlwaysTrue()
+        # Of a table with other partitions, all is read.
+        if name and days is not None:
+            only = filters.In(name, [*map(str, days)])
+        return (task.file for task in table.scan(only).plan_files())
 
 
 def _partition(metadata: Any) -> str | None:  # noqa: ANN401  # as above
@@ -250,26 +252,6 @@ def _partition(metadata: Any) -> str | None:  # noqa: ANN401  # as above
         return None
     name: str = metadata.schema().find_column_name(fields[0].source_id)
     return name if name.lstrip("_") == "date" else None
-
-
-def _days_filter(metadata: Any, days: Collection[date] | None) -> Callable[[Any], bool]:  # noqa: ANN401  # as above
-    """Return whether a manifest may list files of some days, by the range that it states."""
-    numbers = [(day - _EPOCH).days for day in days or ()]
-
-    def covers(manifest: Any) -> bool:  # noqa: ANN401  # as above
-        ranges = manifest.partitions or ()
-        # A manifest of another partition has other ranges: it is read.
-        if days is None or manifest.partition_spec_id != metadata.default_spec_id or not ranges:
-            return True
-        if ranges[0].lower_bound is None or ranges[0].upper_bound is None:
-            return True
-        least, most = (
-            int.from_bytes(bound, "little", signed=True)
-            for bound in (ranges[0].lower_bound, ranges[0].upper_bound)
-        )
-        return any(least <= number <= most for number in numbers)
-
-    return covers if _partition(metadata) else lambda _: True
 
 
 def _data_file(metadata: Any, root: str, file: DataFile, footer: Any) -> Any:  # noqa: ANN401  # as above
