@@ -32,6 +32,7 @@ _SPACES = b" \t\n\r"
 _MOST_AROUND = 64 * 1024
 _MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _ELEMENTS = msgspec.json.Decoder(list[msgspec.Raw])
+_LINES = msgspec.json.Decoder(msgspec.Raw)
 _NAME = re.compile(rb'\s*"(?:[^"\\]|\\.)*"\s*:\s*')
 _AFTER_MEMBER = re.compile(rb"\s*[,}]")
 
@@ -197,6 +198,17 @@ def _with_events(value: Json, events: RawRows, levels: int) -> Json:
             if (page := _with_events(member, events, levels - 1)) is not None:
                 return {**value, name: page}
     return None
+
+
+def read_jsonl(lines: bytes) -> RawRows | None:
+    """Read JSON lines; None if one of them is not an object.
+
+    Raises:
+        msgspec.DecodeError, UnicodeDecodeError: for anything but JSON in UTF-8.
+    """
+    if not lines.isascii():
+        lines.decode()
+    return _rows_of(_LINES.decode_lines(lines)) if lines else RawRows()
 
 
 def _rows_of(elements: list[msgspec.Raw]) -> RawRows | None:

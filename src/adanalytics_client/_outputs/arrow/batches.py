@@ -4,13 +4,14 @@ import logging
 from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from adanalytics_client._json.columns import Columns
-from adanalytics_client._json.exact import Json, NotJson
+from adanalytics_client._json.exact import Json
 from adanalytics_client._json.fields import DOCUMENTED, EVENT_KINDS, Kind
-from adanalytics_client._json.raw import RawRows, read_page
+from adanalytics_client._json.raw import RawRows, read_jsonl
 from adanalytics_client._json.types import DEFAULTS, NULL, TEXT, ColumnType, KindOf, Types, join_all
 from adanalytics_client._outputs.arrow.conversion import convert, learn
 from adanalytics_client._outputs.arrow.lines import read_lines
@@ -94,13 +95,11 @@ class ArrowRows:
         Raises:
             ProtocolError: for a line that is not a JSON object.
         """
-        if not lines:
-            return self._read(RawRows())
         try:
-            events = read_page(b"[%b]" % lines[:-1].replace(b"\n", b","))
-        except NotJson as error:
+            events = read_jsonl(lines)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise ProtocolError(f"An event is not JSON: {error}.") from None
-        if not isinstance(events, RawRows) or len(events) != lines.count(b"\n"):
+        if events is None or len(events) != lines.count(b"\n"):
             raise ProtocolError("An event is not one JSON object on one line.")
         return self._read(events)
 
