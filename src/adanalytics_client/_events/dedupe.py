@@ -94,8 +94,7 @@ class SeenEvents:
                     f"event_ids: an id is a str or an int, not {event_id!r}.",
                     remedy="Leave out events without one.",
                 )
-            self._digests[_digest(event_id)] = None
-            self._forget()
+            self._keep(_digest(event_id))
 
     def take(self, other: "SeenEvents") -> None:
         """Move all ids and the count of repeats from another object into this one.
@@ -111,10 +110,10 @@ class SeenEvents:
         digests, other._digests = other._digests, OrderedDict()  # noqa: SLF001  # one of its own kind
         other.repeated = other.forgotten = 0
         for digest in digests:
-            self._digests[digest] = None
-            self._forget()
+            self._keep(digest)
 
-    def _forget(self) -> None:
+    def _keep(self, digest: bytes) -> None:
+        self._digests[digest] = None
         if len(self._digests) > self.most:
             self._digests.popitem(last=False)
             self.forgotten += 1

@@ -119,8 +119,8 @@ class FetchedPage:
         plan: what the first page of an auto pull shows of the others.
     """
 
-    rows: RawRows
-    signals: Signals
+    rows: RawRows = field(default_factory=RawRows)
+    signals: Signals = field(default_factory=Signals)
     next_cursor: Cursor | None = None
     keys: PageKeys | None = field(default=None, repr=False)
     days: frozenset[date] | None = None

@@ -145,12 +145,12 @@ class PageReader:
         doubt = "" if is_usual else f"the answer was {error.status}"
         # Behind the last page. Before the first, the same status may be a wrong address.
         if not cursor.is_first_page and error.status in _NO_PAGE:
-            return FetchedPage(RawRows(), Signals(), doubt=doubt)
+            return FetchedPage(doubt=doubt)
         if not cursor.is_first_page and error.status in _REFUSED_PAGE:
             # The same status may limit the depth of pages, and such limits are round numbers.
             if is_usual and cursor.seen % ROUND:
-                return FetchedPage(RawRows(), Signals())
-            return FetchedPage(RawRows(), Signals(), refusal=error)
+                return FetchedPage()
+            return FetchedPage(refusal=error)
         if error.status != _NOT_FOUND:
             raise error
         if not self.has_page:
@@ -165,7 +165,7 @@ class PageReader:
             else:
                 yield from PageReader(1, self.params).read(session, Cursor(self.range_slice))
             self.has_page = True
-        return FetchedPage(RawRows(), Signals(), doubt=doubt)
+        return FetchedPage(doubt=doubt)
 
     def _try(
         self, session: Session, cursor: Cursor, *headers: tuple[str, str]

@@ -22,7 +22,6 @@ from adanalytics_client._events.plan import Slice
 from adanalytics_client._events.resume import Position
 from adanalytics_client._events.times import time_of
 from adanalytics_client._json.raw import RawRows
-from adanalytics_client._shapes.page import Signals
 from adanalytics_client.errors import AdAnalyticsError, ProtocolError, StatusError
 
 OnDrift = Literal["raise", "warn"]
@@ -249,7 +248,7 @@ class SliceHistory:
         self._days: set[date] | None = set()
         self._tail_size = 0
         self._tail = Tail(cursor)
-        self._end = FetchedPage(RawRows(), Signals())
+        self._end = FetchedPage()
 
     @property
     def repeatable(self) -> bool:

@@ -12,6 +12,7 @@ from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date
+from itertools import chain
 from typing import BinaryIO
 
 import msgspec
@@ -321,14 +322,13 @@ _DATED = msgspec.json.Decoder(_Dated)
 def _read_lines(file: BinaryIO, order: FileOrder) -> Content:
     """Count JSON lines; each must be one object."""
     rows, rest, first, last = 0, b"", b"", b""
-    for piece in _text(file, order):
+    # The last line may lack its end.
+    for piece in chain(_text(file, order), (b"\n",)):
         *lines, rest = (rest + piece).split(b"\n")
         if len(rest) > _LONGEST_RECORD:
             raise _incomplete("it has no line ends")
         lines = _objects(lines, rows, order)
         rows, first, last = rows + len(lines), first or b"".join(lines[:1]), (lines or [last])[-1]
-    lines = _objects([rest], rows, order)
-    rows, first, last = rows + len(lines), first or b"".join(lines), (lines or [last])[-1]
     if not rows:
         return Content(0, "it is empty")
     # A service that fails while it writes may end the file with its error.
