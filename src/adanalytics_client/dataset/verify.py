@@ -291,13 +291,17 @@ class Verification:
         hours, total = 0, sum(len(self._manifest.day(day).hours) for day in days)
         for first, last in _bounded(runs_of_days(days)):
             with TemporaryDirectory(prefix="adanalytics-") as name:
-                folder = Path(name)
-                file = client.export(first, last, to=folder / "export.csv")
+                folder, export = Path(name), Path(name) / "export.csv"
+                job = client.start_export(first, last, format="csv")
+                if len(job.wait().files) > 1:
+                    export.mkdir()
+                job.download(export)
                 notify(self.observer.verified, HoursVerified(hours, total, deep=True))
                 tables = EventTables(self._names, self._types)
                 partition = HourPartition(folder, self._names, zone=self.contents.identity.zone)
-                for table in tables.from_file(file):
-                    partition.add(table)
+                for file in sorted(export.iterdir()) if export.is_dir() else [export]:
+                    for table in tables.from_file(file):
+                        partition.add(table)
                 for day in days_between(first, last):
                     record = self._manifest.day(day)
                     files = record.data_files(self.contents.identity)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from tests.client.test_dialects import IS_WHOLE_TABLE, right_rows, rows_of, sample_of
 
-from adanalytics_client import Client, QuotaPolicy, RetryPolicy
+from adanalytics_client import Client, ExportJob, QuotaPolicy, RetryPolicy
 from adanalytics_client.dataset import Dataset
 from adanalytics_client.errors import AdAnalyticsError
 from adanalytics_server.faults import ENDS, ROWS
@@ -52,10 +52,10 @@ def test_a_sync_loses_no_row_in_silence(name: str, tmp_path: Path) -> None:
 def test_a_deep_look_compares_events_of_any_fields(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dialect: str
 ) -> None:
-    export, day = Client.export, "2026-01-15"
+    download, day = ExportJob.download, "2026-01-15"
 
-    def altered(client: Client, *args: Any, **options: Any) -> Path:
-        path = export(client, *args, **options)
+    def altered(job: ExportJob, path: Path) -> Path:
+        download(job, path)
         path.write_bytes(path.read_bytes().replace(b",DE,", b",FR,", 1))
         return path
 
@@ -66,6 +66,6 @@ def test_a_deep_look_compares_events_of_any_fields(
         dataset = Dataset(tmp_path)
         dataset.sync(client, day, via="pages")
         assert dataset.verify(client, deep=True, until=day).is_whole
-        monkeypatch.setattr(Client, "export", altered)
+        monkeypatch.setattr(ExportJob, "download", altered)
         (problem,) = dataset.verify(client, deep=True, until=day).problems
     assert "differ from the export: country" in problem.what

@@ -309,7 +309,6 @@ def test_each_file_of_an_export_is_a_task(
     report = dataset.commit(client, parts)
     assert (report.events, report.failed) == (300, [])
     assert len([*(tmp_path / "events/data").rglob("*.parquet")]) == (24 if is_large else 1)
-    server.faults.clear()
     assert dataset.verify(client, until=FIRST, deep=True).problems == []
 
 
