@@ -116,7 +116,7 @@ def test_a_new_day_is_written_once(shop: Shop, monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(LocalStore, "move_in", note)
     first = shop.folder
-    ways: list[tuple[Via, int]] = [("pages", 10_000), ("export", 10_000), ("pages", 12)]
+    ways: list[tuple[Via, int]] = [("pages", 10_000), ("export", 10_000), ("pages", 25)]
     for number, (via, size) in enumerate(ways):
         monkeypatch.setattr(fetch, "EVENTS_PER_PAGE", size)
         shop.folder, stored[:] = first / str(number), []
@@ -126,13 +126,14 @@ def test_a_new_day_is_written_once(shop: Shop, monkeypatch: pytest.MonkeyPatch) 
         assert sorted(plain_rows(shop)) == query_rows(shop) == rows_of(shop.rows())
         with shop.client() as client:
             assert shop.dataset.verify(client, deep=True).problems == []
-        stored.clear()
-        assert shop.sync(repull=2).changed == {}
-        assert not stored
+    stored.clear()
+    monkeypatch.setattr(fetch, "EVENTS_PER_PAGE", 10_000)
+    assert shop.sync(repull=2).changed == {}
+    assert not stored
 
 
 def test_a_restated_day_is_written_once(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    shop.sync()
+    shop.fill()
     restate(shop)
     monkeypatch.setattr(contents, "write_day", None)
     report = shop.sync()
