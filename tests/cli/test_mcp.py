@@ -576,7 +576,7 @@ def wait_for_events(server: LocalServer, process: "subprocess.Popen[bytes]") -> 
 
 def test_random_calls_stay_within_their_limits(server: LocalServer, tmp_path: Path) -> None:
     """`python -m benchmarks.assistant` makes 1,000 of them."""
-    found, calls = Violations(), random_calls(5, server.api_key, seed=1)
+    found, calls = Violations(), random_calls(8, server.api_key, seed=1)
     asyncio.run(try_calls(server, tmp_path, calls, found))
     assert found == Violations()
 
