@@ -71,7 +71,7 @@ def events(client: Client, *, late: timedelta = timedelta(hours=3)) -> "DltResou
         state = dlt.current.resource_state()
         last = datetime.fromisoformat(state["hour"]) if "hour" in state else None
         types = state.setdefault("types", {})
-        again: list[pa.Table] = []
+        repeats: list[pa.Table] = []
         for day in sorted(client.dates()):
             for hour in range(24):
                 start = datetime.combine(day, time(hour), UTC)
@@ -79,14 +79,14 @@ def events(client: Client, *, late: timedelta = timedelta(hours=3)) -> "DltResou
                     continue
                 table = client.events(day, hour=hour).to_arrow()
                 if last and start <= last:
-                    again.append(_in_hour(table, start, types))
+                    repeats.append(_in_hour(table, start, types))
                 elif table.num_rows:
                     state["hour"] = start.isoformat()
                     # Hours that are loaded again come with a new one, so that a limit advances.
-                    yield marked([*again, _in_hour(table, start, types)])
-                    again = []
-        if again:
-            yield marked(again)
+                    yield marked([*repeats, _in_hour(table, start, types)])
+                    repeats = []
+        if repeats:
+            yield marked(repeats)
 
     resource: DltResource = dlt.resource(
         hours,

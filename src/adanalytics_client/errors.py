@@ -323,9 +323,9 @@ class ChecksumMismatch(DownloadError):
 
 
 _CLASSES = [
-    own
-    for name, own in vars().items()
-    if name[0] != "_" and getattr(own, "__module__", "") == __name__
+    value
+    for name, value in vars().items()
+    if name[0] != "_" and getattr(value, "__module__", "") == __name__
 ]
 # Type checkers would take no name as public if they saw a list that they cannot read.
 globals()["__all__"] = [_class.__name__ for _class in _CLASSES]

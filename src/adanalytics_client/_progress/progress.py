@@ -212,8 +212,8 @@ class Progress(Observer):
                 done += (self._written + self._committed) / 2 * _WRITING
             share = min(done / work, 1.0)
             if is_steady and share < 1:
-                left = (seconds - self._pages_began) * (1 - share) / share
-                parts.append(f"{in_minutes(left)} left")
+                rest = (seconds - self._pages_began) * (1 - share) / share
+                parts.append(f"{in_minutes(rest)} left")
         if self._size:
             parts.append(in_bytes(self._size))
         if is_steady:

@@ -730,8 +730,8 @@ class QuerySession:
 
         def make_view() -> bool:
             rows = _rows_of(connection, statement)
-            named = zip(map(_name, rows.columns), rows.types, strict=True)
-            columns = csv_columns([(name, type_.id, str(type_)) for name, type_ in named])
+            pairs = zip(map(_name, rows.columns), rows.types, strict=True)
+            columns = csv_columns([(name, type_.id, str(type_)) for name, type_ in pairs])
             if columns is None:
                 return False
             # A view has no PIVOT that looks up its columns.

@@ -40,6 +40,6 @@ class Dimension(NamedTuple):
 DIMENSIONS = tuple(Dimension(number, name) for number, name in enumerate(GROUPINGS) if number)
 GROUP_COLUMNS = (
     "date",
-    *(column for each in DIMENSIONS for column in (each.id_field, each.name_field)),
+    *(column for item in DIMENSIONS for column in (item.id_field, item.name_field)),
 )
 """The columns of a summary that name a group; a row has those of its grouping."""

@@ -136,8 +136,8 @@ def _write_first(
                 continue
             size = -(-file.size * count.rows // sum(rows))
             record = HourRecord(count.rows, size, file.sha256, asked_at, UNCONFIRMED, count.totals)
-            again = partial(reader.read, str(path), count.hour, batch)
-            repeated, types = count.ids.repeated(again, count.shared_ids), {**tables.types}
+            reread = partial(reader.read, str(path), count.hour, batch)
+            repeated, types = count.ids.repeated(reread, count.shared_ids), {**tables.types}
             finished.append(
                 FinishedHour(
                     count.hour, record, str(path), repeated, types, tables.mixed, shared=shared

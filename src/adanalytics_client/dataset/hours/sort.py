@@ -42,12 +42,12 @@ class Partition:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._held: dict[Hour | str, list[Table]] = {}
+        self._tables: dict[Hour | str, list[Table]] = {}
         self._bytes = 0
         self._in_files: set[Hour | str] = set()
 
     def put(self, key: Hour | str, table: Table) -> None:
-        self._held.setdefault(key, []).append(table)
+        self._tables.setdefault(key, []).append(table)
         self._bytes += table.nbytes
         if self._bytes > BYTES_HELD:
             self._move_to_files()
@@ -64,17 +64,17 @@ class Partition:
                     for batch in ipc.open_stream(file):
                         yield pa.Table.from_batches([batch])
             path.unlink()
-        yield from self._held.pop(key, ())
+        yield from self._tables.pop(key, ())
 
     def _move_to_files(self) -> None:
         """Append the held tables to the files: an Arrow stream for each schema in a row."""
-        for key, parts in self._held.items():
+        for key, parts in self._tables.items():
             for schema, tables in groupby(parts, lambda table: table.schema):
                 table = pa.concat_tables(tables).combine_chunks()
                 with self._path(key).open("ab") as file, ipc.new_stream(file, schema) as out:
                     out.write_table(table)
-        self._in_files |= self._held.keys()
-        self._held, self._bytes = {}, 0
+        self._in_files |= self._tables.keys()
+        self._tables, self._bytes = {}, 0
         # The pool would keep what it freed, and the limit of memory is that of the process.
         pa.default_memory_pool().release_unused()
 
@@ -120,7 +120,7 @@ class HourPartition(Partition):
 
     def days(self) -> set[date]:
         """Return the days of which there are events."""
-        return {key.day for key in (*self._held, *self._in_files) if isinstance(key, Hour)}
+        return {key.day for key in (*self._tables, *self._in_files) if isinstance(key, Hour)}
 
     def _by_hour(self, table: Table) -> Iterator[tuple[Hour, Table]]:
         numbers = _hour_numbers(table, self._names, self._zone)

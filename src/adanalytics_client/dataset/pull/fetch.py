@@ -228,10 +228,10 @@ class Fetcher:
                 for page in fresh:
                     if doubt := page.drift or page.partial:
                         raise _Drift(str(doubt))
-                    stored = StoredPage(page.number, page.jsonl, page.last, page.token, page.total)
-                    spool.put(stored)
-                    token = stored.token
-                    yield stored
+                    record = StoredPage(page.number, page.jsonl, page.last, page.token, page.total)
+                    spool.put(record)
+                    token = record.token
+                    yield record
             except errors.ProtocolError as error:
                 if token is None:
                     raise

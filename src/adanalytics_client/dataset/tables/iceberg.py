@@ -173,7 +173,7 @@ class IcebergLog:
                 for snapshot, successor in pairwise(snapshots)
                 if _moment(successor) < before and snapshot.snapshot_id not in protected
             ]
-            gone = [path for snapshot in expired for path in _paths_of(snapshot, table)]
+            files = [path for snapshot in expired for path in _paths_of(snapshot, table)]
             if expired:
                 ids = [snapshot.snapshot_id for snapshot in expired]
                 table.maintenance.expire_snapshots().by_ids(ids).commit()
@@ -190,7 +190,9 @@ class IcebergLog:
                     entries = (item.fetch_manifest_entry(table.io) for item in manifests)
                     paths += [entry.data_file.file_path for entry in chain.from_iterable(entries)]
             root = self._root
-            return {path.removeprefix(root) for path in paths}, {p.removeprefix(root) for p in gone}
+            return {path.removeprefix(root) for path in paths}, {
+                p.removeprefix(root) for p in files
+            }
 
     def others(self) -> Collection[str]:
         """Return the names of the files that describe versions, expired ones included."""
