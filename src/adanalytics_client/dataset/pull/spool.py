@@ -7,7 +7,7 @@ began, and to the summary of its days at that time.
 import json
 import zlib
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import count
 from typing import Self
@@ -70,9 +70,11 @@ class Spool:
 
     @classmethod
     def open(cls, store: Store, query: Query, basis: str) -> Self:
-        """Read what an earlier run kept of a query."""
+        """Read what an earlier run kept of a query, of which fewer hours may be wanted now."""
         start = read_start(store, folder_of(query))
-        return cls(store, query, basis, start if start and start.basis == basis else None)
+        if start is not None:
+            start = replace(start, query=query) if start.basis == basis else None
+        return cls(store, query, basis, start)
 
     def begin(self, now: datetime, job: str = "") -> Start:
         self.clear()

@@ -195,12 +195,17 @@ class Contents:
     def _put_alone(self, hours: Iterable[FinishedHour]) -> None:
         """Give hours that wait files of their own; one without events has none."""
         identity, reader = self.identity, HourReader(self.store.open, self.identity.form)
+        stale = self.table.stale(self.schema) if self.table else set[int]()
         with self.store.scratch() as folder, closing(reader):
             for finished in hours:
                 hour, file, fresh = finished.hour, finished.file, finished.record
                 record = self.manifest.day(hour.day).hours[hour.hour]
-                if finished.shared and file:
-                    tables = EventTables(identity.names, finished.types)
+                is_stale = record.types in stale
+                if file and (finished.shared or is_stale):
+                    # Other hours of the day may have widened a column while this one waited.
+                    types = self.schema.union if is_stale else finished.types
+                    record = replace(record, types=self._number(types))
+                    tables = EventTables(identity.names, types)
                     pair = hour, reader.read(file, hour, tables)
                     (own,) = write_file([pair], folder, identity, record.asked_at, tables)
                     file, fresh = own.file, own.record
