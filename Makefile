@@ -61,7 +61,7 @@ test-all: $(STAMP)  ## run all cases of these tests, in twenty minutes
 	@$(PYTEST)
 
 test-spark: java-17 $(SPARK_STAMP) $(DUCKDB_STAMP)  ## run the tests on Spark, which need Java 17, and of tables
-	@$(BIN)/python -m pytest -n 2 --dist loadfile -m spark tests/spark tests/client/dataset/test_table_format.py tests/client/dataset/test_table_upkeep.py
+	@$(BIN)/python -m pytest -n 2 --dist loadfile -m spark tests/spark tests/client/dataset
 
 java-17:
 	@$${JAVA_HOME:+$$JAVA_HOME/bin/}java -version 2>&1 | grep -qE 'version "(1[7-9]|[2-9][0-9])' || \

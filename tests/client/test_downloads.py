@@ -86,6 +86,14 @@ def test_a_file_with_the_longest_name_arrives(
     assert [each.name for each in tmp_path.iterdir()] == [name]
 
 
+def test_without_a_validator_a_download_starts_afresh(
+    variant: Variant, stand_in: StandIn, tmp_path: Path
+) -> None:
+    offer(stand_in, Say(FILE, headers=CSV, cut=100), Say(FILE, headers=CSV))
+    assert fetch(variant, tmp_path / "out.csv").read_bytes() == FILE
+    assert "range" not in stand_in.asked[2].headers
+
+
 def test_a_download_that_never_gets_further_ends_and_leaves_the_old_file(
     variant: Variant, stand_in: StandIn, tmp_path: Path
 ) -> None:
@@ -117,6 +125,16 @@ def test_the_attempts_of_a_download_are_counted_as_they_were_sent(
     assert clock.sleeps == [0.5, 1.0, 0.5, 0.5, 1.0]
 
 
+def test_a_gzip_file_without_its_end_is_found(
+    variant: Variant, stand_in: StandIn, tmp_path: Path
+) -> None:
+    packed = gzip.compress(FILE[:999]) + gzip.compress(FILE[999:])
+    stand_in.says_by_name(
+        bulk_export=[Say({"download_url": "/f.gz"})], f_gz=[Say(packed[:-3]), Say(packed)]
+    )
+    assert fetch(variant, tmp_path / "out.csv.gz").read_bytes() == packed
+
+
 def test_a_content_encoding_is_undone(variant: Variant, stand_in: StandIn, tmp_path: Path) -> None:
     packed, headers = gzip.compress(FILE), {"Content-Encoding": "gzip", **CSV}
     offer(stand_in, Say(packed[:-3], headers=headers), Say(packed, headers=headers))
@@ -145,6 +163,48 @@ def test_a_401_elsewhere_is_not_answered_with_the_credential(
         fetch(variant, tmp_path / "out.csv")
     assert "authorization" not in other_origin.asked[0].headers
     assert len(other_origin.asked) == 1
+
+
+def test_a_file_at_home_gets_the_credential_after_a_401(
+    variant: Variant, stand_in: StandIn, tmp_path: Path
+) -> None:
+    offer(stand_in, Say(status=401), Say(FILE, headers=CSV))
+    assert fetch(variant, tmp_path / "out.csv").read_bytes() == FILE
+    assert ["authorization" in asked.headers for asked in stand_in.asked] == [True, False, True]
+
+
+@BOTH_LIBRARIES
+def test_a_redirect_at_home_is_followed_without_the_credential(
+    variant: Variant, stand_in: StandIn, tmp_path: Path
+) -> None:
+    def script(asked: Asked) -> Say:
+        with_it = "authorization" in asked.headers
+        if asked.method == "POST":
+            return Say({"download_url": "/f.csv"})
+        if asked.path == "/f.csv":
+            return Say(status=302, headers={"Location": "/g.csv"}) if with_it else Say(status=401)
+        return Say(status=400) if with_it else Say(FILE, headers=CSV)
+
+    stand_in.script = script
+    assert fetch(variant, tmp_path / "out.csv").read_bytes() == FILE
+
+
+def test_an_empty_file_is_one_of_no_events_only_where_a_number_says_so(
+    variant: Variant, stand_in: StandIn, tmp_path: Path
+) -> None:
+    (tmp_path / "out.csv").write_text("old")
+    for rows in (20, None, 0):
+        stand_in.says_by_name(
+            bulk_export=[Say({"download_url": "/f.csv", "row_count": rows})],
+            f_csv=[Say(b"", headers=CSV)],
+        )
+        if rows == 0:
+            assert fetch(variant, tmp_path / "out.csv").read_bytes() == b""
+            continue
+        problem = "it is empty, and" if rows is None else "has 0 events, but 20 were announced"
+        with pytest.raises(errors.DownloadError, match=problem):
+            fetch(variant, tmp_path / "out.csv")
+        assert [each.read_text() for each in tmp_path.iterdir()] == ["old"]
 
 
 @pytest.mark.parametrize("status", [204, 302])
@@ -659,14 +719,17 @@ def test_a_file_that_is_packed_a_thousandfold_is_never_in_memory(
 @pytest.mark.parametrize(
     ("given", "made"),
     [
-        (["../a", "b"], ["a", "b"]),
-        (["a", "a.part"], ["1-a", "2-a.part"]),
-        (["a.part", "a"], ["1-a.part", "2-a"]),
-        (["a.part.json", "a"], ["1-a.part.json", "2-a"]),
-        (["a", "3-a", "a"], ["1-a", "2-3-a", "3-a"]),
-        (["a.csv", "A.csv"], ["1-a.csv", "2-A.csv"]),
-        (["../../x", "..", "/", "a\0b", "a\nb", "\ud800"], [f"part-{n}" for n in "123456"]),
-        (["é" * 150 + ".csv.xz"] * 2, ["part-1", "part-2"]),
+        (["a", "a.part"], ["a", "2-a.part"]),
+        (["a.part", "a"], ["a.part", "2-a"]),
+        (["a.part.json", "a"], ["a.part.json", "2-a"]),
+        (["a", "3-a", "a"], ["a", "3-a", "3-3-a"]),
+        (["a.csv", "A.csv"], ["a.csv", "2-A.csv"]),
+        (["../../x", "..", "/", "a\0b", "a\nb", "\ud800"], ["x", *(f"part-{n}" for n in "23456")]),
+        (["é" * 150 + ".csv.xz"] * 2, ["é" * 124 + ".csv.xz", "2-" + "é" * 123 + ".csv.xz"]),
+        (
+            ["x" * 200 + "." + "y" * 200] * 2,
+            ["x" * 200 + "." + "y" * 54, "2-" + "x" * 200 + "." + "y" * 52],
+        ),
     ],
 )
 def test_each_file_arrives_under_a_name_of_its_own(

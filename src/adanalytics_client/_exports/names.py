@@ -12,6 +12,7 @@ from adanalytics_client.errors import ConfigurationError
 
 # Bytes; the limit of common file systems.
 _LONGEST_NAME = 255
+_LONGEST_SUFFIX = 40
 
 
 def named_format(
@@ -55,18 +56,17 @@ def _contradiction(path: Path, ending: str, option: str) -> ConfigurationError:
 def paths_in(folder: Path, files: Sequence[ExportFile]) -> list[Path]:
     """Return a path for each file, the same in every run and never the part of another file.
 
-    They have the service's names, with numbers if these are not enough to tell the files apart, or
-    numbers alone if a name cannot be one here. `A.csv` and `a.csv` count as one name, because some
-    file systems treat them so.
+    `A.csv` and `a.csv` count as one name, because some file systems treat them so.
     """
-    names = [*map(name_of, files)]
-    numbered = [f"{number}-{name}" for number, name in enumerate(names, 1)]
-    for choice in filter(_are_usable, (names, numbered)):
-        paths = [folder / name for name in choice]
-        claims = [claim.name.casefold() for path in paths for claim in (path, *names_beside(path))]
-        if len({*claims}) == len(claims):
-            return paths
-    return [folder / f"part-{number}" for number, _ in enumerate(files, 1)]
+    paths: list[Path] = []
+    names: set[str] = set()
+    for number, file in enumerate(files, start=1):
+        name = _usable_name(file, number)
+        while names & (claims := _claimed(folder / name)):
+            name = _shortened(f"{number}-{name}")
+        names |= claims
+        paths.append(folder / name)
+    return paths
 
 
 def name_of(file: ExportFile) -> str:
@@ -74,8 +74,23 @@ def name_of(file: ExportFile) -> str:
     return PurePosixPath(file.name or unquote(urlsplit(file.url).path)).name
 
 
-def _are_usable(names: Sequence[str]) -> bool:
-    return all(
-        name not in {"", ".", ".."} and name.isprintable() and len(name.encode()) <= _LONGEST_NAME
-        for name in names
-    )
+def _usable_name(file: ExportFile, number: int) -> str:
+    """Return the service's name for a file, without folders, or a name made of its number."""
+    name = name_of(file)
+    usable = name not in {"", ".", ".."} and name.isprintable()
+    return _shortened(name) if usable else f"part-{number}"
+
+
+def _shortened(name: str) -> str:
+    """Return the beginning of a name that fits a file system, with its suffixes."""
+    content = name.encode()
+    if len(content) <= _LONGEST_NAME:
+        return name
+    suffix = "".join(PurePosixPath(name).suffixes[-2:]).encode()
+    suffix = suffix if len(suffix) <= _LONGEST_SUFFIX else b""
+    begin = content[: _LONGEST_NAME - len(suffix)]
+    return begin.decode(errors="ignore") + suffix.decode()
+
+
+def _claimed(path: Path) -> set[str]:
+    return {candidate.name.casefold() for candidate in (path, *names_beside(path))}

@@ -116,12 +116,15 @@ class Update:
                 for day, need in needs.days.items():
                     contents.note_empty(need.empty, now, needs.service.state(day).fingerprint)
                 yield staging, fetcher
+                staging.close()
                 records = map(contents.manifest.record, report.hours)
                 report.size = sum(record.size for record in records if record)
                 write_report(report, contents.store)
             finally:
-                staging.close()
-                contents.save(contents.manifest.unsaved)
+                try:
+                    staging.close()
+                finally:
+                    contents.save(contents.manifest.unsaved)
                 report.pages = count_pages(contents.store)
 
     def stage(self, results: Generator[Pulled | FailedQuery], staging: Staging) -> None:

@@ -132,6 +132,29 @@ def test_a_new_day_is_written_once(shop: Shop, monkeypatch: pytest.MonkeyPatch) 
     assert not stored
 
 
+def test_a_kept_export_brings_only_the_hours_that_are_needed(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its first day is committed, and its second is not."""
+    put = LocalStore.move_in
+
+    def stop(store: LocalStore, file: str, name: str) -> None:
+        if SECOND in name:
+            raise KeyboardInterrupt
+        put(store, file, name)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(LocalStore, "move_in", stop)
+        with pytest.raises(KeyboardInterrupt):
+            shop.sync(via="export")
+    shop.asked()
+    report = shop.sync(via="export")
+    assert (report.wanted, report.left, len(report.changed)) == (24, 0, 24)
+    assert shop.asked()["bulk-export"] == 0
+    assert data_of(shop) == DAYS
+    assert query_rows(shop) == rows_of(shop.rows())
+
+
 def test_a_restated_day_is_written_once(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     shop.fill()
     restate(shop)

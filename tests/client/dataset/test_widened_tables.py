@@ -89,6 +89,27 @@ def test_a_table_gets_the_wider_types_in_one_version(
 
 @pytest.mark.spark
 @pytest.mark.parametrize("kind", ["delta", "iceberg"])
+def test_hours_of_a_restated_day_get_the_types_of_the_table(
+    service: ServiceOfRows, tmp_path: Path, kind: TableFormat
+) -> None:
+    """They wait for each other, and the last of them has a wider type."""
+    pytest.importorskip("deltalake", reason="make test-spark installs deltalake")
+    dataset = Dataset(tmp_path, table=kind, partition="hour")
+
+    def restate(*values: str) -> None:
+        for hour, value in enumerate(values, 3):
+            row = f'{{"ymdh":"2026-01-15 0{hour}:00:00","n":{value}}}'
+            service.rows["2026-01-15", hour] = [row] * 2
+        with service.client() as client:
+            assert dataset.sync(client, "2026-01-15", repull=1).left == 0
+            assert dataset.verify(client, until="2026-01-15").is_whole
+
+    restate("1", "2", "3")
+    restate("4", "5.5", "6")
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("kind", ["delta", "iceberg"])
 @pytest.mark.parametrize(
     ("name", "value"), [("hour", "7"), ("hour", '"x"'), ("HOUR", "2.5"), ("date", "5")]
 )

@@ -82,13 +82,16 @@ def write_file(
     path = folder / f"{hours[0][0]}-{token_hex(8)}.{identity.form}"
     finished = _write_first(path, hours, identity, asked_at, tables)
     shared, rest = finished[0].shared, [*hours[len(finished) :]]
+    is_large = shared is not None and not is_small(shared.size)
     with closing(HourReader(_open, identity.form)) as reader:
-        if shared and not is_small(shared.size):
+        if is_large:
             read = partial(reader.read, str(path), tables=tables)
             rest[:0] = [(hour_file.hour, read(hour_file.hour)) for hour_file in finished]
             finished = []
         for pair in rest:
             finished += write_file([pair], folder, identity, asked_at, tables)
+    if is_large:
+        path.unlink()
     return finished
 
 
