@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 from tests.cli.processes import TIMEOUT, Spawn, finish
 
 from adanalytics_client import Client
+from adanalytics_client._json.fields import EVENT_KINDS
 from adanalytics_client.dataset import Dataset
 from adanalytics_client.dataset.storage.local import open_store
 from adanalytics_server.local import LocalServer, Sample
@@ -248,7 +249,10 @@ def test_a_larger_answer_is_a_file(talk: Talk, tmp_path: Path) -> None:
     (answer,) = talk("--folder", str(folder), calls=calls)
     path = Path(answer.record["file"])
     assert path.parent == folder
-    assert (answer.record["row_count"], len(answer.record["rows"])) == (4_000, 10)
+    columns, rows = answer.record["columns"], answer.record["rows"]
+    assert (answer.record["row_count"], len(rows)) == (4_000, 10)
+    assert {*map(len, rows)} == {len(columns)}
+    assert {*EVENT_KINDS} <= {*columns}
     assert len(path.read_text().splitlines()) == 4_000
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert [*folder.iterdir()] == [path]

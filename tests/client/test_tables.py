@@ -158,6 +158,10 @@ def test_a_line_that_is_no_event_is_told(line: bytes, message: str) -> None:
         jsonl_batch(b'{"event_id":"b","key_values":{}}\n' + line + b"\n")
 
 
+def test_a_byte_order_mark_is_no_part_of_a_line() -> None:
+    assert jsonl_batch(b'\xef\xbb\xbf{"event_id":"b"}\n')["event_id"].to_pylist() == ["b"]
+
+
 def test_no_lines_are_a_batch_of_the_schema() -> None:
     assert jsonl_batch(b"").schema == event_schema()
     assert jsonl_batch(b"", ["cost"]).schema.names == ["cost"]

@@ -62,7 +62,7 @@ def dataset_here(settings: ServiceSettings, place: str | None = None) -> "Holdin
         return None
     from adanalytics_client.dataset import Dataset
 
-    holdings = Dataset(place or Path()).holdings()
+    holdings = Dataset(Path() if place is None else place).holdings()
     if place is not None:
         return holdings
     pairs = holdings and (

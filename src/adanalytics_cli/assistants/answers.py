@@ -2,8 +2,9 @@
 
 import json
 import shutil
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
@@ -26,8 +27,6 @@ _OWN_TEXTS = {"command", "file", "remedy"}
 _MOST_OF_OURS = 1_000
 # A longer line is in the file only.
 _LONGEST_LINE = 1_000_000
-# The items of lists and the members of objects that stay in an answer that is too large.
-_CUTS = ((FIRST_ROWS, None), (3, None), (3, FIRST_ROWS), (0, 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +48,7 @@ class Answers:
             CommandError: if it is needed and cannot be written.
         """
         rows, number = _first_rows(result.output)
-        columns = list(dict.fromkeys(name for row in rows for name in row))
+        columns = list(dict.fromkeys(name for row in rows or _row(result.output) for name in row))
         cells = [[row.get(name) for name in columns] for row in rows]
         # Cut here, where no name of a field in them is one of ours.
         cells = _clean(cells, self._secrets())
@@ -71,13 +70,13 @@ class Answers:
     def _answer(self, result: Result, record: dict[str, Any], *, is_whole: bool = True) -> str:
         secrets = self._secrets()
         if result.notes:
-            record["notes"] = _abridged(result.notes, FIRST_ROWS)
+            record["notes"] = _abridged(result.notes)
         # Cleaned first: an escape may be longer than what it stands for.
         text = json_text(_clean(record, secrets, _OWN_TEXTS))
         if is_whole and len(text.encode()) <= MOST_BYTES:
             return text
         if "rows" in record:
-            del record["rows"][FIRST_ROWS:]
+            record["rows"] = record["rows"][:FIRST_ROWS]
         facts = {
             "file": str(self._keep(result.output)),
             "about": "The whole answer is in this file.",
@@ -140,25 +139,41 @@ def _first_rows(path: Path) -> tuple[list[dict[str, Any]], int]:
     return rows, number
 
 
-def _abridged(value: object, items: int, members: int | None = None) -> Any:  # noqa: ANN401  # any JSON value
-    """Return a value whose lists end after so many `items`, with the number of the others.
+def _row(path: Path) -> list[dict[str, Any]]:
+    """Return the first row, however long it is, if there is one."""
+    with path.open("rb") as file:
+        return [*map(json.loads, islice(file, 1))]
 
-    Objects keep so many `members`, or all.
-    """
+
+def _abridged(value: object) -> Any:  # noqa: ANN401  # any JSON value
+    """Return a value whose lists end after ten items, with the number of the others."""
     if isinstance(value, dict):
-        parts = [*value.items()][:members]
-        return {name: _abridged(part, items, members) for name, part in parts}
+        return {name: _abridged(part) for name, part in value.items()}
     if not isinstance(value, list):
         return value
-    rest = [f"and {len(value) - items} more"] if len(value) > items else []
-    return [*(_abridged(part, items, members) for part in value[:items]), *rest]
+    rest = [f"and {len(value) - FIRST_ROWS} more"] if len(value) > FIRST_ROWS else []
+    return [*map(_abridged, value[:FIRST_ROWS]), *rest]
 
 
 def _fitted(record: dict[str, Any]) -> str:
-    """Return JSON of at most MOST_BYTES: its lists, and then its objects, are cut until it fits."""
-    text = ""
-    for cut in _CUTS:
-        text = json_text({name: _abridged(part, *cut) for name, part in record.items()})
-        if len(text.encode()) <= MOST_BYTES:
-            break
+    """Return JSON of at most MOST_BYTES: the largest list loses its end until it fits."""
+    text = json_text(record)
+    while len(text.encode()) > MOST_BYTES:
+        largest = max(
+            _collections(record), key=lambda part: (isinstance(part, list), len(json_text(part)))
+        )
+        if isinstance(largest, list):
+            del largest[len(largest) // 2 if len(largest) > FIRST_ROWS else -1 :]
+        else:
+            largest.popitem()
+        text = json_text(record)
     return text
+
+
+def _collections(value: object) -> Iterator[list[Any] | dict[str, Any]]:
+    """Yield the lists and objects below a value that are not empty."""
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for part in parts:
+        if isinstance(part, list | dict) and part:
+            yield part
+            yield from _collections(part)

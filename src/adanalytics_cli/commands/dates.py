@@ -77,7 +77,7 @@ def dates(
     chosen_days = period(invocation, start, end) if start is not None else None
     now = now_at_service(invocation)
     dataset, progress, days = None, None, chosen_days
-    if location:
+    if location is not None:
         _, dataset = open_dataset(invocation, location)
     elif chart and not hours:
         dataset = dataset_here(find_settings(invocation))

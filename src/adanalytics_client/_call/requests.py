@@ -33,7 +33,7 @@ class Headers(Mapping[str, str]):
         self._headers = headers
 
     def __getitem__(self, name: str) -> str:
-        return self._headers[name.lower()]
+        return self._headers[str(name).lower()]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._headers)

@@ -1,6 +1,7 @@
 """Rows as Arrow batches of one schema, which is learned and only grows: see `types`."""
 
 import logging
+from codecs import BOM_UTF8
 from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal
 
@@ -96,7 +97,7 @@ class ArrowRows:
             ProtocolError: for a line that is not a JSON object.
         """
         try:
-            events = read_jsonl(lines)
+            events = read_jsonl(lines.removeprefix(BOM_UTF8))
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise ProtocolError(f"An event is not JSON: {error}.") from None
         if events is None or len(events) != lines.count(b"\n"):
