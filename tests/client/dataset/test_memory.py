@@ -74,7 +74,7 @@ def test_writing_an_hour_takes_the_memory_of_some_events(tmp_path: Path, form: P
         assert (written.record.rows, written.repeated) == (count * 1_000, 0)
 
     write(1)
-    assert peak_of(write, MANY) < 1.1 * peak_of(write, SOME)
+    assert peak_of(write, MANY) < 1.4 * peak_of(write, SOME)
 
 
 def test_writing_a_day_takes_the_memory_of_some_events(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_writing_a_day_takes_the_memory_of_some_events(tmp_path: Path) -> None:
             assert files.write_day(tmp_path / "day.parquet", parts, tables) == made[0].shared
 
     write(1)
-    assert peak_of(write, MANY) < 1.1 * peak_of(write, SOME)
+    assert peak_of(write, MANY) < 1.4 * peak_of(write, SOME)
 
 
 def test_a_sync_does_not_import_pandas(server: LocalServer, tmp_path: Path) -> None:
