@@ -569,6 +569,26 @@ def test_a_day_in_the_middle_that_brings_nothing_is_an_error(
     assert [*tmp_path.iterdir()] == []
 
 
+def test_a_count_that_fails_leaves_a_missing_day_an_error(
+    variant: Variant, stand_in: StandIn, service: Service
+) -> None:
+    three_days(stand_in, service, None)
+    whole, answer, lost = service.rows, stand_in.script, f"{THREE[0] + timedelta(1)} "
+    service.rows = lambda *at: [  # type: ignore[method-assign]
+        row for row in whole(*at) if not row["event_id"].startswith(lost)
+    ]
+
+    def script(asked: Asked) -> Say:
+        if any(name == "dates" for name, _ in service.asked):
+            return Say(b"<html>wait</html>", headers={"Content-Type": "text/html"})
+        return answer(asked)
+
+    stand_in.script = script
+    query = variant.client.events(*THREE, split="daily")
+    with pytest.raises(ProtocolError, match="the service lists 2026-01-16 as a day with data"):
+        variant.all_of(query.rows())
+
+
 def test_days_that_all_bring_events_cost_nothing(
     variant: Variant, stand_in: StandIn, service: Service
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,15 @@ def test_a_dialect_is_probed_served_and_probed_again(dialect: str, tmp_path: Pat
     if {*dialect.split(",")} & LESS_SEEN:
         assert dialect == "served-at" or not differences(profile, again)
     else:
-        assert again == profile
+        assert timeless(again) == timeless(profile)
+
+
+def timeless(profile: ServiceProfile) -> ServiceProfile:
+    """Return a profile without the state that an export may have left before it is asked for."""
+    assert profile.export is not None
+    words = {**profile.export.words}
+    words.pop("processing", None)
+    return replace(profile, export=replace(profile.export, words=words))
 
 
 @pytest.mark.parametrize("name", service_names() if IS_WHOLE_TABLE else ["counters", "local"])

@@ -495,7 +495,10 @@ def _has_all(session: Session, pull: Comparison, day: date) -> Operation[bool]:
     day_step, days, events = timedelta(1), Slice(day, day), 0
     for part in (days, Slice(pull.start, day - day_step), Slice(day + day_step, pull.end)):
         if part.start <= part.end:
-            total = yield from request_total(session, part.start, part.end)
+            try:
+                total = yield from request_total(session, part.start, part.end)
+            except NotCounted:
+                return False
             if total is None or (part is days and not total):
                 return False
             events += total
