@@ -627,6 +627,9 @@ class Service:
             # A proxy says that this is all. Where neither size nor checksum is stated, a cut in the
             # last field looks like a last line without an end, which the client logs.
             whole_lines = self.export_style in {"bare", "rows"}
+            if whole_lines:
+                # Only the count tells: if it failed, that would be logged, and the file stay.
+                self.faults = 0
             end = body.rfind(b"\n", 0, -1) + 1 if whole_lines else pick.below(len(body))
             body = body[: end or len(body)]
         if fault != "no length":
