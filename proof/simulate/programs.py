@@ -39,8 +39,9 @@ class Watch(Observer):
     def wait(self, info: WaitStarted) -> None:
         self.waited += info.seconds
 
-    def retry(self, info: RetryPlanned) -> None:  # noqa: ARG002  # of the base class
-        self.retries += 1
+    def retry(self, info: RetryPlanned) -> None:
+        # A login has attempts of its own.
+        self.retries += not info.url.endswith("/login")
 
 
 @dataclass
