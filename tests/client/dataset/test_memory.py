@@ -51,6 +51,11 @@ def peak_of(write: Callable[[int], None], count: int) -> int:
         pa.set_memory_pool(before)
 
 
+def least_of(write: Callable[[int], None], count: int) -> int:
+    """Return the least of three peaks: other threads of the process may add to one."""
+    return min(peak_of(write, count) for _ in range(3))
+
+
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let 1,000 events be as much as a million."""
@@ -74,7 +79,7 @@ def test_writing_an_hour_takes_the_memory_of_some_events(tmp_path: Path, form: P
         assert (written.record.rows, written.repeated) == (count * 1_000, 0)
 
     write(1)
-    assert peak_of(write, MANY) < 1.4 * peak_of(write, SOME)
+    assert least_of(write, MANY) < 1.1 * least_of(write, SOME)
 
 
 def test_writing_a_day_takes_the_memory_of_some_events(tmp_path: Path) -> None:
@@ -91,7 +96,7 @@ def test_writing_a_day_takes_the_memory_of_some_events(tmp_path: Path) -> None:
             assert files.write_day(tmp_path / "day.parquet", parts, tables) == made[0].shared
 
     write(1)
-    assert peak_of(write, MANY) < 1.4 * peak_of(write, SOME)
+    assert least_of(write, MANY) < 1.1 * least_of(write, SOME)
 
 
 def test_a_sync_does_not_import_pandas(server: LocalServer, tmp_path: Path) -> None:
