@@ -389,6 +389,29 @@ def test_events_that_move_while_a_slice_is_read_on_arrive_once(
     assert sorted(marks(pull(variant, query, "write", tmp_path))) == marks([a, b, c])
 
 
+@pytest.mark.parametrize("make", [timed, nameless])
+def test_a_pull_that_is_resumed_while_slices_are_read_on_yields_each_event_once(
+    variant: Variant, service: Service, make: Callable[[date, int, int], Row]
+) -> None:
+    """All hours of a day are read on when its count is higher; a later run goes on with them."""
+    whole = service.rows
+    service.make = make
+
+    def rows(start: date, end: date, hours: Any = range(24)) -> list[Row]:
+        is_counted = any(query["per_page"] == "1" for _, query in service.asked[:-1])
+        late = {3: [make(FIRST, 3, 59)]} if is_counted else {}
+        return [row for hour in hours for row in [*whole(start, end, [hour]), *late.get(hour, [])]]
+
+    service.rows = rows  # type: ignore[method-assign]
+    pages = variant.pages(FIRST, check="always")
+    right = marks(rows(FIRST, FIRST))
+    assert sorted(marks([row for page in pages for row in page.rows])) == sorted(right)
+    for number in range(25, len(pages) + 1):
+        rest = variant.pages(FIRST, check="always", resume=pages[number - 1].token)
+        parts = [row for page in (*pages[:number], *rest) for row in page.rows]
+        assert sorted(marks(parts)) == sorted(right), number
+
+
 @pytest.mark.parametrize(("cap", "scale"), [(20, 5), (100, 25), (110, 25), (128, 32)])
 def test_a_page_that_is_the_whole_total_of_the_largest_hours_is_counted(
     variant: Variant, service: Service, cap: int, scale: int

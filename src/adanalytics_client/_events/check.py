@@ -39,9 +39,10 @@ from adanalytics_client._events.counts import (
     request_places,
     request_total,
 )
+from adanalytics_client._events.paging import Cursor
 from adanalytics_client._events.plan import Plan, Slice
 from adanalytics_client._events.resume import Position
-from adanalytics_client._events.slice import SliceEnd, Tail
+from adanalytics_client._events.slice import SliceEnd
 from adanalytics_client.errors import AdAnalyticsError, ProtocolError, StatusError
 
 Check = Literal["auto", "always", "none"]
@@ -277,7 +278,7 @@ class PullCheck:
         """Return whether the count of the range is another one than the total of the slice."""
         return len(self._ends) > 1 or {*self._totals} == {None}
 
-    def take(self, outcome: "tuple[Span, ...] | BaseException") -> list[tuple[int, Tail]]:
+    def take(self, outcome: "tuple[Span, ...] | BaseException") -> list[tuple[int, Cursor]]:
         """Take the result of a comparison; return the slices to read on, and where.
 
         Raises:

@@ -18,7 +18,7 @@ from adanalytics_client._events.check import Comparison, PullCheck, Span
 from adanalytics_client._events.page import FetchedPage
 from adanalytics_client._events.paging import Cursor
 from adanalytics_client._events.resume import Position
-from adanalytics_client._events.slice import ReadyPage, SliceEnd, SliceRules, Tail, read_slice
+from adanalytics_client._events.slice import ReadyPage, SliceEnd, SliceRules, read_slice
 from adanalytics_client.errors import AdAnalyticsError
 
 _PAGES_A_REQUEST = 2
@@ -143,7 +143,7 @@ class PageFanout:
         if isinstance(job, Comparison):
             result = cast("tuple[Span, ...] | BaseException", outcome)
             for place, tail in self._check.take(result):
-                self._append(tail.again, place, tail)
+                self._append(tail, place)
             return
         slice_ = next(
             candidate for candidate in self._open if candidate.in_flight and candidate.cursor is job
@@ -210,8 +210,8 @@ class PageFanout:
         self._arrived += len(ready.page)
         return replace(ready, page=page, position=self._left())
 
-    def _append(self, cursor: Cursor, place: int | None, tail: Tail | None = None) -> None:
-        pages = read_slice(cursor, self._rules, tail)
+    def _append(self, cursor: Cursor, place: int | None) -> None:
+        pages = read_slice(cursor, self._rules)
         next(pages)
         self._open.append(_OpenSlice(cursor, cursor, pages, place))
 
@@ -228,7 +228,7 @@ class PageFanout:
         count = self._opened
         rest = [(slice_.place, slice_.resume) for slice_ in self._open if slice_.resume is not None]
         # Queries that were opened ahead and yielded nothing are not begun for the token.
-        while rest and rest[-1][0] == count - 1 and rest[-1][1].is_first_page:
+        while rest and rest[-1][0] == count - 1 and not rest[-1][1].is_begun:
             rest.pop()
             count -= 1
         is_end = not rest and count == len(self._position.slices)

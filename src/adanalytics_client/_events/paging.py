@@ -27,7 +27,8 @@ class Cursor:
         seen: events on the previous pages.
         repeated: how many of them had arrived before.
         mark: digest of the previous page.
-        last: digest of its last event, which shows a resumed run that pages have moved.
+        yielded: how many of the first events of this page were yielded already.
+        last: digest of the last event that was yielded, which shows that pages have moved.
         total: the largest number of events that the previous pages stated for the slice.
         first_size: events on the first page.
         attempt: 0, or how many times the slice was started before.
@@ -39,6 +40,7 @@ class Cursor:
     seen: int = 0
     repeated: int = 0
     mark: str = ""
+    yielded: int = 0
     last: str = ""
     total: int | None = None
     first_size: int = 1
@@ -48,6 +50,11 @@ class Cursor:
     @property
     def is_first_page(self) -> bool:
         return self.number == 1
+
+    @property
+    def is_begun(self) -> bool:
+        """Return whether its events may have been yielded: one that is read on had ended before."""
+        return self.number > 1 or self.to_the_end
 
     def __str__(self) -> str:
         return f"page {self.number} of {self.slice}"
@@ -78,7 +85,8 @@ def following(cursor: Cursor, size: int, page_signals: Signals, per_page: int) -
     )
     if not has_more:
         return None
-    return replace(cursor, number=cursor.number + 1, seen=total_seen, first_size=first_size)
+    number = cursor.number + 1
+    return replace(cursor, number=number, seen=total_seen, first_size=first_size, yielded=0)
 
 
 def page_count(cursor: Cursor, next_cursor: Cursor | None, page_signals: Signals) -> int | None:

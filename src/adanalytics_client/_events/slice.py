@@ -78,42 +78,6 @@ class ReadyPage:
 
 
 @dataclass(frozen=True, slots=True)
-class Tail:
-    """The last page with events of a slice that has ended, from which it can be read on.
-
-    Attributes:
-        cursor: the page; the first one if the slice has no events.
-        size: the number of its events.
-        mark: the hash of the last of them.
-    """
-
-    cursor: Cursor
-    size: int = 0
-    mark: int = 0
-
-    @property
-    def again(self) -> Cursor:
-        """Return the cursor that reads the slice on, until a page has no events."""
-        return replace(self.cursor, total=None, mark="", last="", to_the_end=True)
-
-    def check(self, page: FetchedPage) -> None:
-        """Check that a page begins with the events that were yielded.
-
-        Raises:
-            ProtocolError: if the page no longer begins with them.
-        """
-        if self.size and (
-            len(page) < self.size or hash(page.rows.texts[self.size - 1]) != self.mark
-        ):
-            raise page.rows.source.sign(
-                ProtocolError(
-                    f"The events of {self.cursor.slice} changed while they were pulled.",
-                    remedy="Pull it again.",
-                )
-            )
-
-
-@dataclass(frozen=True, slots=True)
 class SliceEnd:
     """What is remembered of a slice that has ended.
 
@@ -127,7 +91,8 @@ class SliceEnd:
         days: the days of which events arrived; empty if that is not known.
         full: why it may have been cut, in words; empty for no doubt.
         is_blind: whether pages with the same events could not be told from others.
-        tail: where it can be read on.
+        tail: its last page with events, or its first one, from which it can be read on until a page
+            has no events.
         refusal: the error that ended its pages.
         has_shared_ids: whether events with one id had different texts.
     """
@@ -143,7 +108,7 @@ class SliceEnd:
     days: tuple[date, ...]
     full: str
     is_blind: bool
-    tail: Tail
+    tail: Cursor
     refusal: StatusError | None
     has_shared_ids: bool
 
@@ -162,7 +127,7 @@ class SliceRules:
 
 
 def read_slice(
-    start: Cursor, rules: SliceRules, tail: Tail | None = None
+    start: Cursor, rules: SliceRules
 ) -> Generator[ReadyPage | None, FetchedPage, SliceEnd]:
     """Receive the pages of a slice, and yield each as it is to be handed out.
 
@@ -178,10 +143,8 @@ def read_slice(
     problem: AdAnalyticsError | None = None
     while cursor is not None:
         page = yield ready
-        if tail is not None:
-            tail.check(page)
-            history.skip(page, tail.size)
-            tail = None
+        if cursor.yielded:
+            history.skip(cursor, page)
         _refuse(cursor, page, history)
         new_page, drift = history.compare(cursor, page)
         if page.refusal is not None and history.missing and rules.on_drift == "warn":
@@ -246,8 +209,8 @@ class SliceHistory:
         self._stale = 0
         self._first = self._last = RawRows()
         self._days: set[date] | None = set()
-        self._tail_size = 0
-        self._tail = Tail(cursor)
+        self._skipped = 0
+        self._tail, self._tail_size = cursor, 0
         self._end = FetchedPage()
 
     @property
@@ -267,13 +230,25 @@ class SliceHistory:
         self._stale = 0
         self._total_is_old = True
 
-    def skip(self, page: FetchedPage, events: int) -> None:
-        """Count and remember the first events of a page, which were yielded before."""
-        self.distinct += events
-        self._before += events
-        self._tail_size = events
+    def skip(self, cursor: Cursor, page: FetchedPage) -> None:
+        """Count and remember the first events of a page, which were yielded before.
+
+        Raises:
+            ProtocolError: if the page no longer begins with them.
+        """
+        count = self._skipped = cursor.yielded
+        if len(page) < count or digest_of(page.rows.texts[count - 1]) != cursor.last:
+            raise page.rows.source.sign(
+                ProtocolError(
+                    f"The events of {cursor.slice} changed while they were pulled.",
+                    remedy="Pull it again.",
+                )
+            )
+        self._yielded = ""
+        self.distinct += count
+        self._before += count
         if page.keys:
-            self._yielded_ids.add(PageKeys.of(page.rows.first(events)))
+            self._yielded_ids.add(PageKeys.of(page.rows.first(count)))
 
     def compare(self, cursor: Cursor, page: FetchedPage) -> tuple[FetchedPage, PageDrift | None]:
         """Leave out events that arrived before, and detect drift and endless pages.
@@ -288,10 +263,10 @@ class SliceHistory:
             moved, self._yielded = _moved(page, page.keys, self._yielded), ""
             repeats[:moved] = [True] * moved
             self.last = digest_of(page.rows.texts[-1])
-        repeats[: self._tail_size] = [True] * self._tail_size
+        repeats[: self._skipped] = [True] * self._skipped
         new_count = len(page) - sum(repeats)
-        repeat_count = len(page) - new_count - self._tail_size
-        self._tail_size = 0
+        repeat_count = len(page) - new_count - self._skipped
+        self._skipped = 0
         self.repeated += repeat_count
         self.distinct += new_count
         if (total := page.signals.total) is not None:
@@ -303,7 +278,7 @@ class SliceHistory:
         if len(page):
             self._first = self._first if len(self._first) else page.rows.first(1)
             self._last = replace(page.rows, texts=page.rows.texts[-1:])
-            self._tail = Tail(cursor, len(page), hash(page.rows.texts[-1]))
+            self._tail, self._tail_size = cursor, len(page)
             if page.days is None or self._days is None:
                 self._days = None
             else:
@@ -338,7 +313,7 @@ class SliceHistory:
             days = [slice_.start, *days] if self._resumed and days else days
         if has_events and (not days or (days[0], days[-1]) != (slice_.start, slice_.end)):
             doubt = doubt or f"its events are not known to be of {slice_.start} and {slice_.end}"
-        size, cursor = len(self._end), self._tail.cursor
+        size, cursor = len(self._end), self._tail
         # An empty page behind a full one shows the end.
         is_full = size > 0 and (
             size % ROUND == 0 or (cursor.number > 1 and size >= cursor.first_size)
@@ -359,7 +334,14 @@ class SliceHistory:
             days=tuple(days) if has_events else (),
             full=f"its last page has {size:,} events" if is_full else "",
             is_blind=not (self._all_have_ids and are_ids) and cursor.number > 1,
-            tail=self._tail,
+            tail=replace(
+                cursor,
+                total=None,
+                mark="",
+                yielded=self._tail_size,
+                last=digest_of(texts[-1]) if self._tail_size else "",
+                to_the_end=True,
+            ),
             refusal=self._end.refusal,
             has_shared_ids=self._yielded_ids.has_shared_ids,
         )
