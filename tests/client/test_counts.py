@@ -389,6 +389,37 @@ def test_events_that_move_while_a_slice_is_read_on_arrive_once(
     assert sorted(marks(pull(variant, query, "write", tmp_path))) == marks([a, b, c])
 
 
+@pytest.mark.parametrize("resource", ["summary", "dates"])
+def test_what_failed_in_the_plan_is_not_requested_by_the_check(
+    variant: Variant, service: Service, stand_in: StandIn, resource: str
+) -> None:
+    """Its error may even state when to try again."""
+    data_days = [FIRST + timedelta(days) for days in (0, 2, 4)]
+    days = {str(day): 90 for day in data_days}
+
+    def rows(start: date, end: date, hours: Any = range(24)) -> list[Row]:
+        covered = [day for day in data_days if start <= day <= end]
+        return [
+            row | {"event_type": "impression"} for day in covered for row in whole(day, day, hours)
+        ]
+
+    def script(asked: Asked) -> Say:
+        name = asked.path.rpartition("/")[2]
+        if name == resource:
+            service.asked.append((name, asked.query))
+            return Say({"error": "later"}, status=503, headers={"Retry-After": "400"})
+        counts = [{"date": day, "impressions": count} for day, count in days.items()]
+        bodies = {"summary": {"rows": counts}, "dates": {"dates": [*days]}}
+        return Say(bodies[name]) if name in bodies else service(asked)
+
+    whole, service.total = service.rows, nothing
+    service.rows, stand_in.script = rows, script  # type: ignore[method-assign]
+    pull = (FIRST, data_days[-1])
+    arrived = variant.rows(*pull, split="auto", per_page=3, check="always")
+    assert sorted(marks(arrived)) == sorted(marks(rows(*pull)))
+    assert service.requests.count(resource) == 1
+
+
 @pytest.mark.parametrize("make", [timed, nameless])
 def test_a_pull_that_is_resumed_while_slices_are_read_on_yields_each_event_once(
     variant: Variant, service: Service, make: Callable[[date, int, int], Row]

@@ -156,7 +156,7 @@ class Planner:
             return page
         # Events that the summary leaves out may be on a day that neither it nor `dates` lists.
         if page.signals.total in {None, sum(day_counts.values())}:
-            ranges = yield from _without_empty(session, ranges, counts)
+            ranges = yield from self._without_empty(session, ranges, counts)
         if self.plan.before is not None:
             ranges = [*begun(ranges, self.plan.before, self.plan.hour)]
         check_slices(ranges, self.plan.hour)
@@ -200,7 +200,10 @@ class Planner:
         # The total of the first page is that of the day: no summary is needed.
         if len(days) == 1 and _total(page) is not None:
             return {}
-        counts = (yield from request_counts(session, days[0], days[-1])) or {}
+        counts = yield from request_counts(session, days[0], days[-1])
+        if counts is None:
+            self.reader.failures.add("summary")
+            return dict.fromkeys(days, 0)
         return {day: counts.get(day, 0) for day in days}
 
     def _estimated(self, counts: DayCounts, page: FetchedPage) -> DayCounts:
@@ -214,28 +217,29 @@ class Planner:
             return {day: -(-counts[day] // share) for day in days}
         return {} if total is None else dict.fromkeys(days, -(-total // len(days)))
 
+    def _without_empty(
+        self, session: Session, ranges: list[DateRange], counts: DayCounts
+    ) -> Operation[list[DateRange]]:
+        """Leave out queries for days without data, if `dates` costs fewer requests than they do."""
+        empty = [
+            part
+            for part in ranges
+            if not any(counts.get(day) for day in days_between(part.start, part.end))
+        ]
+        # `dates` costs one request, as one empty query does.
+        if len(empty) < 2:
+            return ranges
+        data_days = yield from optional(dates(session))
+        if data_days is None:
+            self.reader.failures.add("dates")
+            return ranges
+        data = {*data_days}
+        absent = [part for part in empty if data.isdisjoint(days_between(part.start, part.end))]
+        return [part for part in ranges if part not in absent]
+
 
 def _total(page: FetchedPage) -> int | None:
     page_signals = page.signals
     if page_signals.total is not None:
         return page_signals.total
     return None if page_signals.pages is None else page_signals.pages * len(page)
-
-
-def _without_empty(
-    session: Session, ranges: list[DateRange], counts: DayCounts
-) -> Operation[list[DateRange]]:
-    """Leave out queries for days without data, if `dates` costs fewer requests than they do."""
-    empty = [
-        part
-        for part in ranges
-        if not any(counts.get(day) for day in days_between(part.start, part.end))
-    ]
-    # `dates` costs one request, as one empty query does.
-    if len(empty) < 2:
-        return ranges
-    data_days = yield from optional(dates(session))
-    if data_days is None:
-        return ranges
-    absent = [part for part in empty if {*data_days}.isdisjoint(days_between(part.start, part.end))]
-    return [part for part in ranges if part not in absent]

@@ -29,6 +29,7 @@ from adanalytics_client._base.dates import days_between
 from adanalytics_client._base.effects import Operation
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._base.remedies import remedy
+from adanalytics_client._base.urls import Resource
 from adanalytics_client._call.lists import dates
 from adanalytics_client._call.session import Session
 from adanalytics_client._events.counts import (
@@ -105,6 +106,7 @@ class Comparison:
         first: the text of the first event.
         is_identified: whether equal texts are of the same event.
         final: whether slices have been read on already.
+        failures: what the service could not tell of these days before.
     """
 
     start: date
@@ -122,6 +124,7 @@ class Comparison:
     first: bytes = b""
     is_identified: bool = False
     final: bool = False
+    failures: frozenset[Resource] = frozenset()
 
     def __str__(self) -> str:
         return str(Slice(self.start, self.end, self.hour))
@@ -465,7 +468,7 @@ def _missing_day(session: Session, pull: Comparison) -> Operation[date | None]:
     if is_all and not any(day < first_open for day in empty):
         return None
     try:
-        data_days = yield from dates(session)
+        data_days = [] if "dates" in pull.failures else (yield from dates(session))
     except AdAnalyticsError as error:
         _LOG.info("Whether %s has other days with data is not known: %s", pull, error.message)
         data_days = []
@@ -627,7 +630,7 @@ def _compare_with_summary(session: Session, pull: Comparison) -> Operation[bool]
         whether the summary counts events as they arrive.
     """
     # Without types, the events may be counters, whose number the summary does not count.
-    if not pull.is_typed:
+    if not pull.is_typed or "summary" in pull.failures:
         return False
     counts = yield from request_counts(session, pull.start, pull.end)
     if counts is None:

@@ -134,7 +134,7 @@ class PullRun:
             announce=partial(notify, session.observer.plan),
             leave_out=self._deduplicator.filter,
         )
-        reader = PageReader(
+        self._reader = PageReader(
             plan.per_page,
             plan.params,
             range_slice=Slice(plan.start, plan.end),
@@ -143,11 +143,12 @@ class PullRun:
         )
         unplanned = plan.split == "auto" and pull.position is None
         self._session = session
-        self._pages = Planner(reader, plan) if unplanned else reader
+        self._pages = Planner(self._reader, plan) if unplanned else self._reader
 
     def fetch(self, job: Job) -> Operation[Fetched]:
         if isinstance(job, Comparison):
-            return compare(self._session, job)
+            failures = frozenset(self._reader.failures)
+            return compare(self._session, replace(job, failures=failures))
         return self._pages.fetch(self._session, job)
 
     def written(self, size: int | None) -> None:

@@ -7,7 +7,7 @@ from typing import Never
 from adanalytics_client._base.effects import Offload, Operation, Reply
 from adanalytics_client._base.observer import PageReceived, notify
 from adanalytics_client._base.remedies import remedy
-from adanalytics_client._base.urls import with_query
+from adanalytics_client._base.urls import Resource, with_query
 from adanalytics_client._call.attempts import Answer, Rules, call
 from adanalytics_client._call.lists import dates
 from adanalytics_client._call.requests import (
@@ -73,6 +73,7 @@ class PageReader:
         accept_partial: whether to take the events of a response that states that it is not whole.
         has_page: whether a page has arrived.
         warnings: the warnings of the service that were logged.
+        failures: what the service could not tell of the range, and is not requested again.
     """
 
     per_page: int
@@ -81,6 +82,7 @@ class PageReader:
     accept_partial: bool = False
     has_page: bool = False
     warnings: set[str] = field(default_factory=set)
+    failures: set[Resource] = field(default_factory=set)
 
     def fetch(self, session: Session, cursor: Cursor) -> Operation[FetchedPage]:
         """Fetch a page and report it to the observer; see `read`."""
