@@ -336,3 +336,19 @@ def test_a_resumed_slice_that_is_short_is_an_error(variant: Variant, stand_in: S
     with pytest.raises(ProtocolError, match="not known which are missing"):
         variant.rows(DATE, resume=token, **HOUR)
     assert len(stand_in.asked) == 3
+
+
+def test_runs_of_one_page_reach_the_error_of_a_short_slice(
+    variant: Variant, stand_in: StandIn
+) -> None:
+    """A page without events, if it came before the error, would be the only one of each run."""
+
+    def one_of_two(asked: Asked) -> Say:
+        rows = [{"event_id": "e-1"}] if asked.query["page"] == "1" else []
+        return Say({"data": rows, "meta": {"total": 2}})
+
+    stand_in.script = one_of_two
+    first = variant.first(variant.client.events(DATE, split="daily").pages())
+    query = variant.client.events(DATE, split="daily", resume=first.token)
+    with pytest.raises(ProtocolError, match="counts 2 events in 2026-01-15, but 1 arrived"):
+        variant.first(query.pages())

@@ -174,6 +174,9 @@ def read_slice(
             # page it can tell that some are missing.
             resume = replace(retry_from, seen=history.distinct)
         ready, cursor = ReadyPage(cursor, new_page, next_cursor, drift, resume), next_cursor
+    if problem is not None and ready and ready.cursor is start and not len(ready.page):
+        # Its token leads to this page again, so runs of one page each would not reach the error.
+        raise problem
     yield ready
     if problem is not None:
         raise problem
