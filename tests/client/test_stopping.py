@@ -400,3 +400,23 @@ def test_a_stop_just_before_a_wait_ends_it_too() -> None:
     there.setblocking(False)
     with here, there, stop.ends(here):
         assert there.recv(1) == b""
+
+
+def test_a_stop_lets_the_service_drop_the_rest_of_its_response() -> None:
+    """Also if the response has filled all buffers, so that nothing more may be sent."""
+    stop = Stop()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        reader = socket.create_connection(listener.getsockname())
+        service, _ = listener.accept()
+    with service, reader:
+        service.settimeout(0.2)
+        with pytest.raises(TimeoutError):
+            service.sendall(bytes(2**26))
+        with stop.ends(reader):
+            stop.set()
+        while reader.recv(2**18):
+            pass
+        reader.close()
+        service.settimeout(5)
+        with pytest.raises(ConnectionError):
+            service.sendall(bytes(2**26))

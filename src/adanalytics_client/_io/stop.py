@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
+from struct import pack
 from time import monotonic
 from weakref import WeakSet
 
@@ -62,6 +63,9 @@ class Stop:
 def _shut_down(open_socket: socket.socket) -> None:
     # SSLSocket.shutdown would drop the TLS state that the other thread is using.
     with suppress(OSError):
+        # Have its close reset the connection. If the buffer was full before, Linux refuses further
+        # bytes for a minute, and as long the service keeps the rest of its response.
+        open_socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, pack("ii", 1, 0))
         socket.socket.shutdown(open_socket, socket.SHUT_RDWR)
 
 
