@@ -170,6 +170,23 @@ def test_a_request_without_an_end_is_given_up(
     assert "Cancel 1 running task(s), timeout graceful shutdown exceeded" in caplog.messages
 
 
+def test_a_client_that_does_not_read_is_given_up(
+    running: Running, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As warnings are errors here, uvloop would never end if it had to warn of the connection."""
+    running.server.config.timeout_graceful_shutdown = 0
+    with closing(running.connect()) as slow:
+        slow.sendall(ASKING)
+        read_until(slow, b"begun")
+        running.app.let_go()
+        running.server.stop()
+        running.wait()
+        assert not read_all(slow).endswith(b"0\r\n\r\n")
+    assert said(caplog)[1:] == [
+        "A client had not read all of its response: its connection is closed"
+    ]
+
+
 @pytest.mark.parametrize("fault", ["reset", "empty reply", "truncated body"])
 def test_a_connection_that_a_fault_ended_is_not_waited_for(
     fault: str, caplog: pytest.LogCaptureFixture

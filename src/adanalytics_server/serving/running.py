@@ -130,6 +130,10 @@ class Server(uvicorn.Server):
                 for task in self.server_state.tasks:
                     task.cancel()
                 await self.lifespan.shutdown()
+            for connection in self.server_state.connections:
+                # uvicorn leaves it, and uvloop cannot close where the warning of it is an error.
+                _log.warning("A client had not read all of its response: its connection is closed")
+                connection.transport.abort()
             return
         for server in self.servers:
             server.close()
