@@ -110,7 +110,7 @@ def test_only_the_client_that_made_the_connections_closes_them(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"reserve": 1000}, "reserve=1000"),
+        ({"reserve": 1000}, "reserve=1000 is not valid. Pass less than limit=1000."),
         ({"timeout": 0}, "timeout=0"),
         ({"on_limit": "stop"}, "on_limit='stop'"),
         ({"max_wait": -1}, "max_wait=-1"),
@@ -139,6 +139,8 @@ def test_a_keyword_wins_over_the_environment(kind: type[Client]) -> None:
     assert limited.quota.remaining == 5
     with pytest.raises(errors.ConfigurationError, match="max_wait=-1"):
         kind.from_env(ENVIRONMENT, quota=QuotaPolicy(max_wait=-1))
+    with pytest.raises(errors.ConfigurationError, match=r"limit=0.* or None for no limit"):
+        kind.from_env(ENVIRONMENT, quota=QuotaPolicy(limit=0))
 
 
 @pytest.mark.parametrize(

@@ -30,15 +30,23 @@ def whole(value: Value) -> Value | int:
     return value
 
 
-def check_number(name: str, value: object, least: int, most: int | None = None) -> None:
-    """Check that a value is a whole number within bounds; True and False are not."""
+def check_number(
+    name: str, value: object, least: int, most: int | None = None, *, none: str = ""
+) -> None:
+    """Check that a value is a whole number within bounds; True and False are not.
+
+    None passes where `none` says what it means.
+    """
+    if none and value is None:
+        return
     if (
         not isinstance(value, int)
         or isinstance(value, bool)
         or not least <= value <= (value if most is None else most)
     ):
         bounds = f", at least {least}" if most is None else f" from {least} to {most}"
-        raise invalid(name, value, f"Pass a whole number{bounds}.")
+        other = f", or None for {none}" if none else ""
+        raise invalid(name, value, f"Pass a whole number{bounds}{other}.")
 
 
 def check_seconds(name: str, value: object, *, zero: bool) -> None:

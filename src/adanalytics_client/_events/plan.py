@@ -275,8 +275,7 @@ def make_plan(
         by_hour: whether the service heeds an hour; without it, `hourly` becomes `daily`.
     """
     check_choice("split", split, Split)
-    if hour is not None:
-        check_number("hour", hour, 0, 23)
+    check_number("hour", hour, 0, 23, none="all hours")
     if not by_hour:
         if hour is not None:
             raise invalid("hour", hour, remedy("hour_ignored"))

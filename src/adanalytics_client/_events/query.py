@@ -58,8 +58,7 @@ class EventRequest(Generic[M]):
         for name in ("hour", "per_page", "concurrency", "max_events"):
             object.__setattr__(self, name, whole(getattr(self, name)))
         check_number("concurrency", self.concurrency, 1, MOST_CONCURRENT)
-        if self.max_events is not None:
-            check_number("max_events", self.max_events, 1)
+        check_number("max_events", self.max_events, 1, none="all")
         check_choice("on_drift", self.on_drift, OnDrift)
         check_choice("check", self.check, Check)
         check_seen(self.seen)

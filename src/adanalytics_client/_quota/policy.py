@@ -59,9 +59,10 @@ class QuotaPolicy:
             object.__setattr__(self, name, whole(getattr(self, name)))
         check_seconds("QuotaPolicy: max_wait", self.max_wait, zero=True)
         limit = self.limit
-        if limit is not None:
-            check_number("QuotaPolicy: limit", limit, 1)
-        check_number("QuotaPolicy: reserve", self.reserve, 0, None if limit is None else limit - 1)
+        check_number("QuotaPolicy: limit", limit, 1, none="no limit")
+        check_number("QuotaPolicy: reserve", self.reserve, 0)
+        if limit is not None and self.reserve >= limit:
+            raise invalid("QuotaPolicy: reserve", self.reserve, f"Pass less than limit={limit}.")
         if self.on_limit is not None:
             check_choice("QuotaPolicy: on_limit", self.on_limit, OnLimit)
         if self.log not in (None, "shared", "memory") and not isinstance(self.log, os.PathLike):
