@@ -221,3 +221,24 @@ def test_a_summary_of_tomorrow_comes_back_as_it_was() -> None:
     assert summary.model_dump(mode="json", exclude_unset=True) == sent
     assert summary["confidence"] == "0.9"
     assert (summary[0], summary[-1], summary[:1]) == (*summary.rows, summary.rows[:1])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("2026-02-30", "2026-03-01", "csv"), "start='2026-02-30' is not a day"),
+        (("2026-01-15", None, "csv"), "end=None is not a day"),
+        (("2026-01-15", "2026-01-14", "csv"), "end 2026-01-14 is before start 2026-01-15"),
+        (("2026-01-15", "2026-01-15", ""), "format is empty"),
+        (("2026-01-15", "2026-01-15", 5), "format is not a str"),
+        (("2026-01-15", "2026-01-15", "csv", 5), "compression is not a str"),
+    ],
+)
+def test_an_order_of_an_export_checks_its_arguments(arguments: Any, message: str) -> None:
+    with pytest.raises(errors.ConfigurationError, match=message):
+        ExportOrder(*arguments)
+
+
+def test_an_order_takes_days_of_any_form() -> None:
+    order = ExportOrder(NOON, "2026-01-16", "csv")  # type: ignore[arg-type]  # neither is a date
+    assert (order.start, order.end) == (date(2026, 1, 15), date(2026, 1, 16))

@@ -241,9 +241,14 @@ def to_range(start: Day, end: Day | None, *, today: date) -> tuple[date, date]:
     period = _period(start, "start", today)
     ends = None if end is None else _period(end, "end", today)
     first, last = period.through(ends)
+    check_order(first, last)
+    return first, last
+
+
+def check_order(first: date, last: date) -> None:
+    """Check that two days are in order; raise ConfigurationError otherwise."""
     if last < first:
         raise ConfigurationError(f"end {last} is before start {first}.", remedy="Swap them.")
-    return first, last
 
 
 def _period(value: Day, name: str, today: date) -> Period:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from enum import Enum
 
+from adanalytics_client._base.dates import check_order, to_day
 from adanalytics_client._base.validation import check_text
 from adanalytics_client._json.exact import Json
 from adanalytics_client.errors import ConfigurationError
@@ -142,7 +143,7 @@ class ExportOrder:
         compression: for example `gzip`; None if no compression was specified.
 
     Raises:
-        ConfigurationError: for an empty format, or anything but text.
+        ConfigurationError: for a wrong day, an end before the start, an empty format, or no text.
     """
 
     start: date
@@ -151,6 +152,9 @@ class ExportOrder:
     compression: str | None = None
 
     def __post_init__(self) -> None:
+        for name in ("start", "end"):
+            object.__setattr__(self, name, to_day(getattr(self, name), name))
+        check_order(self.start, self.end)
         check_text("format", self.format)
         check_text("compression", self.compression)
         if not self.format:
