@@ -129,9 +129,9 @@ class CsvRows(_TextFile):
     has_header = True
 
     def __init__(self, path: Path) -> None:
-        # The limit applies to the whole process, so raise it and never lower it.
-        csv.field_size_limit(max(csv.field_size_limit(), MOST_CELL_CHARACTERS))
         super().__init__(path)
+        # The limit is one for the whole process, which may read other files after this one.
+        self._limit_before = csv.field_size_limit(max(csv.field_size_limit(), MOST_CELL_CHARACTERS))
         self._reader = csv.reader(self._text_lines(), strict=True)
         try:
             self.columns = self._header()
@@ -168,6 +168,10 @@ class CsvRows(_TextFile):
                 return
             if cells:
                 yield line, cells
+
+    def close(self) -> None:
+        csv.field_size_limit(self._limit_before)
+        super().close()
 
 
 def _explained(error: csv.Error) -> str:

@@ -1,5 +1,6 @@
 """Files that are refused: one clear line with the place, and nothing loaded."""
 
+import csv
 import gzip
 import pickle
 from collections.abc import Callable
@@ -216,4 +217,7 @@ def test_a_bad_row_leaves_what_was_loaded_before(load: Load, store: PartnerStore
 
 
 def test_a_cell_may_be_longer_than_the_csv_module_has_it(load: Load) -> None:
+    limit = csv.field_size_limit()
     assert load("day.csv", f"{HEADER},note\n{GOOD},{'x' * 200_000}\n").stored == 1
+    refused(load, "day.csv", "")
+    assert csv.field_size_limit() == limit == 131_072
