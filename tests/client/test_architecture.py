@@ -66,7 +66,6 @@ FLOORS = (
         "changes",
         "coverage",
         "query_copy",
-        "query_days",
         "query_macros",
         "query_summary",
     ),

@@ -95,7 +95,7 @@ def query(
             rows = write_chart_of(session.select(sql), path, invocation)
         else:
             rows = write_answer(session, sql, output, invocation, raw)
-        notes = find_notes(session, sql, rows)
+        notes = find_notes(session.coverage, sql, rows)
         write_footer(session.coverage, notes, invocation)
     if path is not None:
         remark(f"{counted(rows, 'row')}, {monotonic() - start:.1f} s -> {path}", invocation)

@@ -1,5 +1,6 @@
 """The footer of an answer from datasets: what they cover, and what must not be added up."""
 
+import re
 from collections.abc import Sequence
 
 import click
@@ -12,10 +13,11 @@ from adanalytics_client._base.escaping import visible
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._json.encoding import json_text
 from adanalytics_client.dataset.coverage import Coverage, overlaps, runs_of_hours
-from adanalytics_client.dataset.query import QuerySession
 
 # More gaps than a reader looks up.
 _MOST_GAPS = 3
+# A day or a month of a query, at the beginning of a text.
+_DAYS = re.compile(r"'(\d{4}-\d\d(?:-\d\d)?)", re.ASCII)
 
 
 def write_footer(
@@ -53,18 +55,20 @@ def facts_of(coverage: Sequence[Coverage]) -> dict[str, object]:
     return {**facts, "currency": ", ".join(currencies)}
 
 
-def find_notes(session: QuerySession, sql: str, rows: int) -> list[str]:
-    """Return why an answer is empty, or one row that may be a bare 0, where it is for the days."""
-    # Only an answer that may be a mistake needs an explanation.
-    if rows > 1:
+def find_notes(coverage: Sequence[Coverage], sql: str, rows: int) -> list[str]:
+    """Say so if a query names only days or months on one side of those that the datasets have.
+
+    An answer of more than one row needs no reason; one row may be a bare 0.
+    """
+    days = sorted({day for dataset in coverage for day in dataset.days})
+    names = _DAYS.findall(sql)
+    if rows > 1 or not (names and days):
         return []
-    days = sorted({day for dataset in session.coverage for day in dataset.days})
-    spans = ", ".join(spans_of(days)) or "no day"
-    subject = "the dataset has" if len(session.coverage) == 1 else "the datasets have"
-    return [
-        f"No row of {view} has {condition}: {subject} {spans}."
-        for view, condition in session.unmet_conditions(sql)
-    ]
+    first, last = f"{days[0]}", f"{days[-1]}"
+    if min(names) <= last and max(f"{name}-31"[:10] for name in names) >= first:
+        return []
+    subject = "the dataset has" if len(coverage) == 1 else "the datasets have"
+    return [f"The query names {listed(names, _MOST_GAPS)}; {subject} {', '.join(spans_of(days))}."]
 
 
 def warnings_of(coverage: Sequence[Coverage]) -> list[str]:

@@ -33,7 +33,6 @@ from adanalytics_client.dataset.coverage import Coverage
 from adanalytics_client.dataset.errors import DatasetDamaged, DatasetError, QueryError
 from adanalytics_client.dataset.hours.files import checksum
 from adanalytics_client.dataset.query_copy import csv_columns
-from adanalytics_client.dataset.query_days import unmet_conditions
 from adanalytics_client.dataset.query_macros import create_macros
 from adanalytics_client.dataset.query_summary import EventSource, find_field, summarize
 from adanalytics_client.dataset.records.layout import DATA, MANIFEST, Hour, PartFormat
@@ -573,20 +572,6 @@ def _source_of(files: CommittedFiles) -> EventSource:
     return EventSource(select, columns, files.identity.names, places, labels)
 
 
-def time_columns(datasets: Mapping[str, CommittedFiles]) -> list[str]:
-    """Return the columns of the view that tell the day, the hour or the time of an event."""
-    columns = reduce(join_columns, (files.columns for files in datasets.values()))
-    extras = our_columns(datasets.values(), columns)
-    names = _names(columns, extras)
-    fields = {
-        files.identity.names.sent(part, files.columns)
-        for files in datasets.values()
-        for part in ("event_time", "event_date", "event_hour")
-    }
-    sent = [name for field, name in zip(columns, names, strict=False) if field in fields]
-    return [*sent, *names[len(columns) : len(columns) + 2]]
-
-
 @contextmanager
 def run_query(sql: str, places: Sequence[str], *, memory: str) -> Iterator[QueryResult]:
     """Run one SELECT over the views of one or more datasets; see `QuerySession`.
@@ -784,16 +769,6 @@ class QuerySession:
         return [
             summarize(source, field, first, last, self.ask, group=group) for source in self._sources
         ]
-
-    def unmet_conditions(self, sql: str) -> list[tuple[str, str]]:
-        """Return conditions of a query on days and times that no event meets, each with its view.
-
-        Nothing is returned for SQL whose conditions DuckDB does not tell.
-        """
-        statement = self.run(lambda: _statement_of(self._connection, sql))
-        with suppress(DatasetError):
-            return [*unmet_conditions(statement, time_columns(self._datasets), self.ask)]
-        return []
 
 
 def _enclose(
