@@ -1,11 +1,9 @@
 """Load a file of events: read and check everything, then store it in one step."""
 
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import date
-from itertools import groupby
-from operator import attrgetter
 from pathlib import Path
 from typing import Literal
 
@@ -13,6 +11,7 @@ from adanalytics_server.loading.mapping import Mapping
 from adanalytics_server.loading.records import FieldError, Normalizer, named
 from adanalytics_server.loading.rows import GivenRows, LoadError, RowSource, open_rows
 from adanalytics_server.loading.sorting import MOST_BYTES, RecordSorter
+from adanalytics_server.storage.damage import room_for
 from adanalytics_server.storage.days import day_of_number
 from adanalytics_server.storage.events import Record
 from adanalytics_server.storage.ingest import ingest
@@ -86,7 +85,7 @@ def load_file(
 
     With ``replace_hours``, the old events of every hour in the file are removed. ``progress`` is
     called every few thousand rows, and at the end of each stage. Rows are sorted in ``most_bytes``
-    of memory; the rest goes to temporary files in the partner's folder.
+    of memory; the rest goes to temporary files.
 
     Raises:
         LoadError: the file or one of its rows is bad; nothing was loaded.
@@ -96,18 +95,23 @@ def load_file(
     report = progress or (lambda _: None)
     normalizer = Normalizer(partner_id=partner_id, currency=currency, mapping=mapping)
     path, source = (file, open_rows(file)) if isinstance(file, Path) else (Path("events"), file)
-    with closing(source), RecordSorter(folder=store.folder, most_bytes=most_bytes) as sorter:
+    sorter, identified = RecordSorter(most_bytes), RecordSorter(most_bytes)
+    with room_for(store.folder / "temporary files"), closing(source), sorter, identified:
         reader = _Reader(path, source, normalizer, mapping)
         reader.read_into(sorter, report)
+        records = sorter
+        if reader.lacks_ids:
+            for record in named(sorter):
+                identified.add(record)
+            records = identified
         # All rows are read and checked before the first is stored, so a bad file changes nothing.
         row_count = reader.rows - reader.not_taken
-        with closing(_in_order(sorter, folder=store.folder, most_bytes=most_bytes)) as records:
-            outcome = ingest(
-                store,
-                reporting(records, "storing", total=row_count, report=report),
-                replace_hours=reader.hours if replace_hours else (),
-                names=normalizer.names,
-            )
+        outcome = ingest(
+            store,
+            reporting(records, "storing", total=row_count, report=report),
+            replace_hours=reader.hours if replace_hours else (),
+            names=normalizer.names,
+        )
         return LoadReport(
             rows=reader.rows,
             not_taken=reader.not_taken,
@@ -123,7 +127,10 @@ def load_file(
 
 @dataclass(slots=True)
 class _Reader:
-    """Reads all rows of a file into a sorter and locates a bad one; ``hours`` are since 1970."""
+    """Reads all rows of a file into a sorter and locates a bad one; ``hours`` are since 1970.
+
+    It ``lacks_ids`` if a row has none.
+    """
 
     _path: Path
     _source: RowSource
@@ -131,6 +138,7 @@ class _Reader:
     _mapping: Mapping
     rows: int = 0
     not_taken: int = 0
+    lacks_ids: bool = False
     hours: set[int] = field(default_factory=set)
 
     def read_into(self, sorter: RecordSorter, report: OnProgress) -> None:
@@ -146,6 +154,7 @@ class _Reader:
                 if self._mapping.takes(row.values):
                     record = self._normalizer.record(row.values)
                     self.hours.add(hour_of_time(record.time))
+                    self.lacks_ids |= not record.event_id
                     sorter.add(record)
                 else:
                     self.not_taken += 1
@@ -155,19 +164,7 @@ class _Reader:
                 self._normalizer.check_columns(self._source.columns)
         except FieldError as error:
             raise LoadError(self._path, error.message, line, error.field) from error
-        except OSError as error:
-            message = f"no room for temporary files in the partner's folder ({error.strerror})"
-            raise LoadError(self._path, message) from error
         report(Progress("reading", self.rows, 1.0))
-
-
-def _in_order(records: Iterable[Record], *, folder: Path, most_bytes: int) -> Generator[Record]:
-    """Give sorted records their ids, then sort those of the same time by id."""
-    for _, same_time in groupby(named(records), key=attrgetter("time")):
-        with RecordSorter(folder=folder, most_bytes=most_bytes) as sorter:
-            for record in same_time:
-                sorter.add(record)
-            yield from sorter
 
 
 def reporting(
