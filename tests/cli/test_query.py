@@ -51,7 +51,7 @@ READ = {
     "pairs": {"a": "b"},
     "list": ["1.50"],
     "nan": None,
-    "span": "1 day, 2:00:00",
+    "span": "26:00:00",
     "yes": True,
     "none": None,
     "text": "=1+1",
@@ -73,15 +73,15 @@ FOREIGN = {
     "DATE 'infinity'": "infinity",
     "TIMESTAMP '-infinity'": "-infinity",
     "TIMESTAMP_S 'infinity'": "infinity",
-    "DATE '12026-01-01'": "+012026-01-01",
-    "DATE '0044-03-15 (BC)'": "-000043-03-15",
-    "TIMESTAMPTZ '12026-01-01 00:00:01.5+00'": "+012026-01-01T00:00:01.500Z",
+    "DATE '12026-01-01'": "12026-01-01",
+    "DATE '0044-03-15 (BC)'": "0044-03-15 (BC)",
+    "TIMESTAMPTZ '12026-01-01 00:00:01.5+00'": "12026-01-01T00:00:01.500Z",
     "TIMESTAMP_NS '2026-01-01 00:00:00.123456789'": "2026-01-01T00:00:00.123456789",
     "TIMESTAMP '2026-01-01 00:00:00.123456'": "2026-01-01T00:00:00.123456",
     "TIME '24:00:00'": "24:00:00",
     "TIMETZ '24:00:00+05:30'": "24:00:00+05:30",
-    "INTERVAL '2000000000 days'": "2000000000 days, 0:00:00",
-    "INTERVAL '2 months 3 days'": "2 months, 3 days, 0:00:00",
+    "INTERVAL '2000000000 days'": "2000000000 days",
+    "INTERVAL '2 months 3 days'": "2 months 3 days",
     "'10110'::BIT": "10110",
     "union_value(a := DATE 'infinity')": "infinity",
     "123456789012345678901234567890::HUGEINT": "123456789012345678901234567890",
@@ -89,8 +89,6 @@ FOREIGN = {
     "'0190cb64-0000-7000-8000-000000000000'::UUID": "0190cb64-0000-7000-8000-000000000000",
     "'\\xAA'::BLOB": "\\xaa",
     "'-inf'::DOUBLE": "",
-    "{'a': [DATE 'infinity', NULL]}": '{"a":["infinity",null]}',
-    "map {DATE 'infinity': TIME '24:00'}": '{"infinity":"24:00:00"}',
 }
 
 
@@ -147,7 +145,7 @@ def test_files_have_the_types_of_the_answer(query: Run, folder: Path, dataset: P
     sheet = book["query"]
     assert sheet.max_row == count + 1
     assert Decimal(str(sheet["B2"].value)) == expected(dataset)[0][1]
-    assert query("SELECT INTERVAL 1 DAY", "-o", str(folder / "i.parquet")).exit_code == 2
+    assert query("SELECT [INTERVAL 1 DAY]", "-o", str(folder / "i.parquet")).exit_code == 2
     assert sorted(each.name for each in folder.iterdir()) == ["by.parquet", "by.xlsx"]
 
 
@@ -253,6 +251,12 @@ def test_values_that_python_does_not_have(query: Run, value: str, tmp_path: Path
         assert done.exit_code in {0, 2}, (form, done.stderr)
         assert done.exit_code == 0 or "VARCHAR" in done.stderr
     assert "This is a bug" not in query(sql, "--chart").stderr
+
+
+@pytest.mark.parametrize("value", ["[DATE 'infinity']", "map {DATE '2026-01-01': TIME '24:00'}"])
+def test_such_a_value_in_a_list_or_an_object_is_an_error(query: Run, value: str) -> None:
+    done = query(f"SELECT {value} AS v")
+    assert (done.exit_code, "Cast its column to VARCHAR" in done.stderr) == (2, True), done.stderr
 
 
 @pytest.mark.parametrize("kind", ["HUGEINT", "UHUGEINT"])

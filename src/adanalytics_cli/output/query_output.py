@@ -3,9 +3,8 @@
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from datetime import MAXYEAR, UTC, date, datetime, time, timedelta
+from datetime import date
 from decimal import Decimal
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -30,11 +29,6 @@ from adanalytics_client.dataset.query import QueryResult, QuerySession
 MOST_LINES = 1_000
 # Each value becomes an object of Python, which needs several times its memory in Arrow.
 _ROWS_AT_A_TIME = 10_000
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_DAYS_OF_400_YEARS = 146_097
-# DuckDB's infinity, in either direction.
-_INFINITE_DAY, _INFINITE_MOMENT = 2**31 - 1, 2**63 - 1
-_PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
 
 def write_answer(
@@ -54,7 +48,8 @@ def write_answer(
             rows = session.write_csv(sql, str(raw.name), packed=is_packed(path))
             if rows is not None:
                 return rows
-        result = session.select(sql)
+        as_text = bool(output.form.writer) and not output.form.is_typed
+        result = session.select(sql, as_text=as_text)
         return write_result(result, output, invocation, facts, raw)
 
 
@@ -172,88 +167,34 @@ def _named_errors() -> Iterator[None]:
 
 
 def _values(column: pa.Array, *, as_text: bool) -> Iterator[object]:
-    reader = _reader(column.type, as_text=as_text)
-    return map(reader, column.cast(_stored(column.type)).to_pylist())
+    kind = column.type
+    if pa.types.is_timestamp(kind) and kind.unit == "ns":
+        # Python has no nanoseconds.
+        column = column.cast(pa.timestamp("us", tz=kind.tz), safe=False)
+    return map(_reader(kind, as_text=as_text), column.to_pylist())
 
 
-def _stored(kind: pa.DataType) -> pa.DataType:
-    """Return a type with numbers instead of days and times, of which Python has fewer."""
-    types = pa.types
-    if types.is_date32(kind) or types.is_time32(kind):
-        return pa.int32()
-    if types.is_date64(kind) or types.is_time64(kind) or types.is_timestamp(kind):
-        return pa.int64()
-    # Types are nested, so the same holds inside them.
-    if types.is_map(kind):
-        return pa.map_(_stored(kind.key_type), _stored(kind.item_type))
-    if types.is_struct(kind):
-        return pa.struct([field.with_type(_stored(field.type)) for field in kind])
-    if types.is_fixed_size_list(kind):
-        return pa.list_(_stored(kind.value_type), kind.list_size)
-    return pa.list_(_stored(kind.value_type)) if types.is_list(kind) else kind
-
-
-def _reader(kind: pa.DataType, *, as_text: bool) -> Callable[[Any], object]:
-    """Return the function that makes a plain value of a value of the stored type."""
+def _reader(kind: pa.DataType, *, as_text: bool = True) -> Callable[[Any], object]:
+    """Return the function that makes a plain value of a value of Python."""
     types = pa.types
     if types.is_map(kind):
-        key = _reader(kind.key_type, as_text=True)
-        reader = _reader(kind.item_type, as_text=True)
+        key, reader = _reader(kind.key_type), _reader(kind.item_type)
         return _unless_none(lambda pairs: {str(key(name)): reader(value) for name, value in pairs})
     if types.is_struct(kind):
-        parts = {field.name: _reader(field.type, as_text=True) for field in kind}
+        parts = {field.name: _reader(field.type) for field in kind}
         return _unless_none(lambda row: {name: read(row[name]) for name, read in parts.items()})
     if types.is_list(kind) or types.is_fixed_size_list(kind):
-        reader = _reader(kind.value_type, as_text=True)
+        reader = _reader(kind.value_type)
         return _unless_none(lambda values: [*map(reader, values)])
     if types.is_decimal(kind) and kind.scale == 0:
         # The sum of whole numbers.
         return _unless_none(int)
-    if types.is_date32(kind):
-        return _unless_none(partial(_day, as_text=as_text))
     if types.is_time(kind):
-        return _unless_none(partial(_time, unit=kind.unit))
-    if types.is_timestamp(kind):
-        return _unless_none(partial(_moment, kind=kind, as_text=as_text))
-    if as_text or types.is_interval(kind) or types.is_binary(kind) or types.is_floating(kind):
-        return _text
-    return lambda value: value
-
-
-def _day(days: int, *, as_text: bool) -> object:
-    """Return a day, or its text for one that Python does not have."""
-    if abs(days) == _INFINITE_DAY:
-        return "infinity" if days > 0 else "-infinity"
-    cycles, rest = divmod(days, _DAYS_OF_400_YEARS)
-    day = _EPOCH.date() + timedelta(rest)
-    year = day.year + 400 * cycles
-    if 0 < year <= MAXYEAR:
-        day = day.replace(year=year)
-        return day.isoformat() if as_text else day
-    # Six digits and a sign, as in ECMAScript: https://tc39.es/ecma262/#sec-expanded-years
-    return f"{year:+07d}{day:-%m-%d}"
-
-
-def _time(value: int, unit: str, fraction: int = 0) -> str:
-    """Return the text of a time of day, which may be 24:00:00, with 0, 3, 6 or 9 more digits."""
-    units, parts = divmod(value, _PER_SECOND[unit])
-    digits = f"{parts * 10**9 // _PER_SECOND[unit]:09}"
-    while digits.endswith("000") and len(digits) > fraction:
-        digits = digits[:-3]
-    minutes, seconds = divmod(units, 60)
-    return f"{minutes // 60:02}:{minutes % 60:02}:{seconds:02}{'.' if digits else ''}{digits}"
-
-
-def _moment(value: int, kind: pa.TimestampType, *, as_text: bool) -> object:
-    """Return a moment, or its text for one that Python does not have."""
-    if abs(value) == _INFINITE_MOMENT:
-        return "infinity" if value > 0 else "-infinity"
-    days, rest = divmod(value, 86_400 * _PER_SECOND[kind.unit])
-    day = _day(days, as_text=as_text)
-    if isinstance(day, date):
-        duration = timedelta(microseconds=rest * 10**6 // _PER_SECOND[kind.unit])
-        return datetime.combine(day, time(), UTC if kind.tz else None) + duration
-    return f"{day}T{_time(rest, kind.unit, fraction=3)}{'Z' if kind.tz else ''}"
+        # Python takes 24:00:00 for midnight.
+        raise ValueError("a time of day in a list or an object")
+    if not as_text and (types.is_temporal(kind) or types.is_decimal(kind)):
+        return lambda value: value
+    return _text
 
 
 def _unless_none(reader: Callable[[Any], object]) -> Callable[[Any], object]:
@@ -269,9 +210,4 @@ def _text(value: object) -> object:
         return value if math.isfinite(value) else None
     if isinstance(value, bytes):
         return value.decode(errors="backslashreplace")
-    if isinstance(value, pa.MonthDayNano):
-        seconds = timedelta(microseconds=value.nanoseconds // 1000)
-        days = f"{value.days} days, " if abs(value.days) > timedelta.max.days // 2 else ""
-        rest = f"{days}{seconds if days else seconds + timedelta(value.days)}"
-        return f"{value.months} months, {rest}" if value.months else rest
-    return value
+    return value.isoformat() if isinstance(value, date) else value

@@ -32,7 +32,7 @@ from adanalytics_client._outputs.arrow.schema import arrow_type
 from adanalytics_client.dataset.coverage import Coverage
 from adanalytics_client.dataset.errors import DatasetDamaged, DatasetError, QueryError
 from adanalytics_client.dataset.hours.files import checksum
-from adanalytics_client.dataset.query_copy import csv_columns
+from adanalytics_client.dataset.query_copy import TIME_TEXTS, csv_columns
 from adanalytics_client.dataset.query_macros import create_macros
 from adanalytics_client.dataset.query_summary import EventSource, find_field, summarize
 from adanalytics_client.dataset.records.layout import DATA, MANIFEST, Hour, PartFormat
@@ -100,6 +100,9 @@ _ARROW_LACKS: Mapping[str, str] = {
     "bit": "VARCHAR",
     "union": "VARCHAR",
     "time with time zone": "VARCHAR",
+    "interval": "VARCHAR",
+    # Python takes 24:00:00 for midnight.
+    "time": "VARCHAR",
 }
 
 # The types of columns that become BOOLEAN.
@@ -678,8 +681,8 @@ class QuerySession:
                     raise files.failures.pop() from error
             raise _explain(str(error), self._datasets.values(), self._sql) from error
 
-    def select(self, sql: str) -> QueryResult:
-        """Begin one SELECT, whose rows are then read batch by batch.
+    def select(self, sql: str, *, as_text: bool = False) -> QueryResult:
+        """Begin one SELECT, whose rows are then read batch by batch, days and times `as_text`.
 
         Raises:
             DatasetError: as for `Dataset.query`; also while batches are read.
@@ -688,7 +691,8 @@ class QuerySession:
         statement = self.run(lambda: _statement_of(connection, sql))
 
         def begin() -> pa.RecordBatchReader:
-            return pa.RecordBatchReader.from_stream(_rows_of(connection, statement))
+            rows = _rows_of(connection, statement, as_text=as_text)
+            return pa.RecordBatchReader.from_stream(rows)
 
         reader = self.run(begin)
         self._stack.callback(self._worker.submit, reader.close)
@@ -714,7 +718,7 @@ class QuerySession:
         statement = self.run(lambda: _statement_of(connection, sql))
 
         def make_view() -> bool:
-            rows = _rows_of(connection, statement)
+            rows = _rows_of(connection, statement, as_text=True)
             pairs = zip(map(_name, rows.columns), rows.types, strict=True)
             columns = csv_columns([(name, type_.id, str(type_)) for name, type_ in pairs])
             if columns is None:
@@ -820,8 +824,10 @@ def _statement_of(connection: "duckdb.DuckDBPyConnection", sql: str) -> str:
     raise QueryError(message if kinds else "The SQL is empty.", remedy=_ONE_SELECT)
 
 
-def _rows_of(connection: "duckdb.DuckDBPyConnection", statement: str) -> "duckdb.DuckDBPyRelation":
-    """Return the rows of a SELECT with types that Arrow has."""
+def _rows_of(
+    connection: "duckdb.DuckDBPyConnection", statement: str, *, as_text: bool
+) -> "duckdb.DuckDBPyRelation":
+    """Return the rows of a SELECT with types that Arrow has, days and times maybe `as_text`."""
     # Selecting all once more numbers the later ones of equal names: sum(x), sum(x)_1.
     duckdb = import_extra("duckdb", extra="sql")
     try:
@@ -830,12 +836,15 @@ def _rows_of(connection: "duckdb.DuckDBPyConnection", statement: str) -> "duckdb
         # The error of an execution has the line of the SQL and a caret, too.
         connection.execute(statement)
         raise
-    names = [*map(_name, rows.columns)]
-    kinds = [_ARROW_LACKS.get(kind.id) for kind in rows.types]
-    casts = [
-        f"CAST({n} AS {kind}) AS {n}" if kind else n for n, kind in zip(names, kinds, strict=True)
-    ]
-    return rows.select(", ".join(casts)) if any(kinds) else rows
+    values = []
+    for name, kind in zip(map(_name, rows.columns), rows.types, strict=True):
+        value = name
+        if as_text and kind.id in TIME_TEXTS:
+            value = TIME_TEXTS[kind.id](name)
+        elif kind.id in _ARROW_LACKS:
+            value = f"CAST({name} AS {_ARROW_LACKS[kind.id]})"
+        values.append(f"{value} AS {name}")
+    return rows.select(", ".join(values))
 
 
 def _without_end(sql: str) -> str:
