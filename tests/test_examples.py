@@ -20,11 +20,12 @@ import duckdb
 import pyarrow as pa
 import pyarrow.dataset
 import pytest
+from tests.client.raw_events import event_batch
 
 from adanalytics_client import Client, RetryPolicy
 from adanalytics_client.dataset import Dataset
 from adanalytics_client.dlt import events as dlt_events
-from adanalytics_client.tables import event_batch, event_schema
+from adanalytics_client.tables import event_schema
 from adanalytics_client.testing import reference_client
 from adanalytics_server.local import LocalServer, Sample
 

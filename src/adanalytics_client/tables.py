@@ -1,4 +1,4 @@
-"""Convert events and summaries from any source to Arrow batches and tables."""
+"""The columns of events, and the rows of summaries, in Arrow."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def event_schema() -> "pa.Schema":
-    """Return the documented columns of an event, with the types that `event_batch` usually gives.
+    """Return the documented columns of an event, with the types that they have in datasets.
 
     Money has 38 digits, so files of different days have the same type. By contrast, `to_arrow` uses
     only 18 digits if these are enough, which makes calculations easier.
@@ -26,76 +26,6 @@ def event_schema() -> "pa.Schema":
     from adanalytics_client._outputs.arrow.batches import ArrowRows
 
     return ArrowRows(wide=True).schema
-
-
-def event_batch(
-    rows: Sequence[Mapping[str, Json]], columns: Sequence[str] | None = None
-) -> "pa.RecordBatch":
-    """Return events as one batch, with the columns and types of `EventQuery.to_arrow`.
-
-    Decimals always have 38 digits: money is `decimal128(38, 9)`.
-
-    Args:
-        rows: events as `EventQuery.rows` yields them.
-        columns: the columns to include, in this order; by default all.
-
-    Raises:
-        ConfigurationError: when pyarrow is not installed, or for an unknown column.
-
-    Examples:
-        >>> event_batch([{"event_id": "a", "event_hour": 13}], ["event_id", "event_hour"]).num_rows
-        1
-    """
-    from adanalytics_client._outputs.arrow.batches import ArrowRows
-
-    table = ArrowRows(columns, wide=True)
-    batch = table.batch(rows)
-    table.check()
-    return batch
-
-
-def jsonl_batch(lines: bytes, columns: Sequence[str] | None = None) -> "pa.RecordBatch":
-    """Return JSON lines as one batch; faster than `event_batch` if columns have one type each.
-
-    Args:
-        lines: events as JSON in UTF-8, each followed by a line break.
-        columns: the columns to include, in this order; by default all.
-
-    Raises:
-        ConfigurationError: as for `event_batch`.
-        ProtocolError: for a line that is not a JSON object.
-
-    Examples:
-        >>> jsonl_batch(b'{"event_id":"a","key_values":{}}\\n', ["event_id"]).num_rows
-        1
-    """
-    from adanalytics_client._outputs.arrow.batches import ArrowRows
-
-    table = ArrowRows(columns, wide=True)
-    batch = table.jsonl(lines)
-    table.check()
-    return batch
-
-
-def pairs_array(texts: "pa.StringArray") -> "pa.MapArray":
-    """Convert JSON objects to Arrow maps; each distinct text is parsed only once.
-
-    Values are texts. A null value stays null.
-
-    Args:
-        texts: JSON objects as text, or null. A null element becomes a null map.
-
-    Raises:
-        ConfigurationError: when pyarrow is not installed.
-        ValueError: for an element that is neither null nor an object of texts and nulls.
-
-    Examples:
-        >>> pairs_array(pyarrow.array(['{"slot":"top"}', None])).to_pylist()
-        [[('slot', 'top')], None]
-    """
-    from adanalytics_client._outputs.arrow.conversion import map_of_pairs
-
-    return map_of_pairs(texts)
 
 
 def summary_table(rows: Sequence[Mapping[str, Json]]) -> "pa.Table":

@@ -24,6 +24,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.client.raw_events import event_batch, jsonl_batch
 
 from adanalytics_client import ProtocolError
 from adanalytics_client._json.exact import NotJson, parse_text
@@ -31,7 +32,6 @@ from adanalytics_client._json.raw import read_page
 from adanalytics_client._outputs.arrow.batches import ArrowRows
 from adanalytics_client.dataset.hours.events import EventTables
 from adanalytics_client.dataset.hours.sort import HourPartition
-from adanalytics_client.tables import event_batch, jsonl_batch
 
 COLUMNS = {
     "text": "os",

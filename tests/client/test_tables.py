@@ -1,4 +1,4 @@
-"""`adanalytics_client.tables`: batches of events and tables of summaries, without a client."""
+"""Arrow without a client: batches of events and tables of summaries, without a client."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.client.raw_events import raw_rows
+from tests.client.raw_events import event_batch, jsonl_batch, raw_rows
 
 from adanalytics_client import errors
 from adanalytics_client._json.exact import parse
 from adanalytics_client._outputs.arrow import batches as batches_module
 from adanalytics_client._outputs.arrow.batches import ArrowRows
-from adanalytics_client.tables import event_batch, event_schema, jsonl_batch, summary_table
+from adanalytics_client.tables import event_schema, summary_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -170,8 +170,9 @@ def test_no_lines_are_a_batch_of_the_schema() -> None:
 def test_text_is_read_without_pandas() -> None:
     line = json.dumps(SIMPLE | {"key_values": {"a": "b"}}, separators=(",", ":"))
     code = (
-        "import sys; from adanalytics_client.tables import jsonl_batch;"
-        "jsonl_batch(sys.argv[1].encode() + bytes([10])); jsonl_batch(b'');"
+        "import sys; from adanalytics_client._outputs.arrow.batches import ArrowRows;"
+        "ArrowRows(wide=True).jsonl(sys.argv[1].encode() + bytes([10]));"
+        "ArrowRows(wide=True).jsonl(b'');"
         "sys.exit('pandas' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code, line], check=True)
@@ -181,11 +182,13 @@ def test_an_exponent_neither_ends_the_process_nor_becomes_zero() -> None:
     """Arrow's own cast of the first one is a segmentation fault."""
     code = """
 import json, sys
-from adanalytics_client.tables import event_batch, jsonl_batch, summary_table
+from adanalytics_client._outputs.arrow.batches import ArrowRows
+from adanalytics_client.tables import summary_table
 for amount in sys.argv[1:]:
     row = {"event_id": "e-1", "revenue": amount, "key_values": {}}
     line = json.dumps(row, separators=(",", ":")).encode() + bytes([10])
-    for batch in (jsonl_batch(line), event_batch([row]), summary_table([row])):
+    events = ArrowRows(wide=True)
+    for batch in (events.jsonl(line), events.batch([row]), summary_table([row])):
         assert batch["revenue"].to_pylist() == [amount]
 """
     amounts = ["0.1e-99999999", "1e-999999999", "1e-1000", "1e999999999"]

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from tests.client.raw_events import event_batch
 
 from adanalytics_client.dataset import Hour
 from adanalytics_client.dataset.hours import sort as partition
-from adanalytics_client.tables import event_batch
 
 DAY = date(2026, 1, 15)
 

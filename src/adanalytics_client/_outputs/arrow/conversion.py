@@ -315,7 +315,11 @@ def _from_texts(type_: ColumnType, texts: pa.StringArray, *, wide: bool) -> pa.A
 
 
 def map_of_pairs(texts: pa.StringArray, suffix: str = "") -> pa.MapArray:
-    """Return the members of JSON objects as maps; see `tables.pairs_array`."""
+    """Return the members of JSON objects as maps; each distinct text is parsed only once.
+
+    Raises:
+        ValueError: for an element that is neither null nor an object of texts and nulls.
+    """
     dictionary = texts.dictionary_encode()
     sets = [_read_pairs(text, suffix) for text in dictionary.dictionary.to_pylist()]
     return _map_array(sets).take(dictionary.indices)
