@@ -1,10 +1,8 @@
 """`adanalytics skill`: what an assistant needs to know of these commands, as a file for it."""
 
-import os
 import shlex
 from importlib.resources import files
 from pathlib import Path
-from string import ascii_letters, digits
 
 import click
 
@@ -13,8 +11,6 @@ from adanalytics_cli.core.errors import CommandError, remedy_of
 from adanalytics_cli.core.files import replacing
 from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_client._base.files import make_folder
-
-_PLAIN = f"{ascii_letters}{digits}/._-".encode()
 
 
 @command(
@@ -59,7 +55,7 @@ def skill(invocation: Invocation, folder: Path | None) -> None:
     if before is not None:
         raise CommandError(
             f"{path} differs from the skill of this version, and may have been edited.",
-            remedy=f"Remove it, then install again: rm {_word(path)}",
+            remedy=f"Remove it, then install again: rm -- {shlex.quote(str(path))}",
         )
     try:
         make_folder(path.parent)
@@ -70,13 +66,3 @@ def skill(invocation: Invocation, folder: Path | None) -> None:
     with replacing(path) as stream:
         stream.write(text.encode())
     remark(f"Installed {path}", invocation)
-
-
-def _word(path: Path) -> str:
-    """Return a path as one word of a shell, for an error, which has each run of spaces as one."""
-    text = str(path)
-    text = f"./{text}" if text.startswith("-") else text
-    if text.isprintable() and "  " not in text:
-        return shlex.quote(text)
-    signs = (chr(byte) if byte in _PLAIN else f"\\{byte:03o}" for byte in os.fsencode(text))
-    return f"$'{''.join(signs)}'"
