@@ -280,7 +280,7 @@ class Service:
         except Exception as error:  # noqa: BLE001  # thrown into the operation
             return error
         if response.cut is not None and accepted is not None:
-            return Failure(FailureKind.TRUNCATED, arrived=True)
+            return Failure(FailureKind.TRUNCATED, arrived=True, head=head)
         return Reply(head, b"" if accepted is not False else bytearray(sent))
 
     # What it asked to wait for.

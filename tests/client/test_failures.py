@@ -15,7 +15,7 @@ from tests.client.moved_clock import MovedClock
 from tests.client.stand_in import Say, StandIn
 from tests.client.variants import BOTH_LIBRARIES, OpenVariant, Variant
 
-from adanalytics_client import RetryPolicy, errors
+from adanalytics_client import QuotaPolicy, RetryPolicy, errors
 
 DATES = {"dates": ["2026-01-15"]}
 
@@ -46,6 +46,27 @@ def test_a_damaged_answer_is_tried_again(
     stand_in.says(Say(**broken), Say(DATES))
     assert len(variant.call("dates")) == 1
     assert len(stand_in.asked) == 2
+
+
+def test_an_error_whose_body_is_cut_is_that_error(
+    variant: Variant, stand_in: StandIn, clock: MovedClock
+) -> None:
+    text = {"error": "Too many requests were sent"}
+    stand_in.says(Say(text, status=429, headers={"Retry-After": "9"}, cut=5), Say(DATES))
+    assert len(variant.call("dates")) == 1
+    assert clock.sleeps == [9.0]
+    stand_in.says(Say(text, status=404, cut=5))
+    with pytest.raises(errors.NotFound):
+        variant.call("dates")
+
+
+def test_a_cut_answer_states_the_limit(stand_in: StandIn, open_variant: OpenVariant) -> None:
+    """Or the attempt after it would be one that the service has said it will refuse."""
+    variant = open_variant(quota=QuotaPolicy(on_limit="raise"))
+    stand_in.says(Say(DATES, headers={"RateLimit": '"hour";r=0;t=600'}, cut=5), Say(DATES))
+    with pytest.raises(errors.QuotaExceeded):
+        variant.call("dates")
+    assert len(stand_in.asked) == 1
 
 
 @BOTH_LIBRARIES

@@ -114,12 +114,14 @@ class Failure:
         arrived: False only when the service cannot have seen the request.
         detail: further details, if known.
         proxy: the proxy that the request went through, if known.
+        head: the beginning of the response, if its body is damaged.
     """
 
     kind: FailureKind
     arrived: bool
     detail: str = field(default="", repr=False)
     proxy: str | None = None
+    head: "ResponseHead | None" = field(default=None, repr=False)
 
 
 class Sink(Protocol):

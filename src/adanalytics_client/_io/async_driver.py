@@ -252,7 +252,7 @@ class AsyncDriver(BaseDriver[httpx.AsyncClient]):
                 request, stream=True, auth=None, follow_redirects=False
             )
         except self._errors as error:
-            return self._failure_of(error, send.request, has_head=False)
+            return self._failure_of(error, send.request)
         if remaining is None:
             limit.reschedule(None)
         return response
@@ -264,7 +264,7 @@ class AsyncDriver(BaseDriver[httpx.AsyncClient]):
             try:
                 piece = await anext(pieces, None)
             except self._errors as error:
-                return self._failure_of(error, send.request, has_head=True)
+                return self._failure_of(error, send.request, receiver.head)
             # A sink's write to the page cache costs less than a hop to a thread.
             if piece is None or not receiver.write(piece):
                 break

@@ -23,11 +23,12 @@ class Receiver:
     In memory it holds at most `LARGEST_BODY` bytes, even while it decompresses.
 
     Attributes:
+        head: the beginning of the response.
         unread: True if none of the body is wanted.
     """
 
     def __init__(self, head: ResponseHead, sink: Sink | None) -> None:
-        self._head = head
+        self.head = head
         self._content = bytearray()
         self._size = 0
         self._empty = True
@@ -75,8 +76,8 @@ class Receiver:
             except DamagedBody as error:
                 self._fail(FailureKind.TRUNCATED, str(error))
         del self._content[self._size :]
-        return self._failure or Reply(self._head, self._content)
+        return self._failure or Reply(self.head, self._content)
 
     def _fail(self, kind: FailureKind, detail: str = "") -> bool:
-        self._failure, self.unread = Failure(kind, arrived=True, detail=detail), True
+        self._failure, self.unread = Failure(kind, True, detail, head=self.head), True
         return False

@@ -183,10 +183,12 @@ class BaseDriver(Generic[C]):
             for name, seconds in steps.items()
         }
 
-    def _failure_of(self, error: Exception, request: Request, *, has_head: bool) -> Failure:
-        """Return the failure for an error of httpx; `has_head` is True once a head came."""
-        kind, arrived, detail = _kind_of(self._library, error, has_head=has_head)
-        return Failure(kind, arrived, detail, self._proxies.of(request.url))
+    def _failure_of(
+        self, error: Exception, request: Request, head: ResponseHead | None = None
+    ) -> Failure:
+        """Return the failure for an error of httpx, before or after the head of the response."""
+        kind, arrived, detail = _kind_of(self._library, error, has_head=head is not None)
+        return Failure(kind, arrived, detail, self._proxies.of(request.url), head)
 
     def _too_late(self, send: Send) -> Failure | None:
         """Return the failure of a body that arrives too slowly, once its deadline is over."""

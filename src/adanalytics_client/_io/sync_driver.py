@@ -247,7 +247,7 @@ class SyncDriver(BaseDriver[httpx.Client]):
                 raise cancelled_error() from None
             if isinstance(error, RuntimeError):
                 raise
-            return self._failure_of(error, send.request, has_head=False)
+            return self._failure_of(error, send.request)
         if remaining is None:
             running.until = None
         return response
@@ -267,7 +267,7 @@ class SyncDriver(BaseDriver[httpx.Client]):
                 # waits for it.
                 if running.stop.is_set():
                     raise cancelled_error() from None
-                return self._failure_of(error, send.request, has_head=True)
+                return self._failure_of(error, send.request, receiver.head)
             if piece is None or not receiver.write(piece):
                 break
             if running.stop.is_set():
