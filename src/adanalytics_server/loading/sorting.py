@@ -40,4 +40,4 @@ class RecordSorter:
 
     def __iter__(self) -> Iterator[Record]:
         rows = self._table.execute("SELECT * FROM records ORDER BY time, id, body")
-        return (Record(*row[:3], *_decode(row[3])) for row in rows)
+        return (Record._make((*row[:3], *_decode(row[3]))) for row in rows)
