@@ -15,6 +15,7 @@ from adanalytics_client._json.encoding import json_text
 from adanalytics_client._view import CountedDays, View
 from adanalytics_client.dataset.hours.totals import NOTHING, Figures, events_in, stated_figures
 from adanalytics_client.dataset.records.layout import Hour, hours_of
+from adanalytics_client.errors import NotFound
 
 if TYPE_CHECKING:
     from adanalytics_client._json.fields import GroupBy
@@ -69,7 +70,7 @@ class ServiceDays:
         span: the range that was requested, or by default the range from the first to the last day
             that is listed or in the dataset; None if there is no such day.
         days: the days with data.
-        lists_nothing: whether the service lists no day at all.
+        lists_nothing: whether the service lists no day at all, and sums up none of the range.
     """
 
     span: Period | None
@@ -92,7 +93,7 @@ class ServiceDays:
 def fetch_service_days(
     client: Client, span: Period | None, days_held: Collection[date]
 ) -> ServiceDays:
-    """Request the days with data and, if there are any, one summary by day.
+    """Request the days with data, and one summary by day of them or of the range.
 
     The summary may have days that the service does not list; they have data, too.
 
@@ -105,14 +106,22 @@ def fetch_service_days(
         span = Period(min(every), max(every))
     days = {day for day in dates if span and span.first <= day <= span.last}
     rows = {}
-    if span and days:
-        summary = client.summary(span.first, span.last, group_by="day")
-        rows = {day: row for row in summary.rows if (day := _day_of(row)) is not None}
-        days |= {day for day in rows if span.first <= day <= span.last}
+    if span:
+        try:
+            summary = client.summary(span.first, span.last, group_by="day")
+        except NotFound:
+            # So services mean a range without data, unless they have just listed some.
+            if days:
+                raise
+        else:
+            rows = {day: row for row in summary.rows if (day := _day_of(row)) is not None}
+            days |= {day for day in rows if span.first <= day <= span.last}
     # If the summary has rows, a day without one has only events that the summary leaves out.
     without = NOTHING if rows else {}
     return ServiceDays(
-        span, {day: _state(day, rows.get(day), without) for day in sorted(days)}, not dates
+        span,
+        {day: _state(day, rows.get(day), without) for day in sorted(days)},
+        not (dates or days),
     )
 
 

@@ -56,7 +56,8 @@ def sync(
     if not needs.days:
         return
     report.wanted = 0
-    if all(need == DayNeed() for need in needs.days.values()):
+    # A repull also counts the days that neither side has; what `verify` counts there it mends.
+    if not repull and all(need == DayNeed() for need in needs.days.values()):
         return
     is_counted = check != "none"
     with update.staging(needs, workers) as (staging, fetcher):

@@ -139,16 +139,16 @@ class Update:
     def take_counts(self, staging: Staging, service: ServiceDays, *, check: bool = True) -> None:
         """Compare waiting days with the service's own count."""
         days = staging.uncounted if check else {}
-        if days and self.span:
+        if check and self.span:
             # Days that the service neither lists nor sums up may have events nevertheless.
             record_of = self.contents.manifest.day
-            days = days | {
+            days = {
                 day: 0
                 for day in days_between(self.span.first, self.span.last)
                 if day not in service.days
                 and not record_of(day).rows
                 and Hour(day, 23).is_over(self.now())
-            }
+            } | days
         staging.take_counts(count_days(self.client, service, days).different_days)
 
     def take_losses(self, staging: Staging) -> None:

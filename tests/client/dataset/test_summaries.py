@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from pytest_httpserver import HTTPServer
-from tests.client.dataset.service_of_rows import ServiceOfRows
+from tests.client.dataset.service_of_rows import API, ServiceOfRows
+from werkzeug import Request, Response
 
 from adanalytics_client.dataset import Dataset
+from adanalytics_client.errors import NotFound
 
 DAYS = [f"2026-01-{number}" for number in (14, 15, 16, 17)]
 SPAN = (DAYS[0], DAYS[-1])
@@ -31,11 +34,18 @@ def service(httpserver: HTTPServer) -> ServiceOfRows:
     return service
 
 
-def list_only(httpserver: HTTPServer, *days: str) -> None:
-    dates = "/api/partners/acme/ad-analytics/dates"
+def replace_handler(
+    httpserver: HTTPServer, name: str, handler: Callable[[Request], Response]
+) -> None:
+    path = f"{API}/{name}"
     for handlers in (httpserver.handlers,):
-        handlers[:] = [each for each in handlers if each.matcher.uri != dates]
-    httpserver.expect_request(dates).respond_with_json({"dates": [*days]})
+        handlers[:] = [each for each in handlers if each.matcher.uri != path]
+    httpserver.expect_request(path).respond_with_handler(handler)
+
+
+def list_only(httpserver: HTTPServer, *days: str) -> None:
+    text = json.dumps({"dates": [*days]})
+    replace_handler(httpserver, "dates", lambda _: Response(text, content_type="application/json"))
 
 
 def test_days_that_only_the_summary_has_are_pulled(
@@ -48,21 +58,62 @@ def test_days_that_only_the_summary_has_are_pulled(
         assert dataset.verify(client).is_whole
 
 
-def test_days_that_only_the_count_has_are_reported(
+@pytest.mark.parametrize("days", [DAYS[2:], []])
+def test_days_that_only_the_count_has_are_pulled(
+    service: ServiceOfRows, httpserver: HTTPServer, tmp_path: Path, days: list[str]
+) -> None:
+    """By a sync of stated days, also where an earlier one took their hours for empty."""
+    list_only(httpserver, *days)
+    for day in {*DAYS}.difference(days):
+        del service.summary[day]
+    dataset, other = Dataset(tmp_path / "events"), Dataset(tmp_path / "unchecked")
+    with service.client() as client:
+        assert dataset.sync(client, *SPAN).events == 96
+        assert dataset.verify(client).is_whole
+        assert dataset.sync(client, *SPAN).wanted == 0
+        assert other.sync(client, *SPAN, check="none").events == 24 * len(days)
+        problems = other.verify(client).problems
+        assert {str(problem.day) for problem in problems} == {*DAYS}.difference(days)
+        assert {problem.remedy for problem in problems} == {"repull"}
+        assert other.sync(client, *SPAN, repull=4).left == 0
+        assert other.verify(client).is_whole
+
+
+def test_days_that_only_the_summary_has_are_pulled_if_no_day_is_listed(
     service: ServiceOfRows, httpserver: HTTPServer, tmp_path: Path
 ) -> None:
-    """By a sync of stated days, and by `verify` of the hours that a sync took for empty."""
-    list_only(httpserver, *DAYS[2:])
-    for day in DAYS[:2]:
-        del service.summary[day]
+    list_only(httpserver)
+    with service.client() as client:
+        assert Dataset(tmp_path / "events").sync(client, *SPAN).events == 96
+    assert service.asked == ["summary", *["events"] * 2]
+
+
+def test_a_range_without_a_summary_is_counted(
+    service: ServiceOfRows, httpserver: HTTPServer, tmp_path: Path
+) -> None:
+    """Some services answer 404 for a range without data; that of listed days is an error."""
+    list_only(httpserver)
+    replace_handler(httpserver, "summary", lambda _: Response('{"error": "none"}', 404))
+    with service.client() as client:
+        assert Dataset(tmp_path / "events").sync(client, *SPAN).events == 96
+        list_only(httpserver, DAYS[0])
+        with pytest.raises(NotFound):
+            Dataset(tmp_path / "other").sync(client, *SPAN)
+
+
+def test_a_day_that_was_counted_and_never_came_is_not_up_to_date(
+    service: ServiceOfRows, httpserver: HTTPServer, tmp_path: Path
+) -> None:
+    list_only(httpserver)
+    service.summary.clear()
+    empty = '{"data": [], "meta": {"total": 5, "page": 1, "per_page": 10000}}'
+    replace_handler(
+        httpserver, "events", lambda _: Response(empty, content_type="application/json")
+    )
     dataset = Dataset(tmp_path / "events")
     with service.client() as client:
-        report = dataset.sync(client, *SPAN)
-        assert [failed.query for failed in report.failed] == DAYS[:2]
-        assert "the service counts more than its 0 events" in report.failed[0].message
-        assert dataset.sync(client, *SPAN, check="none").failed == []
-        problems = dataset.verify(client).problems
-    assert [str(problem.day) for problem in problems] == DAYS[:2]
+        assert {failed.query[:10] for failed in dataset.sync(client, DAYS[0]).failed} == {DAYS[0]}
+        assert {failed.query[:10] for failed in dataset.sync(client, DAYS[0]).failed} == {DAYS[0]}
 
 
 def test_days_without_events_cost_nothing_more(service: ServiceOfRows, tmp_path: Path) -> None:
