@@ -107,6 +107,7 @@ class Comparison:
         is_identified: whether equal texts are of the same event.
         final: whether slices have been read on already.
         failures: what the service could not tell of these days before.
+        is_stored: whether the events are of a dataset, so that days that differ are to be named.
     """
 
     start: date
@@ -125,6 +126,7 @@ class Comparison:
     is_identified: bool = False
     final: bool = False
     failures: frozenset[Resource] = frozenset()
+    is_stored: bool = False
 
     def __str__(self) -> str:
         return str(Slice(self.start, self.end, self.hour))
@@ -326,7 +328,8 @@ def compare(session: Session, pull: Comparison) -> Operation[tuple[Span, ...]]:
     if pull.is_counted:
         try:
             if pull.hour is None:
-                different_spans = yield from _compare_range(session, pull)
+                differences = yield from _compare_range(session, pull)
+                different_spans = tuple(span for span, _ in differences)
             else:
                 yield from _compare_hour(session, pull, pull.hour)
         except NotCounted as error:
@@ -369,9 +372,11 @@ def compare_days(
     first, last = spans[0], spans[-1]
     events = sum(span.events for span in spans)
     days_with_rows = tuple(span.end for span in spans if span.events)
-    pull = Comparison(first.start, last.end, events, spans, True, days=days_with_rows)
+    pull = Comparison(
+        first.start, last.end, events, spans, True, days=days_with_rows, is_stored=True
+    )
     try:
-        different_spans = yield from _compare_range(session, pull)
+        differences = yield from _compare_range(session, pull)
     except NotCounted as error:
         _LOG.warning("The events of %s were not compared with a count: %s", pull, error)
         return CountedDays(unknown_days=dict.fromkeys(days, str(error).rstrip(".")))
@@ -380,18 +385,20 @@ def compare_days(
     first_open = first_open_day(session)
     empty = [span.start for span in spans if not span.events and span.start < first_open]
     # Counts that agree prove nothing if the service leaves the day out of both.
-    if not different_spans and (omission := next((day for day in empty if day in data_days), None)):
+    if not differences and (omission := next((day for day in empty if day in data_days), None)):
         words = "the service lists it as a day with data, but it has no events"
         return CountedDays({omission: words})
     return CountedDays(
         {
-            span.start: f"the service counts more than its {counted(span.events, 'event')}"
-            for span in different_spans
+            day: f"the service counts {count:,}, {'more' if count > span.events else 'fewer'} than "
+            f"the {counted(span.events, 'event')} of {span}"
+            for span, count in differences
+            for day in days_between(span.start, span.end)
         }
     )
 
 
-def _compare_range(session: Session, pull: Comparison) -> Operation[tuple[Span, ...]]:
+def _compare_range(session: Session, pull: Comparison) -> Operation[Sequence[tuple[Span, int]]]:
     first_open = first_open_day(session)
     days, is_open = Slice(pull.start, pull.end), pull.end >= first_open
     total = None
@@ -447,6 +454,8 @@ def _compare_range(session: Session, pull: Comparison) -> Operation[tuple[Span, 
         text = "The service counts %s in %s, but %s by days, as many as arrived."
         _LOG.warning(text, counted(total, "event"), pull, f"{pull.events:,}")
         return ()
+    if pull.is_stored:
+        return different_spans
     if total > pull.events and pull.spans and not pull.final:
         for span, count in different_spans:
             _LOG.warning(
@@ -455,7 +464,7 @@ def _compare_range(session: Session, pull: Comparison) -> Operation[tuple[Span, 
                 counted(count, "event"),
                 f"{span.events:,}",
             )
-        return tuple(span for span, _ in different_spans)
+        return different_spans
     raise _different(pull, counted(total, "event"), different_spans)
 
 

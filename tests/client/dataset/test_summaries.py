@@ -116,6 +116,21 @@ def test_a_day_that_was_counted_and_never_came_is_not_up_to_date(
         assert {failed.query[:10] for failed in dataset.sync(client, DAYS[0]).failed} == {DAYS[0]}
 
 
+def test_only_the_day_that_lost_an_event_differs_from_its_count(
+    service: ServiceOfRows, tmp_path: Path
+) -> None:
+    """The summary does not count what its columns do not name, so only the count shows it."""
+    for day in DAYS:
+        service.summary[day] = {"visits": 7}
+    dataset = Dataset(tmp_path / "events")
+    with service.client() as client:
+        dataset.sync(client)
+        service.rows[DAYS[2], 5] = []
+        (problem,) = dataset.verify(client).problems
+    assert str(problem.day) == DAYS[2]
+    assert problem.what == f"the service counts 23, fewer than the 24 events of {DAYS[2]}"
+
+
 def test_days_without_events_cost_nothing_more(service: ServiceOfRows, tmp_path: Path) -> None:
     dataset = Dataset(tmp_path / "events")
     with service.client() as client:
