@@ -422,9 +422,8 @@ def _compare_range(session: Session, pull: Comparison) -> Operation[Sequence[tup
                 raise NotCounted("the service states no count.")
             if places is None:
                 return ()
-            if has_more is None and not has_summary:
-                text = "The service states no count of %s, and an error behind the last event."
-                _LOG.warning(text, pull)
+            if has_last and has_more is None and not has_summary:
+                raise NotCounted("the service states no count, and an error behind the last event.")
         if has_last and (is_open or not has_more):
             if total is not None and not is_open:
                 text = "The service counts %s in %s, but lists %s, and all of them arrived."

@@ -12,6 +12,7 @@ from tests.client.dataset.service_of_rows import API, ServiceOfRows
 from werkzeug import Request, Response
 
 from adanalytics_client.dataset import Dataset
+from adanalytics_client.dataset.hours.compare import TOTAL
 from adanalytics_client.errors import NotFound
 
 DAYS = [f"2026-01-{number}" for number in (14, 15, 16, 17)]
@@ -129,6 +130,38 @@ def test_only_the_day_that_lost_an_event_differs_from_its_count(
         (problem,) = dataset.verify(client).problems
     assert str(problem.day) == DAYS[2]
     assert problem.what == f"the service counts 23, fewer than the 24 events of {DAYS[2]}"
+
+
+def test_an_error_behind_the_last_event_is_no_count(
+    service: ServiceOfRows, httpserver: HTTPServer, tmp_path: Path
+) -> None:
+    texts = {day: [text for (of, _), (text,) in service.rows.items() if of == day] for day in DAYS}
+
+    def events(request: Request) -> Response:
+        query = request.args
+        rows = [
+            text
+            for day in DAYS
+            if query["start_date"] <= day <= query["end_date"]
+            for text in texts[day]
+        ]
+        start = (int(query["page"]) - 1) * int(query["per_page"])
+        page = rows[start : start + int(query["per_page"])]
+        status = 200 if page else 404
+        body = f'{{"data": [{",".join(page)}]}}' if page else '{"error": "no such page"}'
+        return Response(body, status, content_type="application/json")
+
+    replace_handler(httpserver, "events", events)
+    dataset = Dataset(tmp_path / "events")
+    with service.client() as client:
+        assert dataset.sync(client).events == 96
+        report = dataset.verify(client)
+        assert report.is_whole
+        assert TOTAL not in {figure.name for figure in report.compared}
+        (figure,) = [figure for figure in report.uncompared if figure.name == TOTAL]
+        assert "an error behind the last event" in figure.reason
+        texts[DAYS[0]].pop()
+        assert not dataset.verify(client).is_whole
 
 
 def test_days_without_events_cost_nothing_more(service: ServiceOfRows, tmp_path: Path) -> None:
