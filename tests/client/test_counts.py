@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from hashlib import sha256
 from pathlib import Path
@@ -620,6 +621,34 @@ def test_a_day_in_the_middle_that_brings_nothing_is_an_error(
     query = variant.client.events(*THREE, split=split, per_page=cap)
     with pytest.raises(ProtocolError, match="the service lists 2026-01-16 as a day with data"):
         pull(variant, query, how, tmp_path)
+    assert [*tmp_path.iterdir()] == []
+
+
+@pytest.mark.parametrize("has_total", [True, False])
+def test_days_at_an_end_that_no_list_names_are_counted_together(
+    variant: Variant, stand_in: StandIn, service: Service, tmp_path: Path, has_total: bool
+) -> None:
+    """Behind the days that a query leaves out, there may be one without events."""
+    whole = service.rows
+    service.rows = lambda start, end, *hours: whole(start, min(end, DAYS[1]), *hours)  # type: ignore[method-assign]
+    if not has_total:
+        service.total = nothing
+
+    def script(asked: Asked) -> Say:
+        if asked.path.endswith("dates"):
+            return Say({"error": "Not Found"}, status=404)
+        # A range is cut to its first day.
+        first = asked.query["start_date"]
+        return service(
+            replace(asked, target=re.sub(r"(end_date=)[\d-]+", rf"\g<1>{first}", asked.target))
+        )
+
+    stand_in.script = script
+    query = variant.client.events(FIRST, FIRST + timedelta(2), split="none")
+    with pytest.raises(
+        ProtocolError, match=r"No events arrived of 2026-01-16\.\.2026-01-17, but the"
+    ):
+        variant.on(query, "write", tmp_path / "days.jsonl")
     assert [*tmp_path.iterdir()] == []
 
 

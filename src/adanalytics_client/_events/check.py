@@ -339,12 +339,9 @@ def compare(session: Session, pull: Comparison) -> Operation[tuple[Span, ...]]:
                 raise pull.refusal from None
             _LOG.warning("The events of %s were not compared with a count: %s", pull, error)
     if not different_spans and pull.hour is None:
-        day = yield from _missing_day(session, pull)
-        if day is not None:
-            raise ProtocolError(
-                f"No events arrived of {day}, but the service lists {day} as a day with data.",
-                remedy=remedy("end_of_range"),
-            )
+        omission = yield from _find_omission(session, pull)
+        if omission:
+            raise ProtocolError(f"No events arrived of {omission}.", remedy=remedy("end_of_range"))
     return different_spans
 
 
@@ -467,14 +464,17 @@ def _compare_range(session: Session, pull: Comparison) -> Operation[Sequence[tup
     raise _different(pull, counted(total, "event"), different_spans)
 
 
-def _missing_day(session: Session, pull: Comparison) -> Operation[date | None]:
-    """Return a day that is over and that the service lists, but of which no event arrived."""
+def _find_omission(session: Session, pull: Comparison) -> Operation[str]:
+    """Describe a day that is over and that has events, but of which none arrived; empty for none.
+
+    The service lists the day, or has its events when the range is divided.
+    """
     empty, days, first_open = pull.empty_days, pull.days, first_open_day(session)
     # With events of the first and the last day, only a day between them can be missing; one that is
     # not over may still be empty.
     is_all = days and (days[0], days[-1]) == (pull.start, pull.end)
     if is_all and not any(day < first_open for day in empty):
-        return None
+        return ""
     try:
         data_days = [] if "dates" in pull.failures else (yield from dates(session))
     except AdAnalyticsError as error:
@@ -490,13 +490,18 @@ def _missing_day(session: Session, pull: Comparison) -> Operation[date | None]:
     # A page shows only some of its days. Only a day without any event in a whole query is known to
     # be missing; about the others, the service is asked once more.
     sure = [day for day in missing if day in empty or not pull.events] if data_days else []
-    omission = next(iter(sure), None)
-    if omission is not None and pull.events and (yield from _has_all(session, pull, omission)):
-        omission = None
+    day = next(iter(sure), None)
+    if day is not None and pull.events and (yield from _has_all(session, pull, day)):
+        day = None
     if missing and pull.events and not sure:
+        part = None
         with suppress(NotCounted):
-            omission = yield from _left_out(session, pull, missing, is_listed=bool(data_days))
-    return omission
+            part = yield from _find_part(session, pull, missing, is_listed=bool(data_days))
+        if part and not data_days:
+            return f"{part}, but the service has other events of {pull} if that is divided there"
+        if part:
+            day = next(day for day in missing if part.start <= day <= part.end)
+    return "" if day is None else f"{day}, but the service lists {day} as a day with data"
 
 
 def _has_all(session: Session, pull: Comparison, day: date) -> Operation[bool]:
@@ -517,29 +522,36 @@ def _has_all(session: Session, pull: Comparison, day: date) -> Operation[bool]:
     return events == pull.events
 
 
-def _left_out(
+def _find_part(
     session: Session, pull: Comparison, days: Sequence[date], *, is_listed: bool
-) -> Operation[date | None]:
-    """Return which of days, the first or the last, the service leaves out of the pull's range.
+) -> Operation[Slice | None]:
+    """Return the first or the last days of a pull if the service leaves events of them out.
 
-    The range is divided at that day: both parts together must have the events of the pull. Without
-    totals, the part with the day must have an event, and the other one fewer than the pull.
+    The range is divided there: both parts together must have the events of the pull. Without
+    totals, the part with the days must have an event, and the other one fewer than the pull.
+
+    Args:
+        days: the days that may have been left out.
     """
     day_step, first_open = timedelta(1), first_open_day(session)
-    before_slices = Slice(pull.start, days[-1] - day_step), Slice(days[-1], pull.end)
-    after_slices = Slice(days[0] + day_step, pull.end), Slice(pull.start, days[0])
-    for day, (rest_days, own_days) in ((days[-1], before_slices), (days[0], after_slices)):
-        if rest_days.start > rest_days.end or (pull.days and pull.days[0] <= day <= pull.days[-1]):
+    last_days, first_days = days[-1:], days[:1]
+    if pull.days:
+        last_days = [day for day in days if day > pull.days[-1]][:1]
+        first_days = [day for day in days if day < pull.days[0]][-1:]
+    parts = [(Slice(pull.start, day - day_step), Slice(day, pull.end)) for day in last_days]
+    parts += [(Slice(day + day_step, pull.end), Slice(pull.start, day)) for day in first_days]
+    for rest_days, own_days in parts:
+        if rest_days.start > rest_days.end:
             continue
         page = yield from request_place(session, own_days, 1)
         # While days are open, events arrive between two requests, and no sum of totals would hold.
         total = page.signals.total if pull.end < first_open else None
         rest = yield from request_place(session, rest_days, 1 if total is not None else pull.events)
         if total is not None and rest.signals.total is not None:
-            return None if total + rest.signals.total == pull.events else day
+            return None if total + rest.signals.total == pull.events else own_days
         has_all = total is None and len(rest) > 0 and rest_days.end < first_open
         if (is_listed and not len(page)) or (len(page) and has_all):
-            return day
+            return own_days
     return None
 
 
