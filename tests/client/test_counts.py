@@ -624,6 +624,34 @@ def test_a_day_in_the_middle_that_brings_nothing_is_an_error(
     assert [*tmp_path.iterdir()] == []
 
 
+@pytest.mark.parametrize("how", ["rows", "write"])
+@pytest.mark.parametrize(
+    ("ignored", "order"), [("end", 1), ("end", -1), ("start", 1), ("start", -1)]
+)
+def test_days_that_share_events_are_an_error(
+    variant: Variant,
+    stand_in: StandIn,
+    service: Service,
+    tmp_path: Path,
+    how: str,
+    ignored: str,
+    order: int,
+) -> None:
+    """The count of each day is that of its events, so only the events tell."""
+    service.make = lambda *at: {**nameless(*at), "id": "{}-{}-{}".format(*at)}
+    whole = service.rows
+
+    def rows(start: date, end: date, hours: Any = range(24)) -> list[Row]:
+        first, last = (FIRST, end) if ignored == "start" else (start, DAYS[1])
+        return whole(first, last, hours)[::order]
+
+    service.rows = rows  # type: ignore[method-assign]
+    query = variant.client.events(*DAYS, split="daily")
+    with pytest.raises(ProtocolError, match="2026-01-15 and 2026-01-16 share an event"):
+        pull(variant, query, how, tmp_path)
+    assert [*tmp_path.iterdir()] == []
+
+
 @pytest.mark.parametrize("has_total", [True, False])
 def test_days_at_an_end_that_no_list_names_are_counted_together(
     variant: Variant, stand_in: StandIn, service: Service, tmp_path: Path, has_total: bool

@@ -447,6 +447,7 @@ def _compare_range(session: Session, pull: Comparison) -> Operation[Sequence[tup
             raise pull.refusal
         if has_more:
             raise _different(pull, f"more than {counted(pull.events, 'event')}")
+        yield from _check_apart(session, pull, total)
         text = "The service counts %s in %s, but %s by days, as many as arrived."
         _LOG.warning(text, counted(total, "event"), pull, f"{pull.events:,}")
         return ()
@@ -577,6 +578,23 @@ def _differing(
             if len(half) > 1 or count != half[0].events:
                 parts.append((half, count or 0))
     return different_spans
+
+
+def _check_apart(session: Session, pull: Comparison, total: int) -> Operation[None]:
+    """Check that two days do not have the same first or last event.
+
+    A service that ignores `start_date` or `end_date` counts each day as it answers, and its days
+    share events, whatever the order; one that cuts a range to its first days counts the days right.
+    """
+    spans = [span for span in pull.spans if span.events]
+    for places in ((spans[0].events, spans[-1].events), (1, 1)) if len(spans) > 1 else ():
+        texts = []
+        for span, place in zip((spans[0], spans[-1]), places, strict=True):
+            page = yield from request_place(session, Slice(span.start, span.end), place)
+            texts += page.rows.texts[:1]
+        if len(texts) > 1 and texts[0] == texts[1]:
+            hint = f"{spans[0]} and {spans[-1]} share an event"
+            raise _different(replace(pull, hint=hint), counted(total, "event"))
 
 
 def _different(
