@@ -84,6 +84,7 @@ def test_an_error_beside_no_data_is_not_taken_for_no_data(
         with pytest.raises(ProtocolError, match="an error instead of records") as caught:
             variant.rows(DAY)
         assert words in caught.value.message
+        assert caught.value.remedy
         assert caught.value.request_id == "r-17"
     stand_in.says(Say({"summary": [], **sign}, headers=headers))
     with pytest.raises(ProtocolError, match="an error instead of records"):

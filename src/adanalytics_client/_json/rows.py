@@ -198,7 +198,10 @@ def find_rows(
     error = stated_error(containers)
     # An error beside records is left to the caller, who knows whether a part is enough.
     if error and not any(map(len, findings)):
-        raise ProtocolError(f"The answer contains an error instead of records: {error}")
+        raise ProtocolError(
+            f"The answer contains an error instead of records: {error}",
+            remedy="Try later, or report it to the service.",
+        )
     # Two lists with usual names: to take either would be a guess, and a wrong one loses events.
     if len(findings) != 1:
         rows = [finding.rows for finding in findings]
