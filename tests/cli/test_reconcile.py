@@ -21,6 +21,8 @@ from zoneinfo import ZoneInfo
 import openpyxl
 import pytest
 from click.testing import CliRunner, Result
+from pytest_httpserver import HTTPServer
+from tests.client.dataset.service_of_rows import ServiceOfRows
 
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.main import cli
@@ -447,3 +449,21 @@ def test_causes_that_explain_it_equally_are_all_named_or_none(
     expected = "Cause: either" if texts else "No cause is named, because 6 explain the gap equally"
     assert any(note.startswith(expected) for note in answer["notes"]), answer["notes"]
     assert "Not compared, because ours are not known: cost." in answer["notes"]
+
+
+def test_fields_with_the_names_of_our_columns(httpserver: HTTPServer, tmp_path: Path) -> None:
+    """The day and the hour are those of the query that brought the event."""
+    service = ServiceOfRows(httpserver)
+    for hour in range(24):
+        moment = f"{FIRST}T{hour:02}:00:00Z"
+        row = {"event_id": f"e-{hour}", "event_time": moment, "event_type": "impression"}
+        row |= {"revenue": "0.500000000", "Revenue": "7", "date": "1999-01-01", "hour": "x"}
+        service.rows[str(FIRST), hour] = [json.dumps(row)]
+    folder, file = tmp_path / "events", tmp_path / "theirs.csv"
+    with service.client() as client:
+        assert Dataset(folder).sync(client, FIRST).events == 24
+    file.write_text(f"date,impressions,revenue\n{FIRST},24,12.0\n")
+    words = ["reconcile", str(file), "--by", "day", "--in", str(folder), "--json"]
+    done = CliRunner().invoke(cli, words, obj=Invocation(clock=lambda: OVER))
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert json.loads(done.stdout)["above"] == 0

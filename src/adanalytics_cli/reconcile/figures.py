@@ -236,16 +236,16 @@ def read_dataset(
     The `labels` are the names of each id of a group, which is a text, as far as they are known.
     """
     from adanalytics_client.dataset import Dataset
-    from adanalytics_client.dataset.query import CommittedFiles
+    from adanalytics_client.dataset.query import CommittedFiles, sql_names
 
     # Elsewhere, a day may begin and end up to 14 hours earlier or later.
     first, last = statement.first - DAY, statement.last + DAY
     files = CommittedFiles.read(place)
-    names, columns = files.identity.names, files.columns
+    names, columns, places = files.identity.names, files.columns, sql_names(files)
 
     def sent(part: str) -> str | None:
         name = names.sent(part, columns)
-        return name and '"' + name.replace('"', '""') + '"'
+        return name and places[name]
 
     kind, money = sent("event_type"), {name: sent(name) for name in ("revenue", "cost")}
     sums = {
@@ -266,8 +266,8 @@ def read_dataset(
     keys = [key for key in statement.by if key != "day"]
     groups = [sent(f"{key}_id") or "NULL" for key in keys]
     selection = [
-        "date",
-        "hour",
+        f"{places['date']} AS day",
+        f"{places['hour']} AS hour",
         f"{quarter} AS quarter",
         f"coalesce(CAST({sent('is_filtered') or 'false'} AS BOOLEAN), false) AS filtered",
         *(f"{column} AS group_{index}" for index, column in enumerate(groups)),
@@ -276,13 +276,13 @@ def read_dataset(
     ]
     sql = (
         f"SELECT {', '.join(selection)} FROM events "  # noqa: S608  # names, quoted above
-        f"WHERE date BETWEEN DATE '{first}' AND DATE '{last}' "
+        f"WHERE {places['date']} BETWEEN DATE '{first}' AND DATE '{last}' "
         f"GROUP BY {', '.join(str(number + 1) for number in range(4 + len(groups)))}"
     )
     records: list[Record] = []
     units = set()
     for row in Dataset(place).query(sql).to_pylist():
-        begin = start_of(row["date"])
+        begin = start_of(row["day"])
         begin += timedelta(hours=row["hour"], minutes=row["quarter"] * _MINUTES)
         ids = [row[f"group_{index}"] for index in range(len(groups))]
         group_pairs = zip(ids, keys, strict=True)

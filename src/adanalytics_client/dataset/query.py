@@ -565,14 +565,22 @@ def _create_names(
 
 
 def _source_of(files: CommittedFiles) -> EventSource:
-    """Return the traffic of a dataset for a summary; of equal names, ours stands for the column."""
+    """Return the traffic of a dataset for a summary."""
+    select, places = select_events({files.place: files}, filtered=False), sql_names(files)
+    labels = {group: group_names.names for group, group_names in files.group_names.items()}
+    return EventSource(select, files.columns, files.identity.names, places, labels)
+
+
+def sql_names(files: CommittedFiles) -> dict[str, str]:
+    """Return the names in SQL of the fields and of our columns, quoted.
+
+    Of equal names, ours stands for the column.
+    """
     columns, extras = files.columns, our_columns([files], files.columns)
     places = dict(zip([*columns, *extras], map(_name, _names(columns, extras)), strict=True))
     if "currency" not in extras:
         places["currency"] = next(places[name] for name in columns if name.lower() == "currency")
-    select = select_events({files.place: files}, filtered=False)
-    labels = {group: group_names.names for group, group_names in files.group_names.items()}
-    return EventSource(select, columns, files.identity.names, places, labels)
+    return places
 
 
 @contextmanager
