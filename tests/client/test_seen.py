@@ -108,6 +108,28 @@ def test_a_token_and_what_was_seen(variant: Variant, pages_of_two: StandIn) -> N
     assert [row.get("event_id") for row in rest] == [f"{FIRST} 3", f"{FIRST} 4"]
 
 
+def test_events_that_share_an_id_on_other_pages_are_kept(
+    variant: Variant, stand_in: StandIn
+) -> None:
+    """An id that an impression and its click share is of both, also when a page lies between."""
+
+    def script(asked: Asked) -> Say:
+        page = int(asked.query["page"])
+        kinds = ["ad_request", "impression", "click", "complete"][page * 2 - 2 : page * 2]
+        rows = [{"event_id": "auction", "event_type": kind} for kind in kinds]
+        return Say({"events": rows, "total": 4})
+
+    stand_in.script = script
+    seen = SeenEvents()
+    assert len(variant.rows(FIRST, split="none", per_page=2, seen=seen)) == 4
+    assert ("auction" in seen, seen.repeated) == (True, 0)
+    later = SeenEvents()
+    later.take(pickle.loads(pickle.dumps(seen)))
+    for events in (seen, later):
+        assert variant.rows(FIRST, split="none", per_page=2, seen=events) == []
+        assert events.repeated == 4
+
+
 def test_events_that_a_loop_did_not_reach_come_again(pages_of_two: StandIn) -> None:
     seen = SeenEvents()
     with Client(pages_of_two.url, api_key="k", partner="acme") as client:

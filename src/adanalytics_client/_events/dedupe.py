@@ -54,8 +54,10 @@ class SeenEvents:
         self.most = most
         self.repeated: int = 0
         self.forgotten: int = 0
-        # A plain dict searches for its oldest entry among all those deleted before it.
-        self._digests: OrderedDict[bytes, None] = OrderedDict()
+        self._pulls = 0
+        # With the number of the pull that added it, or 0. A plain dict searches for its oldest
+        # entry among all those deleted before it.
+        self._digests: OrderedDict[bytes, int] = OrderedDict()
         self.add(event_ids)
 
     def __contains__(self, event_id: object) -> bool:
@@ -105,26 +107,36 @@ class SeenEvents:
             >>> len(monday), len(tuesday)
             (2, 0)
         """
+        self._take(other, 0)
+
+    def _take(self, other: "SeenEvents", pull: int) -> None:
         self.repeated += other.repeated
         self.forgotten += other.forgotten
         digests, other._digests = other._digests, OrderedDict()  # noqa: SLF001  # one of its own kind
         other.repeated = other.forgotten = 0
         for digest in digests:
-            self._keep(digest)
+            self._keep(digest, pull)
 
-    def _keep(self, digest: bytes) -> None:
-        self._digests[digest] = None
+    def _keep(self, digest: bytes, pull: int = 0) -> None:
+        self._digests.setdefault(digest, pull)
         if len(self._digests) > self.most:
             self._digests.popitem(last=False)
             self.forgotten += 1
 
 
 class Deduplicator:
-    """Leaves out events that were seen, and collects the ids of the others until it is settled."""
+    """Leaves out events of earlier pulls, and collects the ids of the others until it is settled.
+
+    Ids of this pull leave nothing out, also after they were settled: events that share an id may
+    differ.
+    """
 
     def __init__(self, events: SeenEvents | None) -> None:
         self._events = events
         self._additions = SeenEvents(most=events.most) if events is not None else None
+        self._pull = 0
+        if events is not None:
+            self._pull = events._pulls = events._pulls + 1  # noqa: SLF001  # of this module
         self._warned = False
 
     def filter(self, page: FetchedPage, remaining: int | None) -> FetchedPage:
@@ -139,8 +151,7 @@ class Deduplicator:
         ids = page.keys.ids if page.keys else ids_of(page.rows)
         self._warn(page, ids)
         for event_id in ids:
-            # Not those of this pull: events that share an id may differ.
-            is_repeat = event_id is not None and event_id in self._events
+            is_repeat = event_id is not None and self._is_earlier(self._events, event_id)
             repeats.append(is_repeat)
             if is_repeat:
                 self._additions.repeated += 1
@@ -152,7 +163,10 @@ class Deduplicator:
     def settle(self) -> None:
         """Add the ids collected since the last call to `seen`."""
         if self._events is not None and self._additions is not None:
-            self._events.take(self._additions)
+            self._events._take(self._additions, self._pull)  # noqa: SLF001  # of this module
+
+    def _is_earlier(self, events: SeenEvents, event_id: EventId) -> bool:
+        return events._digests.get(_digest(event_id), self._pull) != self._pull  # noqa: SLF001  # as above
 
     def _warn(self, page: FetchedPage, ids: Sequence[EventId | None]) -> None:
         """Warn once about a page whose events have no id."""
