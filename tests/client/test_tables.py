@@ -151,6 +151,8 @@ def outcome(make: Callable[[], pa.RecordBatch]) -> tuple[Any, ...]:
         (b'{"event_id":', "^An event is not JSON: "),
         (b"[1]", "^An event is not one JSON object"),
         (b'{"event_id":"a"},{"event_id":"b"}', "^An event is not JSON: "),
+        (rb'{"event_id":"\ud800"}', "^An event is not JSON: it holds a lone surrogate escape"),
+        (b'{"event_id":%b' % (b"[" * 100_000), "^An event is not JSON: "),
     ],
 )
 def test_a_line_that_is_no_event_is_told(line: bytes, message: str) -> None:

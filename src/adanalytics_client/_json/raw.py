@@ -6,12 +6,12 @@ inside strings, so that is checked first, and it keeps the last of several membe
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from itertools import compress
 from operator import itemgetter
-from typing import AnyStr
+from typing import AnyStr, NoReturn
 
 import msgspec
 
@@ -33,6 +33,7 @@ _MOST_AROUND = 64 * 1024
 _MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _ELEMENTS = msgspec.json.Decoder(list[msgspec.Raw])
 _LINES = msgspec.json.Decoder(msgspec.Raw)
+_REFUSALS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _NAME = re.compile(rb'\s*"(?:[^"\\]|\\.)*"\s*:\s*')
 _AFTER_MEMBER = re.compile(rb"\s*[,}]")
 
@@ -160,10 +161,16 @@ def read_page(body: bytes | bytearray, levels: int = LEVELS) -> Json:
             text.decode()
         page = _page_of_one_list(text, levels)
         return _value(bytes(text.rstrip(_SPACES)), levels) if page is None else page
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        parse(text)
-        # msgspec refuses nothing else that Python's decoder accepts.
-        raise NotJson("it holds a lone surrogate escape") from None
+    except _REFUSALS:
+        _refuse([text])
+
+
+def _refuse(documents: Iterable[bytes | bytearray]) -> NoReturn:
+    """Raise the fault of documents that msgspec refuses: its own words name another place."""
+    for document in documents:
+        parse(document)
+    # msgspec refuses nothing else that Python's decoder accepts.
+    raise NotJson("it holds a lone surrogate escape") from None
 
 
 def _page_of_one_list(text: bytes | bytearray, levels: int) -> Json:
@@ -204,11 +211,14 @@ def read_jsonl(lines: bytes) -> RawRows | None:
     """Read JSON lines; None if one of them is not an object.
 
     Raises:
-        msgspec.DecodeError, UnicodeDecodeError: for anything but JSON in UTF-8.
+        NotJson: for anything but JSON in UTF-8.
     """
-    if not lines.isascii():
-        lines.decode()
-    return _rows_of(_LINES.decode_lines(lines)) if lines else RawRows()
+    try:
+        if not lines.isascii():
+            lines.decode()
+        return _rows_of(_LINES.decode_lines(lines)) if lines else RawRows()
+    except _REFUSALS:
+        _refuse(line for line in lines.split(b"\n") if line.strip())
 
 
 def _rows_of(elements: list[msgspec.Raw]) -> RawRows | None:

@@ -5,12 +5,11 @@ from codecs import BOM_UTF8
 from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal
 
-import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from adanalytics_client._json.columns import Columns
-from adanalytics_client._json.exact import Json
+from adanalytics_client._json.exact import Json, NotJson
 from adanalytics_client._json.fields import DOCUMENTED, EVENT_KINDS, Kind
 from adanalytics_client._json.raw import RawRows, read_jsonl
 from adanalytics_client._json.types import DEFAULTS, NULL, TEXT, ColumnType, KindOf, Types, join_all
@@ -98,7 +97,7 @@ class ArrowRows:
         """
         try:
             events = read_jsonl(lines.removeprefix(BOM_UTF8))
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except NotJson as error:
             raise ProtocolError(f"An event is not JSON: {error}.") from None
         if events is None or len(events) != lines.count(b"\n"):
             raise ProtocolError("An event is not one JSON object on one line.")
