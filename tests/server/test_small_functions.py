@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from adanalytics_server.accounts.auth import SignIns
 from adanalytics_server.accounts.credentials import hide_credentials
+from adanalytics_server.accounts.sessions import Sessions
 from adanalytics_server.clock import rfc3339
 from adanalytics_server.loading.rows import LoadError
 from adanalytics_server.loading.values import Number, parse_timestamp, text_of
@@ -69,3 +71,11 @@ A, B, C = b'{"event_id":"a"}', b'{"event_id":"b"}', b'{"event_id":"c"}'
 )
 def test_small_functions(result: Callable[[], object], expected: object) -> None:
     assert result() == expected
+
+
+@pytest.mark.parametrize("kind", [SignIns, Sessions])
+def test_a_part_that_has_a_state_is_equal_only_to_itself(kind: Callable[..., object]) -> None:
+    one, other = kind(None, None), kind(None, None)
+    assert len({one, other}) == 2
+    # No line of a log shows the state.
+    assert repr(one).endswith(f".{kind.__name__} object at {id(one):#x}>")

@@ -58,7 +58,7 @@ class Offer:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, eq=False, repr=False, slots=True, kw_only=True)
 class Session:
     """Runs the calls of one assistant.
 

@@ -105,7 +105,7 @@ class TooManyAttempts(ApiError):
         self.seconds = seconds
 
 
-@dataclass(slots=True)
+@dataclass(eq=False, repr=False, slots=True)
 class SignIns:
     """Checks passwords, one at a time, so that parallel guesses count exactly."""
 

@@ -27,7 +27,7 @@ class NewKey:
     key: str = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Sessions:
     """Starts, finds and ends sessions; nothing is cached, so they end at once."""
 
