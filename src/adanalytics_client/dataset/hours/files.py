@@ -211,10 +211,10 @@ def write_hours(
             _check_days(query, partition)
 
         finished = list[FinishedHour]()
-        for day, wanted in groupby(query.wanted, lambda hour: hour.day):
-            hours = [(hour, partition.take(hour)) for hour in wanted]
-            is_day = len(hours) == HOURS and identity.may_join(day, asked_at)
-            for group in [hours] if is_day else ([pair] for pair in hours):
+        for day, hours in groupby(query.wanted, lambda hour: hour.day):
+            pairs = [(hour, partition.take(hour)) for hour in hours]
+            is_day = len(pairs) == HOURS and identity.may_join(day, asked_at)
+            for group in [pairs] if is_day else ([pair] for pair in pairs):
                 for done in write_file(group, folder, identity, asked_at, tables):
                     finished.append(done)
                     wrote(done)

@@ -120,16 +120,16 @@ class Contents:
         return [*problems, *(f"the manifest of {day}: {damage}" for day, damage in days_lost)]
 
     def reuse(self, hours: Sequence[FinishedHour]) -> Iterator[FinishedHour]:
-        """Yield hours that were pulled again with their held files, if the events are the same.
+        """Yield hours that were pulled again with the dataset's files, if the events are the same.
 
-        Neither the order of the events nor the version of pyarrow matters. The bytes of the held
+        Neither the order of the events nor the version of pyarrow matters. The bytes of the old
         file are read, so that a repull replaces a damaged one. A new file of a day, of which an
         hour changed, replaces all hours.
         """
         store, form = self.store, self.identity.form
-        held, fresh = HourReader(store.open, form), HourReader(store.open, form)
-        with closing(held), closing(fresh):
-            compared = [self._compared(finished, held, fresh) for finished in hours]
+        dataset, pull = HourReader(store.open, form), HourReader(store.open, form)
+        with closing(dataset), closing(pull):
+            compared = [self._compared(finished, dataset, pull) for finished in hours]
         changed = {finished.hour.day for finished in compared if not finished.is_held}
         for finished, same in zip(hours, compared, strict=True):
             if same.is_held and finished.shared and finished.hour.day in changed:
@@ -139,7 +139,7 @@ class Contents:
                 yield same
 
     def _compared(
-        self, finished: FinishedHour, held: HourReader, fresh: HourReader
+        self, finished: FinishedHour, dataset: HourReader, pull: HourReader
     ) -> FinishedHour:
         """Return an hour as it is held, if the events are the same."""
         hour, record, previous = finished.hour, finished.record, self.manifest.record(finished.hour)
@@ -157,7 +157,8 @@ class Contents:
                 types = join_columns(self.schema.sets[previous.types], finished.types)
                 tables = EventTables(self.identity.names, types)
                 is_same = are_equal(
-                    partial(held.read, name, hour, tables), partial(fresh.read, file, hour, tables)
+                    partial(dataset.read, name, hour, tables),
+                    partial(pull.read, file, hour, tables),
                 )
             if not is_same:
                 return finished
