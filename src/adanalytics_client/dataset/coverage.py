@@ -20,14 +20,12 @@ class Coverage:
         partner: the partner whose events it holds.
         hours: the records of all hours that were pulled, also of those without events.
         flag: the field that says which events are filtered; None if no field does.
-        stated: the currencies, where the records do not tell them; None if nothing does.
     """
 
     place: str
     partner: str
     hours: Mapping[Hour, HourRecord]
     flag: str | None
-    stated: tuple[str, ...] | None = None
 
     @cached_property
     def totals(self) -> Totals | None:
@@ -37,8 +35,6 @@ class Coverage:
     @property
     def currencies(self) -> tuple[str, ...] | None:
         """The currencies of the events, filtered ones included; None if they are not known."""
-        if self.stated is not None:
-            return self.stated
         return (self.totals and self.totals.currencies) or None
 
     @property

@@ -201,16 +201,6 @@ class CommittedFiles:
         """What the dataset covers, by its manifest."""
         return Coverage(self.place, self.identity.partner, self.hours, self.flag)
 
-    @property
-    def select_currencies(self) -> str | None:
-        """A SELECT of the currencies of all events; None if they have no such field."""
-        field = self.identity.names.sent("currency", self.columns)
-        if field is None:
-            return None
-        name = _name(dict(zip(self.columns, _names(self.columns), strict=False))[field])
-        events = self.select(self.columns, [*_OURS])
-        return f"SELECT DISTINCT CAST({name} AS VARCHAR) FROM ({events}) WHERE {name} IS NOT NULL"  # noqa: S608  # as above
-
     def select(self, columns: Types, ours: Collection[str]) -> str:
         """Return a SELECT of all events: these columns, then `ours`.
 
@@ -565,18 +555,11 @@ class QuerySession:
     @cached_property
     def coverage(self) -> list[Coverage]:
         """What each of the datasets covers, in their order."""
-        return [*map(self._coverage_of, self._datasets.values())]
+        return [files.coverage for files in self._datasets.values()]
 
     @cached_property
     def _sources(self) -> list[EventSource]:
         return [*map(_source_of, self._datasets.values())]
-
-    def _coverage_of(self, files: CommittedFiles) -> Coverage:
-        coverage, select = files.coverage, files.select_currencies
-        if coverage.currencies or select is None:
-            return coverage
-        # Records of earlier versions do not tell them.
-        return replace(coverage, stated=tuple(sorted(name for (name,) in self.ask(select))))
 
     def run(self, step: Callable[[], T]) -> T:
         """Run a step on the thread of DuckDB, and raise its error as one of ours."""

@@ -42,7 +42,7 @@ class Totals:
         ranges: the least and the most value of each field in `sums` that is not documented, if an
             event has a value: a column of the summary between them may be an average.
         currencies: the currencies of all events, filtered ones included, in alphabetical order;
-            None if they are not known, as in records of earlier versions. They are no figures.
+            None if they are not known. They are no figures.
         filtered: the figures of the filtered events, which a summary may count, too; None if there
             are none, or in records of earlier versions.
     """
