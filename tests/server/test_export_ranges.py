@@ -116,32 +116,6 @@ def test_a_part_says_where_it_is(url: str, whole: httpx.Response) -> None:
     assert part.headers["etag"] == whole.headers["etag"]
 
 
-@pytest.mark.parametrize(
-    ("tags", "known"),
-    [
-        ("{etag}", True),
-        ("W/{etag}", True),
-        ('"x", {etag}', True),
-        ("*", True),
-        ('"x"', False),
-        ("abc", False),
-        ("", False),
-    ],
-)
-def test_who_has_the_file_is_not_sent_it_again(
-    url: str, whole: httpx.Response, tags: str, known: bool
-) -> None:
-    etag = whole.headers["etag"]
-    again = httpx.get(url, headers={"If-None-Match": tags.format(etag=etag)})
-    assert (again.status_code, again.content) == ((304, b"") if known else (200, whole.content))
-    assert again.headers["etag"] == etag
-
-
-def test_if_none_match_may_come_in_several_headers(url: str, whole: httpx.Response) -> None:
-    headers = [("If-None-Match", '"x"'), ("If-None-Match", whole.headers["etag"])]
-    assert httpx.get(url, headers=headers).status_code == 304
-
-
 def test_if_match_takes_the_same_file_only(url: str, whole: httpx.Response) -> None:
     etag = whole.headers["etag"]
     for tags in (etag, f'"x",{etag}', "*"):

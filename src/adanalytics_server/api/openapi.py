@@ -218,8 +218,7 @@ EXPORT_STATUS: Responses = {
     **_PARTNER,
 }
 
-_VERSION = ("ETag", "Cache-Control")
-_FILE = (*_VERSION, "Content-Length", "Accept-Ranges", "Content-Disposition")
+_FILE = ("ETag", "Cache-Control", "Content-Length", "Accept-Ranges", "Content-Disposition")
 _PART = _header(
     "First and last byte of the range, and the size of the file.",
     pattern="^bytes [0-9]+-[0-9]+/[0-9]+$",
@@ -239,7 +238,6 @@ DOWNLOAD: Responses = {
     200: {**_response("The file.", None, _FILE), **_FILES},
     202: _response("The file is not ready yet.", None, ["Retry-After"]),
     206: {**_response("The requested range.", None, _FILE, {"Content-Range": _PART}), **_FILES},
-    304: _response("`If-None-Match` names this file.", None, _VERSION),
     400: _response(
         "An `Authorization` header, which a signed URL does not take, a bad parameter or an unknown"
         " `Host`."

@@ -2,8 +2,8 @@
 
 Its URL is signed and expires, like those of an object store.
 
-Conditions and ranges follow RFC 9110. Starlette's ``FileResponse`` supports neither ``If-Match``
-nor ``If-None-Match``, refuses ranges that section 14.2 says to ignore, and sends errors as text.
+Conditions and ranges follow RFC 9110. Starlette's ``FileResponse`` does not support ``If-Match``,
+refuses ranges that section 14.2 says to ignore, and sends errors as text.
 """
 
 import asyncio
@@ -39,9 +39,9 @@ _ONE_RANGE = re.compile(
 async def download_answer(request_headers: Headers, job: ExportJob, path: Path) -> Response:
     """Answer a request for the file of a completed job.
 
-    The response is 200 with the complete file, 206 with the requested range, or 304 if the client
-    has the file already. If the file gets shorter meanwhile, the body is shorter than
-    ``Content-Length``, which clients notice. The SHA-256 of the file is its entity tag.
+    The response is 200 with the complete file, or 206 with the requested range. If the file gets
+    shorter meanwhile, the body is shorter than ``Content-Length``, which clients notice. The
+    SHA-256 of the file is its entity tag.
 
     Raises:
         ApiError: 410, the file was deleted; 412, ``If-Match`` does not name the file; 416, the
@@ -55,10 +55,8 @@ async def download_answer(request_headers: Headers, job: ExportJob, path: Path) 
     headers = {"ETag": etag, "Cache-Control": "private, no-transform"}
     # Before the range, so that a resumed download gets no bytes of another file (section 13.2.2).
     tags = request_headers.getlist("if-match")
-    if tags and not _names(tags, etag, weak=False):
+    if tags and not _names(tags, etag):
         raise ApiError(412, "Precondition Failed", headers={"ETag": etag})
-    if _names(request_headers.getlist("if-none-match"), etag, weak=True):
-        return Response(status_code=304, headers=headers)
     part = _asked_range(
         request_headers.get("range"), request_headers.get("if-range"), etag=etag, size=size
     )
@@ -74,16 +72,14 @@ async def download_answer(request_headers: Headers, job: ExportJob, path: Path) 
     return _FileResponse(_pieces(path, part), 206, headers=headers)
 
 
-def _names(values: list[str], etag: str, *, weak: bool) -> bool:
+def _names(values: list[str], etag: str) -> bool:
     """Return whether a list of entity tags, or ``*`` for any file, names the file.
 
-    Sections 13.1.1 and 13.1.2; ``weak`` accepts weak tags, too.
+    Section 13.1.1. A range may be put together only of equal bytes, which a weak tag does not
+    promise.
     """
     tags = ",".join(values)
-    if tags.strip() == "*":
-        return True
-    # A range may be put together only of equal bytes, which a weak tag does not promise.
-    return any(tag == etag and (weak or not mark) for mark, tag in _TAG.findall(tags))
+    return tags.strip() == "*" or ("", etag) in _TAG.findall(tags)
 
 
 def _asked_range(header: str | None, if_range: str | None, *, etag: str, size: int) -> range | None:
