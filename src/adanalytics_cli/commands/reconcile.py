@@ -12,10 +12,10 @@ import click
 from adanalytics_cli.account.connection import connect, report_end
 from adanalytics_cli.account.dataset_here import open_dataset
 from adanalytics_cli.core.command import command, completing, near_or_known, option
-from adanalytics_cli.core.errors import CommandError, MissingExtra, SettingsError
+from adanalytics_cli.core.errors import CommandError, MissingExtra
 from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.core.periods import period, period_words, read_begun_period
-from adanalytics_cli.core.settings import base_url_of, find_settings, now_at_service
+from adanalytics_cli.core.settings import now_at_service
 from adanalytics_cli.output.formats import Output, formats_with, gather_output, json_option
 from adanalytics_cli.output.output_file import output_options
 from adanalytics_cli.reconcile.headings import FIELDS, fields_of
@@ -27,7 +27,6 @@ from adanalytics_client._json.fields import GROUPS, ID_OF
 
 if TYPE_CHECKING:
     from adanalytics_cli.reconcile.statement import Statement
-    from adanalytics_client.dataset import Holdings
 
 _FORMATS = formats_with()
 _PERCENT = re.compile(r"(\d{1,6}(?:\.\d{1,6})?)\s*%?", re.ASCII)
@@ -127,9 +126,8 @@ def _read_map(
         "of the gap first. A cause is named if, after it, every figure agrees up to rounding: "
         "another unit, rounding, missing days, names that differ, days that are not over; with "
         "--in also another time zone, filtered traffic and missing hours. Without --in it sends "
-        "one request, or one for each day if it compares by day and another column; with it none, "
-        "or one for the names that FILE has in place of ids. PERIOD is "
-        f"{Period.FORMS}; by default the days of FILE."
+        "one request, or one for each day if it compares by day and another column; with it none. "
+        f"PERIOD is {Period.FORMS}; by default the days of FILE."
     ),
     examples=[
         "adanalytics reconcile theirs.csv",
@@ -168,7 +166,7 @@ def reconcile(
     progress = None
     if location:
         _, holdings = open_dataset(invocation, location)
-        labels = _labels(invocation, statement, location, holdings)
+        labels = _labels(invocation, statement, location)
         figures, partner = read_dataset(statement, location, holdings, labels), holdings.partner
     else:
         with connect(invocation) as (client, progress):
@@ -200,38 +198,21 @@ def reconcile(
 
 
 def _labels(
-    invocation: Invocation, statement: "Statement", location: str, holdings: "Holdings"
+    invocation: Invocation, statement: "Statement", location: str
 ) -> dict[str, Mapping[str, str]]:
     """Return the names of campaigns and demand tags by their ids, if the report has names.
 
-    Events have ids only. Where a sync did not ask for the names of all days, the summary has to
-    tell, if the service of the dataset is known.
+    Events have ids only; a sync keeps the names that summaries of its days tell.
     """
-    from adanalytics_client import AdAnalyticsError
     from adanalytics_client.dataset.query import CommittedFiles
-    from adanalytics_client.dataset.service import fetch_names
 
-    if not statement.names_of:
-        return {}
-    names = CommittedFiles.read(location).group_names
-    labels: dict[str, Mapping[str, str]] = {
-        key: names[key].names
-        for key in statement.names_of
-        if key in names
-        and names[key].first <= statement.first
-        and statement.last <= names[key].last
-    }
-    keys = [key for key in statement.names_of if key not in labels]
-    if not keys:
-        return labels
-    try:
-        # Names of another service would be those of other campaigns.
-        if base_url_of(find_settings(invocation)) != holdings.origin:
-            raise SettingsError("the dataset is of another service than the settings.")
-        with connect(invocation) as (client, _):
-            view = client.for_partner(holdings.partner)
-            for key in keys:
-                labels[key] = fetch_names(view, key, statement.first, statement.last)
-    except (CommandError, AdAnalyticsError) as error:
-        remark(f"The names of {' and '.join(keys)} are not known: {error}", invocation)
+    labels: dict[str, Mapping[str, str]] = {}
+    names = CommittedFiles.read(location).group_names if statement.names_of else {}
+    for key in statement.names_of:
+        group = names.get(key)
+        if group and group.first <= statement.first and statement.last <= group.last:
+            labels[key] = group.names
+        else:
+            text = f"The dataset has no {key} names of all these days: sync them, or compare by id."
+            remark(text, invocation)
     return labels
