@@ -99,7 +99,7 @@ class ExportJob(SavedJob[SyncDriver]):
 
         Raises:
             ConfigurationError: when `path` cannot be a file, when there are several files and
-                `path` is not a folder, or when there are more files than the process may have open.
+                `path` is not a folder.
             OSError: when `path` cannot be written; this is checked before any wait.
             ExportError: when the export fails, expires or is not done in time.
             DownloadError: when the file does not arrive complete, is not what was ordered, or has

@@ -376,35 +376,3 @@ def _descriptor_of(path: Path) -> int:
             if os.path.samestat(os.fstat(int(each.name)), path.stat()):
                 return int(each.name)
     raise AssertionError
-
-
-@contextmanager
-def _few_descriptors(more: int) -> Iterator[None]:
-    """This process can open no more than so many files."""
-    before = resource.getrlimit(resource.RLIMIT_NOFILE)
-    most = len(list(Path("/dev/fd").iterdir())) + more
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, before)
-
-
-def test_more_files_than_can_be_open_are_an_error_before_a_fetch(
-    variant: Variant, stand_in: StandIn, tmp_path: Path
-) -> None:
-    def ordered(files: int) -> Any:
-        names = [f"/{n}.csv" for n in range(files)]
-        stand_in.script = Store(answer={"files": names, "download_url": None})
-        return variant.call("start_export", *DAYS)
-
-    job = ordered(2000)
-    expected = r"2000 files, .* may open only \d+\. .*`ulimit -n \d+`"
-    with _few_descriptors(50), pytest.raises(errors.ConfigurationError, match=expected):
-        variant.on(job, "download", tmp_path, check="none")
-    assert len(stand_in.asked) == 1
-    assert list(tmp_path.iterdir()) == []
-    job = ordered(60)
-    with _few_descriptors(150):
-        variant.on(job, "download", tmp_path, check="none")
-    assert len(list(tmp_path.iterdir())) == 60

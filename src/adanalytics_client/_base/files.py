@@ -47,7 +47,6 @@ def state_folder(environment: Mapping[str, str]) -> Path:
 
 def check_target(path: Path) -> None:
     """Check that a file can have this name, before anything is fetched for it."""
-    check_name(path)
     if path.is_dir():
         raise ConfigurationError(f"{path} is a folder.", remedy="Name a file in it.")
     check_place(path)
@@ -55,33 +54,10 @@ def check_target(path: Path) -> None:
 
 def check_place(path: Path) -> None:
     """Check that files can be created at a path, which may be a folder for them."""
-    check_name(path)
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise ConfigurationError(f"{path} is a device or a pipe.", remedy="Name a file.")
     if not (folder := real_path(path).parent).is_dir():
         raise ConfigurationError(f"The folder {folder} does not exist.", remedy="Create it first.")
-
-
-def check_name(path: Path) -> None:
-    """Check that a path can be looked up."""
-    if "\0" in str(path):
-        raise ConfigurationError(
-            f"{path!r} contains a NUL character, which no file name can.", remedy="Remove it."
-        )
-    try:
-        path.stat()
-    except OSError as error:
-        if error.errno == errno.ENAMETOOLONG:
-            # A name of thousands of characters would hide the rest of the message.
-            name = f"{path.name[:_REPEATED]}..., {len(os.fsencode(path.name))} bytes,"
-            raise ConfigurationError(
-                f"{name} is too long for the file system.", remedy="Choose a shorter name."
-            ) from None
-        if error.errno == errno.ELOOP:
-            raise ConfigurationError(
-                f"{path} is a link that leads back to itself.",
-                remedy="Remove it or name another file.",
-            ) from None
 
 
 def real_path(path: Path) -> Path:

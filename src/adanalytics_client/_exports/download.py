@@ -8,7 +8,6 @@ from pathlib import Path
 
 from adanalytics_client._base import effects
 from adanalytics_client._base.deadline import Deadline
-from adanalytics_client._base.locks import POSIX
 from adanalytics_client._base.validation import check_choice, check_seconds, invalid
 from adanalytics_client._call.attempts import Access, Rules, attempts
 from adanalytics_client._call.exchange import Exchange
@@ -159,14 +158,6 @@ class ExportDownload:
             return [path]
         if not path.is_dir():
             raise ConfigurationError(f"The export has {len(files)} files.", remedy="Name a folder.")
-        limit = _open_files_limit()
-        # The other half is for connections and the rest of the program.
-        if limit is not None and len(files) > limit // 2:
-            raise ConfigurationError(
-                f"The export has {len(files)} files, which stay open until all have arrived, but "
-                f"this process may open only {limit}.",
-                remedy=f"Run `ulimit -n {2 * len(files)}` first, or ask for fewer days at once.",
-            )
         return paths_in(path, files)
 
     def _opening(self, target: Path, number: int) -> Callable[[], Transfer]:
@@ -282,16 +273,6 @@ class ExportDownload:
             absent = self._may_appear(reply, url, transfer)
             return FailedAttempt(described(expiry, self.status), can_retry=False, absent=absent)
         return refused_attempt(session, reply, url, repeatable=True)
-
-
-def _open_files_limit() -> int | None:
-    """Return how many files this process may open; None without a limit that can be raised."""
-    if not POSIX:
-        return None
-    import resource
-
-    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return None if limit == resource.RLIM_INFINITY else limit
 
 
 def _broken(

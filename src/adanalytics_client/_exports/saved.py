@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
@@ -86,12 +86,6 @@ class SavedJob(Generic[D]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpickled, (type(self), self.to_json())
-
-    def __copy__(self) -> Self:
-        return type(self)(self._record, self._bound)
-
-    def __deepcopy__(self, _memory: dict[int, Any]) -> Self:
-        return self.__copy__()
 
     def to_json(self) -> str:
         """Return the job as text, to continue it elsewhere.

@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TypeAlias, cast
 
-from adanalytics_client._base.files import check_name
 from adanalytics_client._base.formats import BINARY, FORMATS, SUFFIXES, Format, suffix_of
 from adanalytics_client._json.columns import Columns
 from adanalytics_client._outputs.csv import CsvOutput
@@ -47,7 +46,6 @@ def open_output(
         )
     # Before the file is made: a missing extra must not leave an empty one.
     make = _maker(form, columns)
-    check_name(path)
     # /dev/stdout and pipes cannot be replaced by a rename.
     special = path.exists() and not path.is_file() and not path.is_dir()
     target = Device(path) if special else AtomicFile(path)
