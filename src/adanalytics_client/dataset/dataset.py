@@ -1,6 +1,5 @@
 """A dataset and its operations."""
 
-import atexit
 import os
 import re
 import time
@@ -8,8 +7,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from adanalytics_client import Observer, Period, ServiceProfile
@@ -689,11 +686,6 @@ class Dataset:
         from adanalytics_client.dataset.query import CommittedFiles, select_events
 
         files = CommittedFiles.read(self.place)
-        if files.identity.form != "parquet":
-            # For as long as the relation may be read.
-            scratch = TemporaryDirectory(prefix="adanalytics-")
-            atexit.register(scratch.cleanup)
-            files = files.as_parquet(Path(scratch.name))
         connection = connection or duckdb.default_connection()
         files.mount(connection)
         return connection.sql(select_events({self.place: files}))

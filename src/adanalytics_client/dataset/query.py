@@ -10,7 +10,6 @@ from datetime import date
 from difflib import get_close_matches
 from functools import cached_property, reduce
 from itertools import count
-from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -18,7 +17,8 @@ import pyarrow as pa
 
 from adanalytics_client._base.remedies import remedy
 from adanalytics_client._base.validation import import_extra
-from adanalytics_client._json.fields import EVENT_KINDS, ID_OF, TABLE_OF
+from adanalytics_client._json.encoding import json_text
+from adanalytics_client._json.fields import EVENT_KINDS, ID_OF, TABLE_OF, Kind
 from adanalytics_client._json.types import (
     DEFAULTS,
     NULL,
@@ -31,18 +31,17 @@ from adanalytics_client._json.types import (
 from adanalytics_client._outputs.arrow.schema import arrow_type
 from adanalytics_client.dataset.coverage import Coverage
 from adanalytics_client.dataset.errors import DatasetDamaged, DatasetError, QueryError
-from adanalytics_client.dataset.hours.events import EventTables
-from adanalytics_client.dataset.hours.files import HourReader, checksum, write_day
+from adanalytics_client.dataset.hours.files import checksum
 from adanalytics_client.dataset.query_copy import TIME_TEXTS, csv_columns
 from adanalytics_client.dataset.query_macros import create_macros
 from adanalytics_client.dataset.query_summary import EventSource, find_field, summarize
-from adanalytics_client.dataset.records.layout import DATA, MANIFEST, Hour
+from adanalytics_client.dataset.records.layout import DATA, MANIFEST, Hour, PartFormat
 from adanalytics_client.dataset.records.manifest import DataFile, HourRecord, Identity, Manifest
 from adanalytics_client.dataset.records.names import Names, read_names
 from adanalytics_client.dataset.schema import Schema
 from adanalytics_client.dataset.storage.local import Store, open_store
 from adanalytics_client.dataset.storage.objects import ObjectStore
-from adanalytics_client.errors import ConfigurationError, ProtocolError
+from adanalytics_client.errors import ConfigurationError
 
 if TYPE_CHECKING:
     import duckdb
@@ -69,13 +68,20 @@ _TYPES: Mapping[Base, str] = {
     "pairs": "MAP(VARCHAR, VARCHAR)",
     "text": "VARCHAR",
 }
-# The first version that has times with nanoseconds in UTC.
+# The first version that reads decimals of JSON exactly; tried with 1.2.2, 1.5.0, 2.0.0 and 2.0.1.
 _EXACT_SINCE = (2, 0, 1)
 _NUMBERS = re.compile(r"\d+")
+# Decimal digits that every double keeps.
+_FLOAT_DIGITS = 15
+_JSON_LINES = "format = 'newline_delimited'"
 # DuckDB's own partitions would take a column from any folder above the dataset that is named like
 # `country=DE`. A filter on a part of the file name leaves out files just as well. The column of the
 # file has a name that no field has, since DuckDB refuses a second one.
 _FILES_ONLY = "filename = 'adanalytics: file', hive_partitioning = false"
+_FILE = '"adanalytics: file"'
+# In a line of JSON, a text or a number; and a character that no text has, by Unicode's rules.
+_PARTS = r'("(?:[^"\\]|\\.)*")|(-?[0-9][-+.eE0-9]*)'
+_MARK = "\ufdd0"
 _PARTITIONS = {
     "date": r"regexp_extract(filename, 'date=([^/=]+)/(?:hour=[^/]+/)?[^/]+$', 1)",
     "hour": r"regexp_extract(filename, 'hour=([^/=]+)/[^/]+$', 1)",
@@ -224,7 +230,7 @@ class CommittedFiles:
             file_types = self.schema.sets[number]
             places = {name: f"c{at}" for at, name in enumerate(file_types)}
             values = [
-                _cast(places[name], file_types[name], type_)
+                _cast(places[name], file_types[name], type_, self.identity.form)
                 if name in file_types
                 else f"CAST(NULL AS {_sql_type(type_)})"
                 for name, type_ in columns.items()
@@ -238,40 +244,45 @@ class CommittedFiles:
             values += [expressions[name] for name in ours]
             selection = zip(values, names, strict=True)
             fields = ", ".join(f"{value} AS {_name(name)}" for value, name in selection)
-            own = ", ".join([*places.values(), *([_HOUR] if has_hour else [])])
-            source = f"read_parquet({_texts(paths)}, {_FILES_ONLY}) AS t({own}, filename)"
+            source = self._source(paths, file_types, columns, has_hour=has_hour)
             selects.append(f"SELECT {fields} FROM {source}")  # noqa: S608  # all of it quoted here
         return " UNION ALL ".join(selects)
 
-    def as_parquet(self, folder: Path) -> Self:
-        """Return the dataset with a copy of its JSON lines as Parquet, which DuckDB reads exactly.
-
-        Raises:
-            DatasetDamaged: for a file that cannot be read.
-        """
-        if self.identity.form == "parquet":
-            return self
-        files, reader = [], HourReader(self.store.open, self.identity.form)
-        for file in self.files:
-            hour, names = min(file.hours), self.identity.names
-            name = f"{DATA}/date={file.day}/{hour.hour}"
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            # The numbers of an exported csv are texts in its lines.
-            lines, tables = EventTables(names), EventTables(names, self.schema.union)
-            try:
-                events = map(tables.widened, reader.read(file.name, hour, lines))
-                record = write_day(folder / name, [(hour, events)], tables)
-            except (OSError, ValueError, ProtocolError) as error:
-                damage = self.find_damage(self.store.address(file.name), thorough=False)
-                raise damage or error from error
-            files.append(replace(file, name=name, size=record.size, sha256=record.sha256))
-        return replace(
-            self,
-            store=open_store(str(folder)),
-            identity=replace(self.identity, form="parquet"),
-            schema=Schema(({**self.schema.union},) * len(self.schema.sets)),
-            files=files,
+    def _source(
+        self, paths: list[str], file_types: Types, columns: Types, *, has_hour: bool
+    ) -> str:
+        """Return the reader of files of one set of types, with its columns as c0, c1, ..."""
+        places = ", ".join(
+            [*(f"c{at}" for at in range(len(file_types))), *([_HOUR] if has_hour else [])]
         )
+        if self.identity.form == "parquet":
+            return f"read_parquet({_texts(paths)}, {_FILES_ONLY}) AS t({places}, filename)"
+        kind_of = self.identity.names.kind
+        read_as = {
+            # As text, a number is rounded to that of a float.
+            name: _read_as(name, type_ if _is_fraction(type_) else columns[name], kind_of(name))
+            for name, type_ in file_types.items()
+        }
+        # DuckDB does not distinguish capital letters, so it finds only one of such names. It knows
+        # no empty name either.
+        plain = {name.lower(): name for name in [*file_types][::-1] if name}.values()
+        if len(plain) == len(file_types) and not any(
+            type_.is_mixed for type_ in file_types.values()
+        ):
+            types = ", ".join(f"{_text(name)}: {_text(type_)}" for name, type_ in read_as.items())
+            reader = (
+                f"read_json({_texts(paths)}, columns = {{{types}}}, {_JSON_LINES}, {_FILES_ONLY})"
+            )
+            return f"{reader} AS t({places}, filename)"
+        parsed = {name: read_as[name] for name in plain if not file_types[name].is_mixed}
+        values = ", ".join(
+            f"{_value(name, type_, file_types[name], parsed)} AS c{at}"
+            for at, (name, type_) in enumerate(read_as.items())
+        )
+        lines = f"read_ndjson_objects({_texts(paths)}, {_FILES_ONLY})"
+        line = _parsed(parsed) if parsed else "NULL"
+        line = f"SELECT json, {line} AS line, {_FILE} FROM {lines}"  # noqa: S608  # all of it quoted here
+        return f"(SELECT {values}, {_FILE} AS filename FROM ({line}))"  # noqa: S608  # as above
 
     def mount(self, connection: "duckdb.DuckDBPyConnection") -> None:
         """Let DuckDB read object storage through the library that the dataset uses."""
@@ -325,13 +336,24 @@ def _sql_type(type_: ColumnType) -> str:
         if type_.decimals <= UNITS["us"]:
             return "TIMESTAMPTZ"
         # Earlier versions of DuckDB cut nanoseconds to microseconds.
-        if (version := _version()) < _EXACT_SINCE:
-            raise ConfigurationError(
-                f"DuckDB {'.'.join(map(str, version))} cannot read times with nanoseconds.",
-                remedy="Install duckdb 2.0.1 or later.",
-            )
+        if _version() < _EXACT_SINCE:
+            raise _inexact("times with nanoseconds")
         return "TIMESTAMPTZ_NS"
     return _TYPES[type_.base]
+
+
+def _read_as(name: str, type_: ColumnType, kind: Kind | None) -> str:
+    """Return the type by which a value of JSON lines is read exactly, before it is cast.
+
+    Raises:
+        ConfigurationError: where DuckDB reads numbers with a fraction through floats.
+    """
+    if type_.base == "number" and type_.scale and _version() < _EXACT_SINCE:
+        # As text it keeps the digits of amounts that are text, and of numbers with a few.
+        if kind is not Kind.AMOUNT and type_.precision > _FLOAT_DIGITS:
+            raise _inexact(f"all digits of {name} from JSON lines")
+        return "VARCHAR"
+    return "VARCHAR" if type_.base in {"bit", "time", "epoch", "null"} else _sql_type(type_)
 
 
 def _version() -> tuple[int, ...]:
@@ -339,23 +361,57 @@ def _version() -> tuple[int, ...]:
     return tuple(map(int, _NUMBERS.findall(version)[:3]))
 
 
-def _cast(place: str, own: ColumnType, type_: ColumnType) -> str:
+def _inexact(subject: str) -> ConfigurationError:
+    version = ".".join(map(str, _version()))
+    return ConfigurationError(
+        f"DuckDB {version} cannot read {subject}.", remedy="Install duckdb 2.0.1 or later."
+    )
+
+
+def _cast(place: str, own: ColumnType, type_: ColumnType, form: PartFormat) -> str:
     """Return an expression for a column of files with its own type, as the type of all files."""
-    expression = _sql_type(type_)
+    expression, bases = _sql_type(type_), {own.base, type_.base}
+    if bases <= {"time", "epoch"}:
+        return (
+            f"CAST({_moment(place, expression)} AS {expression})"
+            if form == "jsonl"
+            else _plain(place, expression)
+        )
     # Earlier files took whole seconds for a time; as a number they are what the service sent.
-    if type_.base == "number" and own.base == "epoch":
+    if form == "parquet" and type_.base == "number" and own.base == "epoch":
         factor = f"CAST(0.000001 AS DECIMAL(7, 6)) * {10 ** UNITS[own.epoch]}"
-        place = f"CAST(epoch_us({place}) AS DECIMAL(19, 0)) * {factor}"
-    if type_.base == "text":
-        # The files have as many decimals as their widest value; the service sent none of these.
-        if own.base == "number" and own.scale:
-            return f"rtrim(rtrim(CAST({place} AS VARCHAR), '0'), '.')"
+        return _plain(f"CAST(epoch_us({place}) AS DECIMAL(19, 0)) * {factor}", expression)
+    # The files have as many decimals as their widest value; the service sent none of these zeros.
+    if type_.base == "text" and _is_fraction(own):
+        return f"rtrim(rtrim(CAST({place} AS VARCHAR), '0'), '.')"
+    if form == "parquet" and type_.base == "text":
         if own.base in {"time", "epoch"}:
             decimals = "gfn"[(own.decimals - 1) // 3]
             return f"strftime({place}, '%Y-%m-%dT%H:%M:%S.%{decimals}Z')"
         if own.base == "pairs":
             place = f"to_json({place})"
+    return _plain(place, expression)
+
+
+def _plain(place: str, expression: str) -> str:
     return f"CAST({place} AS {expression})"
+
+
+def _moment(place: str, expression: str) -> str:
+    """Return a time that JSON lines have as text, or as a number of seconds or of parts of them."""
+    make, decimals = (
+        ("make_timestamp", 6) if expression == "TIMESTAMPTZ" else ("make_timestamp_ns", 9)
+    )
+    cases = " ".join(
+        f"WHEN {10 + digits} THEN CAST(CAST({place} AS DECIMAL(28, 9)) "
+        f"* CAST({10 ** (decimals - digits)} AS DECIMAL(10, 0)) AS BIGINT)"
+        for digits in UNITS.values()
+        if digits <= decimals
+    )
+    number = f"CASE strpos({place} || '.', '.') - 1 {cases} END"
+    is_number = f"regexp_full_match({place}, '[0-9]+([.][0-9]+)?')"
+    text = f"CAST({place} AS {expression})"
+    return f"CASE WHEN {is_number} THEN {make}({number}) AT TIME ZONE 'UTC' ELSE {text} END"
 
 
 def our_columns(datasets: Collection[CommittedFiles], columns: Types) -> list[str]:
@@ -390,6 +446,47 @@ def _names(fields: Iterable[str], ours: Iterable[str] = _OURS) -> list[str]:
 def _numbered(name: str) -> Iterator[str]:
     yield name
     yield from (f"{name}_{number}" for number in count(1))
+
+
+def _is_fraction(type_: ColumnType) -> bool:
+    return type_.base == "number" and type_.scale > 0
+
+
+def _value(name: str, type_: str, own: ColumnType, parsed: Collection[str]) -> str:
+    """Return an expression for a member of a line, whose name is case-sensitive."""
+    if own.is_mixed or not name:
+        return _digits(name)
+    return f"{'line' if name in parsed else _parsed({name: type_})}[{_text(name)}]"
+
+
+# The text of others is cast later: a value that does not fit is an error, and no null.
+_PARSED = ("DECIMAL", "MAP")
+
+
+def _parsed(types: Mapping[str, str]) -> str:
+    """Return an expression for the members of a line that have these names."""
+    read_as = {
+        name: type_ if type_.startswith(_PARSED) else "VARCHAR" for name, type_ in types.items()
+    }
+    return f"json_transform(json, {_text(json_text(read_as))})"
+
+
+def _digits(name: str) -> str:
+    """Return an expression for the text of a member of a line, with all digits of its numbers.
+
+    DuckDB would read those with a fraction through floats. So they are read as texts, with a mark
+    at both ends; whatever is left of the marks and their quotes is removed.
+    """
+    # RFC 6901.
+    pointer = _text(f"/{name.replace('~', '~0').replace('/', '~1')}")
+    member, begin, end = f"json ->> {pointer}", f'"{_MARK}', f'{_MARK}"'
+    parts = _text(rf"\1{begin}\2{end}")
+    exact = f"regexp_replace(json, {_text(_PARTS)}, {parts}, 'g')"
+    # Texts have an empty number behind them.
+    exact = f"replace({exact}, {_text(begin + end)}, '') ->> {pointer}"
+    for mark in (begin, end, _MARK):
+        exact = f"replace({exact}, {_text(mark)}, '')"
+    return f"CASE WHEN regexp_matches({member}, '[0-9][.eE]') THEN {exact} ELSE {member} END"
 
 
 def _name(name: str) -> str:
@@ -505,7 +602,7 @@ def open_session(
         raise ConfigurationError(
             f"{memory!r} is not a size of memory.", remedy="Give one such as 500MB or 4GB."
         )
-    committed = [CommittedFiles.read(place) for place in places]
+    datasets = {place: CommittedFiles.read(place) for place in places}
 
     def interrupt() -> None:
         # Again and again, because DuckDB forgets it until it executes the query.
@@ -515,10 +612,6 @@ def open_session(
 
     with ExitStack() as stack:
         spill = stack.enter_context(TemporaryDirectory(prefix="adanalytics-"))
-        datasets = {
-            files.place: files.as_parquet(Path(spill, f"{number}"))
-            for number, files in enumerate(committed)
-        }
         connection = duckdb.connect(":memory:")
         worker = stack.enter_context(ThreadPoolExecutor(1))
         # On the thread, where it waits until an interrupted step has ended, even when a second
