@@ -588,7 +588,7 @@ def _check_apart(session: Session, pull: Comparison, total: int) -> Operation[No
     """
     spans = [span for span in pull.spans if span.events]
     for places in ((spans[0].events, spans[-1].events), (1, 1)) if len(spans) > 1 else ():
-        texts = []
+        texts: list[bytes] = []
         for span, place in zip((spans[0], spans[-1]), places, strict=True):
             page = yield from request_place(session, Slice(span.start, span.end), place)
             texts += page.rows.texts[:1]
