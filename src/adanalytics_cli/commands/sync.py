@@ -1,7 +1,6 @@
 """`adanalytics sync`: keep a folder of events equal to the service."""
 
 import os
-import re
 import threading
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -26,32 +25,6 @@ from adanalytics_client.observers import RequestDue, WaitStarted
 if TYPE_CHECKING:
     from adanalytics_client.dataset import PartFormat, Partition, SyncReport, TableFormat, Via
     from adanalytics_client.types import Check
-
-
-class _Age(click.ParamType[str]):
-    """Hours or days, such as 12h or 7d."""
-
-    name = "age"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        if not re.fullmatch(r"0{0,4}[1-9][0-9]{0,4}[hd]", value, re.ASCII):
-            self.fail(
-                f"give hours or days, such as 12h or 7d, at least 1h, not '{value}'.", param, ctx
-            )
-        return value
-
-
-class _TableName(click.ParamType[str]):
-    """A namespace and a table, such as ads.events."""
-
-    name = "table name"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        if "." not in value or not all(value.split(".")):
-            self.fail(
-                f"give a namespace and a table, such as ads.events, not '{value}'.", param, ctx
-            )
-        return value
 
 
 @command(
@@ -80,7 +53,7 @@ class _TableName(click.ParamType[str]):
         ),
         option(
             "--table-name",
-            _TableName(),
+            str,
             "NAME",
             "The name of a new Iceberg table, such as ads.events; the default is "
             "adanalytics.PARTNER.",
@@ -93,7 +66,7 @@ class _TableName(click.ParamType[str]):
         ),
         option(
             "--retain",
-            _Age(),
+            str,
             "AGE",
             "Keep earlier versions of the table for AGE, such as 12h or 7d; the default of a new "
             "table is 1d.",

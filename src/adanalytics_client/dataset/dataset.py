@@ -137,7 +137,10 @@ class Dataset:
                 remedy="Leave them out, or make an Iceberg table.",
             )
         if table_name is not None and not all(["." in table_name, *table_name.split(".")]):
-            raise invalid("table_name", table_name, "Name a namespace and a table: ads.events.")
+            raise ConfigurationError(
+                f"{table_name!r} is not the name of a table.",
+                remedy="Name a namespace and a table, such as ads.events.",
+            )
         if partition is not None:
             check_choice("partition", partition, Partition)
             if partition == "day" and format not in {None, "parquet"}:
@@ -772,11 +775,10 @@ def _hours_in(retain: str | timedelta) -> int:
     if isinstance(retain, timedelta):
         hours = int(retain / timedelta(hours=1))
     if hours < 1:
-        raise invalid(
-            "retain",
-            retain,
-            "Pass hours or days, such as 12h or 7d, at least 1h and longer than any query, which "
-            "needs the files of the version that it began with.",
+        raise ConfigurationError(
+            f"{retain!r} is not a retention.",
+            remedy="Give hours or days, such as 12h or 7d, at least 1h and longer than any query, "
+            "which needs the files of the version that it began with.",
         )
     return hours
 
