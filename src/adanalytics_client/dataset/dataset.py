@@ -196,8 +196,8 @@ class Dataset:
                 which costs one request: `auto` and `always` do, `none` does not.
             retain: for how long earlier versions of the table stay readable, such as `12h` or
                 `7d`, at least an hour. Files that only older versions need are removed, once a day
-                at most. It is kept for later syncs. By default a new table has `1d`, and a table of
-                an earlier version of this package keeps everything.
+                at most. It is kept for later syncs. By default a new table has `1d`, and a table
+                whose record is lost keeps everything.
 
         Returns:
             The hours that were committed, and the queries that failed.

@@ -72,20 +72,6 @@ class DeltaLog:
             return {}
         return {field.name: stored_type(field.type) for field in pa.schema(self._table.schema())}
 
-    def outdated(self) -> set[str]:
-        """Return the listed files without ranges, as earlier versions of this package list them."""
-        actions = pa.table(self._table.get_add_actions())
-        names = actions["path"].to_pylist()
-        # No file has ranges.
-        if "null_count" not in actions.column_names:
-            return {*names}
-        null_counts = actions["null_count"].to_pylist()
-        return {
-            name
-            for name, nulls in zip(names, null_counts, strict=True)
-            if {*(nulls or {}).values()} <= {None}
-        }
-
     def change(self, change: Change) -> None:
         """List other files in one transaction."""
         kinds = import_module("deltalake.transaction")

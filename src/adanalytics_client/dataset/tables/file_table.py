@@ -107,7 +107,7 @@ class FileTable:
                 days = None if is_doubtful else self._saved
                 removed = self._publish(manifest, schema, days, now, record)
                 unlisted = {**record.unlisted, **dict.fromkeys(removed, now)}
-                record = replace(record, is_outdated=False, unlisted=unlisted)
+                record = replace(record, unlisted=unlisted)
             if is_due:
                 record = self._prune(manifest, record, names, now)
             if record.retained_hours is not None and record != self._written.record:
@@ -121,10 +121,8 @@ class FileTable:
         """Return the record of the table, a new one if there is none."""
         record = self._written.record
         if record is None:
-            is_older = bool(manifest.days())
-            # A table of an earlier version keeps what its readers may count on.
-            hours = None if is_older else RETAINED_HOURS
-            record = TableRecord(is_outdated=is_older, retained_hours=hours)
+            # A table whose record is damaged keeps what its readers may count on.
+            record = TableRecord(retained_hours=None if manifest.days() else RETAINED_HOURS)
         if self.retained_hours is not None:
             record = replace(record, retained_hours=self.retained_hours)
         return record
@@ -190,10 +188,8 @@ class FileTable:
         if widened:
             days, table_files = None, {*self._log.names()}
         added, removed = self._difference(manifest, table_files, days)
-        outdated = self._log.outdated() if table_files and record.is_outdated else set()
-        if widened or outdated:
-            files = self._files(manifest, manifest.days())
-            added |= {name: file for name, file in files.items() if widened or name in outdated}
+        if widened:
+            added = self._files(manifest, manifest.days())
         if added or removed:
             self._log.change(
                 Change(

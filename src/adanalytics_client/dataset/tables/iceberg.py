@@ -87,14 +87,6 @@ class IcebergLog:
             schema = arrow.schema_to_pyarrow(self._load(catalog).schema())
             return {field.name: stored_type(field.type) for field in schema}
 
-    def outdated(self) -> set[str]:
-        """Return all listed files if the table has no partitions, as in earlier versions."""
-        with self._catalog() as catalog:
-            table = self._load(catalog)
-            if _partition(table.metadata):
-                return set()
-            return {file.file_path.removeprefix(self._root) for file in self._files(table)}
-
     def change(self, change: Change) -> None:
         """List other files in one transaction."""
         exceptions = import_module("pyiceberg.exceptions")

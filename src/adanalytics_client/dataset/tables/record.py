@@ -19,7 +19,6 @@ class TableRecord(msgspec.Struct, frozen=True):
 
     Attributes:
         is_behind: whether records were saved that the table may not list yet.
-        is_outdated: whether an earlier version of this package may have listed some files.
         state: the state of the table, as its format describes it; empty if that costs too much.
         retained_hours: for how long earlier versions stay readable; None for ever.
         pruned_at: when files of earlier versions were last looked for.
@@ -27,7 +26,6 @@ class TableRecord(msgspec.Struct, frozen=True):
     """
 
     is_behind: bool = True
-    is_outdated: bool = False
     state: str = ""
     retained_hours: int | None = None
     pruned_at: datetime | None = None
