@@ -214,6 +214,14 @@ def no_events_of_a_listed_day(_: Client) -> None:
     pull(mocked(lists={"dates": [DAY]}))
 
 
+def days_left_out(_: Client) -> None:
+    def events(query: Parameters) -> Any:
+        event = {"event_id": "a", "event_time": f"{query['start_date']}T03:00:00Z"}
+        return {"data": [event], "total": 1}
+
+    pull(mocked(events, lists={"days": [DAY]}), end=NEXT_DAY, check="always")
+
+
 def short_list(_: Client) -> None:
     mocked(lists={"dates": [DAY], "total": 5}).dates()
 
@@ -267,6 +275,9 @@ OTHERS: dict[str, Callable[[Client], None]] = {
     ),
     "No events arrived of …, but the service lists … as a day with data.": (
         no_events_of_a_listed_day
+    ),
+    "No events arrived of …, but the service has other events of … if that is divided there.": (
+        days_left_out
     ),
     "The response holds data, and says that they are not all: …": partial_answer,
     "The list cannot be read as a whole: …": short_list,
