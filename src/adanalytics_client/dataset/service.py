@@ -1,6 +1,7 @@
 """What the service says about days; two requests per range."""
 
 import hashlib
+import logging
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -15,11 +16,13 @@ from adanalytics_client._json.encoding import json_text
 from adanalytics_client._view import CountedDays, View
 from adanalytics_client.dataset.hours.totals import NOTHING, Figures, events_in, stated_figures
 from adanalytics_client.dataset.records.layout import Hour, hours_of
-from adanalytics_client.errors import NotFound
+from adanalytics_client.errors import NotFound, ProtocolError
 
 if TYPE_CHECKING:
     from adanalytics_client._json.fields import GroupBy
     from adanalytics_client.models import SummaryRow
+
+_LOG = logging.getLogger("adanalytics_client")
 
 NO_DATA = "no data"
 """The fingerprint of a day without data."""
@@ -101,7 +104,15 @@ def fetch_service_days(
         span: the range of interest, or None for everything that the service lists.
         days_held: days in the dataset; the service may no longer have their data.
     """
-    dates = client.dates()
+    try:
+        dates = client.dates()
+    except ProtocolError as error:
+        # Of stated days, the summary and the count tell which have data.
+        if span is None:
+            raise
+        text = "The list of days cannot be read, so only the summary and the count tell them: %s"
+        _LOG.warning(text, error.message)
+        dates = []
     if span is None and (every := {*dates, *days_held}):
         span = Period(min(every), max(every))
     days = {day for day in dates if span and span.first <= day <= span.last}

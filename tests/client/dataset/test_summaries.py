@@ -13,7 +13,7 @@ from werkzeug import Request, Response
 
 from adanalytics_client.dataset import Dataset
 from adanalytics_client.dataset.hours.compare import TOTAL
-from adanalytics_client.errors import NotFound
+from adanalytics_client.errors import NotFound, ProtocolError
 
 DAYS = [f"2026-01-{number}" for number in (14, 15, 16, 17)]
 SPAN = (DAYS[0], DAYS[-1])
@@ -87,6 +87,27 @@ def test_days_that_only_the_summary_has_are_pulled_if_no_day_is_listed(
     with service.client() as client:
         assert Dataset(tmp_path / "events").sync(client, *SPAN).events == 96
     assert service.asked == ["summary", *["events"] * 2]
+
+
+def test_stated_days_need_no_list_of_days(
+    service: ServiceOfRows, httpserver: HTTPServer, tmp_path: Path
+) -> None:
+    def answer(body: str, status: int) -> Response:
+        return Response(body, status, content_type="application/json")
+
+    replace_handler(httpserver, "dates", lambda _: answer(json.dumps(DAYS), 200))
+    del service.summary[DAYS[0]]
+    dataset = Dataset(tmp_path / "events")
+    with service.client() as client:
+        assert dataset.sync(client, *SPAN).events == 96
+        assert dataset.sync(client, *SPAN).wanted == 0
+        # New days could not be seen.
+        with pytest.raises(ProtocolError, match=r'not \{"dates":'):
+            dataset.sync(client)
+        # Perhaps the partner does not exist.
+        replace_handler(httpserver, "dates", lambda _: answer('{"error": "none"}', 404))
+        with pytest.raises(NotFound):
+            dataset.sync(client, *SPAN)
 
 
 def test_a_range_without_a_summary_is_counted(
