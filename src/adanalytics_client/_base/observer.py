@@ -139,13 +139,14 @@ class PageDrift:
     def __str__(self) -> str:
         text = f"Page {self.number} of {self.slice}"
         if self.repeated:
-            events = "an event" if self.repeated == 1 else f"{self.repeated} events"
-            text += f" repeats {events}, which were left out;"
+            is_one = self.repeated == 1
+            events = "an event, which was" if is_one else f"{self.repeated} events, which were"
+            text += f" repeats {events} left out;"
         if self.last and self.total is not None and self.total != self.distinct:
             total = counted(self.total, "event")
             counts = f"the service counts {total}, but {self.distinct:,} arrived"
             text += f" is the last; {counts};" if not self.repeated else f" {counts};"
-        return f"{text} the data changed meanwhile. Pull {self.slice} again to be sure."
+        return f"{text} the data may have changed meanwhile. Pull {self.slice} again to be sure."
 
 
 @dataclass(frozen=True, slots=True)
