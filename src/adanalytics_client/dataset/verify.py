@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from adanalytics_client import Observer
+from adanalytics_client import Observer, Period
 from adanalytics_client._base.dates import days_between
 from adanalytics_client._base.observer import notify
 from adanalytics_client._base.quantities import counted
@@ -95,7 +95,7 @@ class Verification:
         if client is None:
             problems += self._find_gaps()
         else:
-            service = fetch_service_days(client, None, self._manifest.days())
+            service = self._fetch_days(client)
             problems += self._compare(service)
             problems += self._count(client, service, {problem.day for problem in problems})
         if client and deep:
@@ -110,6 +110,16 @@ class Verification:
             [*rest, *self._uncompared],
             self._without_id,
         )
+
+    def _fetch_days(self, client: "View") -> ServiceDays:
+        """Request the days with data; those of the dataset alone if their list cannot be read."""
+        days = self._manifest.days()
+        try:
+            return fetch_service_days(client, None, days)
+        except ProtocolError as error:
+            if error.remedy.code != "days" or not days:
+                raise
+        return fetch_service_days(client, Period(min(days), max(days)), days)
 
     def _check_files(self) -> Iterator[Problem]:
         identity, names, days = self.contents.identity, set[str](), self._manifest.days()

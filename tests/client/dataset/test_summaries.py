@@ -90,7 +90,7 @@ def test_days_that_only_the_summary_has_are_pulled_if_no_day_is_listed(
 
 
 def test_stated_days_need_no_list_of_days(
-    service: ServiceOfRows, httpserver: HTTPServer, tmp_path: Path
+    service: ServiceOfRows, httpserver: HTTPServer, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     def answer(body: str, status: int) -> Response:
         return Response(body, status, content_type="application/json")
@@ -101,6 +101,9 @@ def test_stated_days_need_no_list_of_days(
     with service.client() as client:
         assert dataset.sync(client, *SPAN).events == 96
         assert dataset.sync(client, *SPAN).wanted == 0
+        caplog.clear()
+        assert dataset.verify(client).is_whole
+        assert "The list of days cannot be read" in caplog.text
         # New days could not be seen.
         with pytest.raises(ProtocolError, match=r'not \{"dates":'):
             dataset.sync(client)
