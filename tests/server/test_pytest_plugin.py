@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import httpx
 import pytest
 
-from adanalytics_server.local import LocalServer
+from adanalytics_server.local import LocalServer, event
 from adanalytics_server.pytest_plugin import pytest_configure_node
 
 ROOT = Path(__file__).parents[2]
@@ -95,8 +95,12 @@ def test_tests_do_not_see_each_other_on_servers_here_and_elsewhere(tmp_path: Pat
     (tmp_path / "test_suite.py").write_text(SUITE)
     with LocalServer() as elsewhere:
         shared = ("--adanalytics-url", elsewhere.url)
-        # On the server elsewhere twice: the second run finds nothing of the first.
-        for options in (("-p", "xdist", "-n", "2", "--junitxml", "report.xml"), shared, shared):
+        # What a run that was killed left on the server elsewhere: this one finds nothing of it.
+        elsewhere.add_events([event(event_time="2026-03-04T10:00:00Z")])
+        elsewhere.keep()
+        elsewhere.faults.add("503")
+        elsewhere.clock.advance(86_400)
+        for options in (("-p", "xdist", "-n", "2", "--junitxml", "report.xml"), shared):
             done = run(tmp_path, "-p", "anyio", "-W", "error", *options)
             assert "9 passed" in done.stdout, done.stdout + done.stderr
     # Each process has its own server.
