@@ -17,6 +17,8 @@ from typing import Any
 import pytest
 from tests.cli.processes import TIMEOUT
 
+from adanalytics_client.dataset.pull import fetch as dataset_fetch
+
 Shop = Any
 Row = dict[str, Any]
 Readers = dict[str, Callable[[Path], tuple[int, Decimal]]]
@@ -80,10 +82,17 @@ def pages_safe(folder: Path) -> set[tuple[str, int, int]]:
 
 
 def test_a_kill_costs_only_what_was_under_way(
-    shop: Shop, readers: Readers, held: Callable[[Path], list[Row]], folder: Path, tmp_path: Path
+    shop: Shop,
+    readers: Readers,
+    held: Callable[[Path], list[Row]],
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     whole = tmp_path / "whole"
-    assert start(whole).wait(TIMEOUT) == 0
+    with monkeypatch.context() as patch:
+        patch.setattr(dataset_fetch, "EVENTS_PER_PAGE", 12)
+        assert shop.sync("--to", whole).exit_code == 0
     give_another_hour()
     planned = pages_asked(shop)
     assert len(set(planned)) == len(planned) > 100

@@ -141,10 +141,10 @@ def test_a_deep_look_compares_few_events_at_a_time(
     monkeypatch.setattr(verify, "EVENTS_COMPARED", 10)
     monkeypatch.setattr(verify.Verification, "_sorted", watched)
     with (
-        LocalServer(sample=Sample(events_per_day=2_000), rate_limit=0) as server,
+        LocalServer(sample=Sample(events_per_day=1_000), rate_limit=0) as server,
         Client(server.url, api_key=server.api_key, partner="acme") as client,
     ):
         dataset = Dataset(tmp_path / "events", format=form)
         dataset.sync(client)
         assert dataset.verify(client, deep=True).is_whole
-    assert (sum(compared), max(compared) < 30) == (2 * 2_000, True)
+    assert (sum(compared), max(compared) < 30) == (2 * 1_000, True)
