@@ -20,7 +20,7 @@ WORKERS ?= 3
 LOWEST_EXTRAS := server,keyring,excel,png,pandas,polars,sql
 EXTRAS := $(LOWEST_EXTRAS),mcp
 SPARK_EXTRAS := spark,delta,iceberg
-PYTEST := $(BIN)/python -m pytest -n $(WORKERS) -m 'not spark' --ignore tests/test_examples.py --ignore tests/test_docs.py
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m 'not spark' --ignore tests/test_examples.py --ignore tests/test_docs.py
 # The tests start hundreds of processes, and without its cache each of them compiles every module
 # anew: images of Python often switch the cache off, and uv leaves compiling to the first import.
 export PYTHONDONTWRITEBYTECODE :=
