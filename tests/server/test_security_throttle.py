@@ -27,14 +27,15 @@ Attempt = Callable[[str, str], httpx.Response]
 
 @pytest.fixture(params=["api", "web"])
 def attempt(request: pytest.FixtureRequest, server: LocalServer) -> Attempt:
-    """Sign in by one of the two ways."""
+    """Sign in by one of the two ways; eight passwords at a time take a busy machine seconds."""
 
     def by_api(email: str, password: str) -> httpx.Response:
         body = {"email": email, "password": password}
-        return httpx.post(f"{server.url}/api/auth/login", json=body)
+        return httpx.post(f"{server.url}/api/auth/login", json=body, timeout=60)
 
     def by_page(email: str, password: str) -> httpx.Response:
-        return httpx.post(f"{server.url}/login", data={"email": email, "password": password})
+        data = {"email": email, "password": password}
+        return httpx.post(f"{server.url}/login", data=data, timeout=60)
 
     return by_api if request.param == "api" else by_page
 
