@@ -206,7 +206,8 @@ class Pull(Program):
     def _refuse_other_tokens(self, request: EventRequest[Any], session: Session) -> None:
         """A torn token, and one of another query, are errors."""
         token = request.resume or ""
-        at = self.world.choices.below(len(token))
+        # The last character may have bits that stand for nothing.
+        at = self.world.choices.below(max(1, len(token) - 1))
         others = (
             replace(request, resume=token[:at]),
             replace(
