@@ -329,6 +329,19 @@ def test_a_slice_is_asked_three_times_at_most(
     assert len(stand_in.asked) == 8
 
 
+def test_events_that_went_are_not_counted_for_others(variant: Variant, stand_in: StandIn) -> None:
+    """The second attempt has three of four events, and its first page counts one that went, too."""
+    stored = iter(["abcde", "abcde", "bcde", "bcde", "bcd", "bcd"])
+
+    def script(asked: Asked) -> Say:
+        left, last = next(stored, "bcd"), 2 * int(asked.query["page"])
+        return Say({"events": rows(*left[last - 2 : last]), "total": len(left)})
+
+    stand_in.script = script
+    with pytest.raises(ProtocolError, match="counts 3 events in 2026-01-15, but 4 arrived"):
+        variant.rows(DAY, split="none", per_page=2)
+
+
 def test_no_advice_to_pull_again_while_that_happens(
     open_variant: OpenVariant, stand_in: StandIn, caplog: pytest.LogCaptureFixture
 ) -> None:

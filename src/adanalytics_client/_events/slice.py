@@ -162,7 +162,8 @@ def read_slice(
             if history.total is None and next_cursor.number > rules.most_pages:
                 raise page.rows.source.sign(_endless(next_cursor))
         resume = next_cursor
-        if next_cursor is None and history.missing and rules.on_drift == "raise":
+        is_whole = not (history.missing or history.gone)
+        if next_cursor is None and not is_whole and rules.on_drift == "raise":
             problem = page.refusal or page.rows.source.sign(_different(cursor, history))
             if not cursor.attempt:
                 retry_from = Cursor(cursor.slice, cursor.number + 1, total=history.total)
@@ -208,6 +209,8 @@ class SliceHistory:
         self._most_ids = MOST_IDS[rules.on_drift]
         self._yielded_ids = _Remembered(self._most_ids)
         self._attempt = self._yielded_ids
+        # The events of an attempt after the first one, each counted once.
+        self._again = 0
         self._marks = deque([cursor.mark] if cursor.mark else (), maxlen=_REMEMBERED_MARKS)
         self._stale = 0
         self._first = self._last = RawRows()
@@ -226,9 +229,17 @@ class SliceHistory:
         """Return how many events fewer arrived than the pages state; below 0 if more arrived."""
         return 0 if self.total is None else self.total - self.distinct
 
+    @property
+    def gone(self) -> int:
+        """Return how many events of earlier attempts did not arrive in this one.
+
+        The service has removed them, so that as many as it counts are not those that it has.
+        """
+        return 0 if self._attempt is self._yielded_ids else self.distinct - self._again
+
     def begin_attempt(self) -> None:
         """Forget the order of the pages, but not the events, to pull the slice again."""
-        self._attempt = _Remembered(self._most_ids)
+        self._attempt, self._again = _Remembered(self._most_ids), 0
         self._marks.clear()
         self._stale = 0
         self._total_is_old = True
@@ -365,6 +376,7 @@ class SliceHistory:
         self._all_have_ids &= None not in keys.ids
         repeats = self._yielded_ids.add(keys)
         stale = repeats if self._attempt is self._yielded_ids else self._attempt.add(keys)
+        self._again += stale.count(False)
         self._stale = self._stale + 1 if all(stale) else 0
         if self._stale == MOST_STALE:
             first = cursor.number - MOST_STALE + 1
@@ -496,6 +508,8 @@ def _different(cursor: Cursor, history: SliceHistory) -> ProtocolError:
     counts = f"The service counts {total} in {cursor.slice}, but {history.distinct:,} arrived"
     step = "Pull it again from its first page, by the hour if it is large"
     detail = "; it is not known which are missing"
+    if not history.missing:
+        counts, detail = f"{counted(history.gone, 'event')} of {cursor.slice} arrived only once", ""
     if history.missing < 0:
         step, detail = "Report it to the service", ""
     elif cursor.attempt:
