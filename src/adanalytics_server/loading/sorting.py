@@ -22,7 +22,7 @@ class RecordSorter:
     """
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
-        self._table = sqlite3.connect("", isolation_level=None)
+        self._table = sqlite3.Connection("", isolation_level=None)
         self._table.execute(f"PRAGMA cache_size = {-most_bytes // 1024}")
         self._table.execute("CREATE TABLE records (time INTEGER, id BLOB, body BLOB, facts BLOB)")
         self._table.execute("BEGIN")

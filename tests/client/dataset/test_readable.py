@@ -51,6 +51,7 @@ def test_hours_without_events_have_no_file(shop: Shop, form: PartFormat) -> None
         assert len(parts_of(shop.folder)) == files
         shop.server.faults.add(answer("events", '{"events": [], "meta": {"total": 0}}'))
         shop.server.faults.add(answer("dates", '{"dates": []}'))
+        shop.server.faults.add(answer("summary", '{"rows": []}'))
         assert dataset.sync(client, FIRST).left == 0
         assert parts_of(shop.folder) == []
         assert dataset.verify(client).is_whole
