@@ -390,6 +390,33 @@ def test_events_that_move_while_a_slice_is_read_on_arrive_once(
     assert sorted(marks(pull(variant, query, "write", tmp_path))) == marks([a, b, c])
 
 
+@pytest.mark.parametrize("how", ["rows", "write"])
+@pytest.mark.parametrize("hour", [None, 13])
+def test_pages_without_an_order_are_an_error(
+    variant: Variant, service: Service, tmp_path: Path, how: str, hour: int | None
+) -> None:
+    """As many events as the service counts, some of them twice; no id tells which."""
+    whole, service.make, service.scale = service.rows, nameless, 20
+
+    def rows(start: date, end: date, hours: Any = range(24)) -> list[Row]:
+        found = whole(start, end, hours)
+        turn = 7 * len(service.asked) % (len(found) or 1)
+        return found[turn:] + found[:turn]
+
+    service.rows = rows  # type: ignore[method-assign]
+    query = variant.client.events(FIRST, hour=hour, split="daily", per_page=20)
+    with pytest.raises(ProtocolError, match=r"Page 1 of .* pages have events in common"):
+        pull(variant, query, how, tmp_path)
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_equal_events_cost_a_request(variant: Variant, service: Service) -> None:
+    """Without ids they may be on several pages, so the first page of a query comes again."""
+    service.make, service.scale = lambda *_: {"auction": "a"}, 20
+    assert len(variant.rows(FIRST, split="none", per_page=500)) == len(service.rows(FIRST, FIRST))
+    assert [query["page"] for _, query in service.asked] == [*"1234", "1"]
+
+
 @pytest.mark.parametrize("resource", ["summary", "dates"])
 def test_what_failed_in_the_plan_is_not_requested_by_the_check(
     variant: Variant, service: Service, stand_in: StandIn, resource: str

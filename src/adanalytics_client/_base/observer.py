@@ -127,6 +127,7 @@ class PageDrift:
         distinct: the number of distinct events in the slice so far.
         total: the service's count of events in the slice, if it states one.
         last: whether this is the last page; if so, `distinct` should equal `total`.
+        moved: whether the page has other events, or another order, than in an earlier request.
     """
 
     slice: str
@@ -135,9 +136,13 @@ class PageDrift:
     distinct: int
     total: int | None
     last: bool
+    moved: bool = False
 
     def __str__(self) -> str:
         text = f"Page {self.number} of {self.slice}"
+        if self.moved:
+            text += " has other events, or another order, when it is requested again, and pages"
+            text += " have events in common: others may be missing;"
         if self.repeated:
             is_one = self.repeated == 1
             events = "an event, which was" if is_one else f"{self.repeated} events, which were"

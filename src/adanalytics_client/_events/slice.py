@@ -139,10 +139,23 @@ def read_slice(
     history = SliceHistory(start, rules)
     cursor: Cursor | None = start
     retry_from: Cursor | None = None
+    again: Cursor | None = None
     ready: ReadyPage | None = None
     problem: AdAnalyticsError | None = None
     while cursor is not None:
         page = yield ready
+        if cursor is again:
+            drift = history.drift_of(cursor, page)
+            if drift and rules.on_drift == "raise":
+                raise page.rows.source.sign(
+                    ProtocolError(f"{drift}", remedy=remedy("smaller_queries"))
+                )
+            cursor = replace(cursor, number=ready.cursor.number + 1 if ready else 1)
+            ready, cursor = (
+                ReadyPage(cursor, page.without([True] * len(page)), None, drift, None),
+                None,
+            )
+            continue
         if cursor.yielded:
             history.skip(cursor, page)
         _refuse(cursor, page, history)
@@ -170,6 +183,9 @@ def read_slice(
             if history.repeatable and cursor.attempt + 1 < MOST_ATTEMPTS:
                 # The drift advises pulling the slice again, which happens now.
                 next_cursor, drift, problem = _first_page_again(cursor, history), None, None
+        if next_cursor is None and problem is None and (again := history.first_page_again):
+            next_cursor, retry_from = again, Cursor(cursor.slice, cursor.number + 1)
+            retry_from = replace(retry_from, total=history.total)
         if retry_from and (problem or next_cursor):
             # A later run does not know which events were yielded, but from a cursor behind the last
             # page it can tell that some are missing.
@@ -209,6 +225,9 @@ class SliceHistory:
         self._most_ids = MOST_IDS[rules.on_drift]
         self._yielded_ids = _Remembered(self._most_ids)
         self._attempt = self._yielded_ids
+        # Of the events without an id, which are all yielded.
+        self._texts, self._are_texts_new = _Hashes(self._most_ids), True
+        self._opening: tuple[int, str] | None = None
         # The events of an attempt after the first one, each counted once.
         self._again = 0
         self._marks = deque([cursor.mark] if cursor.mark else (), maxlen=_REMEMBERED_MARKS)
@@ -228,6 +247,25 @@ class SliceHistory:
     def missing(self) -> int:
         """Return how many events fewer arrived than the pages state; below 0 if more arrived."""
         return 0 if self.total is None else self.total - self.distinct
+
+    @property
+    def first_page_again(self) -> Cursor | None:
+        """Return the cursor of the first page if events without an id came on several pages.
+
+        They may be equal, or the service may order its events anew for each request: then some come
+        twice and others not at all, and as many in all as it counts.
+        """
+        if self._opening is None or self._are_texts_new:
+            return None
+        return Cursor(self._tail.slice, self._opening[0], attempt=1)
+
+    def drift_of(self, cursor: Cursor, page: FetchedPage) -> PageDrift | None:
+        """Return the drift of a page that was requested again and has no longer the same events."""
+        if page.keys and self._opening == (cursor.number, page.keys.mark):
+            return None
+        return PageDrift(
+            f"{cursor.slice}", cursor.number, 0, self.distinct, self.total, last=True, moved=True
+        )
 
     @property
     def gone(self) -> int:
@@ -373,7 +411,13 @@ class SliceHistory:
                 )
             )
         self._marks.append(self.mark)
-        self._all_have_ids &= None not in keys.ids
+        self._opening = self._opening or (cursor.number, self.mark)
+        if None in keys.ids:
+            self._all_have_ids = False
+            pairs = zip(page.rows.texts, keys.ids, strict=True)
+            texts = {hash(text) for text, value in pairs if value is None}
+            self._are_texts_new &= self._texts.are_new(texts)
+            self._texts.update(texts)
         repeats = self._yielded_ids.add(keys)
         stale = repeats if self._attempt is self._yielded_ids else self._attempt.add(keys)
         self._again += stale.count(False)
