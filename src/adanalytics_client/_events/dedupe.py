@@ -4,6 +4,7 @@ import hashlib
 import logging
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
+from typing import ClassVar
 
 from adanalytics_client._base.validation import check_number, invalid
 from adanalytics_client._events.page import EventId, FetchedPage, ids_of, is_id
@@ -64,6 +65,13 @@ class SeenEvents:
 
     def __len__(self) -> int:
         return len(self._digests)
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]  # it changes, so none; typeshed says every object has one
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SeenEvents):
+            return NotImplemented
+        return self.most == other.most and self._digests.keys() == other._digests.keys()
 
     def __repr__(self) -> str:
         return f"SeenEvents({len(self):,} of at most {self.most:,} ids)"
