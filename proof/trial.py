@@ -35,7 +35,7 @@ COLUMNS = (
     *("payment_type", "domain", "app_bundle", "error_code", "is_filtered"),
 )
 # What a warning has to say about rows that are others.
-WARNINGS = ("the data may have changed meanwhile", "had no body, and no summary tells")
+WARNINGS = ("the data may have changed meanwhile", "has other days with data is not known")
 SAME, TYPED, WARNED = "same", "typed error", "warned"
 OTHER, SILENT = "other error", "silent"
 OUTCOMES = (SAME, TYPED, WARNED, OTHER, SILENT)

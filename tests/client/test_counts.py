@@ -529,6 +529,14 @@ def test_a_day_with_data_that_brings_nothing_is_an_error(
         variant.rows(*DAYS, split=split, check="none")
 
 
+def test_nothing_that_nothing_confirms_is_a_warning(
+    variant: Variant, stand_in: StandIn, caplog: pytest.LogCaptureFixture
+) -> None:
+    stand_in.script = lambda _: Say(status=204)
+    assert variant.rows(FIRST, check="auto") == []
+    assert "Whether 2026-01-15 has other days with data is not known" in caplog.text
+
+
 def test_one_answer_for_everything_is_an_error(variant: Variant, stand_in: StandIn) -> None:
     rows = [nameless(FIRST, 0, at) for at in range(4)]
     stand_in.script = lambda _: Say({"data": rows, "meta": {"total": 4}})

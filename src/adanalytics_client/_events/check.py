@@ -479,7 +479,10 @@ def _find_omission(session: Session, pull: Comparison) -> Operation[str]:
     try:
         data_days = [] if "dates" in pull.failures else (yield from dates(session))
     except AdAnalyticsError as error:
-        _LOG.info("Whether %s has other days with data is not known: %s", pull, error.message)
+        # Nothing else says that there is nothing.
+        level = logging.INFO if pull.events else logging.WARNING
+        text = "Whether %s has other days with data is not known: %s"
+        _LOG.log(level, text, pull, error.message)
         data_days = []
     missing = [
         day
