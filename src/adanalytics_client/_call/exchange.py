@@ -96,17 +96,17 @@ def exchange(
             outcome = effects.Failure(
                 effects.FailureKind.UNREADABLE, arrived=True, detail=str(error)
             )
-        stated = outcome.head
+        any_head = outcome.head
         # The status of an error says enough without the rest of its body.
-        if isinstance(outcome, effects.Failure) and stated and stated.status >= 400:
-            outcome = effects.Reply(stated, b"")
+        if isinstance(outcome, effects.Failure) and any_head and any_head.status >= 400:
+            outcome = effects.Reply(any_head, b"")
         head = outcome.head if isinstance(outcome, effects.Reply) else None
         # Clocks of other hosts, such as an object store, say nothing about the service's quota.
         if head is not None and session.config.base.owns(request.url):
             session.clock_check.compare(head.sent_at)
         if permit is not None:
             # Also after a failure: the service may have counted a request whose response got lost.
-            hold = yield effects.Atomic(partial(session.quota.settle, permit, stated))
+            hold = yield effects.Atomic(partial(session.quota.settle, permit, any_head))
         seconds = session.clock.monotonic() - start
         if is_shown:
             failure = outcome.kind.name.lower() if isinstance(outcome, effects.Failure) else None
