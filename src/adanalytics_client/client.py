@@ -245,8 +245,8 @@ class Client(ClientBase[HttpClient, SyncDriver]):
                 which costs one request at the end. `auto` compares what becomes a file, and other
                 pulls only in doubt, such as when a page states no total; `always` compares each
                 pull; `none` compares none, and each query only with its own total. A pull with
-                `max_events` or `params` is not compared, and one of an `hour` only in doubt, with
-                the count of its days.
+                `max_events` or `params` is not compared, and one of an `hour` only in doubt, such
+                as without events of a day, with the count of its days.
             params: further query parameters that the service accepts, such as `{"campaign_id": 7}`;
                 a `resume` token works only with the same `params`.
 

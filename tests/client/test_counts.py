@@ -568,6 +568,54 @@ def test_an_hour_that_is_ignored_is_noticed(variant: Variant, service: Service) 
     assert len(variant.rows(*DAYS, hour=13, check="auto")) == len(service.rows(*DAYS, [13]))
 
 
+@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize("wrong", [{"first_day": 1}, {"last_day": 1}])
+@pytest.mark.parametrize("days", [DAYS, DAYS[:1]])
+def test_a_day_that_is_left_out_of_an_hour_is_an_error(
+    variant: Variant, service: Service, days: tuple[date, ...], wrong: dict[str, int], split: str
+) -> None:
+    for name, value in wrong.items():
+        setattr(service, name, value)
+    with pytest.raises(ProtocolError, match=r"No events arrived of 2026-01-1[56], but the service"):
+        variant.rows(days[0], days[-1], hour=13, split=split, check="auto")
+    variant.rows(days[0], days[-1], hour=13, split=split, check="none")
+
+
+@pytest.mark.parametrize("split", ["daily", "none"])
+def test_a_range_that_is_cut_to_its_first_day_is_an_error_of_an_hour(
+    variant: Variant, service: Service, split: str
+) -> None:
+    whole = service.rows
+    service.rows = lambda start, _end, hours=range(24): whole(start, start, hours)  # type: ignore[method-assign]
+    if split == "daily":
+        assert len(variant.rows(*DAYS, hour=13, split=split)) == len(whole(*DAYS, [13]))
+        return
+    with pytest.raises(ProtocolError, match=r"more than 4 events in .* hour 13, but 4"):
+        variant.rows(*DAYS, hour=13, split=split, check="auto")
+
+
+def test_an_hour_without_a_body_has_no_events_if_a_page_of_one_event_agrees(
+    variant: Variant, service: Service
+) -> None:
+    service.empty, service.hidden = Say(status=204), Counter({"2026-01-15 13": 9})
+    with pytest.raises(ProtocolError, match="more than 0 events in 2026-01-15 hour 13"):
+        variant.rows(FIRST, hour=13, check="auto")
+
+
+@pytest.mark.parametrize(("split", "counts"), [("daily", 1), ("none", 3)])
+def test_an_hour_without_events_costs_a_count_of_its_day(
+    variant: Variant, service: Service, split: str, counts: int
+) -> None:
+    whole = service.rows
+    service.rows = lambda start, end, hours=range(24): [  # type: ignore[method-assign]
+        row for row in whole(start, end, hours) if not row["event_id"].startswith("2026-01-16 13")
+    ]
+    assert len(variant.rows(*DAYS, hour=13, split=split, check="auto")) == len(
+        whole(FIRST, FIRST, [13])
+    )
+    assert len(service.asked) - (2 if split == "daily" else 1) == counts
+
+
 @pytest.mark.parametrize("shared", ["", "00000000-0000-0000-0000-000000000000", "a", 7])
 @pytest.mark.parametrize("cap", [2, 10_000])
 def test_an_id_that_events_share_identifies_none(

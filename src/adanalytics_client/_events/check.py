@@ -253,7 +253,7 @@ class PullCheck:
         looks_for_days = (
             first
             and self._check != "none"
-            and not (self._is_resumed or plan.params or plan.hour is not None)
+            and not (self._is_resumed or plan.params)
             and (not self._arrived or (self._is_comparable and pull.empty_days))
         )
         return pull if is_counted or looks_for_days else None
@@ -338,7 +338,7 @@ def compare(session: Session, pull: Comparison) -> Operation[tuple[Span, ...]]:
             if pull.refusal is not None:
                 raise pull.refusal from None
             _LOG.warning("The events of %s were not compared with a count: %s", pull, error)
-    if not different_spans and pull.hour is None:
+    if not different_spans:
         omission = yield from _find_omission(session, pull)
         if omission:
             raise ProtocolError(f"No events arrived of {omission}.", remedy=remedy("end_of_range"))
@@ -470,20 +470,15 @@ def _find_omission(session: Session, pull: Comparison) -> Operation[str]:
 
     The service lists the day, or has its events when the range is divided.
     """
+    if pull.hour is not None:
+        return (yield from _find_omission_of_hour(session, pull))
     empty, days, first_open = pull.empty_days, pull.days, first_open_day(session)
     # With events of the first and the last day, only a day between them can be missing; one that is
     # not over may still be empty.
     is_all = days and (days[0], days[-1]) == (pull.start, pull.end)
     if is_all and not any(day < first_open for day in empty):
         return ""
-    try:
-        data_days = [] if "dates" in pull.failures else (yield from dates(session))
-    except AdAnalyticsError as error:
-        # Nothing else says that there is nothing.
-        level = logging.INFO if pull.events else logging.WARNING
-        text = "Whether %s has other days with data is not known: %s"
-        _LOG.log(level, text, pull, error.message)
-        data_days = []
+    data_days = yield from _request_dates(session, pull)
     missing = [
         day
         for day in sorted({*(data_days or days_between(pull.start, pull.end))})
@@ -506,6 +501,46 @@ def _find_omission(session: Session, pull: Comparison) -> Operation[str]:
         if part:
             day = next(day for day in missing if part.start <= day <= part.end)
     return "" if day is None else f"{day}, but the service lists {day} as a day with data"
+
+
+def _request_dates(session: Session, pull: Comparison) -> Operation[Sequence[date]]:
+    """Request the days with data; none if the service cannot tell."""
+    try:
+        return [] if "dates" in pull.failures else (yield from dates(session))
+    except AdAnalyticsError as error:
+        # Nothing else says that there is nothing.
+        level = logging.INFO if pull.events else logging.WARNING
+        text = "Whether %s has other days with data is not known: %s"
+        _LOG.log(level, text, pull, error.message)
+        return []
+
+
+def _find_omission_of_hour(session: Session, pull: Comparison) -> Operation[str]:
+    """Describe the first or last day of an hour if it was left out; empty for none.
+
+    The hour may also be one without events. Then its day has others.
+
+    Raises:
+        ProtocolError: when a query of that hour alone has an event.
+    """
+    empty, first_open = pull.empty_days, first_open_day(session)
+    for day in dict.fromkeys((pull.start, pull.end)):
+        if day not in empty or day >= first_open:
+            continue
+        is_apart = any(span.start == span.end == day for span in pull.spans)
+        try:
+            if not is_apart or pull.may_ignore_hour:
+                page = yield from request_place(session, Slice(day, day, pull.hour), 1)
+                if len(page):
+                    raise _different(pull, f"more than {counted(pull.events, 'event')}")
+            events = yield from request_total(session, day, day)
+            data_days = [] if events != 0 else (yield from _request_dates(session, pull))
+        except NotCounted as error:
+            _LOG.info("Whether %s has events of %s is not known: %s", pull, day, error)
+            continue
+        if day in data_days:
+            return f"{day}, but the service lists {day} as a day with data"
+    return ""
 
 
 def _has_all(session: Session, pull: Comparison, day: date) -> Operation[bool]:
