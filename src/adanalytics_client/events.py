@@ -106,8 +106,8 @@ class EventQuery(QueryBase[SyncDriver, M]):
         """Return the number of events, as the service states it in one request.
 
         The number is compared with nothing; a pull is. All events are read, and checked like those
-        of any pull, if the service states no total or none at all, for a query of one hour, and for
-        one with `max_events`, `seen` or `resume`.
+        of any pull, if the service states no total, none at all or that of a page, for a query of
+        one hour, and for one with `max_events`, `seen` or `resume`.
 
         Raises:
             AdAnalyticsError: when a page cannot be fetched.

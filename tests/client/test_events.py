@@ -217,6 +217,20 @@ def test_without_a_total_events_are_read_to_be_counted(variant: Variant, stand_i
     assert variant.on(variant.client.events(DAY, split="none"), "count") == 3
 
 
+@pytest.mark.parametrize(("number", "requests"), [(1, 2), (3, 6)])
+def test_a_total_of_the_page_is_not_the_number_of_events(
+    variant: Variant, stand_in: StandIn, number: int, requests: int
+) -> None:
+    def script(asked: Asked) -> Say:
+        size, page = int(asked.query["per_page"]), int(asked.query["page"])
+        rows = [{"event_id": at} for at in range(number)][size * (page - 1) : size * page]
+        return Say({"data": rows, "meta": {"total": len(rows), "page": page, "per_page": size}})
+
+    stand_in.script = script
+    assert variant.on(variant.client.events(DAY, split="none"), "count") == number
+    assert len(stand_in.asked) == requests
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

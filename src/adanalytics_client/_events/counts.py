@@ -1,6 +1,7 @@
 """The numbers of events that the service states: of each day, and of a range."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, TypeVar
 
@@ -95,18 +96,24 @@ def request_total(
 def count_pull(session: Session, plan: Plan) -> Operation[int | None]:
     """Request the number of events of a plan, one request for each of its ranges.
 
-    It is None if only the events can tell: without a total, for a plan that leaves out hours of its
-    ranges, for an hour, which a service may ignore, and for nothing, which may be a day left out.
+    It is None if only the events can tell: without a total, or with one that counts the events of a
+    page, for a plan that leaves out hours of its ranges, for an hour, which a service may ignore,
+    and for nothing, which may be a day left out.
     """
     if plan.before is not None or plan.hour is not None:
         return None
-    events = 0
+    reader, events = PageReader(1, plan.params), 0
     for part in plan.ranges:
         cursor = Cursor(Slice(part.start, part.end, plan.hour))
-        page = yield from PageReader(1, plan.params).read(session, cursor)
-        if page.signals.total is None and len(page):
+        page = yield from reader.read(session, cursor)
+        total = page.signals.total
+        if total is None and len(page):
             return None
-        events += page.signals.total or 0
+        if total == len(page) == 1:
+            second = yield from optional(reader.read(session, replace(cursor, number=2, seen=1)))
+            if second is None or len(second):
+                return None
+        events += total or 0
     return events or None
 
 
