@@ -113,6 +113,16 @@ def test_totals_above_the_rows_are_said(
     assert (len(said), len(caplog.messages)) == (messages, messages)
 
 
+@pytest.mark.parametrize("totals", [[{"clicks": 8}], [1, 2], "8 clicks", 8, True])
+def test_totals_of_another_shape_are_kept_as_sent(
+    variant: Variant, stand_in: StandIn, totals: Any
+) -> None:
+    stand_in.says(Say({"data": [{"campaign_id": 7, "clicks": 7}], "totals": totals}))
+    summary = variant.on(variant.client, "summary", "2026-01-15", group_by="campaign")
+    assert summary.totals == totals
+    assert summary["totals"] == totals
+
+
 @pytest.mark.parametrize("row", [{"impr": 5}, {"impr": 5, "views": 3}, {"clicks": 1, "views": 3}])
 def test_the_same_row_without_groups_is_no_group(
     variant: Variant, stand_in: StandIn, row: dict[str, int]

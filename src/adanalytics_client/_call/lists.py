@@ -255,7 +255,10 @@ def _compare_with_totals(result: "Summary") -> None:
 
     That is no error: the service may leave what has no group out of the rows.
     """
-    totals = dict(result.totals) if result.totals is not None else {}
+    from adanalytics_client.models import SummaryRow
+
+    # Totals of another shape are kept as they were sent.
+    totals = dict(result.totals) if isinstance(result.totals, SummaryRow) else {}
     for column in COLUMN_OF_TYPE.values():
         counts = [dict(row).get(column) for row in result.rows]
         total, numbers = totals.get(column), [count for count in counts if isinstance(count, int)]
