@@ -1,4 +1,4 @@
-"""One spelling for names that services write as camelCase, snake_case or kebab-case."""
+"""Spellings of services: of names, and of the cells of a CSV."""
 
 
 def fold(name: str) -> str:
@@ -9,3 +9,9 @@ def fold(name: str) -> str:
         True
     """
     return "".join(filter(str.isalnum, name.lower()))
+
+
+def separator_of(header: bytes) -> bytes:
+    """Return the byte between the cells of a CSV file, which its header has outside quotes."""
+    outside = b"".join(header.split(b'"')[::2])
+    return max((b",", b";", b"\t", b"|"), key=outside.count)

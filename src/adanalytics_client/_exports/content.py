@@ -18,7 +18,7 @@ from typing import BinaryIO
 import msgspec
 
 from adanalytics_client._base.compression import GZIP_MAGIC, UNPACKED_AT_ONCE, DamagedBody, Gunzip
-from adanalytics_client._base.spelling import fold
+from adanalytics_client._base.spelling import fold, separator_of
 from adanalytics_client._json.exact import parse
 from adanalytics_client._json.rows import stated_error
 from adanalytics_client.errors import DownloadError
@@ -33,7 +33,6 @@ _AT_ONCE = 256 * 1024
 # Bytes of one record; more are no record, and would not stay within the memory.
 _LONGEST_RECORD = 64 * 1024 * 1024
 _LONGEST_HEADER = 1024 * 1024
-_SEPARATORS = (b",", b";", b"\t", b"|")
 _DAY_COLUMN = "event_date"
 _DAY = re.compile(rb'"?(\d{4}-\d\d-\d\d)"?')
 # A cell that is no name: a number, a day or a time, a word of JSON, markup. A sentence has a stop.
@@ -223,8 +222,7 @@ class _CsvTable:
         self._header = header = header.rstrip(b"\r\n")
         if b"\0" in header:
             raise _other("csv", "it is not text in UTF-8")
-        outside = b"".join(header.split(b'"')[::2])
-        self._separator = max(_SEPARATORS, key=outside.count)
+        self._separator = separator_of(header)
         try:
             lines = [header.decode()]
             (self._names,) = csv.reader(lines, delimiter=self._separator.decode(), strict=True)

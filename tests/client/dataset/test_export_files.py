@@ -27,6 +27,8 @@ from adanalytics_client.dataset.pull.workers import WorkerPool
 from adanalytics_server.faults import Fault
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pytest_httpserver import HTTPServer
 
     from adanalytics_client import Client
@@ -84,6 +86,21 @@ def test_a_compressed_file_is_unpacked(tmp_path: Path) -> None:
     file = tmp_path / "day.csv"
     file.write_bytes(gzip.compress(b"event_id\n" + b"a\n" * 9))
     assert read(file)["event_id"].to_pylist() == ["a"] * 9
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_csv_file_may_have_any_separator_that_a_download_knows(
+    tmp_path: Path, separator: str, pack: Callable[[bytes], bytes]
+) -> None:
+    file, text = tmp_path / "day.csv", StringIO()
+    lines = [["event_id", 'a "b, c; d|e'], ["a", f"{separator}x"], ["b", "1,5;|"]]
+    csv.writer(text, delimiter=separator).writerows(lines)
+    file.write_bytes(pack(text.getvalue().encode("utf-8-sig")))
+    (header, *cells) = lines
+    assert read(file).to_pydict() == {
+        name: [*column] for name, column in zip(header, zip(*cells, strict=True), strict=True)
+    }
 
 
 def test_a_parquet_file_fits_as_far_as_it_is_exact(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from pyarrow import csv
 
 from adanalytics_client._base.compression import GZIP_MAGIC
+from adanalytics_client._base.spelling import separator_of
 from adanalytics_client._json.encoding import json_text, utf8
 from adanalytics_client._json.fields import DOCUMENTED, FieldNames, Kind
 from adanalytics_client._json.types import Types
@@ -107,12 +108,12 @@ class EventTables:
                 yield from self.from_csv(unpacked)
         else:
             with path.open("rb") as file:
-                names = _header(file)
+                names, separator = _header(file)
                 begin, end = file.tell(), path.stat().st_size
                 if section:
-                    _, begin, end = section.lines_of(path)
+                    begin, end = section.lines_of(path)
             with pa.OSFile(str(path)) as lines:
-                yield from self._from_lines(lines.get_stream(begin, end - begin), names)
+                yield from self._from_lines(lines.get_stream(begin, end - begin), names, separator)
 
     def _from_parquet(self, path: Path, section: Section | None) -> Iterator[Table]:
         try:
@@ -144,10 +145,10 @@ class EventTables:
         Raises:
             ProtocolError: as `from_file`.
         """
-        yield from self._from_lines(source, _header(source))
+        yield from self._from_lines(source, *_header(source))
 
     def _from_lines(
-        self, lines: BufferedIOBase | pa.NativeFile, names: Sequence[str]
+        self, lines: BufferedIOBase | pa.NativeFile, names: Sequence[str], separator: str
     ) -> Iterator[Table]:
         try:
             reader = csv.open_csv(
@@ -155,7 +156,7 @@ class EventTables:
                 read_options=csv.ReadOptions(
                     block_size=CSV_BLOCK, use_threads=False, column_names=[*names]
                 ),
-                parse_options=csv.ParseOptions(newlines_in_values=True),
+                parse_options=csv.ParseOptions(delimiter=separator, newlines_in_values=True),
                 convert_options=csv.ConvertOptions(
                     # As text: Arrow's own conversion is not safe, see `values.plain_pattern`.
                     column_types=dict.fromkeys(names, pa.string()),
@@ -172,19 +173,20 @@ class EventTables:
             raise _unreadable(error) from None
 
 
-def _header(file: BinaryIO | BufferedIOBase) -> list[str]:
-    """Read the names of the columns; a name may have a line break in quotes."""
+def _header(file: BinaryIO | BufferedIOBase) -> tuple[list[str], str]:
+    """Read the names of the columns, which may have line breaks in quotes, and the separator."""
     line = file.readline(CSV_BLOCK)
     # Inside quotes, a line end belongs to the name.
     while (
         line.count(b'"') % 2 and len(line) < CSV_BLOCK and (line_rest := file.readline(CSV_BLOCK))
     ):
         line += line_rest
-    names = next(reader([line.decode("utf-8-sig", "replace")], strict=False), [])
+    text, separator = line.decode("utf-8-sig", "replace"), separator_of(line).decode()
+    names = next(reader([text], delimiter=separator, strict=False), [])
     if len({*names}) < len(names):
         repetition = next(name for name in names if names.count(name) > 1)
         raise _unreadable(f"it has the column {repetition} twice")
-    return names
+    return names, separator
 
 
 def _unreadable(problem: object) -> ProtocolError:

@@ -1,7 +1,6 @@
 """Ranges of the bytes of a file, so that several processes may read it."""
 
 from collections.abc import Callable
-from csv import reader
 from dataclasses import dataclass
 from io import SEEK_END
 from itertools import pairwise
@@ -44,13 +43,12 @@ class Section:
         ends = [size * number // count for number in range(count + 1)]
         return [cls(begin, end) for begin, end in pairwise(ends)]
 
-    def lines_of(self, path: Path) -> tuple[list[str], int, int]:
-        """Return the header of a CSV file, and where the lines of the section begin and end."""
+    def lines_of(self, path: Path) -> tuple[int, int]:
+        """Return where the lines of the section begin and end in a CSV file."""
         with path.open("rb") as file:
             header = file.readline()
             begin = max(_line_at(file, self.begin), len(header))
-            end = max(_line_at(file, self.end), begin)
-        return next(reader([header.decode("utf-8-sig", "replace")])), begin, end
+            return begin, max(_line_at(file, self.end), begin)
 
     def collect(self, path: Path, size: int, fetch: Callable[[BinaryIO, range], None]) -> None:
         """Download only the bytes needed to read the section, and put them in a sparse file."""
