@@ -103,6 +103,22 @@ def test_a_csv_file_may_have_any_separator_that_a_download_knows(
     }
 
 
+@pytest.mark.parametrize("lines", [["7", "2.5", "true", "DE"], ["", "", "", ""]], ids=["", "all"])
+def test_a_quoted_empty_cell_is_null_but_in_a_column_of_texts(
+    tmp_path: Path, lines: list[str]
+) -> None:
+    """A program that quotes every cell writes null as an empty text."""
+    names, text = ["campaign_id", "score", "flag", "country"], StringIO()
+    csv.writer(text, quoting=csv.QUOTE_ALL).writerows([names, lines, [""] * 4])
+    (tmp_path / "day.csv").write_text(text.getvalue())
+    tables = EventTables()
+    tables.from_jsonl(b'{"campaign_id":1,"score":1.5,"flag":false,"country":"US"}\n')
+    types = dict(tables.types)
+    table = read(tmp_path / "day.csv", tables=tables)
+    assert tables.types == types
+    assert table.slice(1).to_pylist() == [{**dict.fromkeys(names), "country": ""}]
+
+
 def test_a_parquet_file_fits_as_far_as_it_is_exact(tmp_path: Path) -> None:
     file = tmp_path / "day.parquet"
     held = {

@@ -123,6 +123,13 @@ class ArrowRows:
     def column(self, name: str, column: pa.Array, *, cells: bool = False) -> pa.Array:
         """Return a column of another source with the type of all values so far; see `learn`."""
         kind, old_type = self._kind_of(name), self.types.get(name, NULL)
+        if cells and pc.any(empty := pc.equal(column, "")).as_py():
+            # A program that quotes every cell writes null like an empty text. In a column of
+            # numbers or times, it is null.
+            filled = pc.if_else(empty, None, column)
+            new_type = learn(kind, filled, cells=cells, old_type=old_type)
+            if "text" not in (bases := {old_type.base, new_type.base} - {"null"}) and bases:
+                column = filled
         type_ = self._widen(name, {learn(kind, column, cells=cells, old_type=old_type)})
         return convert(DEFAULTS[kind] if type_ == NULL else type_, column, wide=self._wide)
 

@@ -140,7 +140,7 @@ class EventTables:
     def from_csv(self, source: BufferedIOBase) -> Iterator[Table]:
         """Read CSV with a header in the memory of a few blocks.
 
-        An empty cell is null; a quoted empty cell is an empty text.
+        An empty cell is null; a quoted empty cell is an empty text in a column of texts.
 
         Raises:
             ProtocolError: as `from_file`.
