@@ -93,7 +93,7 @@ class ExportJob(SavedJob[SyncDriver]):
         `last_status` then has both numbers.
 
         Args:
-            path: the file to write.
+            path: the file to write, or a folder for all files under their own names.
             check: `none` to leave out the request for the service's count. With `auto` and
                 `always` it is sent last, and days that are not over may have more events by then.
 

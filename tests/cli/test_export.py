@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 from click.testing import Result
+from pytest_httpserver import HTTPServer
 
 from adanalytics_cli.output import formats
 from adanalytics_cli.output.formats import FORMATS
@@ -37,6 +38,33 @@ def test_csv_to_a_file(
         rows = list(csv.DictReader(text))
     assert len(rows) == len({row["event_id"] for row in rows}) == 4_000
     assert [each.name for each in folder.iterdir()] == ["january.csv"]
+
+
+@pytest.mark.parametrize("names", [["a.csv", "b.csv"], ["a.csv"]], ids=["several", "one"])
+def test_a_folder_gets_all_files_of_an_export(
+    run: Run, service: LocalServer, httpserver: HTTPServer, folder: Path, names: list[str]
+) -> None:
+    api = "/api/partners/acme/ad-analytics"
+    urls = [httpserver.url_for(name) for name in names]
+    httpserver.expect_request(f"{api}/bulk-export").respond_with_json({"download_url": urls})
+    total = {"data": [], "meta": {"total": len(names), "page": 1, "per_page": 1}}
+    httpserver.expect_request(f"{api}/events").respond_with_json(total)
+    for name in names:
+        csv_file = "event_id,country\n1,DE\n"
+        httpserver.expect_request(f"/{name}").respond_with_data(csv_file, content_type="text/csv")
+    words = ("--base-url", httpserver.url_for(""), "export", "2026-01-15", "-o")
+    if len(names) > 1:
+        refused = run(*words, str(folder / "day.csv"))
+        assert (refused.exit_code, refused.stdout) == (2, "")
+        assert "The export has 2 files.\nName a folder that exists." in refused.stderr
+    result = run(*words, str(folder))
+    assert (result.exit_code, result.stdout) == (0, "")
+    count = "2 events in 2 files" if len(names) > 1 else "1 event"
+    assert result.stderr.startswith(f"{count}, as the service counts them, of 2026-01-15, ")
+    assert result.stderr.endswith(f" -> {folder}\n")
+    assert sorted(path.name for path in folder.iterdir()) == names
+    shown = json.loads(run(*words, str(folder), "--json").stdout)
+    assert (shown["file"], shown["events"], shown["bytes"]) == (str(folder), len(names), None)
 
 
 def test_the_result_as_json(run: Run, service: LocalServer, folder: Path) -> None:

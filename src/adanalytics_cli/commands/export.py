@@ -59,7 +59,7 @@ def _read_file_options(
     Raises click.UsageError when the two differ, and for compressed parquet.
     """
     suffix, gz = None, False
-    if output:
+    if output and not output.is_dir():
         ending, gz = suffix_of(output)
         suffix = EXPORT_SUFFIXES.get(ending)
     # A name with a known suffix and without .gz means plain; without any suffix, the service may
@@ -83,7 +83,7 @@ def _order(choices: Choices, output: Path | None) -> "Callable[[Client], ExportJ
     days, form, is_gzip = choices
     if days is None:
         raise click.UsageError("No period. Give START, or the --job FILE of a running export.")
-    if form is None and output is not None:
+    if form is None and output is not None and not output.is_dir():
         raise click.UsageError(
             f"Unknown format: '{output.name}'. "
             f"End the name in .{', .'.join(EXPORT_FORMATS[:-1])} or .{EXPORT_FORMATS[-1]}, "
@@ -121,7 +121,7 @@ def _resume(record: str, job: Path, choices: Choices, client: "Client") -> "Expo
     "export",
     params=[
         *period_arguments(required=False),
-        output_option(),
+        output_option(is_folder=True),
         option(
             "-f --format file_format",
             EXPORT_FORMATS,
@@ -157,7 +157,8 @@ def _resume(record: str, job: Path, choices: Choices, client: "Client") -> "Expo
     ],
     details=(
         "Sends a few requests, however many events there are. Run the command again to resume a "
-        f"broken download. {PERIOD_HELP} With the --job FILE of a running export, leave out START."
+        "broken download. An export of several files needs a folder: -o FOLDER. "
+        f"{PERIOD_HELP} With the --job FILE of a running export, leave out START."
     ),
     examples=[
         "adanalytics export 2026-01 -o january.csv",
@@ -231,16 +232,18 @@ def export(
                 interrupt=interrupt,
             ) from None
         progress.finish()
-        size = target.stat().st_size
+        size = None if target.is_dir() else target.stat().st_size
         if target != output:
             with target.open("rb") as file, open_stream(output) as stream:
                 shutil.copyfileobj(file, stream)
     status = export.last_status
-    events = status.row_count
+    events, files = status.row_count, len(status.files)
     if as_json:
         facts = {"file": str(output), "events": events, "bytes": size}
         click.echo(json_text(_record(export, progress, facts)))
-    summary = "1 file" if events is None else counted(events, "event")
+    summary = counted(files, "file") if events is None else counted(events, "event")
+    if files > 1 and events is not None:
+        summary += f" in {files} files"
     if status.service_count is not None:
         summary += ", as the service counts them,"
     report_end(invocation, summary, progress, days=days, target=output, size=size)

@@ -18,14 +18,14 @@ from adanalytics_cli.output.formats import REGIONS, Format, format_option, is_pa
 _GZIP_LEVEL = 6
 
 
-def output_option() -> click.Option:
-    """Make `-o FILE`; nothing and `-` are stdout."""
+def output_option(*, is_folder: bool = False) -> click.Option:
+    """Make `-o FILE`; nothing and `-` are stdout. With `is_folder`, it may name a folder."""
     return option(
         "-o --output output",
         click.Path(),
         "FILE",
         "Output file; its suffix sets the format. It appears when complete. - is stdout.",
-        callback=_as_path,
+        callback=_as_file_or_folder if is_folder else _as_path,
     )
 
 
@@ -46,6 +46,14 @@ def _as_path(
     if value is None or value == "-":
         return None
     return file_path(value)
+
+
+def _as_file_or_folder(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> Path | None:
+    if value is not None and Path(value).is_dir():
+        return Path(value)
+    return _as_path(context, parameter, value)
 
 
 def file_path(value: str) -> Path:
@@ -107,4 +115,4 @@ def open_stream(path: Path | None) -> Iterator[BinaryIO]:
 
 def is_device(path: Path) -> bool:
     """Return whether `path` is a pipe or a device, which is written directly and never replaced."""
-    return path.exists() and not path.is_file()
+    return path.exists() and not (path.is_file() or path.is_dir())

@@ -154,11 +154,12 @@ class ExportDownload:
     def _targets(self, path: Path) -> list[Path]:
         """Return the path of each file; all stay open and locked until the last has arrived."""
         files = self.status.files
-        if len(files) == 1:
-            return [path]
-        if not path.is_dir():
-            raise ConfigurationError(f"The export has {len(files)} files.", remedy="Name a folder.")
-        return paths_in(path, files)
+        if path.is_dir():
+            return paths_in(path, files)
+        if len(files) > 1:
+            message = f"The export has {len(files)} files."
+            raise ConfigurationError(message, remedy="Name a folder that exists.")
+        return [path]
 
     def _opening(self, target: Path, number: int) -> Callable[[], Transfer]:
         place, order = self._session.address("bulk-export"), self._order
