@@ -243,16 +243,15 @@ class Verification:
 
         Days in `broken` are left out: what they lack is known already.
         """
-        empty = {
+        # The summary and the list of days say nothing of a day whose events were all removed.
+        unlisted = {
             day
             for day in self._manifest.days()
-            if day not in service.days
-            and (record := self._manifest.day(day)).is_settled
-            and not record.rows
+            if day not in service.days and self._manifest.day(day).is_settled
         }
         days = {
             day: self._manifest.day(day).rows
-            for day in {*self._comparisons, *empty}
+            for day in {*self._comparisons, *unlisted}
             if day not in broken
         }
         counted_days = count_days(client, service, days)

@@ -437,3 +437,18 @@ def test_a_documented_amount_is_summed_after_any_number_of_fields(
         report = dataset.verify(client, until="2026-01-15")
     assert "revenue" in {figure.name for figure in report.compared}
     assert "paid" in {figure.name for figure in report.uncompared}
+
+
+def test_verify_notices_a_day_whose_events_the_service_has_removed(
+    service: ServiceOfRows, tmp_path: Path
+) -> None:
+    service.rows = {(FIRST, 1): ['{"id": 1}'], (SECOND, 2): ['{"id": 2}', '{"id": 3}']}
+    dataset = Dataset(tmp_path / "events")
+    with service.client() as client:
+        dataset.sync(client, FIRST, SECOND)
+        del service.rows[SECOND, 2]
+        (problem,) = dataset.verify(client, until=SECOND).problems
+        assert (str(problem.day), problem.remedy) == (SECOND, "repull")
+        assert problem.what.startswith("the service counts 0, fewer than the 2 events of")
+        assert dataset.sync(client, FIRST, SECOND, repull=1).left == 0
+        assert dataset.verify(client, until=SECOND).is_whole
