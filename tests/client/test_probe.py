@@ -286,13 +286,24 @@ def test_the_first_page_of_a_large_day(httpserver: HTTPServer, first: int) -> No
     assert profile.pages.heeds == {"page": True, "per_page": True}
 
 
-def test_a_service_that_answers_nothing_right_is_an_error(httpserver: HTTPServer) -> None:
-    httpserver.expect_request(re.compile(".*")).respond_with_json({"hello": "world"})
+@pytest.mark.parametrize(
+    ("body", "status", "reason", "remedy"),
+    [
+        ({"hello": "world"}, 200, "No list of records was found. Keys seen: hello.", "Report it"),
+        ({"error": "who are you?"}, 403, "who are you?", "partner"),
+    ],
+)
+def test_a_service_that_answers_nothing_right_is_an_error(
+    httpserver: HTTPServer, body: dict[str, Any], status: int, reason: str, remedy: str
+) -> None:
+    httpserver.expect_request(re.compile(".*")).respond_with_json(body, status=status)
     with (
         Client(httpserver.url_for(""), api_key="k", partner="acme") as client,
-        pytest.raises(errors.ProtocolError, match="neither events nor summaries"),
+        pytest.raises(errors.ProtocolError, match="neither events nor summaries") as raised,
     ):
         client.probe()
+    assert reason in raised.value.message
+    assert remedy in raised.value.remedy
 
 
 def test_a_refused_credential_ends_the_probe(httpserver: HTTPServer) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, timedelta
+from functools import partial
 
 from adanalytics_client._base.effects import Operation
 from adanalytics_client._base.urls import Resource, with_query
@@ -11,8 +12,10 @@ from adanalytics_client._call.attempts import Rules, call, read_json
 from adanalytics_client._call.requests import get_json
 from adanalytics_client._call.session import Session
 from adanalytics_client._json.exact import Json
+from adanalytics_client._json.rows import find_rows
 from adanalytics_client._probe.places import Look, rows_place
 from adanalytics_client.errors import (
+    AdAnalyticsError,
     AuthenticationError,
     ProtocolError,
     RateLimited,
@@ -38,14 +41,14 @@ class Asker:
     """Sends the requests of a probe, at most `MOST_GETS`, and keeps the names of headers.
 
     Attributes:
-        failure: why the last response that did not arrive did not.
+        failure: why the last response that could not be read as rows could not.
         hint: what the caller knows of the name of the list of events.
     """
 
     session: Session
     hint: str | None
     requests: int = 0
-    failure: TransportError | None = None
+    failure: AdAnalyticsError | None = None
     headers: set[str] = field(default_factory=set)
 
     def look(self, resource: Resource, **parameters: object) -> Operation[Look]:
@@ -67,10 +70,16 @@ class Asker:
             # Without any response the others would fail, too.
             if not self.headers and isinstance(error, AuthenticationError | TransportError):
                 raise
-            self.failure = error if isinstance(error, TransportError) else self.failure
+            self.failure = error
             return Look(error.status if isinstance(error, StatusError) else 0)
         headers = answer.reply.head.headers
         self.headers |= headers.keys()
+        if resource != "dates":
+            find = partial(find_rows, answer.value, rows_key=self.hint, extra_name=resource)
+            try:
+                answer.checked(self.session.credentials, partial(find, single=True))
+            except ProtocolError as error:
+                self.failure = error
         return Look(answer.reply.status, headers, answer.value)
 
 

@@ -22,7 +22,7 @@ from adanalytics_client._shapes.service import (
     ServiceProfile,
     SummaryProfile,
 )
-from adanalytics_client.errors import ProtocolError
+from adanalytics_client.errors import ProtocolError, TransportError
 
 # Rails, Spring and Heroku (X-Request-Id), ASP.NET (X-Correlation-Id), Google (X-Cloud-Trace-Id).
 _MOST_COLUMNS = 200
@@ -41,14 +41,13 @@ def probe(session: Session, *, with_export: bool = False) -> Operation[ServicePr
     day = yield from choose_day(asker)
     events = EventProbe(asker, day)
     pages = yield from events.run()
-    if events.rows_key is None and asker.failure is not None:
-        raise asker.failure
+    failure = asker.failure or ProtocolError("no rows.", remedy=remedy("shape"))
+    if events.rows_key is None and isinstance(failure, TransportError):
+        raise failure
     summary = yield from _probe_summary(asker, day)
     if events.rows_key is None and summary is None:
-        raise ProtocolError(
-            "The service serves neither events nor summaries in a form that can be read.",
-            remedy=remedy("shape"),
-        )
+        text = "The service serves neither events nor summaries in a form that can be read"
+        raise ProtocolError(f"{text}: {failure.message}", remedy=failure.remedy)
     export = None
     if with_export:
         rows = day.rows if day.is_whole else None
