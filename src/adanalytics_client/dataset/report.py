@@ -7,6 +7,7 @@ from datetime import date, datetime
 from typing import Any, Literal
 
 from adanalytics_client._base.dates import runs_of
+from adanalytics_client._base.quantities import counted
 from adanalytics_client.dataset.changes import DayChange
 from adanalytics_client.dataset.hours.compare import ComparedFigure, UncomparedFigure
 from adanalytics_client.dataset.records.layout import REPORTS, Hour
@@ -76,6 +77,9 @@ class SyncPlan:
     by_hour: bool = False
     prices: Mapping[str, int] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        return _repr_of(self, {"hour": len(self.hours), "request": self.requests})
+
 
 @dataclass(slots=True)
 class SyncReport:
@@ -118,6 +122,15 @@ class SyncReport:
     def left(self) -> int:
         """Return the number of hours that were needed but not pulled."""
         return (self.wanted or 0) - len(self.hours)
+
+    def __repr__(self) -> str:
+        counts = {"hour": len(self.hours), "event": self.events}
+        problems = {"missing hour": self.left, "failure": len(self.failed)}
+        return _repr_of(self, counts | {name: n for name, n in problems.items() if n})
+
+
+def _repr_of(report: object, counts: Mapping[str, int]) -> str:
+    return f"{type(report).__name__}({', '.join(counted(n, noun) for noun, n in counts.items())})"
 
 
 def write_report(report: SyncReport, store: Store) -> None:
@@ -178,6 +191,10 @@ class VerifyReport:
     compared: Sequence[ComparedFigure] = ()
     uncompared: Sequence[UncomparedFigure] = ()
     without_id: int = 0
+
+    def __repr__(self) -> str:
+        counts = {"hour": self.hours, "event": self.events, "problem": len(self.problems)}
+        return _repr_of(self, counts)
 
     @property
     def is_whole(self) -> bool:

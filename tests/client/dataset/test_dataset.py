@@ -33,12 +33,16 @@ from adanalytics_server.local import LocalServer
 
 def test_reports_say_what_was_done(client: Client, tmp_path: Path) -> None:
     dataset = Dataset(tmp_path / "events", format="jsonl")
+    planned = dataset.plan(client, "2026-01-15")
+    assert repr(planned) == f"SyncPlan(24 hours, {planned.requests} requests)"
     report = dataset.sync(client, "2026-01-15")
     assert (report.events, report.wanted, report.left, report.failed) == (300, 24, 0, [])
+    assert repr(report) == "SyncReport(24 hours, 300 events)"
     assert report.hours[Hour(date(2026, 1, 15), 13)] > 0
     assert dataset.verify(client, until="2026-01-15").is_whole
     (problem,) = dataset.verify(client).problems
     assert (problem.day, problem.missing, problem.remedy) == (date(2026, 1, 16), True, "sync")
+    assert repr(dataset.verify(client)) == "VerifyReport(24 hours, 300 events, 1 problem)"
     with pytest.raises(ConfigurationError):
         dataset.verify(client, until="2026-01-32")
     with pytest.raises(ConfigurationError, match="Pass a client"):
@@ -65,6 +69,7 @@ def test_a_failed_query_is_in_the_report(
     report = dataset.sync(client)
     server.faults.clear()
     assert [(each.kind, len(each.hours)) for each in report.failed] == [("ProtocolError", 48)]
+    assert repr(report) == "SyncReport(0 hours, 0 events, 48 missing hours, 1 failure)"
     assert (tmp_path / "events" / report.file).is_file()
     assert dataset.sync(client).events == 600
 
