@@ -43,6 +43,10 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, lambda *_: None)
 
+# `timeout` ends a run as Ctrl-C does, so that servers stop and remove their folders.
+if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+
 # What is collected, 400,000 objects, lives to the end: a search for garbage would find none there.
 gc.disable()
 

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+import time
 from decimal import Decimal
 from pathlib import Path
 
@@ -81,3 +86,35 @@ def test_the_quota_follows_the_server() -> None:
         assert first is not None
         assert first < 5000
         assert client.quota.remaining == first - 1
+
+
+ENDLESS = """
+import time
+
+def test_endless(tmp_path):
+    from adanalytics_server.local import LocalServer
+
+    with LocalServer():
+        open("ready", "w").close()
+        time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_run_of_tests_that_is_ended_leaves_no_server(tmp_path: Path, number: int) -> None:
+    (tmp_path / "test_endless.py").write_text(ENDLESS)
+    command = [sys.executable, "-m", "pytest", "-p", "tests.conftest", "--rootdir=.", "-c/dev/null"]
+    environment = os.environ | {"TMPDIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL
+    ) as running:
+        try:
+            while not (tmp_path / "ready").exists():
+                assert running.poll() is None
+                time.sleep(0.1)
+            assert [*tmp_path.glob("adanalytics-*")]
+            running.send_signal(number)
+            assert running.wait(timeout=60) == pytest.ExitCode.INTERRUPTED
+        finally:
+            running.kill()
+    assert [*tmp_path.glob("adanalytics-*")] == []
