@@ -25,13 +25,16 @@ from adanalytics_client._json.fields import COLUMN_OF_TYPE, GROUPS, ID_OF
 from adanalytics_client._json.rows import Found, describe, find_rows, kind_of, stated_error
 from adanalytics_client._shapes.changes import find_at
 from adanalytics_client._shapes.page import signals, stated_shortfall, stated_warnings
-from adanalytics_client.errors import ConfigurationError, ProtocolError, StatusError
+from adanalytics_client.errors import ConfigurationError, ProtocolError, Remedy, StatusError
 
 if TYPE_CHECKING:
     from adanalytics_client.models import Summary
 
 DAY_NAMES = ("date", "day", "event_date")
 """Names that a service may give the day of a row; the first is published by the server here."""
+
+OTHER_GROUPS = "other_groups"
+"""The code of the remedy, if the rows of a summary do not name the groups of the request."""
 
 MOST_PAGES = 1_000
 """The most pages of a list, if the client has no limit of requests per hour."""
@@ -237,7 +240,7 @@ def summary(
             session, "summary", parameters, partial(find, parameters), params=pairs
         )
         if single_page[0].finding.records == rows:
-            error = _other_summary("the rows without groups", f"group_by={group_by}")
+            error = _other_groups("the rows without groups", group_by)
             raise session.credentials.complete(error, answer.url, answer.reply)
     result = answer.checked(session.credentials, partial(_make_summary, finding, rows))
     if group_by is not None:
@@ -337,11 +340,11 @@ def _refuse_other(first: date, last: date, grouping: str | None, finding: Found)
         if days and not any(first <= day <= last for day in days):
             raise _other_summary(f"a row of {days[0]}", "its days")
         if grouping is not None and {*map(fold, row)} <= _METRICS:
-            raise _other_summary("rows without a group", f"group_by={grouping}")
+            raise _other_groups("rows without a group", grouping)
         groups = {*filter(None, map(_grouping_of, row))}
         # How the service groups without the parameter is not documented.
         if groups and grouping is not None and grouping not in groups:
-            raise _other_summary(f"rows by {min(groups)}", f"group_by={grouping}")
+            raise _other_groups(f"rows by {min(groups)}", grouping)
 
 
 def _group_twice(rows: Iterable[Mapping[str, Json]], grouping: str) -> str:
@@ -425,12 +428,16 @@ _GROUPINGS = {
 _METRICS = {*map(fold, SUMMARY_COLUMNS)}.difference(map(fold, GROUP_COLUMNS))
 
 
-def _other_summary(statement: str, query: str) -> ProtocolError:
+def _other_summary(statement: str, query: str, *, code: str = "") -> ProtocolError:
+    text = "Try again; if it happens again, look for a caching proxy, or report it to the service."
     return ProtocolError(
         f"The summary has {statement}, but the request was for {query}.",
-        remedy="Try again; if it happens again, look for a caching proxy, or report it to the "
-        "service.",
+        remedy=Remedy(text, code=code),
     )
+
+
+def _other_groups(statement: str, grouping: str) -> ProtocolError:
+    return _other_summary(statement, f"group_by={grouping}", code=OTHER_GROUPS)
 
 
 def _content(answer: Answer[Json]) -> Json:

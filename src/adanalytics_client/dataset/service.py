@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from adanalytics_client import Client, Period
 from adanalytics_client._base.dates import days_between
-from adanalytics_client._call.lists import DAY_NAMES
+from adanalytics_client._call.lists import DAY_NAMES, OTHER_GROUPS
 from adanalytics_client._json.encoding import json_text
 from adanalytics_client._view import CountedDays, View
 from adanalytics_client.dataset.hours.totals import NOTHING, Figures, events_in, stated_figures
@@ -98,7 +98,8 @@ def fetch_service_days(
 ) -> ServiceDays:
     """Request the days with data, and one summary by day of them or of the range.
 
-    The summary may have days that the service does not list; they have data, too.
+    The summary may have days that the service does not list; they have data, too. A summary whose
+    rows do not name their days states nothing.
 
     Args:
         span: the range of interest, or None for everything that the service lists.
@@ -124,6 +125,12 @@ def fetch_service_days(
             # So services mean a range without data, unless they have just listed some.
             if days:
                 raise
+        except ProtocolError as error:
+            # Without any day, there is nothing that the count could be compared with.
+            if error.remedy.code != OTHER_GROUPS or not days:
+                raise
+            text = "The summary states nothing for days, so changes of a day may stay unseen: %s"
+            _LOG.warning(text, error.message)
         else:
             rows = {day: row for row in summary.rows if (day := _day_of(row)) is not None}
             days |= {day for day in rows if span.first <= day <= span.last}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -123,6 +124,37 @@ def test_a_range_without_a_summary_is_counted(
         assert Dataset(tmp_path / "events").sync(client, *SPAN).events == 96
         list_only(httpserver, DAYS[0])
         with pytest.raises(NotFound):
+            Dataset(tmp_path / "other").sync(client, *SPAN)
+
+
+@pytest.mark.parametrize(
+    "row", [{"impressions": 96}, {"campaign_id": 7, "impressions": 96}, {"shows": 96}], ids=str
+)
+def test_a_summary_by_day_without_days_states_nothing(
+    service: ServiceOfRows,
+    httpserver: HTTPServer,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    row: dict[str, int],
+) -> None:
+    body = json.dumps({"data": [row], "meta": {"total": 1, "page": 1, "per_page": 1000}})
+    replace_handler(
+        httpserver, "summary", lambda _: Response(body, content_type="application/json")
+    )
+    dataset = Dataset(tmp_path / "events")
+    with service.client() as client:
+        for span in (SPAN, ()):
+            caplog.clear()
+            report = dataset.sync(client, *span)
+            assert "The summary states nothing for days" in caplog.text
+            assert (report.left, report.failed) == (0, [])
+        assert dataset.verify(client).is_whole
+        assert dataset.verify(client).events == 96
+        # What the count tells of a day is all that is left.
+        service.rows[DAYS[0], 5] = []
+        assert [problem.day for problem in dataset.verify(client).problems] == [date(2026, 1, 14)]
+        list_only(httpserver)
+        with pytest.raises(ProtocolError, match="group_by=day"):
             Dataset(tmp_path / "other").sync(client, *SPAN)
 
 
