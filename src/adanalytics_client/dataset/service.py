@@ -73,12 +73,10 @@ class ServiceDays:
         span: the range that was requested, or by default the range from the first to the last day
             that is listed or in the dataset; None if there is no such day.
         days: the days with data.
-        lists_nothing: whether the service lists no day at all, and sums up none of the range.
     """
 
     span: Period | None
     days: Mapping[date, DayState]
-    lists_nothing: bool = False
 
     @cached_property
     def counts(self) -> Mapping[date, int]:
@@ -136,11 +134,7 @@ def fetch_service_days(
             days |= {day for day in rows if span.first <= day <= span.last}
     # If the summary has rows, a day without one has only events that the summary leaves out.
     without = NOTHING if rows else {}
-    return ServiceDays(
-        span,
-        {day: _state(day, rows.get(day), without) for day in sorted(days)},
-        not (dates or days),
-    )
+    return ServiceDays(span, {day: _state(day, rows.get(day), without) for day in sorted(days)})
 
 
 def fetch_names(client: Client, group: "GroupBy", first: date, last: date) -> dict[str, str]:
