@@ -132,6 +132,7 @@ def _record(plan: "SyncPlan", quota: QuotaState, requests: int, command: str) ->
         "hours": len(plan.hours),
         "events": plan.events,
         "requests": plan.requests,
+        "page": plan.page,
         "exports": plan.exports,
         "by_hour": plan.by_hour,
         "prices": plan.prices,
@@ -178,7 +179,8 @@ def _write_table(record: Record, invocation: Invocation) -> None:
         else ""
     )
     lines = (
-        f"\nWould pull {amount}: at most {counted(record['requests'], 'request')}{exports}.\n"
+        f"\nWould pull {amount}: at most {counted(record['requests'], 'request')}{exports}, "
+        f"with pages of {record['page']:,} events.\n"
         f"{_prices_line(record)}{by_hour}{quota_line(record)}\n"
         "Nothing was pulled or written. To pull:\n"
         f"  {visible(record['command'])}"

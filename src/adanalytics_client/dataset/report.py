@@ -58,9 +58,11 @@ class SyncPlan:
         hours: the hours that the sync would pull, each with the reason.
         events: the approximate number of events, from the summary, which leaves out filtered ones.
         requests: the most requests that the sync needs besides the two that find its hours, those
-            for names included, unless the service changes or fails meanwhile. If it states no
-            totals, prepares an export for long, or divides its summaries into pages, the sync needs
-            more.
+            for names included, unless the service changes or fails meanwhile. If it serves fewer
+            events per page than `page`, states no totals, prepares an export for long, or divides
+            its summaries into pages, the sync needs more.
+        page: the number of events on a full page that this assumes: 10,000, or fewer by a profile
+            of the service.
         exports: how many bulk exports the sync would use.
         damaged: descriptions of damaged files; the sync would pull their hours again.
         by_hour: whether each hour needs a query of its own, because the events do not tell their
@@ -72,6 +74,7 @@ class SyncPlan:
     hours: Mapping[Hour, str]
     events: int
     requests: int
+    page: int
     exports: int
     damaged: Sequence[str]
     by_hour: bool = False

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from adanalytics_client import Client, Period
 from adanalytics_client._base.dates import days_between
 from adanalytics_client._call.lists import DAY_NAMES, OTHER_GROUPS
+from adanalytics_client._events.plan import LARGEST_PAGE
 from adanalytics_client._json.encoding import json_text
 from adanalytics_client._view import CountedDays, View
 from adanalytics_client.dataset.hours.totals import NOTHING, Figures, events_in, stated_figures
@@ -73,10 +74,12 @@ class ServiceDays:
         span: the range that was requested, or by default the range from the first to the last day
             that is listed or in the dataset; None if there is no such day.
         days: the days with data.
+        page: the number of events on a full page, as far as the profile of the service tells.
     """
 
     span: Period | None
     days: Mapping[date, DayState]
+    page: int = LARGEST_PAGE
 
     @cached_property
     def counts(self) -> Mapping[date, int]:
@@ -92,7 +95,7 @@ class ServiceDays:
 
 
 def fetch_service_days(
-    client: Client, span: Period | None, days_held: Collection[date]
+    client: View, span: Period | None, days_held: Collection[date]
 ) -> ServiceDays:
     """Request the days with data, and one summary by day of them or of the range.
 
@@ -134,7 +137,9 @@ def fetch_service_days(
             days |= {day for day in rows if span.first <= day <= span.last}
     # If the summary has rows, a day without one has only events that the summary leaves out.
     without = NOTHING if rows else {}
-    return ServiceDays(span, {day: _state(day, rows.get(day), without) for day in sorted(days)})
+    states = {day: _state(day, rows.get(day), without) for day in sorted(days)}
+    pages = client.service.pages
+    return ServiceDays(span, states, pages.most if pages and pages.most else LARGEST_PAGE)
 
 
 def fetch_names(client: Client, group: "GroupBy", first: date, last: date) -> dict[str, str]:

@@ -152,6 +152,7 @@ def plan(update: Update, *, via: Via, repull: int = 0) -> SyncPlan:
         {hour: reason.value for hour, reason in reasons.items()},
         sum(service.counts.get(hour.day, 0) for hour in reasons) // 24,
         needs.counts + pulls + learning + len(counts) + len(spans) * _REQUESTS_OF_NAMES,
+        forecasts.page,
         sum(query.way == "export" for query in queries),
         needs.damaged,
         _is_by_hour(update, types),

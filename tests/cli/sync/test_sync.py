@@ -57,6 +57,7 @@ def test_a_dry_run_says_the_price_and_leaves_everything_alone(
     assert not folder.exists()
     assert told["asked"] == [{"start": FIRST, "end": SECOND, "hours": 48, "why": "missing"}]
     assert (told["hours"], told["requests"], told["spent_requests"]) == (48, 3 + COUNT + NAMES, 3)
+    assert told["page"] == 500
     assert told["command"] == f"adanalytics sync {FIRST} {SECOND} --to {folder} --via pages"
     assert told["prices"] == {"pages": 3, "export": 3}
     # Pages that a stopped sync kept cost nothing again.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.client.dataset.shop import FIRST, NAMES, SECOND, Shop
+from tests.client.dataset.shop import FIRST, LOOK, NAMES, SECOND, Shop
 from tests.datasets import read_rows
 
 from adanalytics_client import Client, ServiceProfile
@@ -13,7 +13,7 @@ from adanalytics_client.dataset import Dataset
 from adanalytics_client.dataset.hours.events import EventTables
 from adanalytics_client.dataset.planning import Via
 from adanalytics_client.dataset.pull import fetch
-from adanalytics_client.types import ExportProfile
+from adanalytics_client.types import ExportProfile, PageProfile
 from adanalytics_server.faults import Fault
 from adanalytics_server.local import LocalServer, Sample
 
@@ -105,6 +105,27 @@ def test_services_with_other_fields(name: str, tmp_path: Path) -> None:
         shop = Shop(server, tmp_path / "events")
         assert check(shop)[1] <= 2
         assert check(shop) == (0, 2)
+
+
+@pytest.mark.parametrize("most", [None, 1000])
+def test_a_plan_says_what_pages_it_assumes(tmp_path: Path, most: int | None) -> None:
+    sample, service = Sample(days=2, events_per_day=3000, seed=7), PageProfile(most=most)
+    with (
+        LocalServer(sample=sample, dialect="per-page-capped", rate_limit=0) as server,
+        Client(
+            server.url,
+            api_key=server.api_key,
+            partner="acme",
+            service=ServiceProfile(pages=service),
+        ) as client,
+    ):
+        dataset = Dataset(tmp_path / "events")
+        plan = dataset.plan(client, via="pages")
+        before = len(server.journal.entries())
+        assert dataset.sync(client, via="pages").events == 6000
+        cost = len(server.journal.entries()) - before - sum(LOOK.values())
+        assert plan.page == (most or 10_000)
+        assert (cost <= plan.requests) is (most is not None)
 
 
 def test_auto_says_the_price_of_each_way_and_takes_the_lower(

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from pathlib import Path
 
@@ -267,7 +267,7 @@ class Fetcher:
 
 def expected_counts(service: ServiceDays, whole: Collection[date] = ()) -> ExpectedCounts:
     """Return the counts for planning; `whole` lists the days of which every hour is needed."""
-    return ExpectedCounts(service.counts, whole, EVENTS_PER_PAGE)
+    return ExpectedCounts(service.counts, whole, min(EVENTS_PER_PAGE, service.page))
 
 
 def forecast(queries: Collection[Query], service: ServiceDays, store: Store) -> PullPlanned:
@@ -296,7 +296,8 @@ def most_requests(
         events: the likely number of events of each day, filtered ones included.
         events_by_day: the number of events in the hours of each day that no query is for.
     """
-    counts, most, by_hour = ExpectedCounts(events, (), EVENTS_PER_PAGE), 0, dict[date, int]()
+    counts = replace(expected_counts(service), counts=events)
+    most, by_hour = 0, dict[date, int]()
     for query in queries:
         pages, is_whole = _pages_kept(query, service, store)
         if is_whole:
