@@ -19,6 +19,8 @@ SIGNS: list[tuple[dict[str, Any], str]] = [
     ({"errors": [{"message": "shard down"}]}, "shard down"),
     ({"errors": ["one", {"message": "two"}]}, "one; two"),
     ({"errors": {"hour": ["is busy"]}}, 'hour":["is busy'),
+    ({"errors": {"hours": [{"hour": 7, "reason": "is busy"}]}}, '"reason":"is busy"'),
+    ({"error": {"code": 7, "details": [{"hour": 7}]}}, '"details":[{"hour":7}]'),
     ({"error": True}, "true"),
     ({"Error": {"code": 17, "detail": "db"}}, '"detail":"db"'),
     ({"error": {"code": 7}}, '"code":7'),
@@ -252,6 +254,21 @@ def test_warnings_are_logged_once(
         'The service warns: ["slow shard"]',
         'The service warns: 110 - "Response is Stale"',
     ]
+
+
+@pytest.mark.parametrize(
+    ("warnings", "words"),
+    [
+        ([{"code": 3, "message": "slow"}], '[{"code":3,"message":"slow"}]'),
+        ({"shards": [{"id": 1.50}]}, '{"shards":[{"id":1.5}]}'),
+    ],
+)
+def test_warnings_may_be_objects(
+    variant: Variant, stand_in: StandIn, caplog: pytest.LogCaptureFixture, warnings: Any, words: str
+) -> None:
+    stand_in.says(Say({"data": ROWS, "meta": {"total": 2}, "warnings": warnings}))
+    assert variant.rows(DAY, split="none") == ROWS
+    assert f"The service warns: {words}" in caplog.messages
 
 
 @pytest.mark.parametrize(("sign", "words"), SHORTFALLS)

@@ -293,13 +293,20 @@ def stated_error(objects: Iterable[dict[str, Json]]) -> str:
         objects: those around the data, from the outermost in.
     """
     members = (member for container in objects for member in container.items())
-    texts = (_words(value) for name, value in members if ERRORS.fullmatch(fold(name)))
+    texts = (_words(decoded(value)) for name, value in members if ERRORS.fullmatch(fold(name)))
     return next(filter(None, texts), "")
 
 
-def _words(value: Json) -> str:
+def decoded(value: Json) -> Json:
+    """Return a statement of the service with the first objects of each list of objects."""
     if isinstance(value, RawRows):
-        value = [*value.first(_MOST_ERRORS).rows()]
+        return [*value.first(_MOST_ERRORS).rows()]
+    if isinstance(value, dict):
+        return {name: decoded(member) for name, member in value.items()}
+    return value
+
+
+def _words(value: Json) -> str:
     if isinstance(value, list):
         return "; ".join(filter(None, map(_words, value)))
     if isinstance(value, dict):

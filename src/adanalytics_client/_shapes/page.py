@@ -18,7 +18,7 @@ from adanalytics_client._base.spelling import fold
 from adanalytics_client._json.encoding import json_text
 from adanalytics_client._json.exact import Json, NotJson, parse
 from adanalytics_client._json.raw import RawRows
-from adanalytics_client._json.rows import ERRORS, Found, kind_of, stated_error
+from adanalytics_client._json.rows import ERRORS, Found, decoded, kind_of, stated_error
 from adanalytics_client._shapes.places import values_at
 from adanalytics_client._shapes.service import PageProfile
 
@@ -367,7 +367,7 @@ def stated_warnings(containers: Iterable[dict[str, Json]], headers: Mapping[str,
         for name, _, value in _stated_members(containers, _ABOUT)
         if name in _WARNINGS and value
     ]
-    texts = [value if isinstance(value, str) else json_text(value) for value in warnings]
+    texts = [value if isinstance(value, str) else json_text(decoded(value)) for value in warnings]
     return [*texts, *filter(None, [headers.get("warning")])]
 
 
