@@ -31,6 +31,7 @@ from adanalytics_client.dataset.hours.ids import Ids
 from adanalytics_client.dataset.hours.sort import HourPartition, Partition, split_by_id
 from adanalytics_client.dataset.hours.sums import totals_of
 from adanalytics_client.dataset.hours.totals import Totals
+from adanalytics_client.dataset.needs import Reason, find_need
 from adanalytics_client.dataset.planning import DAYS_PER_EXPORT
 from adanalytics_client.dataset.pull.spool import list_started
 from adanalytics_client.dataset.records.contents import Contents
@@ -226,8 +227,12 @@ class Verification:
                 yield from self._missing(record)
             if not record.is_settled:
                 continue
-            self._comparisons[day] = compare_day(totals, state.figures, self._names)
-            if difference := self._comparisons[day].difference:
+            comparison = compare_day(totals, state.figures, self._names)
+            self._comparisons[day] = comparison
+            reasons = find_need(record, state, self.now()).asked.values()
+            if comparison.is_doubtful and Reason.RESTATED in reasons:
+                yield Problem(day, "the service restated it after it was pulled", remedy="sync")
+            elif difference := comparison.difference:
                 message = f"its totals differ from the summary: {difference}"
                 # An hour that was pulled by this very summary would not be pulled again by a sync.
                 agreed = all(

@@ -452,3 +452,20 @@ def test_verify_notices_a_day_whose_events_the_service_has_removed(
         assert problem.what.startswith("the service counts 0, fewer than the 2 events of")
         assert dataset.sync(client, FIRST, SECOND, repull=1).left == 0
         assert dataset.verify(client, until=SECOND).is_whole
+
+
+def test_verify_notices_a_restated_day_whose_figures_cannot_be_compared(
+    service: ServiceOfRows, tmp_path: Path
+) -> None:
+    row = '{"ymdh":"2026-01-15T03:00:00Z","views":%d}'
+    service.rows[FIRST, 3], service.summary[FIRST] = [row % 10, row % 20], {"views": "30"}
+    dataset = Dataset(tmp_path)
+    with service.client() as client:
+        dataset.sync(client, FIRST)
+        # Events that do not say whether they are filtered may be left out of the summary.
+        service.rows[FIRST, 3], service.summary[FIRST] = [row % 10, row % 19], {"views": "29"}
+        (problem,) = dataset.verify(client, until=FIRST).problems
+        expected = "the service restated it after it was pulled", "sync"
+        assert (problem.what, problem.remedy) == expected
+        assert dataset.sync(client, FIRST).changed
+        assert dataset.verify(client, until=FIRST).is_whole

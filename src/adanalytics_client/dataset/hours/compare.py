@@ -103,6 +103,11 @@ class DayComparison:
         return f"{texts[0]}{rest}" if texts else ""
 
     @property
+    def is_doubtful(self) -> bool:
+        """Whether the events and the summary have a figure that could not be compared."""
+        return any(reason != _NO_FIELD for reason in self.uncompared.values())
+
+    @property
     def has_surplus(self) -> bool:
         """Whether the events say more than the summary states."""
         return any(mine > figure for mine, figure in self.differing.values())
