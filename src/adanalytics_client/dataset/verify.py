@@ -1,7 +1,7 @@
 """Check a dataset: its bytes, its hours, its ids, and its sums against the service."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -45,10 +45,11 @@ from adanalytics_client.dataset.records.manifest import (
 )
 from adanalytics_client.dataset.report import Problem, Repair, VerifyReport, runs_of_days
 from adanalytics_client.dataset.service import ServiceDays, count_days, fetch_service_days
-from adanalytics_client.errors import ProtocolError
+from adanalytics_client.errors import InvalidRequest, ProtocolError
 from adanalytics_client.observers import HoursVerified
 
 if TYPE_CHECKING:
+    from adanalytics_client import ExportJob
     from adanalytics_client._view import View
 
 
@@ -303,10 +304,9 @@ class Verification:
         # Of days with a problem the export tells nothing new.
         days -= {*broken}
         hours, total = 0, sum(len(self._manifest.day(day).hours) for day in days)
-        for first, last in _bounded(runs_of_days(days)):
+        for job in _order_exports(client, runs_of_days(days)):
             with TemporaryDirectory(prefix="adanalytics-") as name:
                 folder, export = Path(name), Path(name) / "export.csv"
-                job = client.start_export(first, last, format="csv")
                 if len(job.wait().files) > 1:
                     export.mkdir()
                 job.download(export)
@@ -316,7 +316,7 @@ class Verification:
                 for file in sorted(export.iterdir()) if export.is_dir() else [export]:
                     for table in tables.from_file(file):
                         partition.add(table)
-                for day in days_between(first, last):
+                for day in days_between(job.order.start, job.order.end):
                     record = self._manifest.day(day)
                     files = record.data_files(self.contents.identity)
                     file_of = {hour: file for file in files for hour in file.hours}
@@ -377,10 +377,23 @@ class Verification:
         return whole.sort_by([(name, "ascending") for name in keys])
 
 
-def _bounded(runs: list[tuple[date, date]]) -> Iterator[tuple[date, date]]:
-    for begin, last in runs:
-        for day in [*days_between(begin, last)][::DAYS_PER_EXPORT]:
-            yield day, min(day + timedelta(DAYS_PER_EXPORT - 1), last)
+def _order_exports(client: "View", runs: Sequence[tuple[date, date]]) -> Iterator["ExportJob"]:
+    """Order exports of runs of days, and of fewer days each once the service has refused one."""
+    limit = DAYS_PER_EXPORT
+    for begin, end in runs:
+        first = begin
+        while first <= end:
+            last = min(first + timedelta(limit - 1), end)
+            try:
+                job = client.start_export(first, last, format="csv")
+            except InvalidRequest:
+                if first == last:
+                    raise
+                # Its longest range is not published.
+                limit = (last - first).days // 2 + 1
+                continue
+            yield job
+            first = last + timedelta(1)
 
 
 def _is_same(mine: "pa.ChunkedArray", theirs: "pa.ChunkedArray") -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from datetime import date
 from typing import Any
 
 from pytest_httpserver import HTTPServer
@@ -22,6 +23,7 @@ class ServiceOfRows:
         summary: the row of the summary by day, by day.
         campaigns: the rows of the summary by campaign.
         export: makes the file of an export from the texts of its events; None refuses exports.
+        longest: the days that an export may have.
         asked: the paths of the requests so far.
     """
 
@@ -30,6 +32,7 @@ class ServiceOfRows:
         self.summary: dict[str, Mapping[str, Any]] = {}
         self.campaigns: list[Mapping[str, Any]] = []
         self.export: Callable[[Sequence[str]], bytes] | None = None
+        self.longest = 366
         self.asked: list[str] = []
         self.url = server.url_for("")
         self._file = b""
@@ -54,9 +57,10 @@ class ServiceOfRows:
 
     def _order(self, request: Request) -> Response:
         self.asked.append("export")
-        if self.export is None:
-            return Response("{}", 400, content_type="application/json")
         days = request.json or {}
+        first, last = (date.fromisoformat(days[f"{end}_date"]) for end in ("start", "end"))
+        if self.export is None or (last - first).days >= self.longest:
+            return Response("{}", 400, content_type="application/json")
         texts = self._of_days(days["start_date"], days["end_date"])
         self._file = self.export(texts)
         url, rows = f"{self.url.rstrip('/')}/file", len(texts)

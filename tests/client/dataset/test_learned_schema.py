@@ -15,6 +15,7 @@ from tests.vocabularies import VOCABULARIES, Vocabulary, as_csv, as_parquet
 
 from adanalytics_client.dataset import Dataset
 from adanalytics_client.dataset.query import run_query
+from adanalytics_client.errors import InvalidRequest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -469,3 +470,25 @@ def test_verify_notices_a_restated_day_whose_figures_cannot_be_compared(
         assert (problem.what, problem.remedy) == expected
         assert dataset.sync(client, FIRST).changed
         assert dataset.verify(client, until=FIRST).is_whole
+
+
+@pytest.mark.parametrize(("longest", "orders"), [(7, 1), (3, 3), (2, 5), (1, 8)])
+def test_verify_orders_exports_of_fewer_days_if_the_service_refuses_many(
+    service: ServiceOfRows, tmp_path: Path, longest: int, orders: int
+) -> None:
+    row = '{"ymdh":"2026-01-%02dT03:00:00Z","n":%d}'
+    days = range(15, 20)
+    service.rows = {(f"2026-01-{day}", 3): [row % (day, day)] for day in days}
+    service.export = lambda texts: "".join(
+        ["ymdh,n\n", *(",".join(map(str, json.loads(text).values())) + "\n" for text in texts)]
+    ).encode()
+    service.longest = longest
+    dataset = Dataset(tmp_path / "events")
+    with service.client() as client:
+        dataset.sync(client, via="pages")
+        service.asked.clear()
+        assert dataset.verify(client, deep=True, until="2026-01-19").is_whole
+        assert service.asked.count("export") == orders
+        service.longest = 0
+        with pytest.raises(InvalidRequest):
+            dataset.verify(client, deep=True, until="2026-01-19")
