@@ -45,6 +45,13 @@ def test_one_request_is_sent(run: Run, service: LocalServer) -> None:
     assert len(list(service.journal.entries())) == 1
 
 
+@pytest.mark.parametrize(
+    ("limit", "quota"), [("0", "ok requests are not counted"), ("500", "ok 499 requests left")]
+)
+def test_the_quota(run: Run, service: LocalServer, limit: str, quota: str) -> None:
+    assert found(run("--rate-limit", limit, "doctor"))["quota"] == quota
+
+
 def test_extras(run: Run, service: LocalServer, monkeypatch: pytest.MonkeyPatch) -> None:
     import adanalytics_cli.commands.doctor as module
 

@@ -112,8 +112,10 @@ def check_service(invocation: Invocation, settings: ServiceSettings) -> Iterator
         quota = client.quota
         if quota.resumes_at:
             yield Check("warn", "quota", f"used up until {quota.resumes_at:%H:%M} UTC", reason)
+        elif quota.remaining is None:
+            yield Check("ok", "quota", "requests are not counted")
         else:
-            yield Check("ok", "quota", f"{counted(quota.remaining or 0, 'request')} left")
+            yield Check("ok", "quota", f"{counted(quota.remaining, 'request')} left")
 
 
 # Where the text of a check begins, behind its result and its name.
