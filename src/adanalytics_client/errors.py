@@ -178,6 +178,12 @@ class StatusError(AdAnalyticsError):
         status: the HTTP status code.
         reason: the service's own words, shortened and with credentials removed.
         errors: what the service says about each field, from `details` or `errors` in the body.
+
+    Examples:
+        >>> try:
+        ...     days = client.dates()
+        ... except StatusError as error:
+        ...     print(error.status, error.reason, *error.errors)
     """
 
     status: int = 0
@@ -319,7 +325,14 @@ class DownloadError(AdAnalyticsError):
 
 
 class ChecksumMismatch(DownloadError):
-    """A file has the right length, but its checksum differs from the one the service announced."""
+    """A file has the right length, but its checksum differs from the one the service announced.
+
+    Examples:
+        >>> try:
+        ...     path = job.download("day.csv")
+        ... except ChecksumMismatch:
+        ...     path = client.export("2026-01-15", to="day.csv")
+    """
 
 
 _CLASSES = [

@@ -25,7 +25,12 @@ class DatasetDamaged(DatasetError):
 
 
 class DatasetInUse(DatasetError):
-    """Another process is working on the dataset."""
+    """Another process is working on the dataset.
+
+    Examples:
+        >>> with suppress(DatasetInUse):  # the other one does the work
+        ...     report = Dataset("events").sync(client)
+    """
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -48,6 +53,12 @@ class TableConflict(DatasetError):
     """Another writer committed to the Delta or Iceberg table of a dataset at the same time.
 
     Both the table and the files of the dataset are complete; the next sync brings them together.
+
+    Examples:
+        >>> try:
+        ...     report = Dataset("events").sync(client)
+        ... except TableConflict:
+        ...     report = Dataset("events").sync(client)
     """
 
 
