@@ -321,6 +321,26 @@ def test_round_gives_a_pipe_and_a_file_so_many_digits(
     assert "Parquet keeps every digit" in run(*words, "-f", "parquet").stderr
 
 
+@pytest.mark.parametrize("currency", [{"code": "USD"}, ["USD", "EUR"], 840])
+def test_a_currency_of_another_shape_is_shown_as_json(
+    run: Run, service: LocalServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, currency: Any
+) -> None:
+    rows = [{"campaign_name": "a", "revenue": "1.500000000"}]
+    answer = Summary.model_validate({"rows": rows, "currency": currency})
+    monkeypatch.setattr(Client, "summary", lambda *_words, **_names: answer)
+    words, text = ["summary", "2026-01", "-g", "campaign"], json.dumps(currency).replace(": ", ":")
+    text = text.replace(", ", ",")
+    table = run(*words, "-f", "table", "--round", "2", "--columns", "revenue").stdout
+    assert table.splitlines()[-1].endswith(f"money in {text} rounded (see --round).")
+    assert "| 1.50 |" in run(*words, "-f", "markdown", "--columns", "revenue").stdout
+    assert json.loads(run(*words, "-f", "json").stdout)[0]["currency"] == currency
+    (row,) = csv.DictReader(io.StringIO(run(*words, "-f", "csv").stdout))
+    assert row["currency"] == text
+    for suffix in ("xlsx", "parquet"):
+        assert run(*words, "-o", str(tmp_path / f"x.{suffix}")).exit_code == 0
+    assert parquet.read_table(tmp_path / "x.parquet")["currency"].to_pylist() == [text]
+
+
 def test_cents_are_for_a_terminal(
     run: Run, service: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -195,7 +195,10 @@ def write_summary_table(rows: Sequence[Row], path: Path | None, names: Sequence[
 
     kinds = {"currency": pa.string(), "start_date": pa.date32(), "end_date": pa.date32()}
     for name, kind in kinds.items():
-        values = pa.array([row.get(name) for row in rows], pa.string()).cast(kind)
+        facts = (row.get(name) for row in rows)
+        # A service may state its currency as an object.
+        texts = [each if isinstance(each, str | None) else json_text(each) for each in facts]
+        values = pa.array(texts, pa.string()).cast(kind)
         columns = [column for column in table.column_names if column != name]
         table = table.select(columns).append_column(name, values)
     table = table.select(list(names)) if names else table

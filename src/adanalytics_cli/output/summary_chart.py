@@ -121,7 +121,7 @@ def draw_summary(
         name = summary_output.name_column(group_by)
         for column in summary_output.summary_columns(group_by, metrics, is_rounded=view.rounded):
             bars = [_bar_of(row, column, str(row.get(name))) for row in rows]
-            money = f" in {answer.summary.currency}" if answer.summary.currency else ""
+            money = f" in {answer.currency}" if answer.currency else ""
             charts.append(
                 (f"{column.heading}{money if column.key in summary_output.MONEY else ''}", bars)
             )

@@ -23,6 +23,7 @@ from adanalytics_cli.core.periods import span
 from adanalytics_cli.output.formats import TABLE, Format
 from adanalytics_cli.output.row_output import Listing, facts_about
 from adanalytics_client import SummaryRow
+from adanalytics_client._json.encoding import json_text
 from adanalytics_client._json.fields import COLUMN_OF_TYPE, ID_OF
 from adanalytics_client._json.rates import RATES
 
@@ -92,6 +93,12 @@ class Answer:
     first: date
     last: date
 
+    @property
+    def currency(self) -> str:
+        """Return the unit of money as text; empty if the service states none."""
+        value: object = self.summary.currency
+        return value if isinstance(value, str) else json_text(value) if value else ""
+
     def facts(self) -> dict[str, object]:
         """Return what each row in a file says besides the metrics."""
         return {
@@ -103,7 +110,7 @@ class Answer:
 
     def decimals(self, digits: Digits) -> int:
         """Return how many digits of money to show."""
-        usual = _DIGITS.get(self.summary.currency or "", 2)
+        usual = _DIGITS.get(self.currency, 2)
         return usual if digits == "currency" else digits
 
     def money(self, amount: object, digits: Digits | None, form: Format) -> object:
@@ -343,7 +350,7 @@ def table_note(
     answers: Sequence[Answer], view: View, all_rows: int = 0, metrics: Iterable[str] = MONEY
 ) -> str:
     """Tell the days, the unit of money if it is among the metrics, and how many rows are shown."""
-    currency = answers[0].summary.currency
+    currency = answers[0].currency
     money = f", money in {currency}" if currency else ""
     if len(answers) > 1:
         money = ", money in each partner's currency"
@@ -358,6 +365,6 @@ def table_note(
 
 
 def about_answers(answers: Sequence[Answer]) -> Row:
-    currencies = [str(answer.summary.currency or "") for answer in answers]
+    currencies = [answer.currency for answer in answers]
     facts = facts_about((answer.partner for answer in answers), (answers[0].first, answers[0].last))
     return facts | {"currency": ", ".join(currencies)}
