@@ -14,6 +14,7 @@ import threading
 from collections import Counter
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
 from typing import Any
@@ -26,6 +27,7 @@ HEADER = ["eventId", "eventTime", "eventType", "revenue"]
 MOVED = "Mon, 02 Feb 2026 03:04:05 GMT"
 
 
+@cache
 def events_of(day: date, hour: int) -> list[dict[str, str]]:
     """As texts of JSON values, so that every digit is on the wire."""
     return [
