@@ -218,6 +218,7 @@ class Staging:
     def _confirm(self, day: date) -> None:
         """Commit the staged hours of a day, and record that it agrees with the service."""
         record, fingerprint = self._complete_record(day), self._service.state(day).fingerprint
+        is_settled = record.is_settled
         previous = self._contents.manifest.day(day)
         if (previous.rows, previous.totals) != (record.rows, record.totals):
             self._keep_totals(day)
@@ -227,11 +228,11 @@ class Staging:
         confirmed = [
             hour
             for hour, hour_record in record.by_hour.items()
-            if record.is_settled or hour_record.fingerprint == UNCONFIRMED
+            if is_settled or hour_record.fingerprint == UNCONFIRMED
         ]
         for hour in [hour for hour in self._staged if hour.day == day]:
             finished = self._staged.pop(hour)
-            self._commit(finished, fingerprint, waits=record.is_settled)
+            self._commit(finished, fingerprint, waits=is_settled)
         self._contents.mark(confirmed, fingerprint)
         self._contents.save([day])
         changes = changes_of(self._contents.manifest.day(day))[-1:]
