@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from adanalytics_client import Client, Period
 from adanalytics_client._base.dates import days_between
 from adanalytics_client._call.lists import DAY_NAMES, OTHER_GROUPS
-from adanalytics_client._events.plan import LARGEST_PAGE
 from adanalytics_client._json.encoding import json_text
 from adanalytics_client._view import CountedDays, View
 from adanalytics_client.dataset.hours.totals import NOTHING, Figures, events_in, stated_figures
@@ -74,12 +73,12 @@ class ServiceDays:
         span: the range that was requested, or by default the range from the first to the last day
             that is listed or in the dataset; None if there is no such day.
         days: the days with data.
-        page: the number of events on a full page, as far as the profile of the service tells.
+        page: the number of events on a full page, if the profile of the service tells it.
     """
 
     span: Period | None
     days: Mapping[date, DayState]
-    page: int = LARGEST_PAGE
+    page: int | None = None
 
     @cached_property
     def counts(self) -> Mapping[date, int]:
@@ -139,7 +138,7 @@ def fetch_service_days(
     without = NOTHING if rows else {}
     states = {day: _state(day, rows.get(day), without) for day in sorted(days)}
     pages = client.service.pages
-    return ServiceDays(span, states, pages.most if pages and pages.most else LARGEST_PAGE)
+    return ServiceDays(span, states, pages.most if pages else None)
 
 
 def fetch_names(client: Client, group: "GroupBy", first: date, last: date) -> dict[str, str]:

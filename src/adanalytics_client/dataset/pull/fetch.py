@@ -267,7 +267,8 @@ class Fetcher:
 
 def expected_counts(service: ServiceDays, whole: Collection[date] = ()) -> ExpectedCounts:
     """Return the counts for planning; `whole` lists the days of which every hour is needed."""
-    return ExpectedCounts(service.counts, whole, min(EVENTS_PER_PAGE, service.page))
+    page = min(EVENTS_PER_PAGE, service.page or EVENTS_PER_PAGE)
+    return ExpectedCounts(service.counts, whole, page)
 
 
 def forecast(queries: Collection[Query], service: ServiceDays, store: Store) -> PullPlanned:
