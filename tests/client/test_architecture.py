@@ -144,6 +144,19 @@ def test_the_floors_of_a_dataset_import_only_what_is_below_them() -> None:
     }
 
 
+def test_the_page_of_the_design_names_each_module() -> None:
+    page = (SOURCES.parent / "docs/explanation/design.md").read_text()
+    modules = {
+        *SOURCE.glob("[!_]*.py"),
+        *SOURCE.glob("_[!_]*.py"),
+        *SOURCE.glob("dataset/[!_]*.py"),
+    }
+    assert len(modules) > 40
+    assert not {
+        module.name for module in modules if f"`{module.name}`" not in page.replace("dataset/", "")
+    }
+
+
 def _floor(name: str) -> int:
     """The number of the floor whose longest entry begins the name."""
     entries = {each: number for number, floor in enumerate(FLOORS) for each in floor}
