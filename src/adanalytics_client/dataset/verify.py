@@ -316,6 +316,8 @@ class Verification:
                 for file in sorted(export.iterdir()) if export.is_dir() else [export]:
                     for table in tables.from_file(file):
                         partition.add(table)
+                if self.contents.identity.zone != "UTC":
+                    partition.check_days(job.order.start, job.order.end)
                 for day in days_between(job.order.start, job.order.end):
                     record = self._manifest.day(day)
                     files = record.data_files(self.contents.identity)

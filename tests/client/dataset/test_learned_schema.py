@@ -15,7 +15,7 @@ from tests.vocabularies import VOCABULARIES, Vocabulary, as_csv, as_parquet
 
 from adanalytics_client.dataset import Dataset
 from adanalytics_client.dataset.query import run_query
-from adanalytics_client.errors import InvalidRequest
+from adanalytics_client.errors import InvalidRequest, ProtocolError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -492,3 +492,19 @@ def test_verify_orders_exports_of_fewer_days_if_the_service_refuses_many(
         service.longest = 0
         with pytest.raises(InvalidRequest):
             dataset.verify(client, deep=True, until="2026-01-19")
+
+
+def test_verify_does_not_compare_local_times_with_an_export_by_the_hour(
+    service: ServiceOfRows, tmp_path: Path
+) -> None:
+    row = '{"ymdh":"2026-01-15T%02d:00:00","n":%d}'
+    service.rows = {(FIRST, hour): [row % (hour, hour)] for hour in range(24)}
+    service.export = lambda texts: "".join(
+        ["ymdh,n\n", *(",".join(map(str, json.loads(text).values())) + "\n" for text in texts)]
+    ).encode()
+    dataset = Dataset(tmp_path / "events")
+    with service.client(zone="Europe/Berlin") as client:
+        assert dataset.sync(client, FIRST).events == 24
+        assert dataset.verify(client, until=FIRST).is_whole
+        with pytest.raises(ProtocolError, match="have times of other days"):
+            dataset.verify(client, deep=True, until=FIRST)

@@ -21,7 +21,7 @@ from adanalytics_client._json.types import became_text, join_columns
 from adanalytics_client._outputs.arrow.conversion import as_text
 from adanalytics_client.dataset.hours.events import TEXT, EventTables, Table, to_jsonl
 from adanalytics_client.dataset.hours.ids import Ids
-from adanalytics_client.dataset.hours.sort import HourPartition, HourUnknown, split_by_key
+from adanalytics_client.dataset.hours.sort import HourPartition, split_by_key
 from adanalytics_client.dataset.hours.sums import totals_of
 from adanalytics_client.dataset.hours.totals import Totals
 from adanalytics_client.dataset.planning import Query
@@ -208,7 +208,7 @@ def write_hours(
             partition.add(table)
         # Some services have days in a zone and times in UTC, or the other way round.
         if identity.zone != "UTC" and only is None:
-            _check_days(query, partition)
+            partition.check_days(query.first, query.last)
 
         finished = list[FinishedHour]()
         for day, hours in groupby(query.wanted, lambda hour: hour.day):
@@ -219,14 +219,6 @@ def write_hours(
                     finished.append(done)
                     wrote(done)
     return finished, partition.rows
-
-
-def _check_days(query: Query, partition: HourPartition) -> None:
-    """Check that the times of events have the zone of the service: local ones would shift days."""
-    if any(not query.first <= day <= query.last for day in partition.days()):
-        raise HourUnknown(
-            f"Some events of {query} have times of other days, so their hours are unknown."
-        )
 
 
 def join_pieces(

@@ -118,9 +118,18 @@ class HourPartition(Partition):
         for hour, part in [(self._only, table)] if self._only else self._by_hour(table):
             self.put(hour, part)
 
-    def days(self) -> set[date]:
-        """Return the days of which there are events."""
-        return {key.day for key in (*self._tables, *self._in_files) if isinstance(key, Hour)}
+    def check_days(self, first: date, last: date) -> None:
+        """Check that the times of events have the zone of the service: local ones would shift days.
+
+        Raises:
+            HourUnknown: for events of other days than `first` to `last`.
+        """
+        keys = (*self._tables, *self._in_files)
+        if any(isinstance(key, Hour) and not first <= key.day <= last for key in keys):
+            raise HourUnknown(
+                f"Some events of {first} to {last} have times of other days, so their hours "
+                "are unknown."
+            )
 
     def _by_hour(self, table: Table) -> Iterator[tuple[Hour, Table]]:
         numbers = _hour_numbers(table, self._names, self._zone)
