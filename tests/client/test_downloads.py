@@ -248,6 +248,19 @@ def test_several_files_all_arrive_or_none(
     assert sorted(each.name for each in tmp_path.iterdir()) == ["a.csv", "b.csv"]
 
 
+def test_a_status_that_is_a_bad_request_is_no_refusal_of_the_credential(
+    variant: Variant, stand_in: StandIn, tmp_path: Path
+) -> None:
+    """A signed address refuses a credential with 400, so it is polled once without."""
+    stand_in.says_by_name(
+        bulk_export=[Say({"status": "queued", "status_url": "/x1"})],
+        x1=[Say({"error": "The export is damaged"}, 400), Say({"error": "Unauthorized"}, 401)],
+    )
+    job = variant.call("start_export", "2026-01-01")
+    with pytest.raises(errors.InvalidRequest, match="The export is damaged"):
+        variant.on(job, "download", tmp_path / "out.csv", check="none")
+
+
 def test_an_impossible_path_is_an_error_before_anything_is_sent(
     open_variant: OpenVariant, stand_in: StandIn, tmp_path: Path
 ) -> None:

@@ -144,6 +144,7 @@ class _Attempts:
         log_in = log_in_of(session, self.deadline)
         # The time in which the bytes of a file arrive does not count.
         deadline_of_one_request = self.deadline if rules.appears_by is None else None
+        bad_request: Exchange | None = None
         while True:
             start = session.clock.monotonic()
             signed_request, issued_in = request, None
@@ -173,8 +174,13 @@ class _Attempts:
             if deadline_of_one_request is None:
                 self.deadline.extend(round_trip.pause)
             if self._toggle_credential(request.url, round_trip):
+                bad_request = None if self.authorized else round_trip
                 continue
             is_refused = round_trip.status == 401 and base.owns(round_trip.url)
+            if is_refused and bad_request:
+                # The address needs the credential, so it was not the credential that it refused.
+                self.authorized, self.has_signature = True, False
+                return bad_request
             renewable = session.credentials.renewable and not self.login_renewed
             if issued_in is not None and is_refused and renewable:
                 yield from session.credentials.renew(issued_in, log_in)
