@@ -42,14 +42,12 @@ def addresses(job: Any) -> list[str]:
         {"url": "mailto:a@b.example", "files": [{"link": "http://[", "url": "/f.csv"}]},
         {"download_url": "/f.csv", "files": [], "mirrors": ["/g.csv"]},
         {"download_url": "/f.csv", "files": [{"url": "/f.csv"}]},
-        Say(status=201, headers={"Location": "/f.csv"}),
     ],
 )
 def test_the_first_answer_may_name_the_file(
     variant: Variant, stand_in: StandIn, tmp_path: Path, body: Any
 ) -> None:
-    order = body if isinstance(body, Say) else Say(body)
-    stand_in.says_by_name(bulk_export=[order], f_csv=[Say(FILE, headers=CSV)])
+    stand_in.says_by_name(bulk_export=[Say(body)], f_csv=[Say(FILE, headers=CSV)])
     assert fetch(variant, tmp_path / "out.csv").read_bytes() == FILE
     assert [asked.path for asked in stand_in.asked] == [PATH, "/f.csv"]
     assert json.loads(stand_in.asked[0].body) == {
@@ -58,6 +56,17 @@ def test_the_first_answer_may_name_the_file(
         "format": "csv",
     }
     assert [each.name for each in tmp_path.iterdir()] == ["out.csv"]
+
+
+def test_a_location_header_is_polled_and_may_be_the_file(
+    variant: Variant, stand_in: StandIn, tmp_path: Path
+) -> None:
+    stand_in.says_by_name(
+        bulk_export=[Say(status=201, headers={"Location": "/f.csv"})],
+        f_csv=[Say(FILE, headers=CSV)],
+    )
+    assert fetch(variant, tmp_path / "out.csv").read_bytes() == FILE
+    assert [asked.path for asked in stand_in.asked] == [PATH, "/f.csv", "/f.csv"]
 
 
 def test_specific_names_come_before_generic_ones(variant: Variant, stand_in: StandIn) -> None:
