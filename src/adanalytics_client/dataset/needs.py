@@ -62,7 +62,7 @@ def _difference(record: DayRecord, state: DayState, now: datetime) -> DayNeed:
         hour for hour, hour_record in records.items() if not hour.is_over(hour_record.asked_at)
     ]
     # Hours that a count has contradicted are no longer known to be empty.
-    is_known = all(hour_record.fingerprint != UNCONFIRMED for hour_record in records.values())
+    is_known = all(hour_record.has_agreed for hour_record in records.values())
     if not state.has_data and not record.rows and is_known:
         return DayNeed(empty=tuple(h for h in (*missing, *open_when_asked) if h.is_over(now)))
     changed = {

@@ -20,7 +20,12 @@ from adanalytics_client.dataset.pull.fetch import Pulled
 from adanalytics_client.dataset.pull.spool import Spool
 from adanalytics_client.dataset.records.contents import Contents
 from adanalytics_client.dataset.records.layout import Hour, hours_of
-from adanalytics_client.dataset.records.manifest import UNCONFIRMED, DayRecord, FinishedHour
+from adanalytics_client.dataset.records.manifest import (
+    OUTDATED,
+    UNCONFIRMED,
+    DayRecord,
+    FinishedHour,
+)
 from adanalytics_client.dataset.report import FailedQuery
 from adanalytics_client.dataset.service import ServiceDays
 from adanalytics_client.errors import ProtocolError
@@ -249,7 +254,18 @@ class Staging:
         ]
         if staged and self._contents.manifest.day(day).is_agreed:
             self._contents.manifest.keep_totals(day, min(staged))
-            self._contents.mark(hours_of(day), UNCONFIRMED)
+            self._doubt(day)
+
+    def _doubt(self, day: date) -> None:
+        """Mark the hours of a day that does not agree with the service.
+
+        Those that were pulled before the day was restated stay known as such: a summary that does
+        not contradict their events is no proof that they have not changed.
+        """
+        fingerprint = self._service.state(day).fingerprint
+        for hour, record in self._contents.manifest.day(day).by_hour.items():
+            is_current = record.fingerprint in {fingerprint, UNCONFIRMED}
+            self._contents.mark([hour], UNCONFIRMED if is_current else OUTDATED)
 
     def compare_again(self, service: ServiceDays, asked_twice: set[date]) -> list[Hour]:
         """Compare differing days with a new summary; list the hours to pull once more.
@@ -303,6 +319,6 @@ class Staging:
                 self._contents.discard(day, discarded)
                 for hour in discarded:
                     self.changed.pop(hour, None)
-            self._contents.mark(hours_of(day), UNCONFIRMED)
+            self._doubt(day)
             message = f"The events of {day} do not agree with the service: {difference}."
             yield FailedQuery(str(day), ProtocolError.__name__, message, tuple(rejected))

@@ -508,3 +508,20 @@ def test_verify_does_not_compare_local_times_with_an_export_by_the_hour(
         assert dataset.verify(client, until=FIRST).is_whole
         with pytest.raises(ProtocolError, match="have times of other days"):
             dataset.verify(client, deep=True, until=FIRST)
+
+
+def test_a_restated_day_that_once_did_not_agree_is_pulled_again(
+    service: ServiceOfRows, tmp_path: Path
+) -> None:
+    row = '{"ymdh":"2026-01-15T03:00:00Z","views":%d}'
+    service.rows[FIRST, 3], service.summary[FIRST] = [row % 10, row % 20], {"views": "30"}
+    dataset = Dataset(tmp_path)
+    with service.client() as client:
+        dataset.sync(client, FIRST)
+        service.rows[FIRST, 3], service.summary[FIRST] = [row % 10, row % 19], {"views": "99"}
+        assert dataset.sync(client, FIRST).left == 24
+        # By this summary, an event of 20 may also be a filtered one.
+        service.summary[FIRST] = {"views": "29"}
+        assert dataset.sync(client, FIRST).left == 0
+    table = dataset.query("SELECT CAST(sum(views) AS INTEGER) AS views FROM events")
+    assert table.to_pylist() == [{"views": 29}]

@@ -34,6 +34,9 @@ LAYOUT_OF: Mapping[Partition, int] = {"hour": 2, "day": 3}
 UNCONFIRMED = ""
 """The fingerprint of an hour whose day was not yet compared with the summary."""
 
+OUTDATED = "outdated"
+"""That of an hour whose day was restated since, and whose new events did not agree."""
+
 _CHECKSUM = "sha256"
 
 
@@ -214,7 +217,8 @@ class HourRecord(msgspec.Struct, frozen=True):
             that was written for several; 0 without events.
         sha256: checksum of that file in hex; empty without events.
         asked_at: the moment before its first page was requested, in the time zone of the service.
-        fingerprint: the fingerprint of the summary row that its day agrees with; see `UNCONFIRMED`.
+        fingerprint: the fingerprint of the summary row that its day agrees with, `UNCONFIRMED` or
+            `OUTDATED`.
         types: the number of the types of its file's columns; see `schema`.
         totals: its counts and sums; None if they are not known.
         file: the name of the file that holds it; empty for the name of a dataset of hourly files.
@@ -228,6 +232,11 @@ class HourRecord(msgspec.Struct, frozen=True):
     totals: Totals | None = msgspec.field(default_factory=Totals)
     types: int = 0
     file: str = ""
+
+    @property
+    def has_agreed(self) -> bool:
+        """Whether its day agrees with a row of the summary, as far as is known."""
+        return self.fingerprint not in {UNCONFIRMED, OUTDATED}
 
 
 class FileRecord(msgspec.Struct, frozen=True):
@@ -378,8 +387,7 @@ class DayRecord:
     @property
     def is_agreed(self) -> bool:
         """Whether the day is settled, and all of it has agreed with the service."""
-        fingerprints = {record.fingerprint for record in self.hours.values()}
-        return UNCONFIRMED not in fingerprints and self.is_settled
+        return all(hour.has_agreed for hour in self.hours.values()) and self.is_settled
 
     def due(self, now: datetime) -> list[Hour]:
         """List hours that are over at a given moment in UTC but not requested since they ended."""
