@@ -291,6 +291,10 @@ class Staging:
         empty = [hour for hour, hour_record in record.by_hour.items() if not hour_record.rows]
         return empty if self._comparison(record).lacks_events else []
 
+    def is_doubtful(self, day: date) -> bool:
+        """Return whether the summary and the events of a day have figures that nothing compares."""
+        return self._comparison(self._complete_record(day)).is_doubtful
+
     def _comparison(self, record: DayRecord) -> DayComparison:
         figures = self._service.state(record.day).figures
         return compare_day(record.totals, figures, self._contents.identity.names)

@@ -203,6 +203,9 @@ def _may_be_narrowed(update: Update, needs: Needs, day: date) -> bool:
         return False
     if not _is_dear(update, service, need.asked):
         return False
+    record, names = update.contents.manifest.day(day), update.contents.identity.names
+    if compare_day(record.totals, service.state(day).figures, names).is_doubtful:
+        return False
     # The pages that a stopped sync kept are for all of the day.
     starts = _usable(list_started(store), need.asked, service)
     return not any(

@@ -191,9 +191,13 @@ class Update:
 
 
 def doubtful_hours(needs: Needs, staging: Staging) -> list[Hour]:
-    """List the hours that had seemed unchanged, of days that changed nevertheless."""
+    """List the hours that had seemed unchanged, of days that changed nevertheless.
+
+    Those of a narrowed day are among them if its figures cannot tell.
+    """
     for day, need in needs.days.items():
         if need.doubtful and not need.asked:
             staging.compare(day)
-    days = sorted(staging.differing.keys() & needs.days.keys())
+    open_days = filter(staging.is_doubtful, needs.narrowed)
+    days = sorted({*staging.differing, *open_days} & needs.days.keys())
     return [hour for day in days for hour in needs.days[day].doubtful]
