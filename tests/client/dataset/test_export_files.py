@@ -103,6 +103,19 @@ def test_a_csv_file_may_have_any_separator_that_a_download_knows(
     }
 
 
+def test_quoted_empty_cells_alone_have_the_type_of_a_documented_field(tmp_path: Path) -> None:
+    """A partner without cost has no other cell in that column."""
+    names = ["cost", "error_code", "campaign_id", "is_filtered", "received_at", "country", "other"]
+    text, tables = StringIO(), EventTables()
+    csv.writer(text, quoting=csv.QUOTE_ALL).writerows([names, [""] * 7])
+    (tmp_path / "day.csv").write_text(text.getvalue())
+    texts = {"country": "", "other": ""}
+    assert read(tmp_path / "day.csv", tables=tables).to_pylist() == [dict.fromkeys(names) | texts]
+    assert not tables.mixed
+    tables.from_jsonl(b'{"cost":"0.500000000","error_code":303,"campaign_id":7}\n')
+    assert {tables.types[name].base for name in names[:3]} == {"number"}
+
+
 @pytest.mark.parametrize("lines", [["7", "2.5", "true", "DE"], ["", "", "", ""]], ids=["", "all"])
 def test_a_quoted_empty_cell_is_null_but_in_a_column_of_texts(
     tmp_path: Path, lines: list[str]

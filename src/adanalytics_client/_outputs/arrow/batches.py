@@ -128,7 +128,8 @@ class ArrowRows:
             # numbers or times, it is null.
             filled = pc.if_else(empty, None, column)
             new_type = learn(kind, filled, cells=cells, old_type=old_type)
-            if "text" not in (bases := {old_type.base, new_type.base} - {"null"}) and bases:
+            bases = {old_type.base, new_type.base} - {"null"} or {DEFAULTS[kind].base}
+            if "text" not in bases:
                 column = filled
         type_ = self._widen(name, {learn(kind, column, cells=cells, old_type=old_type)})
         return convert(DEFAULTS[kind] if type_ == NULL else type_, column, wide=self._wide)
