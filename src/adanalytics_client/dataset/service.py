@@ -2,7 +2,7 @@
 
 import hashlib
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cached_property
@@ -16,6 +16,7 @@ from adanalytics_client._json.encoding import json_text
 from adanalytics_client._view import CountedDays, View
 from adanalytics_client.dataset.hours.totals import NOTHING, Figures, events_in, stated_figures
 from adanalytics_client.dataset.records.layout import Hour, hours_of
+from adanalytics_client.dataset.records.manifest import UNCONFIRMED, DayRecord, Manifest
 from adanalytics_client.errors import NotFound, ProtocolError
 
 if TYPE_CHECKING:
@@ -26,6 +27,9 @@ _LOG = logging.getLogger("adanalytics_client")
 
 NO_DATA = "no data"
 """The fingerprint of a day without data."""
+
+NO_ROW = hashlib.sha256(b"").hexdigest()
+"""The fingerprint of a day with data of which the summary has no row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,17 +97,15 @@ class ServiceDays:
         return hashlib.sha256(texts.encode()).hexdigest()
 
 
-def fetch_service_days(
-    client: View, span: Period | None, days_held: Collection[date]
-) -> ServiceDays:
+def fetch_service_days(client: View, span: Period | None, manifest: Manifest) -> ServiceDays:
     """Request the days with data, and one summary by day of them or of the range.
 
     The summary may have days that the service does not list; they have data, too. A summary whose
-    rows do not name their days states nothing.
+    rows do not name their days states nothing, unless a day of the dataset agreed with another one.
 
     Args:
         span: the range of interest, or None for everything that the service lists.
-        days_held: days in the dataset; the service may no longer have their data.
+        manifest: the days in the dataset; the service may no longer have their data.
     """
     try:
         dates = client.dates()
@@ -114,7 +116,7 @@ def fetch_service_days(
         text = "The list of days cannot be read, so only the summary and the count tell them: %s"
         _LOG.warning(text, error.message)
         dates = []
-    if span is None and (every := {*dates, *days_held}):
+    if span is None and (every := {*dates, *manifest.days()}):
         span = Period(min(every), max(every))
     days = {day for day in dates if span and span.first <= day <= span.last}
     rows = {}
@@ -126,8 +128,9 @@ def fetch_service_days(
             if days:
                 raise
         except ProtocolError as error:
-            # Without any day, there is nothing that the count could be compared with.
-            if error.remedy.code != OTHER_GROUPS or not days:
+            # Without any day, there is nothing that the count could be compared with. A day that
+            # agreed with its row would seem restated.
+            if error.remedy.code != OTHER_GROUPS or not days or _has_row(manifest.records(days)):
                 raise
             text = "The summary states nothing for days, so changes of a day may stay unseen: %s"
             _LOG.warning(text, error.message)
@@ -182,6 +185,12 @@ def _state(day: date, row: "SummaryRow | None", without: Figures) -> DayState:
             text = json_text(row.model_dump())
     figures = stated_figures(row.model_dump()) if row else without
     return DayState(day, hashlib.sha256(text.encode()).hexdigest(), figures)
+
+
+def _has_row(records: Iterable[DayRecord]) -> bool:
+    """Return whether an hour of some days agreed with a row of a summary."""
+    fingerprints = {hour.fingerprint for record in records for hour in record.hours.values()}
+    return bool(fingerprints - {UNCONFIRMED, NO_DATA, NO_ROW})
 
 
 def _day_of(row: "SummaryRow") -> date | None:

@@ -72,7 +72,7 @@ class Update:
     report: SyncReport
 
     def fetch_days(self) -> ServiceDays:
-        return fetch_service_days(self.client, self.span, self.contents.manifest.days())
+        return fetch_service_days(self.client, self.span, self.contents.manifest)
 
     def find_needs(self, repull: int = 0) -> Needs:
         needs = find_needs(self.contents, self.fetch_days, repull, self.now())

@@ -117,11 +117,11 @@ class Verification:
         """Request the days with data; those of the dataset alone if their list cannot be read."""
         days = self._manifest.days()
         try:
-            return fetch_service_days(client, None, days)
+            return fetch_service_days(client, None, self._manifest)
         except ProtocolError as error:
             if error.remedy.code != "days" or not days:
                 raise
-        return fetch_service_days(client, Period(min(days), max(days)), days)
+        return fetch_service_days(client, Period(min(days), max(days)), self._manifest)
 
     def _check_files(self) -> Iterator[Problem]:
         identity, names, days = self.contents.identity, set[str](), self._manifest.days()

@@ -158,6 +158,26 @@ def test_a_summary_by_day_without_days_states_nothing(
             Dataset(tmp_path / "other").sync(client, *SPAN)
 
 
+def test_days_that_agreed_with_a_summary_are_not_pulled_again_for_one_without_days(
+    service: ServiceOfRows, httpserver: HTTPServer, tmp_path: Path
+) -> None:
+    """A caching proxy may ignore the grouping: all days would seem restated, and then once more."""
+    dataset = Dataset(tmp_path / "events")
+    with service.client() as client:
+        assert dataset.sync(client, *SPAN).events == 96
+        service.asked.clear()
+        body = json.dumps({"data": [{"impressions": 96}]})
+        replace_handler(
+            httpserver, "summary", lambda _: Response(body, content_type="application/json")
+        )
+        for work in (dataset.sync, dataset.plan, dataset.verify):
+            with pytest.raises(ProtocolError, match="caching proxy"):
+                work(client)
+        assert service.asked == ["dates"] * 3
+        replace_handler(httpserver, "summary", service._summary)
+        assert dataset.sync(client).wanted == 0
+
+
 def test_a_day_that_was_counted_and_never_came_is_not_up_to_date(
     service: ServiceOfRows, httpserver: HTTPServer, tmp_path: Path
 ) -> None:
