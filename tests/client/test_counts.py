@@ -581,6 +581,15 @@ def test_a_day_that_is_left_out_of_an_hour_is_an_error(
     variant.rows(days[0], days[-1], hour=13, split=split, check="none")
 
 
+def test_of_some_days_the_first_or_last_one_that_an_hour_leaves_out_is_an_error(
+    variant: Variant, service: Service
+) -> None:
+    service.last_day = 1
+    query = variant.client.events(FIRST - timedelta(1), DAYS[-1], hour=13, check="auto")
+    with pytest.raises(ProtocolError, match="No events arrived of 2026-01-15, but the service"):
+        variant.all_of(query.only_days([FIRST]).rows())
+
+
 @pytest.mark.parametrize("split", ["daily", "none"])
 def test_a_range_that_is_cut_to_its_first_day_is_an_error_of_an_hour(
     variant: Variant, service: Service, split: str

@@ -524,7 +524,8 @@ def _find_omission_of_hour(session: Session, pull: Comparison) -> Operation[str]
         ProtocolError: when a query of that hour alone has an event.
     """
     empty, first_open = pull.empty_days, first_open_day(session)
-    for day in dict.fromkeys((pull.start, pull.end)):
+    ends = (*(span.start for span in pull.spans[:1]), *(span.end for span in pull.spans[-1:]))
+    for day in dict.fromkeys(ends):
         if day not in empty or day >= first_open:
             continue
         is_apart = any(span.start == span.end == day for span in pull.spans)
