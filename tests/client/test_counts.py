@@ -590,6 +590,18 @@ def test_of_some_days_the_first_or_last_one_that_an_hour_leaves_out_is_an_error(
         variant.all_of(query.only_days([FIRST]).rows())
 
 
+def test_an_hour_without_events_of_an_unknown_day_is_a_warning(
+    variant: Variant, stand_in: StandIn, service: Service, caplog: pytest.LogCaptureFixture
+) -> None:
+    service.last_day = 1
+    stand_in.script = lambda asked: (
+        Say({"error": "busy"}, status=403) if asked.query.get("per_page") == "1" else service(asked)
+    )
+    assert variant.rows(FIRST, hour=13, check="auto") == []
+    (text,) = [each.getMessage() for each in caplog.records if each.levelname == "WARNING"]
+    assert text.startswith("Whether 2026-01-15 hour 13 has events of 2026-01-15 is not known:")
+
+
 @pytest.mark.parametrize("split", ["daily", "none"])
 def test_a_range_that_is_cut_to_its_first_day_is_an_error_of_an_hour(
     variant: Variant, service: Service, split: str

@@ -508,11 +508,14 @@ def _request_dates(session: Session, pull: Comparison) -> Operation[Sequence[dat
     try:
         return [] if "dates" in pull.failures else (yield from dates(session))
     except AdAnalyticsError as error:
-        # Nothing else says that there is nothing.
-        level = logging.INFO if pull.events else logging.WARNING
-        text = "Whether %s has other days with data is not known: %s"
-        _LOG.log(level, text, pull, error.message)
+        _log_doubt(pull, "other days with data", error.message)
         return []
+
+
+def _log_doubt(pull: Comparison, part: str, reason: object) -> None:
+    # If no events arrived, nothing else says that there are none.
+    level = logging.INFO if pull.events else logging.WARNING
+    _LOG.log(level, "Whether %s has %s is not known: %s", pull, part, reason)
 
 
 def _find_omission_of_hour(session: Session, pull: Comparison) -> Operation[str]:
@@ -537,7 +540,7 @@ def _find_omission_of_hour(session: Session, pull: Comparison) -> Operation[str]
             events = yield from request_total(session, day, day)
             data_days = [] if events != 0 else (yield from _request_dates(session, pull))
         except NotCounted as error:
-            _LOG.info("Whether %s has events of %s is not known: %s", pull, day, error)
+            _log_doubt(pull, f"events of {day}", error)
             continue
         if day in data_days:
             return f"{day}, but the service lists {day} as a day with data"
