@@ -77,7 +77,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     Of a case with both clients one is left out, too: they share all but how they send.
     """
-    items.sort(key=lambda item: item.path)  # all processes must have the same order
+    if PROCESS:
+        items.sort(key=lambda item: item.path)  # all processes must have the same order
     if CASES < 1:
         return
     tests = defaultdict[str, dict[str, pytest.Item]](dict)
