@@ -16,7 +16,7 @@ from adanalytics_client._json.encoding import json_text
 from adanalytics_client._view import CountedDays, View
 from adanalytics_client.dataset.hours.totals import NOTHING, Figures, events_in, stated_figures
 from adanalytics_client.dataset.records.layout import Hour, hours_of
-from adanalytics_client.dataset.records.manifest import UNCONFIRMED, DayRecord, Manifest
+from adanalytics_client.dataset.records.manifest import OUTDATED, UNCONFIRMED, DayRecord, Manifest
 from adanalytics_client.errors import NotFound, ProtocolError
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ def _state(day: date, row: "SummaryRow | None", without: Figures) -> DayState:
 def _has_row(records: Iterable[DayRecord]) -> bool:
     """Return whether an hour of some days agreed with a row of a summary."""
     fingerprints = {hour.fingerprint for record in records for hour in record.hours.values()}
-    return bool(fingerprints - {UNCONFIRMED, NO_DATA, NO_ROW})
+    return bool(fingerprints - {UNCONFIRMED, OUTDATED, NO_DATA, NO_ROW})
 
 
 def _day_of(row: "SummaryRow") -> date | None:
