@@ -111,9 +111,8 @@ def find_needs(
     The last `repull` days are pulled regardless.
     """
     service = ask()
-    # An empty list is most often an accident. A dataset with days would notice it below, and the
-    # count of stated days.
-    if service.span is None:
+    # An empty list is most often an accident. A dataset with days would notice it below.
+    if service.lists_nothing and not contents.manifest.days():
         service = ask()
     if service.span is None:
         return Needs(service)

@@ -78,11 +78,13 @@ class ServiceDays:
             that is listed or in the dataset; None if there is no such day.
         days: the days with data.
         page: the number of events on a full page, if the profile of the service tells it.
+        lists_nothing: whether the service lists no day at all, and sums up none of the range.
     """
 
     span: Period | None
     days: Mapping[date, DayState]
     page: int | None = None
+    lists_nothing: bool = False
 
     @cached_property
     def counts(self) -> Mapping[date, int]:
@@ -141,7 +143,7 @@ def fetch_service_days(client: View, span: Period | None, manifest: Manifest) ->
     without = NOTHING if rows else {}
     states = {day: _state(day, rows.get(day), without) for day in sorted(days)}
     pages = client.service.pages
-    return ServiceDays(span, states, pages.most if pages else None)
+    return ServiceDays(span, states, pages.most if pages else None, not (dates or days))
 
 
 def fetch_names(client: Client, group: "GroupBy", first: date, last: date) -> dict[str, str]:

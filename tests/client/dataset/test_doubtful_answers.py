@@ -88,19 +88,15 @@ def test_an_empty_list_of_days_is_asked_for_once_more(
     assert asked(server)["dates"] == 2
 
 
-def test_stated_days_without_data_are_asked_for_once(
+def test_stated_days_that_seem_empty_are_asked_for_again(
     server: LocalServer, client: Client, tmp_path: Path
 ) -> None:
-    server.faults.add(answer("dates", {"dates": []}))
-    assert Dataset(tmp_path).sync(client, "2025-01-15", "2025-01-17").left == 0
-    assert asked(server) == {"dates": 1, "summary": 1, "events": 1}
-
-
-def test_of_stated_days_that_seem_empty_the_count_tells_more(
-    server: LocalServer, client: Client, tmp_path: Path
-) -> None:
+    """A plan, and a sync without a check, request no count that would tell more."""
+    days, dataset = ("2026-01-15", "2026-01-16"), Dataset(tmp_path)
     server.faults.add(answer("dates", {"dates": []}), answer("summary", {"data": []}))
-    assert Dataset(tmp_path).sync(client, "2026-01-15", "2026-01-16").events == 600
+    assert len(dataset.plan(client, *days).hours) == 48
+    server.faults.add(answer("dates", {"dates": []}), answer("summary", {"data": []}))
+    assert dataset.sync(client, *days, check="none").events == 600
 
 
 def test_events_that_arrive_twice_start_their_query_again(
