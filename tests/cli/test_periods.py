@@ -274,4 +274,6 @@ def test_an_hour_that_has_not_begun_is_not_asked_for(
     service.journal.clear()
     words = ("--hour", str(hour), "--split", split, "-f", "csv")
     done = run("events", "today", *words)
-    assert (done.exit_code, len([*service.journal.entries()])) == (0, sent)
+    # Where nothing arrives, the day is counted: the client's own clock is months ahead.
+    pages = [each for each in service.journal.entries() if ("hour", str(hour)) in each.query]
+    assert (done.exit_code, len(pages)) == (0, sent)

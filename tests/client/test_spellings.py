@@ -182,9 +182,11 @@ def test_every_door_takes_a_text_alike(kind: str, pool: ProcessPoolExecutor) -> 
 
 def keeps(cell: tuple[str, Any], spelling: str) -> bool:
     """Whether a cell, which has no other form than text, counts as a number or a flag only where
-    no digit and no sign of it is lost; zeros at the end are none.
+    no digit and no sign of it is lost; zeros at the end are none. An empty one is null there.
     """
     type_, value = cell
+    if not spelling:
+        return value in {None, "None"}
     if type_ == "bool":
         return json.dumps(value) == spelling
     if type_ == "decimal128(38, 9)":

@@ -174,7 +174,8 @@ class _Attempts:
             if deadline_of_one_request is None:
                 self.deadline.extend(round_trip.pause)
             if self._toggle_credential(request.url, round_trip):
-                bad_request = None if self.authorized else round_trip
+                is_first = rules.access is Access.CREDENTIAL_FIRST and not self.authorized
+                bad_request = round_trip if is_first else None
                 continue
             is_refused = round_trip.status == 401 and base.owns(round_trip.url)
             if is_refused and bad_request:
