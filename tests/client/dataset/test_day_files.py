@@ -254,27 +254,6 @@ def test_a_kill_while_new_days_are_written(shop: Shop, monkeypatch: pytest.Monke
     assert kills > 4
 
 
-def test_a_new_day_that_a_kill_left_without_a_record_is_removed(
-    shop: Shop, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The next sync may be of other days, or the service may list the day no more."""
-    steps, first, kinds = _steps(monkeypatch), shop.folder, set[tuple[bool, bool]]()
-    for at in range(100):
-        shop.folder, steps[:] = first / str(at), [at]
-        try:
-            shop.sync(SECOND)
-        except Kill:
-            steps[:] = []
-            before, record = data_of(shop), shop.folder / f"_adanalytics/manifest/{SECOND}.json"
-            kinds.add((bool(before), record.is_file()))
-            shop.sync(FIRST)
-            assert sorted(plain_rows(shop)) == query_rows(shop), at
-            assert not files_in(shop.folder / "_adanalytics/journal")
-        else:
-            break
-    assert kinds == {(False, False), (True, False), (True, True)}
-
-
 def check_finished(shop: Shop, rows: list[tuple[Any, ...]]) -> None:
     assert shop.sync().left == 0
     assert data_of(shop) == DAYS

@@ -1,8 +1,8 @@
 """The hours that a dataset holds, and the atomic replacement of an hour, or of the file of a day.
 
-A journal entry is written first, that of an hour with the checksum of its new file, then the file
-is renamed into place, then the manifest is updated, once for each day, and at the end the table, if
-there is one. A process may be killed between any two of these steps: see `recover`.
+A journal entry with the checksum of the new file is written first, then the file is renamed into
+place, then the manifest is updated, once for each day, and at the end the table, if there is one.
+A process may be killed between any two of these steps: see `recover`.
 
 In a dataset of files of days, the hours of a day that arrive together are one file from the start.
 Others become one when their day agrees with the service, and an hour in such a file is replaced by
@@ -12,7 +12,7 @@ writing the file anew: see `Contents.put_in_place`.
 import dataclasses
 import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from datetime import date, datetime
 from functools import partial, reduce
 from pathlib import Path
@@ -69,8 +69,7 @@ class Contents:
         self.schema = schema
         self.table = FileTable(store, identity) if identity.table else None
         self.replaced: Mapping[Hour, HourRecord] = {}
-        # The journal entries that are there, each with its day.
-        self._noted: dict[str, date] = {}
+        self._noted: set[Hour] = set()
         # Columns of which a warning was logged.
         self._warnings: set[str] = set()
         self._sizes = {**sizes}
@@ -215,8 +214,10 @@ class Contents:
                 is_named = file and identity.partition == "day"
                 place = name if is_named else ""
                 record = replace(record, size=fresh.size, sha256=fresh.sha256, file=place)
-                self.remove_unused(hour.day)
-                self._note(hour, seal({"prepared": record}))
+                self._remove_unused(hour.day)
+                note = seal({"prepared": record})
+                self.store.write(f"{JOURNAL}/{hour}.json", note, lasting=False)
+                self._noted.add(hour)
                 if file:
                     self.store.move_in(file, name)
                     self._sizes[name] = record.size
@@ -242,13 +243,7 @@ class Contents:
         for name in present:
             del self._sizes[name]
 
-    def _note(self, part: Hour | date, content: bytes = b"") -> None:
-        """Write the journal entry of an hour or a day, which gets a file before its record."""
-        name = f"{JOURNAL}/{part}.json"
-        self.store.write(name, content, lasting=False)
-        self._noted[name] = part.day if isinstance(part, Hour) else part
-
-    def remove_unused(self, day: date) -> None:
+    def _remove_unused(self, day: date) -> None:
         """Remove a file of the day that no record names: a damaged one, or one that a stop left."""
         name = self.identity.day_name(day)
         if name not in self.manifest.day(day).files:
@@ -272,7 +267,7 @@ class Contents:
     def note_empty(self, hours: Iterable[Hour], asked_at: datetime, fingerprint: str) -> None:
         """Record, without a request, that hours have no events."""
         for hour in hours:
-            self.remove_unused(hour.day)
+            self._remove_unused(hour.day)
             record = HourRecord(0, 0, "", asked_at, fingerprint)
             if self.identity.own_name(hour, record) in self._sizes:
                 self.commit(FinishedHour(hour, record), fingerprint)
@@ -307,10 +302,9 @@ class Contents:
         if self.table:
             self.table.note(self.manifest, changed)
         self.manifest.save(days)
-        saved = sorted(name for name, day in self._noted.items() if day in days)
-        self.store.remove_all(saved)
-        for name in saved:
-            del self._noted[name]
+        saved = {hour for hour in self._noted if hour.day in days}
+        self.store.remove_all(f"{JOURNAL}/{hour}.json" for hour in sorted(saved))
+        self._noted -= saved
         for day in joined:
             self.put_in_place(day)
 
@@ -394,8 +388,6 @@ class Contents:
                 place = identity.day_name(day, file.sha256)
                 if not self.table and any(n in self._sizes for n in identity.names_of(day)):
                     place = _beside(place)
-                elif not self.table:
-                    self._note(day)
                 self.store.move_in(path, place)
             self._sizes[place] = file.size
             self._unpublished.add(place)
@@ -519,13 +511,6 @@ def _beside(name: str) -> str:
 
 def _among_data(name: str) -> str:
     return f"{DATA}/{name.removeprefix(f'{JOURNAL}/')}"
-
-
-def days_noted(journal: Iterable[str]) -> Iterator[date]:
-    """Yield the days that were getting their first file when a process was stopped."""
-    for name in journal:
-        with suppress(ValueError):
-            yield date.fromisoformat(name.removeprefix(f"{JOURNAL}/").removesuffix(".json"))
 
 
 def days_beside(journal: Iterable[str]) -> list[date]:

@@ -2,7 +2,7 @@
 
 from contextlib import suppress
 
-from adanalytics_client.dataset.records.contents import Contents, days_beside, days_noted
+from adanalytics_client.dataset.records.contents import Contents, days_beside
 from adanalytics_client.dataset.records.layout import JOURNAL, REPARTITION, Partition
 from adanalytics_client.dataset.records.manifest import Damaged, unseal
 from adanalytics_client.dataset.records.repartition import repartition
@@ -19,9 +19,6 @@ def recover(contents: Contents) -> None:
         # Else the stop came before the manifest named it, and the earlier files are right.
         if any(record.file in journal for record in manifest.day(day).hours.values()):
             contents.put_in_place(day)
-    for day in days_noted(journal):
-        # Else the stop came before its record, and the service may list the day no more.
-        contents.remove_unused(day)
     contents.save_records({*manifest.unsaved})
     store.remove_all(name for name in sorted(journal) if name != REPARTITION)
     if REPARTITION in journal:
