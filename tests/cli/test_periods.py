@@ -275,5 +275,6 @@ def test_an_hour_that_has_not_begun_is_not_asked_for(
     words = ("--hour", str(hour), "--split", split, "-f", "csv")
     done = run("events", "today", *words)
     # Where nothing arrives, the day is counted: the client's own clock is months ahead.
-    pages = [each for each in service.journal.entries() if ("hour", str(hour)) in each.query]
+    entries = service.journal.entries()
+    pages = [entry for entry in entries if ("hour", str(hour)) in entry.query]
     assert (done.exit_code, len(pages)) == (0, sent)

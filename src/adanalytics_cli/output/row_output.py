@@ -197,7 +197,7 @@ def write_summary_table(rows: Sequence[Row], path: Path | None, names: Sequence[
     for name, kind in kinds.items():
         facts = (row.get(name) for row in rows)
         # A service may state its currency as an object.
-        texts = [each if isinstance(each, str | None) else json_text(each) for each in facts]
+        texts = [fact if isinstance(fact, str | None) else json_text(fact) for fact in facts]
         values = pa.array(texts, pa.string()).cast(kind)
         columns = [column for column in table.column_names if column != name]
         table = table.select(columns).append_column(name, values)
