@@ -623,18 +623,23 @@ def test_an_hour_without_a_body_has_no_events_if_a_page_of_one_event_agrees(
         variant.rows(FIRST, hour=13, check="auto")
 
 
-@pytest.mark.parametrize(("split", "counts"), [("daily", 1), ("none", 3)])
-def test_an_hour_without_events_costs_a_count_of_its_day(
-    variant: Variant, service: Service, split: str, counts: int
+@pytest.mark.parametrize(
+    ("days", "split", "counts"),
+    [(DAYS, "none", [3, 3]), (DAYS, "daily", [0, 0]), (DAYS[1:], "daily", [1, 0])],
+)
+def test_an_hour_without_events_costs_a_count_until_a_day_alone_had_events(
+    variant: Variant, service: Service, days: tuple[date, ...], split: str, counts: list[int]
 ) -> None:
     whole = service.rows
     service.rows = lambda start, end, hours=range(24): [  # type: ignore[method-assign]
         row for row in whole(start, end, hours) if not row["event_id"].startswith("2026-01-16 13")
     ]
-    assert len(variant.rows(*DAYS, hour=13, split=split, check="auto")) == len(
-        whole(FIRST, FIRST, [13])
-    )
-    assert len(service.asked) - (2 if split == "daily" else 1) == counts
+    queries = len(days) if split == "daily" else 1
+    for count in counts:
+        service.asked.clear()
+        rows = variant.rows(days[0], days[-1], hour=13, split=split, check="auto")
+        assert len(rows) == len(service.rows(days[0], days[-1], [13]))
+        assert len(service.asked) == queries + count
 
 
 @pytest.mark.parametrize("shared", ["", "00000000-0000-0000-0000-000000000000", "a", 7])

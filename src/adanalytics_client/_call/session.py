@@ -1,7 +1,7 @@
 """The state that all operations of one client share, and the driver that runs them."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Generic, TypeVar
 
@@ -19,6 +19,17 @@ from adanalytics_client._quota.window import Moment, Quota
 D = TypeVar("D")
 
 
+@dataclass(slots=True)
+class Evidence:
+    """What the service's answers have shown.
+
+    Attributes:
+        has_single_days: a query of one day had events, so a range leaves out neither of its ends.
+    """
+
+    has_single_days: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Session:
     """The settings, the shared state and the source of time; no deadline is after `limit`."""
@@ -30,6 +41,7 @@ class Session:
     clock: Clock
     clock_check: ClockCheck
     limit: Deadline | None = None
+    evidence: Evidence = field(default_factory=Evidence)
 
     @classmethod
     def open(

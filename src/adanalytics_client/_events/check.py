@@ -532,8 +532,11 @@ def _find_omission_of_hour(session: Session, pull: Comparison) -> Operation[str]
         if day not in empty or day >= first_open:
             continue
         is_apart = any(span.start == span.end == day for span in pull.spans)
+        needs_page = not is_apart or pull.may_ignore_hour
+        if not needs_page and session.evidence.has_single_days:
+            continue
         try:
-            if not is_apart or pull.may_ignore_hour:
+            if needs_page:
                 page = yield from request_place(session, Slice(day, day, pull.hour), 1)
                 if len(page):
                     raise _different(pull, f"more than {counted(pull.events, 'event')}")

@@ -123,8 +123,10 @@ class PageReader:
             doubt=reading.doubt,
             partial=partial_answer,
         )
+        if len(page) and cursor.slice.start == cursor.slice.end:
+            session.evidence.has_single_days = True
         # For the check at the end: which days of a query of several days have events.
-        if cursor.slice.start < cursor.slice.end and len(page):
+        elif len(page):
             zone = session.config.service.tzinfo()
             days = yield Offload(partial(days_of, page.rows, zone))
             page = replace(page, days=days)
