@@ -219,7 +219,7 @@ class SliceHistory:
         self._strict = rules.on_drift == "raise"
         self._total_is_old = False
         self._resumed = not cursor.is_first_page
-        # The last event that an earlier run yielded; empty behind the first page of this run.
+        # The last event that an earlier run yielded; empty once it has arrived again.
         self._yielded = cursor.last
         self._all_have_ids = True
         self._most_ids = MOST_IDS[rules.on_drift]
@@ -312,8 +312,9 @@ class SliceHistory:
         if page.keys and len(page):
             self.mark = page.keys.mark
             repeats = self._repeats(cursor, page, page.keys)
-            moved, self._yielded = _moved(page, page.keys, self._yielded), ""
-            repeats[:moved] = [True] * moved
+            if moved := _moved(page, page.keys, self._yielded):
+                self._yielded = ""
+                repeats[:moved] = [True] * moved
             self.last = digest_of(page.rows.texts[-1])
         repeats[: self._skipped] = [True] * self._skipped
         new_count = len(page) - sum(repeats)
