@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import date, datetime
 
 from adanalytics_client._base.observer import Observer
-from adanalytics_client._events.check import CountedDays, compare_days
+from adanalytics_client._events.comparison import CountedDays, compare_days
 from adanalytics_client._events.counts import NotCounted, request_total
 from adanalytics_client._shapes.service import ServiceProfile
 from adanalytics_client.client import Client

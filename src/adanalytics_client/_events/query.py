@@ -15,7 +15,8 @@ from adanalytics_client._base.validation import check_choice, check_number, whol
 from adanalytics_client._call.lists import MOST_PAGES
 from adanalytics_client._call.session import Connection, Session
 from adanalytics_client._events.auto import Planner
-from adanalytics_client._events.check import Check, Comparison, PullCheck, compare
+from adanalytics_client._events.check import Check, Comparison, PullCheck
+from adanalytics_client._events.comparison import compare
 from adanalytics_client._events.counts import count_pull
 from adanalytics_client._events.dedupe import Deduplicator, SeenEvents, check_seen
 from adanalytics_client._events.fanout import Fetched, Job, PageFanout
