@@ -1,14 +1,14 @@
 """What hourly syncs leave behind: files, bytes, the cost of an idle sync and of a query.
 
-    python -m benchmarks.hourly_tables [SYNCS] [RETAIN]
+    python -m benchmarks.hourly_tables [SYNCS] [RETAIN] [PARTITION]
 
 SYNCS hourly syncs, 200 by default, of an hour of 40 events each, with an event that is late by five
 hours in every seventh run, and an hour of the day before that is restated in every fortieth. The
 same service is pulled into six datasets: plain, Delta and Iceberg, in a folder and in S3 as moto
 imitates it, which cannot be told how old a file is. Earlier versions stay readable for RETAIN, the
-default of the package if it is left out. Then each dataset is synced five more times, each time by
-a whole process, without any news, and asked three questions (a count, a day, a grouping), five
-times each, by whole processes, too.
+default of the package if it is left out; `hour` as PARTITION keeps a file for each hour. Then each
+dataset is synced five more times, each time by a whole process, without any news, and asked three
+questions (a count, a day, a grouping), five times each, by whole processes, too.
 Needs `make test-spark`'s packages; 200 syncs take about half an hour.
 """
 
@@ -28,7 +28,7 @@ from urllib.error import URLError
 from urllib.request import Request, urlopen
 
 from adanalytics_client import Client, QuotaPolicy
-from adanalytics_client.dataset import Dataset, TableFormat
+from adanalytics_client.dataset import Dataset, Partition, TableFormat
 from adanalytics_client.dataset.records.manifest import Identity, Manifest
 from adanalytics_client.dataset.storage.local import open_store
 from adanalytics_server.local import LocalServer
@@ -145,7 +145,7 @@ def measure(place: str, table: TableFormat | None, address: str, folder: Path) -
     return text, Costs(idle.median, wall.median, query.median)
 
 
-def main(syncs: int, retain: str | None) -> None:
+def main(syncs: int, retain: str | None = None, partition: Partition | None = None) -> None:
     """Sync the six datasets hour by hour, then measure each."""
     with (
         TemporaryDirectory() as name,
@@ -171,7 +171,13 @@ def main(syncs: int, retain: str | None) -> None:
                 if root == name:
                     age(Path(place, "_delta_log"))
                 catalog = "s3" if table == "iceberg" and root == bucket else None
-                dataset = Dataset(place, table=table, catalog=catalog, clock=partial(_same, now))
+                dataset = Dataset(
+                    place,
+                    table=table,
+                    catalog=catalog,
+                    partition=partition,
+                    clock=partial(_same, now),
+                )
                 sync(dataset, client, retain if table else None)
         plain = dict[str, Costs]()
         for (root, table), place in places.items():
@@ -183,4 +189,8 @@ def main(syncs: int, retain: str | None) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if sys.argv[1:] else 200, sys.argv[2] if sys.argv[2:] else None)
+    main(
+        int(sys.argv[1]) if sys.argv[1:] else 200,
+        sys.argv[2] if sys.argv[2:] else None,
+        "hour" if sys.argv[3:] == ["hour"] else None,
+    )
