@@ -22,6 +22,7 @@ from adanalytics_cli.reconcile.headings import FIELDS
 from adanalytics_client import AsyncClient, Client, Event, SummaryRow
 from adanalytics_client._base import formats as file_formats
 from adanalytics_client._base.urls import OPERATIONS
+from adanalytics_client._base.validation import EXTRA_OF
 from adanalytics_client._events.check import Check
 from adanalytics_client._events.plan import Split
 from adanalytics_client._json.columns import EVENT_COLUMNS, GROUP_COLUMNS, SUMMARY_COLUMNS
@@ -186,10 +187,13 @@ def package_of(requirement: str) -> str:
 
 
 def test_the_errors_name_extras_that_exist() -> None:
-    names = set()
-    place = re.compile(r'(?:MissingExtra\.check\("\w+", |import_extra\("[\w.]+", extra=)"(\w+)"')
+    names = {*EXTRA_OF.values()}
+    place = re.compile(r'(?:MissingExtra\.check|import_extra)\("(\w+)"(?:, "(\w+)")?')
     for file in (ROOT / "src").rglob("*.py"):
-        names |= {*place.findall(file.read_text())}
+        for package, name in place.findall(file.read_text()):
+            extra = name or EXTRA_OF.get(package, package)
+            assert package.replace("_", "-") in map(package_of, EXTRAS[extra]), package
+            names.add(extra)
     names |= {form.extra[1] for form in FORMATS.values() if form.extra}
     assert names >= {"arrow", "excel", "sql"}
     assert names <= EXTRAS.keys()

@@ -58,7 +58,7 @@ def events(client: Client, *, late: timedelta = timedelta(hours=3)) -> "DltResou
     is_duration = isinstance(late, timedelta)
     if not is_duration or late < timedelta():
         raise invalid("late", late, "Pass a duration of at least 0, such as timedelta(hours=3).")
-    dlt = import_extra("dlt", extra="dlt")
+    dlt = import_extra("dlt")
 
     def marked(tables: list["pa.Table"]) -> object:
         if not any(_EMPTY in table.column_names for table in tables):

@@ -10,6 +10,15 @@ from adanalytics_client._base.observer import Observer
 from adanalytics_client.errors import ConfigurationError
 
 Value = TypeVar("Value")
+# The extra that installs a library, unless it has the library's name.
+EXTRA_OF = {
+    "deltalake": "delta",
+    "duckdb": "sql",
+    "fsspec": "s3",
+    "obstore": "s3",
+    "pyarrow": "arrow",
+    "pyiceberg": "iceberg",
+}
 
 
 def invalid(name: str, value: object, remedy: str) -> ConfigurationError:
@@ -79,16 +88,16 @@ def check_observer(observer: object) -> None:
         )
 
 
-def import_extra(module: str, *, extra: str) -> ModuleType:
-    """Return a module of an optional dependency, or say which extra to install."""
-    package = module.partition(".")[0]
+def import_extra(package: str, extra: str = "") -> ModuleType:
+    """Return a package of an optional dependency, or say which extra to install."""
     try:
-        return import_module(module)
+        return import_module(package)
     except ModuleNotFoundError as error:
         # A module that is missing below an installed package is a different error.
         if error.name != package:
             raise
+        name = extra or EXTRA_OF.get(package, package)
         raise ConfigurationError(
             f"This needs {package}.",
-            remedy=f"Install it: python -m pip install 'adanalytics[{extra}]'",
+            remedy=f"Install it: python -m pip install 'adanalytics[{name}]'",
         ) from None

@@ -31,7 +31,7 @@ def frame_maker(
     check_choice("dtypes", dtypes, Dtypes)
     amounts = amounts or ("float" if dtypes == "numpy" else "exact")
     check_choice("amounts", amounts, Amounts)
-    module = import_extra(library, extra=library)
+    module = import_extra(library)
     if library == "polars":
         return lambda table: module.from_arrow(_simple(table, amounts))
     if dtypes == "numpy":

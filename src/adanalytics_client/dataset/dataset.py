@@ -217,7 +217,7 @@ class Dataset:
         check_choice("check", check, Check)
         _check_pull(via, repull)
         retained_hours = None if retain is None else _hours_in(retain)
-        import_extra("pyarrow", extra="arrow")
+        import_extra("pyarrow")
         from adanalytics_client.dataset.sync import sync
 
         with self._open_update(client, start, end, moved_from) as update:
@@ -253,7 +253,7 @@ class Dataset:
             >>> [str(task.start.query) for task in tasks]
             ['2026-01-15', '2026-01-16']
         """
-        import_extra("pyarrow", extra="arrow")
+        import_extra("pyarrow")
         from adanalytics_client.dataset.tasks.plan import plan_tasks
 
         with self._open_update(client, start, end) as update:
@@ -282,7 +282,7 @@ class Dataset:
             >>> dataset.commit(client, parts).left
             0
         """
-        import_extra("pyarrow", extra="arrow")
+        import_extra("pyarrow")
         from adanalytics_client.dataset.commit import commit
 
         with self._open_update(client) as update:
@@ -318,7 +318,7 @@ class Dataset:
             (24, 290, 6)
         """
         _check_pull(via, repull)
-        import_extra("pyarrow", extra="arrow")
+        import_extra("pyarrow")
         from adanalytics_client.dataset.sync import plan
 
         with self._open_update(client, start, end, moved_from, dry=True) as update:
@@ -418,7 +418,7 @@ class Dataset:
             >>> report.is_whole, "revenue" in map(str, report.compared)
             (True, True)
         """
-        import_extra("pyarrow", extra="arrow")
+        import_extra("pyarrow")
         from adanalytics_client._view import View
         from adanalytics_client.dataset.records.contents import Contents
         from adanalytics_client.dataset.records.recover import recover
@@ -462,7 +462,7 @@ class Dataset:
             'day'
         """
         check_choice("partition", partition, Partition)
-        import_extra("pyarrow", extra="arrow")
+        import_extra("pyarrow")
         from adanalytics_client.dataset.pull.spool import keep_started, list_started
         from adanalytics_client.dataset.records.contents import Contents
         from adanalytics_client.dataset.records.recover import recover
@@ -609,7 +609,7 @@ class Dataset:
             >>> Dataset("events").schema.field("revenue").type
             Decimal128Type(decimal128(38, 9))
         """
-        import_extra("pyarrow", extra="arrow")
+        import_extra("pyarrow")
         from adanalytics_client._outputs.arrow.schema import arrow_schema
         from adanalytics_client.dataset.schema import Schema
 
@@ -655,7 +655,7 @@ class Dataset:
             >>> Dataset("events").query("SELECT count(*) AS n FROM events").to_pylist()
             [{'n': 300}]
         """
-        arrow = import_extra("pyarrow", extra="sql")
+        arrow = import_extra("pyarrow", "sql")
         from adanalytics_client.dataset.query import run_query
 
         with run_query(sql, [self.place], memory=memory) as result:
@@ -684,8 +684,8 @@ class Dataset:
             >>> events.filter("hour < 12").aggregate("count(*) > 0").fetchall()
             [(True,)]
         """
-        duckdb = import_extra("duckdb", extra="sql")
-        import_extra("pyarrow", extra="sql")
+        duckdb = import_extra("duckdb")
+        import_extra("pyarrow", "sql")
         from adanalytics_client.dataset.query import CommittedFiles, select_events
 
         files = CommittedFiles.read(self.place)

@@ -357,7 +357,7 @@ def _read_as(name: str, type_: ColumnType, kind: Kind | None) -> str:
 
 
 def _version() -> tuple[int, ...]:
-    version = import_extra("duckdb", extra="sql").__version__
+    version = import_extra("duckdb").__version__
     return tuple(map(int, _NUMBERS.findall(version)[:3]))
 
 
@@ -597,7 +597,7 @@ def open_session(
     Raises:
         ConfigurationError, DatasetError: as for `Dataset.query`.
     """
-    duckdb = import_extra("duckdb", extra="sql")
+    duckdb = import_extra("duckdb")
     if not _SIZE.fullmatch(memory):
         raise ConfigurationError(
             f"{memory!r} is not a size of memory.", remedy="Give one such as 500MB or 4GB."
@@ -656,7 +656,7 @@ class QuerySession:
 
     def run(self, step: Callable[[], T]) -> T:
         """Run a step on the thread of DuckDB, and raise its error as one of ours."""
-        duckdb = import_extra("duckdb", extra="sql")
+        duckdb = import_extra("duckdb")
         ended = self._worker.submit(step)
         # Polars, once imported, lets no signal end a wait without a limit.
         while wait([ended], timeout=0.1).not_done:
@@ -704,7 +704,7 @@ class QuerySession:
         Raises:
             DatasetError: as for `Dataset.query`, and when the file cannot be written.
         """
-        duckdb, connection = import_extra("duckdb", extra="sql"), self._connection
+        duckdb, connection = import_extra("duckdb"), self._connection
         self._sql = sql
         statement = self.run(lambda: _statement_of(connection, sql))
 
@@ -774,7 +774,7 @@ def _enclose(
     output: str | None = None,
 ) -> None:
     """Make the views, then lock the connection: no other file, no extension, no setting."""
-    duckdb = import_extra("duckdb", extra="sql")
+    duckdb = import_extra("duckdb")
     for files in datasets.values():
         files.mount(connection)
     paths = [path for files in datasets.values() for path in files.paths()]
@@ -820,7 +820,7 @@ def _rows_of(
 ) -> "duckdb.DuckDBPyRelation":
     """Return the rows of a SELECT with types that Arrow has, days and times maybe `as_text`."""
     # Selecting all once more numbers the later ones of equal names: sum(x), sum(x)_1.
-    duckdb = import_extra("duckdb", extra="sql")
+    duckdb = import_extra("duckdb")
     try:
         rows = connection.sql(statement).select("*")
     except duckdb.Error:
@@ -840,7 +840,7 @@ def _rows_of(
 
 def _without_end(sql: str) -> str:
     """Return SQL without its last semicolons: `connection.sql` refuses a comment behind one."""
-    duckdb = import_extra("duckdb", extra="sql")
+    duckdb = import_extra("duckdb")
     # The tokens have their places in UTF-8.
     text = sql.encode()
     for place, kind in reversed(duckdb.tokenize(sql)):

@@ -3,4 +3,4 @@
 from adanalytics_client._base.validation import import_extra
 
 # Before a module of this folder imports it.
-import_extra("pyarrow", extra="arrow")
+import_extra("pyarrow")

@@ -239,12 +239,12 @@ def open_object_store(place: str) -> ObjectStore:
         DatasetError: when the address is of an unknown kind, or its fsspec library is missing.
     """
     kind, _, name = place.partition("://")
-    fsspec = import_extra("fsspec", extra="s3")
+    fsspec = import_extra("fsspec")
     has_only_profile = os.environ.get("AWS_PROFILE") and not os.environ.get("AWS_ACCESS_KEY_ID")
     if has_only_profile and kind in {"s3", "s3a"}:
         raise ConfigurationError("AWS_PROFILE is set, but profiles are not read.", remedy=_SET_KEYS)
     if kind in {"s3", "s3a", "gs", "az", "abfs", "abfss"}:
-        import_extra("obstore", extra="s3")
+        import_extra("obstore")
         from adanalytics_client.dataset.storage.cloud import CloudFiles
 
         files = CloudFiles(kind, name.partition("/")[0])

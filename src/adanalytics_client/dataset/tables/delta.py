@@ -62,7 +62,7 @@ class DeltaLog:
     def _opened(self) -> bool:
         """Return whether there is a table, which is then open."""
         if self._table is None:
-            self._delta = import_extra("deltalake", extra="delta")
+            self._delta = import_extra("deltalake")
             with suppress(self._delta.exceptions.TableNotFoundError):
                 self._table = self._delta.DeltaTable(self._address, storage_options=_AS_DATASET)
         return self._table is not None

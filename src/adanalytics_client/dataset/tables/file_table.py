@@ -59,7 +59,7 @@ class FileTable:
         self._log = DeltaLog(store, identity) if is_delta else IcebergLog(store, identity)
         # Not imported, which takes a second: a sync that changes nothing does not need it.
         if find_spec(self._log.library) is None:
-            import_extra(self._log.library, extra=identity.table or "")
+            import_extra(self._log.library)
         self.retained_hours: int | None = None
         self._store = store
         self._identity = identity

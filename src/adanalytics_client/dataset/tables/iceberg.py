@@ -192,7 +192,7 @@ class IcebergLog:
 
     @contextmanager
     def _catalog(self) -> Iterator[Any]:
-        import_extra("pyiceberg", extra="iceberg")
+        import_extra("pyiceberg")
         config = import_module("pyiceberg.utils.config").Config()
         name, settings = self._catalog_name or config.get_default_catalog_name(), dict[str, str]()
         if not config.get_catalog_config(name):
