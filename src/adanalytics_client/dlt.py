@@ -71,7 +71,7 @@ def events(client: Client, *, late: timedelta = timedelta(hours=3)) -> "DltResou
         state = dlt.current.resource_state()
         last = datetime.fromisoformat(state["hour"]) if "hour" in state else None
         types = state.setdefault("types", {})
-        repeats: list[pa.Table] = []
+        repeats = []
         for day in sorted(client.dates()):
             for hour in range(24):
                 start = datetime.combine(day, time(hour), UTC)
@@ -113,7 +113,7 @@ def _in_hour(table: "pa.Table", start: datetime, types: dict[str, str]) -> "pa.T
     hour = pa.repeat(pa.scalar(start, _types()["timestamp"]), max(1, table.num_rows))
     if not table.num_rows:
         return pa.table({_HOUR: hour, _EMPTY: [True]})
-    columns: dict[str, pa.Array | pa.ChunkedArray] = {}
+    columns = {}
     documented = {*event_schema().names}
     for name, column in zip(table.column_names, table.columns, strict=True):
         if column.null_count == len(column) and (name in types or name not in documented):

@@ -264,7 +264,7 @@ class Dialect:
             query: the query, if the dialect has pages of lists.
             url: the URL of the request.
         """
-        numbers: Mapping[str, object] | None = None
+        numbers = None
         if self.rows_of_lists is not None:
             rows, numbers = self._cut(rows, query, url)
         # A list without pages states numbers of one page that holds it.

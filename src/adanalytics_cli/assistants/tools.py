@@ -137,7 +137,7 @@ class Tool:
 
     def command(self, values: Values, place: str, *extras: str) -> list[str]:
         """Return the words of the command with `extras` options; no value can become an option."""
-        options, words = [*self.words, *extras], list[str]()
+        options, words = [*self.words, *extras], []
         if self.place:
             options += [f"{self.place}={place}"] if self.place != "-" else []
             words += [place] if self.place == "-" else []

@@ -105,10 +105,10 @@ def login(
         address = _asked("Address of the service", settings.base_url, check)
         settings = replace(settings, base_url=address)
     base_url = base_url_of(settings)
-    account: Credential | None = None
-    refused_email: str | None = None
+    account = None
+    refused_email = None
     invocation.sign_in_again = "Nothing was stored. Run the command again."
-    outcome: tuple[StoredLogin, str] | None = None
+    outcome = None
     # Until a credential works. Only an answer to a prompt is asked for again: anything else would
     # be refused in the same way each time.
     while outcome is None:

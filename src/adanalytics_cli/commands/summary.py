@@ -88,7 +88,7 @@ def summary(
     spans, omission = [periods.period(invocation, start, end)], ""
     with connect_each(invocation, chart=options.chart) as (clients, progress):
         if options.compare:
-            whole_until, days_by_partner = date.max, dict[str, list[date]]()
+            whole_until, days_by_partner = date.max, {}
             if not options.all_hours:
                 last_day = (now_at_service(invocation) - LATENESS).date() - timedelta(days=1)
                 days_by_partner = ask_each(clients, lambda client: client.dates())

@@ -80,7 +80,7 @@ def show_progress(invocation: Invocation, *, live: bool) -> Iterator[Progress]:
 @contextmanager
 def show_stages(label: str, invocation: Invocation) -> Iterator[Callable[["Stage"], None]]:
     """Yield a callback that draws the stage of a load, its rows and the share done."""
-    line: Line | None = None
+    line = None
 
     def note(stage: "Stage") -> None:
         nonlocal line

@@ -62,8 +62,8 @@ class Pair:
         """Return before, after, change, and the change in percent of the amount before."""
         before = _value(self.before, metric, self.after)
         after = _value(self.after, metric, self.before)
-        change: Number | None = None
-        percent: Decimal | None = None
+        change = None
+        percent = None
         if before is not None and after is not None:
             difference = _EXACT.subtract(Decimal(after), Decimal(before))
             change = int(difference) if isinstance(after, int) else difference

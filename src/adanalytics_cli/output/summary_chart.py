@@ -108,7 +108,7 @@ def draw_summary(
     # Names without that of the group have no totals.
     rows = summary_output.table_rows(answer, replace(view, names=["-"]))
     group_by, sorted_by = view.group_by, view.order.name if view.order else ""
-    charts: list[tuple[str, list[Bar]]] = []
+    charts = []
     metrics: Sequence[str] = [*_FUNNEL]
     if group_by is None:
         columns = summary_output.summary_columns(None, metrics, is_rounded=view.rounded)
@@ -141,7 +141,7 @@ def chart_lines(
 ) -> list[str]:
     """Draw the charts one below the other, as wide as the terminal, and the note."""
     ink = BLOCKS if terminal.can_show(BLOCKS.whole + BLOCKS.parts + BLOCKS.cut) else LETTERS
-    lines: list[str] = []
+    lines = []
     for title, bars in charts:
         heading = click.style(visible(title), bold=True) if terminal.color else visible(title)
         lines += [heading, *draw_bars(bars, ink, width=terminal.width, color=terminal.color), ""]

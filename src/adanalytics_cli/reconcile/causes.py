@@ -206,7 +206,7 @@ class CauseSearch:
         for name, zone in _known_zones():
             zones.setdefault(tuple(self._bound(day, zone) for day in days), name)
         zones.pop(tuple(map(start_of, days)), None)
-        fitting = dict[str, float]()
+        fitting = {}
         for bounds, name in zones.items():
 
             def moved(key: Key, bounds: Sequence[datetime] = bounds) -> Figures | None:
@@ -278,7 +278,7 @@ class CauseSearch:
         moments = sorted(
             {moment for group in self.groups for moment in self.own.valid[group].moments}
         )
-        removals = dict[tuple[datetime, datetime], float]()
+        removals = {}
         for begin, end in runs:
 
             def without(key: Key, begin: datetime = begin, end: datetime = end) -> Figures:

@@ -211,8 +211,8 @@ def ask_service(statement: Statement, client: "Client", zone: tzinfo) -> OwnFigu
     # A summary has one grouping, so days come one by one.
     one_by_one = "day" in statement.by and by != ["day"]
     days = days_of(first, last)
-    records: list[Record] = []
-    currency: str | None = None
+    records = []
+    currency = None
     for start, end in [(day, day) for day in days] if one_by_one else [(first, last)]:
         answer = client.summary(start, end, group_by=by[0])
         currency = answer.currency or currency
@@ -279,7 +279,7 @@ def read_dataset(
         f"WHERE {places['date']} BETWEEN DATE '{first}' AND DATE '{last}' "
         f"GROUP BY {', '.join(str(number + 1) for number in range(4 + len(groups)))}"
     )
-    records: list[Record] = []
+    records = []
     units = set()
     for row in Dataset(place).query(sql).to_pylist():
         begin = start_of(row["day"])

@@ -144,7 +144,7 @@ class _Attempts:
         log_in = log_in_of(session, self.deadline)
         # The time in which the bytes of a file arrive does not count.
         deadline_of_one_request = self.deadline if rules.appears_by is None else None
-        bad_request: Exchange | None = None
+        bad_request = None
         while True:
             start = session.clock.monotonic()
             signed_request, issued_in = request, None

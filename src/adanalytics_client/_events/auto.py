@@ -43,7 +43,7 @@ def lay_out(
         >>> [each.cut for each in lay_out(days, {days[2]: 900_000}, size=10_000, hour=None)]
         ['whole', 'hour']
     """
-    ranges: list[DateRange] = []
+    ranges = []
     for group in _groups(days, counts, MOST_FULL_PAGES * size):
         if counts.get(group[0], 0) <= MOST_FULL_PAGES * size:
             ranges.append(DateRange(group[0], group[-1], "whole"))

@@ -146,7 +146,7 @@ class Deduplicator:
         """
         if self._events is None or self._additions is None:
             return page
-        repeats: list[bool] = []
+        repeats = []
         count = 0
         ids = page.keys.ids if page.keys else ids_of(page.rows)
         self._warn(page, ids)

@@ -100,8 +100,8 @@ class ExportDownload:
         self.status = yield from wait_for(
             self._session, self._order, self.status, timeout=timeout, keep=self._keep
         )
-        transfers: list[Transfer] = []
-        transfer: Transfer | None = None
+        transfers = []
+        transfer = None
         try:
             for number, target in enumerate(self._targets(path)):
                 # Opened here and not in a thread, where a cancellation would leave it open.

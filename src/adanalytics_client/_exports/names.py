@@ -58,7 +58,7 @@ def paths_in(folder: Path, files: Sequence[ExportFile]) -> list[Path]:
 
     `A.csv` and `a.csv` count as one name, because some file systems treat them so.
     """
-    paths: list[Path] = []
+    paths = []
     names: set[str] = set()
     for number, file in enumerate(files, start=1):
         name = _usable_name(file, number)

@@ -112,7 +112,7 @@ def choose_day(asker: Asker) -> Operation[ProbeDay]:
     """
     look = yield from asker.look("dates")
     texts = look.at("dates")
-    data_days: list[date] = []
+    data_days = []
     for text in texts if isinstance(texts, list) else ():
         with suppress(TypeError, ValueError):
             data_days.append(date.fromisoformat(text))
@@ -141,7 +141,7 @@ def _rank(day: date, count: int, data_days: Sequence[date]) -> tuple[bool, bool,
 
 def _count(row: Mapping[str, Json]) -> tuple[date, int] | None:
     """Return the day of a row of a summary and its largest count, which its events may have."""
-    days: list[date] = []
+    days = []
     for cell in row.values():
         with suppress(ValueError):
             days.append(date.fromisoformat(str(cell)[:10]))

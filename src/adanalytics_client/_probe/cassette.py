@@ -72,7 +72,7 @@ class Cassette:
         query = "" if rest or not address.query else f"?{address.query}"
         steps = "/".join([resource, *map(self._letters, rest)])
         headers = reply.head.headers
-        public: set[str] = set()
+        public = set()
         try:
             content = parse(reply.body) if reply.body else None
         except NotJson:

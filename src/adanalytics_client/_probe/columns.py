@@ -194,7 +194,7 @@ def sums(
     groups = [rows]
     if filtered:
         groups.insert(0, [row for row in rows if row.get(filtered) not in (True, 1)])
-    ties: dict[str, str] = {}
+    ties = {}
     for group in groups:
         totals = {name: total for name in columns if (total := _sum(group, name)) is not None}
         added_types = _types(group, columns)

@@ -35,7 +35,7 @@ def probe_export(session: Session, day: date, rows: Rows | None) -> Operation[Ex
         rows: the events of the day by pages; None if they are not all known.
     """
     order = ExportOrder(day, day, "csv")
-    statuses: list[ExportStatus] = []
+    statuses = []
     try:
         statuses.append((yield from order_export(session, order)))
         operation = wait_for(session, order, statuses[0], timeout=_TIMEOUT, keep=statuses.append)

@@ -79,8 +79,8 @@ def probe(session: Session, *, with_export: bool = False) -> Operation[ServicePr
 def _probe_summary(asker: Asker, day: ProbeDay) -> Operation[SummaryProfile | None]:
     """Look at the summary of the day, as one total and by each grouping."""
     by_day, key = day.by_day
-    columns: dict[Grouping, tuple[str, ...]] = {}
-    ties: dict[str, str] = {}
+    columns = {}
+    ties = {}
     # The day was asked for before.
     groupings: tuple[Grouping, ...] = ("none", *ID_OF)
     for grouping in groupings:

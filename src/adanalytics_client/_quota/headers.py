@@ -24,7 +24,7 @@ def retry_after(head: ResponseHead, now: float) -> float | None:
     `X-RateLimit-Reset`.
     """
     text = (head.get("retry-after") or "").strip()
-    seconds: float | None = None
+    seconds = None
     if _NUMBER.fullmatch(text):
         seconds = float(text)
     elif (moment := read_http_date(text)) is not None:
@@ -48,7 +48,7 @@ def _rate(head: ResponseHead, now: float) -> tuple[int | None, float | None]:
     policy = min(policies, key=lambda entry: int(entry.get("r", sys.maxsize)))
     remaining = policy.get("r", (head.get("x-ratelimit-remaining") or "").strip())
     reset = (head.get("x-ratelimit-reset") or "").strip()
-    seconds: float | None = None
+    seconds = None
     if "t" in policy:
         seconds = float(policy["t"])
     elif _NUMBER.fullmatch(reset):

@@ -50,7 +50,7 @@ _STORES: "WeakSet[QuotaStore]" = WeakSet()
 
 def open_store(place: QuotaLog | None, name: str, environment: Mapping[str, str]) -> "QuotaStore":
     """Return the store of the key whose file has this name; nothing is read or written yet."""
-    folder: Path | None = None
+    folder = None
     if place == "shared":
         try:
             folder = state_folder(environment) / "quota"

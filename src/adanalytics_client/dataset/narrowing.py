@@ -48,7 +48,7 @@ def narrow(
     total = count(None)
     if total is None or total < least or total == record.rows:
         return None
-    unexplained, moved, records = total - record.rows, list[Hour](), record.by_hour
+    unexplained, moved, records = total - record.rows, [], record.by_hour
     for hour in sorted(hours, key=lambda hour: (records[hour].asked_at, hour), reverse=True):
         events, rows = count(hour.hour), records[hour].rows
         # An hour with all events of the day: the service ignores the parameter.

@@ -432,7 +432,7 @@ def _names(fields: Iterable[str], ours: Iterable[str] = _OURS) -> list[str]:
     Of fields whose names differ in capital letters only, the later ones are numbered; an empty name
     is an underscore; a column of ours gets one in front where a field has its name.
     """
-    names = dict[str, str]()
+    names = {}
     for field in fields:
         # SQL has no empty name.
         name = next(n for n in _numbered(field or "_") if n.lower() not in names)
@@ -531,7 +531,7 @@ def _create_names(
     group: "GroupBy",
 ) -> None:
     """Make the table with the names of a group, such as `campaigns`; ids have the events' type."""
-    part, types = ID_OF[group], set[str]()
+    part, types = ID_OF[group], set()
     for files in datasets.values():
         if field := files.identity.names.sent(part, files.columns):
             types.add(_sql_type(files.columns[field]))

@@ -157,7 +157,7 @@ def summarize(
 def _figures(source: EventSource, first: date, last: date, ask: Ask) -> dict[str, str]:
     """Return the counts and amounts of a group, each as an expression."""
     columns, names = source.columns, source.names
-    figures = dict[str, str]()
+    figures = {}
     of_type = names.sent("event_type", columns)
     # Services write types in their own way, such as AdRequest: first those that occur, then a
     # filter for each column.

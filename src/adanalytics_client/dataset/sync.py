@@ -170,7 +170,7 @@ def _find_needs(update: Update, via: Via, repull: int) -> Needs:
     events, for each late one.
     """
     needs, contents, counts = update.find_needs(repull), update.contents, 0
-    days, narrowed, pages = {**needs.days}, set[date](), update.client.service.pages
+    days, narrowed, pages = {**needs.days}, set(), update.client.service.pages
     # An export brings whole days, and a service that ignores the hour has no totals of hours.
     if via == "export" or (pages and pages.heeds.get("hour") is False):
         return needs

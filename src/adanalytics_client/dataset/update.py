@@ -176,7 +176,7 @@ class Update:
         # Names are a convenience: they must not hold up a sync, nor wait for quota.
         client = self.client.with_options(retry=retry, on_limit="raise")
         for group, span in spans_without_names(names, days, types, fields).items():
-            fresh = dict[str, str]()
+            fresh = {}
             try:
                 fresh = fetch_names(client, group, *span)
             except AdAnalyticsError as error:

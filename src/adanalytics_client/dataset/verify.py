@@ -124,7 +124,7 @@ class Verification:
         return fetch_service_days(client, Period(min(days), max(days)), self._manifest)
 
     def _check_files(self) -> Iterator[Problem]:
-        identity, names, days = self.contents.identity, set[str](), self._manifest.days()
+        identity, names, days = self.contents.identity, set(), self._manifest.days()
         total = sum(len(record.hours) for record in self._manifest.records(days))
         sizes = self.contents.store.sizes(DATA)
         for day in days:
@@ -362,7 +362,7 @@ class Verification:
                     f"has {counted(rows['held'], 'event')}, but the export has {rows['exported']:,}"
                 )
             names = [*tables.schema.names]
-            differing = set[str]()
+            differing = set()
             for group in range(groups if rows["held"] else 0):
                 mine = self._sorted(parts.take(f"held-{group}"), tables)
                 theirs = self._sorted(parts.take(f"exported-{group}"), tables)

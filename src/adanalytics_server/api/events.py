@@ -57,7 +57,7 @@ def _read(store: PartnerStore, query: EventsQuery, dialect: Dialect) -> Page:
 
 def read_events(store: PartnerStore, days: DayRange, dialect: Dialect) -> list[Row]:
     """Read and decode the events that belong to a range, in order."""
-    events: list[Row] = []
+    events = []
     for pieces in read_in_parts(store, read_spans(store, dialect.stored(days)), rows=_PART_ROWS):
         events += msgspec.json.decode(b"[" + b",".join(pieces) + b"]")
     return dialect.in_range(days, events)

@@ -6,7 +6,7 @@ last digit is the one that the same arithmetic over the single events gives.
 
 import sqlite3
 from collections.abc import Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -71,7 +71,7 @@ def read_dates(store: PartnerStore, dialect: Dialect = REFERENCE) -> list[str]:
     zone = dialect.zone
     if zone is None:
         return [day_of_number(number).isoformat() for number in sorted({h // 24 for h in hours})]
-    days: set[date] = set()
+    days = set()
     for hour in hours:
         start = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(hours=hour)
         ends = {time.astimezone(zone).date() for time in (start, start + _LAST_OF_HOUR)}

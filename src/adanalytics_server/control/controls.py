@@ -101,7 +101,7 @@ class Controls:
         # What is in memory only, beside the tables and the files.
         sources += [context.sign_ins, context.limiter]
         parts = [(part, await asyncio.to_thread(part.capture)) for part in sources]
-        tables: Tables = {}
+        tables = {}
         for (name,) in await self._state.rows(_TABLES):
             rows = await self._state.rows(f'SELECT * FROM "{name}"')  # noqa: S608  # from the schema
             tables[name] = [tuple(row) for row in rows]

@@ -110,7 +110,7 @@ class DataFiles:
             return int(ledger.execute("SELECT number FROM revision").fetchone()[0])
 
     def _copied(self, partner: int, target: Path) -> Events:
-        revision: int | None = None
+        revision = None
         store = self._stores.of(partner)
         try:
             # The ledger's transaction blocks loads until all files are copied.

@@ -382,7 +382,7 @@ class _Summary:
         parts = {column: self._parts.of_summary(column) for column in columns}
         group_facts = [fact for name, fact in group.items() if name not in parts.values()]
         totals = self._columns.get("none", ())
-        row: Row = {}
+        row = {}
         for column, part in parts.items():
             if column in self._sums:
                 row[column] = self._sum(column, pairs)

@@ -142,7 +142,7 @@ class _Reader:
     hours: set[int] = field(default_factory=set)
 
     def read_into(self, sorter: RecordSorter, report: OnProgress) -> None:
-        line: int | None = None
+        line = None
         try:
             if self._source.has_header:
                 self._normalizer.check_columns(self._source.columns)

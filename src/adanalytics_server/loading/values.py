@@ -273,7 +273,7 @@ def _strings_of_object(text: str) -> dict[str, str]:
 
 
 def _strings_by_key(pairs: dict[object, object]) -> dict[str, str]:
-    strings: dict[str, str] = {}
+    strings = {}
     for key, value in pairs.items():
         # A parquet map may have keys of any type.
         if type(key) is not str:

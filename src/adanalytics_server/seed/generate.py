@@ -110,7 +110,7 @@ def _days(start: date, days: int) -> tuple[date, ...]:
 
 def _in_order(auctions: Auctions, day: int, events: int) -> Iterator[Record]:
     """Yield a day's records by time and id, one slot of an hour after another."""
-    buffer: list[Record] = []
+    buffer = []
     day_end = (day + 1) * MILLISECONDS_PER_DAY
     for hour, count in enumerate(events_by_hour(events)):
         start = day * MILLISECONDS_PER_DAY + hour * MILLISECONDS_PER_HOUR

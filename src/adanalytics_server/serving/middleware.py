@@ -70,7 +70,7 @@ class RequestLayer:
         headers = scope[HEADERS] = {"Date": date}
         if self._request_id:
             headers[self._request_id] = request_id
-        status: int | None = None
+        status = None
         sent_bytes = 0
 
         async def watched_send(message: Message) -> None:

@@ -106,7 +106,7 @@ class _MonthWriter:
         first = span.end if old_span else span.first
         end = span.end
         # Hashes, as an hour may have more rows than memory holds. Equal rows are adjacent.
-        changed_hashes, last = set[int](), 0
+        changed_hashes, last = set(), 0
         while batch := list(islice(records, BATCH)):
             additions = self._without_known(batch)
             if len(additions) < len(batch):

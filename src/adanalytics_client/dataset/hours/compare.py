@@ -133,8 +133,8 @@ def compare_day(
         figures: the counts and amounts of the row.
         names: the names by which the service sends the documented fields.
     """
-    equal, differing = dict[str, int | None](), dict[str, tuple[Figure, Figure]]()
-    uncompared = dict[str, str]()
+    equal, differing = {}, {}
+    uncompared = {}
     every = Totals.sum([totals, totals.filtered]) if totals and totals.filtered else None
     for name, figure in figures.items():
         if fold(name) in _DERIVED:

@@ -237,7 +237,7 @@ def to_jsonl(table: Table, types: Types, names: FieldNames) -> Iterator[bytes]:
 
     Amounts are text, as the service sends them in its pages; other decimals are numbers.
     """
-    columns = dict[str, list[Any]]()
+    columns = {}
     for field in table.schema:
         column, is_amount = table[field.name], names.kind(field.name) is Kind.AMOUNT
         if pa.types.is_map(field.type):

@@ -103,7 +103,7 @@ def _write_first(
     tables: EventTables,
 ) -> list[FinishedHour]:
     """Write a file of hours in their order, which ends with the one that makes it too large."""
-    counts, has_hour = list[_HourCount](), identity.partition == "day"
+    counts, has_hour = [], identity.partition == "day"
 
     def counted() -> Iterator[Table]:
         for hour, events in hours:
@@ -131,7 +131,7 @@ def _write_first(
     file, rows = _described(path), [count.rows for count in counts]
     shared = file if sum(map(bool, rows)) > 1 else None
     # Of the same types, which no later table widens.
-    batch, finished = EventTables(tables.names, tables.types), list[FinishedHour]()
+    batch, finished = EventTables(tables.names, tables.types), []
     with closing(HourReader(_open, identity.form)) as reader:
         for count in counts:
             if not count.rows:
@@ -210,7 +210,7 @@ def write_hours(
         if identity.zone != "UTC" and only is None:
             partition.check_days(query.first, query.last)
 
-        finished = list[FinishedHour]()
+        finished = []
         for day, hours in groupby(query.wanted, lambda hour: hour.day):
             pairs = [(hour, partition.take(hour)) for hour in hours]
             is_day = len(pairs) == HOURS and identity.may_join(day, asked_at)

@@ -116,7 +116,7 @@ class _Hashes:
 
     def shared(self) -> set[int] | None:
         """Return the hashes that occur more than once; None for more than `IDS_HELD`."""
-        shared = set[int]()
+        shared = set()
         for group in self._groups():
             if pc.count_distinct(group).as_py() == len(group):
                 continue

@@ -93,7 +93,7 @@ class ExportFetcher:
 
     def _take(self, start: Start, job: ExportJob) -> list[FinishedHour]:
         """Download the files of an export, and sort their events into hours."""
-        query, parts = start.query, list[Sorted]()
+        query, parts = start.query, []
         total, files = job.wait().row_count, files_of(job)
         folder = self.store.local(folder_of(query)) or self.folder
         for number, saved in enumerate(files):

@@ -298,7 +298,7 @@ def most_requests(
         events_by_day: the number of events in the hours of each day that no query is for.
     """
     counts = replace(expected_counts(service), counts=events)
-    most, by_hour = 0, dict[date, int]()
+    most, by_hour = 0, {}
     for query in queries:
         pages, is_whole = _pages_kept(query, service, store)
         if is_whole:

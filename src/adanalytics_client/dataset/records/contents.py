@@ -37,7 +37,6 @@ from adanalytics_client.dataset.hours.files import (
 from adanalytics_client.dataset.records.layout import DATA, HOURS, JOURNAL, Hour
 from adanalytics_client.dataset.records.manifest import (
     DayRecord,
-    FileRecord,
     FinishedHour,
     HourRecord,
     Identity,
@@ -196,7 +195,7 @@ class Contents:
     def _put_alone(self, hours: Iterable[FinishedHour]) -> None:
         """Give hours that wait files of their own; one without events has none."""
         identity, reader = self.identity, HourReader(self.store.open, self.identity.form)
-        stale = self.table.stale(self.schema) if self.table else set[int]()
+        stale = self.table.stale(self.schema) if self.table else set()
         with self.store.scratch() as folder, closing(reader):
             for finished in hours:
                 hour, file, fresh = finished.hour, finished.file, finished.record
@@ -369,7 +368,7 @@ class Contents:
                 return False
             waiting = {hour: new for hour, new in waiting.items() if hour in self._waiting}
         fresh = {h: replace(r, file="") for h, r in record.by_hour.items() if h not in filled}
-        files = dict[str, FileRecord]()
+        files = {}
         if parts:
             sources |= {hour: new.file for hour, new in waiting.items() if new.file}
             shared = {finished.shared for finished in waiting.values()}
@@ -439,7 +438,7 @@ class Contents:
         if not places:
             return
         self.store.flush()
-        fresh = dict[Hour, HourRecord]()
+        fresh = {}
         for hour, of_hour in record.by_hour.items():
             if of_hour.file in places:
                 file, hourly = places[of_hour.file], replace(of_hour, file="")
@@ -455,7 +454,7 @@ class Contents:
 
         A day with a damaged file stays as it is.
         """
-        identity, fresh = self.identity, dict[Hour, HourRecord]()
+        identity, fresh = self.identity, {}
         is_daily, record = identity.partition == "day", self.manifest.day(day)
         files = [f for f in record.data_files(identity) if f.has_hour != is_daily]
         if damaged := [file.name for file in files if not self._is_sound(file.name, record)]:

@@ -69,7 +69,7 @@ def spans_without_names(
         columns: the fields of the events; none if they are not known, so that all may be there.
         fields: the names by which the service sends documented fields.
     """
-    spans = dict[GroupBy, tuple[date, date]]()
+    spans = {}
     for group, part in ID_OF.items():
         if not days or (columns and not fields.sent(part, columns)):
             continue

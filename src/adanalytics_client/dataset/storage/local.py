@@ -145,7 +145,7 @@ class LocalStore:
 
     def sizes(self, folder: str) -> Mapping[str, int]:
         """List every file below a folder with its size."""
-        sizes: dict[str, int] = {}
+        sizes = {}
         for base, _, names in os.walk(self._path(folder)):
             for name in names:
                 path = Path(base, name)

@@ -89,7 +89,7 @@ def delta_statistics(footer: pq.FileMetaData) -> str:
     https://github.com/delta-io/delta/blob/master/PROTOCOL.md#per-file-statistics
     """
     schema = footer.schema.to_arrow_schema()
-    least, most, nulls = dict[str, Any](), dict[str, Any](), dict[str, int]()
+    least, most, nulls = {}, {}, {}
     for at in range(footer.num_columns):
         name = footer.schema.column(at).path
         # A nested column has another path than its field.

@@ -194,7 +194,7 @@ class IcebergLog:
     def _catalog(self) -> Iterator[Any]:
         import_extra("pyiceberg")
         config = import_module("pyiceberg.utils.config").Config()
-        name, settings = self._catalog_name or config.get_default_catalog_name(), dict[str, str]()
+        name, settings = self._catalog_name or config.get_default_catalog_name(), {}
         if not config.get_catalog_config(name):
             folder = self._store.local(OURS)
             if self._catalog_name:

@@ -40,7 +40,7 @@ def plan_tasks(update: Update) -> list[Task]:
 
 def _tasks_of(exports: ExportFetcher, start: Start, job: ExportJob) -> list[Task]:
     """Wait for an export, and divide it into tasks of one file, or of one section of a file."""
-    total, store, pieces = job.wait().row_count, exports.store, list[Task]()
+    total, store, pieces = job.wait().row_count, exports.store, []
     # The job may hold what only the planner needs, and tasks are stored by schedulers.
     place, start = str(store.local("") or store.place), replace(start, job="")
     files, identity, types = files_of(job), exports.identity, exports.types
