@@ -34,7 +34,7 @@ from adanalytics_client.dataset.errors import DatasetDamaged, DatasetError, Quer
 from adanalytics_client.dataset.hours.files import checksum
 from adanalytics_client.dataset.query_copy import TIME_TEXTS, csv_columns
 from adanalytics_client.dataset.query_macros import create_macros
-from adanalytics_client.dataset.query_summary import EventSource, find_field, summarize
+from adanalytics_client.dataset.query_summary import EventSource, find_field, literal, summarize
 from adanalytics_client.dataset.records.layout import DATA, MANIFEST, Hour, PartFormat
 from adanalytics_client.dataset.records.manifest import DataFile, HourRecord, Identity, Manifest
 from adanalytics_client.dataset.records.names import Names, read_names
@@ -235,7 +235,7 @@ class CommittedFiles:
                 else f"CAST(NULL AS {_sql_type(type_)})"
                 for name, type_ in columns.items()
             ]
-            texts = {**_PARTITIONS, "partner": _text(self.identity.partner), "currency": "NULL"}
+            texts = {**_PARTITIONS, "partner": literal(self.identity.partner), "currency": "NULL"}
             if has_hour:
                 texts["hour"] = _HOUR
             if field := self.identity.names.sent("currency", file_types):
@@ -269,7 +269,7 @@ class CommittedFiles:
         if len(plain) == len(file_types) and not any(
             type_.is_mixed for type_ in file_types.values()
         ):
-            types = ", ".join(f"{_text(name)}: {_text(type_)}" for name, type_ in read_as.items())
+            types = ", ".join(f"{literal(name)}: {literal(kind)}" for name, kind in read_as.items())
             reader = (
                 f"read_json({_texts(paths)}, columns = {{{types}}}, {_JSON_LINES}, {_FILES_ONLY})"
             )
@@ -456,7 +456,7 @@ def _value(name: str, type_: str, own: ColumnType, parsed: Collection[str]) -> s
     """Return an expression for a member of a line, whose name is case-sensitive."""
     if own.is_mixed or not name:
         return _digits(name)
-    return f"{'line' if name in parsed else _parsed({name: type_})}[{_text(name)}]"
+    return f"{'line' if name in parsed else _parsed({name: type_})}[{literal(name)}]"
 
 
 # The text of others is cast later: a value that does not fit is an error, and no null.
@@ -468,7 +468,7 @@ def _parsed(types: Mapping[str, str]) -> str:
     read_as = {
         name: type_ if type_.startswith(_PARSED) else "VARCHAR" for name, type_ in types.items()
     }
-    return f"json_transform(json, {_text(json_text(read_as))})"
+    return f"json_transform(json, {literal(json_text(read_as))})"
 
 
 def _digits(name: str) -> str:
@@ -478,14 +478,14 @@ def _digits(name: str) -> str:
     at both ends; whatever is left of the marks and their quotes is removed.
     """
     # RFC 6901.
-    pointer = _text(f"/{name.replace('~', '~0').replace('/', '~1')}")
+    pointer = literal(f"/{name.replace('~', '~0').replace('/', '~1')}")
     member, begin, end = f"json ->> {pointer}", f'"{_MARK}', f'{_MARK}"'
-    parts = _text(rf"\1{begin}\2{end}")
-    exact = f"regexp_replace(json, {_text(_PARTS)}, {parts}, 'g')"
+    parts = literal(rf"\1{begin}\2{end}")
+    exact = f"regexp_replace(json, {literal(_PARTS)}, {parts}, 'g')"
     # Texts have an empty number behind them.
-    exact = f"replace({exact}, {_text(begin + end)}, '') ->> {pointer}"
+    exact = f"replace({exact}, {literal(begin + end)}, '') ->> {pointer}"
     for mark in (begin, end, _MARK):
-        exact = f"replace({exact}, {_text(mark)}, '')"
+        exact = f"replace({exact}, {literal(mark)}, '')"
     return f"CASE WHEN regexp_matches({member}, '[0-9][.eE]') THEN {exact} ELSE {member} END"
 
 
@@ -520,7 +520,7 @@ def select_events(datasets: Mapping[str, CommittedFiles], *, filtered: bool = Tr
             # An event that does not say it is not filtered, as in the totals of the dataset.
             select = f"SELECT * FROM ({select}) WHERE {quoted} IS NOT TRUE"  # noqa: S608  # as above
         if len(datasets) > 1:
-            select = f"SELECT *, {_text(place)} AS {_name(names[-1])} FROM ({select})"  # noqa: S608  # as above
+            select = f"SELECT *, {literal(place)} AS {_name(names[-1])} FROM ({select})"  # noqa: S608  # as above
         selects.append(select)
     return " UNION ALL ".join(selects)
 
@@ -723,7 +723,7 @@ class QuerySession:
         if not self.run(make_view):
             return None
         options = "FORMAT csv, HEADER true, USE_TMP_FILE false" + ", COMPRESSION gzip" * packed
-        ((rows,),) = self.ask(f"COPY {_ANSWER} TO {_text(path)} ({options})")
+        ((rows,),) = self.ask(f"COPY {_ANSWER} TO {literal(path)} ({options})")
         return int(rows)
 
     def ask(self, sql: str) -> list[tuple[Any, ...]]:
@@ -784,8 +784,8 @@ def _enclose(
             connection.execute(statement)
     for statement in (
         "SET TimeZone = 'UTC'",
-        f"SET memory_limit = {_text(memory)}",
-        f"SET temp_directory = {_text(spill)}",
+        f"SET memory_limit = {literal(memory)}",
+        f"SET temp_directory = {literal(spill)}",
         "SET autoload_known_extensions = false",
         "SET autoinstall_known_extensions = false",
         "SET python_enable_replacements = false",
@@ -902,10 +902,5 @@ def _excerpt(error: str, sql: str) -> str:
     return f"{own_heading}{text}\n{' ' * (len(own_heading) + before)}{rest}"
 
 
-def _text(value: str) -> str:
-    quoted = value.replace("'", "''")
-    return f"'{quoted}'"
-
-
 def _texts(values: Iterable[str]) -> str:
-    return f"[{', '.join(map(_text, values))}]"
+    return f"[{', '.join(map(literal, values))}]"

@@ -169,7 +169,7 @@ def _figures(source: EventSource, first: date, last: date, ask: Ask) -> dict[str
         texts = {column: ["NULL"] for column in COLUMN_OF_TYPE.values()}
         for (text,) in rows:
             if column := _COLUMN_OF_FOLDED.get(fold(text or "")):
-                texts[column].append(_quoted(text))
+                texts[column].append(literal(text))
         figures = {
             column: f"count(*) FILTER (WHERE {kind} IN ({', '.join(values)}))"
             for column, values in texts.items()
@@ -210,6 +210,7 @@ def _days(source: EventSource, first: date, last: date) -> str:
     return f"{source.quoted['date']} BETWEEN DATE '{first}' AND DATE '{last}'"
 
 
-def _quoted(text: str) -> str:
+def literal(text: str) -> str:
+    """Return a text in the quotes of SQL."""
     quoted = text.replace("'", "''")
     return f"'{quoted}'"
