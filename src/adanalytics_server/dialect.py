@@ -47,8 +47,6 @@ EXPORT: Mapping[str, str] = {
     **{name: name for name in _EXPORT_FIELDS},
     "location": f"{HEADER}Location",
 }
-# What may have a place in the response to an export, the published fields apart.
-EXPORT_FACTS = frozenset({*EXPORT, "download_path", "ready_url", "failure"})
 
 # Keys of a request's scope: its own dialect, its id, the headers that the layer around the API adds
 # to its response, and the credential's number for the log.

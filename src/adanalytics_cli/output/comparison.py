@@ -128,12 +128,15 @@ class Comparison:
     after: Answer
     view: View
 
+    @property
+    def _answers(self) -> tuple[Answer, Answer]:
+        return self.before, self.after
+
     def file_rows(self, form: Format) -> Sequence[Mapping[str, object]]:
         """Return the rows of a file: key, metric, values and what they are about."""
-        answers = (self.before, self.after)
         names = {
             name
-            for answer in answers
+            for answer in self._answers
             for row in answer.summary.rows
             for name in row.model_fields_set
         }
@@ -160,7 +163,7 @@ class Comparison:
             usual = [EVENTS, "revenue"]
         metrics = self._metrics(usual)
         pairs = self._sorted(metrics)
-        totals = [answer.summary.totals for answer in (self.before, self.after)]
+        totals = [answer.summary.totals for answer in self._answers]
         # Totals of an unknown shape are kept by the client as they came.
         if group_by and pairs and all(isinstance(total, BaseModel) for total in totals):
             totals_of_sides = (dict(total or ()) for total in totals)
@@ -187,9 +190,7 @@ class Comparison:
     @property
     def lengths(self) -> tuple[int, int]:
         """The numbers of days before and after."""
-        before, after = (
-            (answer.last - answer.first).days + 1 for answer in (self.before, self.after)
-        )
+        before, after = ((answer.last - answer.first).days + 1 for answer in self._answers)
         return before, after
 
     @property
@@ -251,13 +252,13 @@ class Comparison:
             return self._days()
         if self.view.group_by:
             return self._groups(self.view.group_by)
-        rows = (answer.summary.rows for answer in (self.before, self.after))
+        rows = (answer.summary.rows for answer in self._answers)
         return iter([Pair({}, *(dict(pair[0]) if pair else {} for pair in rows))])
 
     def _days(self) -> Iterator[Pair]:
         """Yield the days by their place: the first day of a period beside that of the other."""
         sides = []
-        for answer in (self.before, self.after):
+        for answer in self._answers:
             # A service may send anything as a day, such as "(other)".
             rows = {
                 row.date: dict(row) for row in answer.summary.rows if isinstance(row.date, date)
@@ -273,12 +274,12 @@ class Comparison:
                 yield Pair({"date": day, "before_date": before_day}, before, after)
         rest = (
             [dict(row) for row in answer.summary.rows if not isinstance(row.date, date)]
-            for answer in (self.before, self.after)
+            for answer in self._answers
         )
         yield from _match("date", "date", *rest)
 
     def _groups(self, group_by: str) -> Iterator[Pair]:
-        sides = (map(dict, answer.summary.rows) for answer in (self.before, self.after))
+        sides = (map(dict, answer.summary.rows) for answer in self._answers)
         if len(key_columns(group_by)) == 1:
             return _match(group_by, group_by, *sides)
         return _match(f"{group_by}_id", f"{group_by}_name", *sides)
