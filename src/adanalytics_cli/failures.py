@@ -25,40 +25,53 @@ _LOCATION = "Check the place of the dataset, then run the same command again."
 # The exit status of an error, keyed by top package and class name, so that looking up a failure
 # imports nothing: the server's classes are not even installed everywhere. The nearest base class
 # counts.
-_TABLE = {
-    "click.UsageError": ExitCode.USAGE,
-    "click.ClickException": ExitCode.FAILED,
-    "adanalytics_client.ConfigurationError": ExitCode.USAGE,
-    "adanalytics_client.UnusableLogin": ExitCode.NOT_SIGNED_IN,
-    "adanalytics_client.InvalidRequest": ExitCode.USAGE,
-    "adanalytics_client.NotFound": ExitCode.USAGE,
-    "adanalytics_client.AuthenticationError": ExitCode.NOT_SIGNED_IN,
-    "adanalytics_client.PermissionDenied": ExitCode.NOT_SIGNED_IN,
-    "adanalytics_client.QuotaExceeded": ExitCode.USED_UP,
-    "adanalytics_client.RateLimited": ExitCode.USED_UP,
-    "adanalytics_client.ExportTimeout": ExitCode.USED_UP,
-    "adanalytics_client.TransportError": ExitCode.UNREACHABLE,
-    "adanalytics_client.StatusError": ExitCode.UNREACHABLE,
-    "adanalytics_client.ExportError": ExitCode.UNREACHABLE,
-    "adanalytics_client.ProtocolError": ExitCode.DAMAGED,
-    "adanalytics_client.DownloadError": ExitCode.DAMAGED,
-    "adanalytics_client.UnsuitablePlace": ExitCode.USAGE,
-    "adanalytics_client.QueryError": ExitCode.USAGE,
-    "adanalytics_client.DatasetDamaged": ExitCode.DAMAGED,
-    "adanalytics_client.AdAnalyticsError": ExitCode.FAILED,
-    "adanalytics_server.MappingError": ExitCode.USAGE,
-    "adanalytics_server.DialectError": ExitCode.USAGE,
-    "adanalytics_server.AccountError": ExitCode.FAILED,
-    "adanalytics_server.LoadError": ExitCode.FAILED,
-    "adanalytics_server.GenerateError": ExitCode.USAGE,
-    "adanalytics_server.DamagedFile": ExitCode.FAILED,
-    "adanalytics_server.LocalServerError": ExitCode.FAILED,
-    "adanalytics_server.FolderInUse": ExitCode.FAILED,
-    "adanalytics_server.OtherSchema": ExitCode.FAILED,
-    "sqlite3.Error": ExitCode.FAILED,
-    "builtins.OSError": ExitCode.FAILED,
-    "builtins.MemoryError": ExitCode.FAILED,
+_NAMES = {
+    ExitCode.USAGE: (
+        "click.UsageError",
+        "adanalytics_client.ConfigurationError",
+        "adanalytics_client.InvalidRequest",
+        "adanalytics_client.NotFound",
+        "adanalytics_client.UnsuitablePlace",
+        "adanalytics_client.QueryError",
+        "adanalytics_server.MappingError",
+        "adanalytics_server.DialectError",
+        "adanalytics_server.GenerateError",
+    ),
+    ExitCode.FAILED: (
+        "click.ClickException",
+        "adanalytics_client.AdAnalyticsError",
+        "adanalytics_server.AccountError",
+        "adanalytics_server.LoadError",
+        "adanalytics_server.DamagedFile",
+        "adanalytics_server.LocalServerError",
+        "adanalytics_server.FolderInUse",
+        "adanalytics_server.OtherSchema",
+        "sqlite3.Error",
+        "builtins.OSError",
+        "builtins.MemoryError",
+    ),
+    ExitCode.NOT_SIGNED_IN: (
+        "adanalytics_client.UnusableLogin",
+        "adanalytics_client.AuthenticationError",
+        "adanalytics_client.PermissionDenied",
+    ),
+    ExitCode.USED_UP: (
+        "adanalytics_client.QuotaExceeded",
+        "adanalytics_client.RateLimited",
+        "adanalytics_client.ExportTimeout",
+    ),
+    ExitCode.UNREACHABLE: (
+        "adanalytics_client.TransportError",
+        "adanalytics_client.StatusError",
+        "adanalytics_client.ExportError",
+    ),
+    ExitCode.DAMAGED: (
+        "adanalytics_client.ProtocolError",
+        "adanalytics_client.DownloadError",
+        "adanalytics_client.DatasetDamaged",
+    ),
 }
+_TABLE = {name: code for code, names in _NAMES.items() for name in names}
 _REMEDIES = {
     "sqlite3.Error": (
         "Check that --data is a server's folder, that it is writable, and that no load is running."
