@@ -70,8 +70,8 @@ class Session:
 
     def with_config(self, config: Config, observer: Observer | None = None) -> "Session":
         """Return a session with other settings for the same service, login and quota."""
-        quota = self.quota.with_settings(
-            reserve=config.quota.reserve, longest_wait=config.retry.longest_wait
+        quota = replace(
+            self.quota, reserve=config.quota.reserve, longest_wait=config.retry.longest_wait
         )
         return replace(self, config=config, quota=quota, observer=observer or self.observer)
 

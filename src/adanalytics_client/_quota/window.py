@@ -4,7 +4,7 @@ A token bucket of 1,000 an hour allows 1,999 within one hour; a log of sends doe
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import Enum
 from sqlite3 import Connection
@@ -114,6 +114,7 @@ class QuotaState:
         return WINDOW * -(-(requests - self.remaining) // self.limit)
 
 
+@dataclass(eq=False)
 class Quota:
     """The rules for sending. Every method is quick and is called inside `Atomic`.
 
@@ -125,27 +126,13 @@ class Quota:
     a request asks a service again that refused one without stating a time.
     """
 
-    def __init__(
-        self,
-        limit: int | None,
-        *,
-        reserve: int,
-        store: QuotaStore,
-        now: Callable[[], Moment],
-        longest_wait: float = PUBLISHED_PAUSE,
-    ) -> None:
-        self._limit = limit
-        self._reserve = reserve
-        self._longest_wait = longest_wait
-        self.store = store
-        # Called within a transaction, so that times in the log never go back.
-        self._now = now
-        self._announced_until = 0.0
-
-    def with_settings(self, *, reserve: int, longest_wait: float) -> "Quota":
-        return Quota(
-            self._limit, reserve=reserve, store=self.store, now=self._now, longest_wait=longest_wait
-        )
+    limit: int | None
+    reserve: int
+    store: QuotaStore
+    # Called within a transaction, so that times in the log never go back.
+    now: Callable[[], Moment]
+    longest_wait: float = PUBLISHED_PAUSE
+    _announced_until: float = field(default=0.0, init=False)
 
     def take(self) -> Permit | Wait:
         """Return the permission to send one request now, or the wait before it."""
@@ -158,7 +145,7 @@ class Quota:
             return self._wait(log, seconds, now, reason)
         log.execute("UPDATE state SET stated_left = stated_left - 1")
         begin_probe(log, now.steady)
-        if self._limit is None:
+        if self.limit is None:
             return Permit(None, now.steady)
         until = now.steady + WINDOW + UNANSWERED
         cursor = log.execute("INSERT INTO sends (until) VALUES (?)", (until,))
@@ -193,7 +180,7 @@ class Quota:
             end_probe(log, permit.at, is_success=head is not None and head.status < 500)
             return None
         record_refusal(
-            log, permit.at, steady=now.steady, wall=now.wall, longest_wait=self._longest_wait
+            log, permit.at, steady=now.steady, wall=now.wall, longest_wait=self.longest_wait
         )
         _, seconds, reason = self._left(log, now)
         return self._wait(log, max(0.0, seconds), now, reason)
@@ -218,11 +205,11 @@ class Quota:
     def _state(self, log: Connection) -> QuotaState:
         now = self._present(log)
         remaining, seconds, _ = self._left(log, now)
-        return QuotaState(self._limit, remaining, _moment_in(seconds, now) if seconds > 0 else None)
+        return QuotaState(self.limit, remaining, _moment_in(seconds, now) if seconds > 0 else None)
 
     def _present(self, log: Connection) -> Moment:
         """Return the current moment, after removing expired sends and adjusting to a new clock."""
-        now = self._now()
+        now = self.now()
         wall, steady = log.execute("SELECT wall, steady FROM state").fetchone()
         if now.steady < steady:
             # The machine restarted, and its steady clock with it: only the wall clock shows how
@@ -254,18 +241,18 @@ class Quota:
             3 * (now.steady,),
         ).fetchone()
         remaining = None
-        used_up = limit_end if limit_left <= self._reserve else 0.0
+        used_up = limit_end if limit_left <= self.reserve else 0.0
         # Both count: what the service stated, and what was sent from here. The lower one holds.
-        if self._limit is not None:
+        if self.limit is not None:
             (sends,) = log.execute("SELECT count(*) FROM sends").fetchone()
-            remaining = self._limit - self._reserve - sends
+            remaining = self.limit - self.reserve - sends
             # A request is free when the oldest of those too many leaves the hour.
             if remaining <= 0:
                 end = "SELECT until - ? FROM sends ORDER BY until LIMIT 1 OFFSET ?"
                 used_up = max(used_up, *log.execute(end, (now.steady, -remaining)).fetchone())
             used_up = max(used_up, full)
             if limit_end > 0:
-                remaining = min(remaining, limit_left - self._reserve)
+                remaining = min(remaining, limit_left - self.reserve)
         waits = [(hold_requests, Reason.SLOW_DOWN), (used_up, Reason.USED_UP)]
         if hold := read_hold(log):
             waits.append((hold.probe_at - now.steady, Reason.REFUSED))

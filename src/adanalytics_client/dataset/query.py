@@ -623,6 +623,7 @@ def open_session(
         yield session
 
 
+@dataclass
 class QuerySession:
     """DuckDB over datasets, closed to everything but their files.
 
@@ -631,19 +632,13 @@ class QuerySession:
     functions are the rates of a summary.
     """
 
-    def __init__(
-        self,
-        datasets: Mapping[str, CommittedFiles],
-        connection: "duckdb.DuckDBPyConnection",
-        worker: ThreadPoolExecutor,
-        stack: ExitStack,
-        output: str | None,
-    ) -> None:
-        self._datasets, self._connection = datasets, connection
-        self._worker, self._stack = worker, stack
-        self._output = output
-        # What the user wrote, for errors.
-        self._sql = ""
+    _datasets: Mapping[str, CommittedFiles]
+    _connection: "duckdb.DuckDBPyConnection"
+    _worker: ThreadPoolExecutor
+    _stack: ExitStack
+    _output: str | None
+    # What the user wrote, for errors.
+    _sql: str = ""
 
     @cached_property
     def coverage(self) -> list[Coverage]:

@@ -134,29 +134,29 @@ class Faults:
             self._armed = copy.deepcopy(list(armed))
 
 
+@dataclass
 class FaultLayer:
     """ASGI middleware that applies a fault to a request and records it in the journal."""
 
-    def __init__(self, app: ASGIApp, faults: Faults, journal: Journal, dialect: Dialect) -> None:
-        self._app = app
-        self._faults = faults
-        self._journal = journal
-        self._dialect = dialect
+    app: ASGIApp
+    faults: Faults
+    journal: Journal
+    dialect: Dialect
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request; faults never strike the control API."""
         if scope["type"] != "http" or scope["path"].startswith(CONTROL_PREFIX):
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
             return
-        entry = self._journal.begin(Request(scope))
-        fault = self._faults.strike(entry)
+        entry = self.journal.begin(Request(scope))
+        fault = self.faults.strike(entry)
         label = fault.label if fault else None
         is_recorded = False
 
         def record(status: int | None) -> None:
             nonlocal is_recorded
             if not is_recorded:
-                self._journal.add(replace(entry, status=status, fault=label))
+                self.journal.add(replace(entry, status=status, fault=label))
             is_recorded = True
 
         async def send_recorded(message: Message) -> None:
@@ -165,8 +165,8 @@ class FaultLayer:
                 record(message["status"])
             await send(message)
 
-        pause = self._faults.pause
-        exchange = Exchange(self._app, scope, receive, send_recorded, pause, self._dialect)
+        pause = self.faults.pause
+        exchange = Exchange(self.app, scope, receive, send_recorded, pause, self.dialect)
         if fault and fault.effect in ("reset", "empty_reply"):
             record(None)
         try:

@@ -6,6 +6,7 @@ The log never shows a credential: only the API's own query parameters keep their
 import ipaddress
 import logging
 import time
+from dataclasses import dataclass
 from email.utils import formatdate
 from urllib.parse import parse_qsl, quote
 from uuid import uuid4
@@ -47,6 +48,7 @@ def log_failure(request: Request, error: Exception) -> None:
     )
 
 
+@dataclass
 class RequestLayer:
     """The outermost ASGI middleware.
 
@@ -55,21 +57,20 @@ class RequestLayer:
     request's log line.
     """
 
-    def __init__(self, app: ASGIApp, *, clock: Clock, request_id: str) -> None:
-        self._app = app
-        self._clock = clock
-        self._request_id = request_id
+    app: ASGIApp
+    clock: Clock
+    request_id: str
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
             return
         begin = time.perf_counter()
-        date = formatdate(self._clock.milliseconds() // 1000, usegmt=True)
+        date = formatdate(self.clock.milliseconds() // 1000, usegmt=True)
         request_id = scope[REQUEST_ID] = uuid4().hex
         headers = scope[HEADERS] = {"Date": date}
-        if self._request_id:
-            headers[self._request_id] = request_id
+        if self.request_id:
+            headers[self.request_id] = request_id
         status = None
         sent_bytes = 0
 
@@ -83,7 +84,7 @@ class RequestLayer:
             await send(message)
 
         try:
-            await self._app(scope, receive, watched_send)
+            await self.app(scope, receive, watched_send)
         except Exception as error:
             log_failure(Request(scope), error)
             # The head is out, so a second response would be read as its body: break the connection.
@@ -120,6 +121,7 @@ def _target(scope: Scope) -> str:
     return target if len(target) <= LONGEST_TARGET else f"{target[:LONGEST_TARGET]}..."
 
 
+@dataclass
 class HostCheck:
     """ASGI middleware that answers 400 to a request without exactly one usable ``Host``.
 
@@ -128,9 +130,8 @@ class HostCheck:
     IP addresses pass, because nobody can point an address elsewhere.
     """
 
-    def __init__(self, app: ASGIApp, *, any_host: bool) -> None:
-        self._app = app
-        self._any_host = any_host
+    app: ASGIApp
+    any_host: bool
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -140,12 +141,12 @@ class HostCheck:
             # no such header, but no browser uses HTTP/1.0.
             if len(hosts) > 1 or not (hosts or scope["http_version"] == "1.0"):
                 problem = "A request needs exactly one Host header"
-            elif not self._any_host and not all(map(is_own_host, hosts)):
+            elif not self.any_host and not all(map(is_own_host, hosts)):
                 problem = "The Host header must name localhost or an IP address"
             if problem:
                 await error_response(ApiError(400, problem))(scope, receive, send)
                 return
-        await self._app(scope, receive, send)
+        await self.app(scope, receive, send)
 
 
 def is_own_host(host: str) -> bool:

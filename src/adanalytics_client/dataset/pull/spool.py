@@ -54,6 +54,7 @@ class Start:
     job: str = field(default="", repr=False)
 
 
+@dataclass(eq=False)
 class Spool:
     """The pages received for one query, or the export job ordered for it.
 
@@ -61,12 +62,10 @@ class Spool:
     used.
     """
 
-    def __init__(self, store: Store, query: Query, basis: str, start: Start | None) -> None:
-        self._store = store
-        self.query = query
-        self._basis = basis
-        self._name = folder_of(query)
-        self.start = start
+    _store: Store
+    query: Query
+    _basis: str
+    start: Start | None
 
     @classmethod
     def open(cls, store: Store, query: Query, basis: str) -> Self:
@@ -79,9 +78,9 @@ class Spool:
     def begin(self, now: datetime, job: str = "") -> Start:
         self.clear()
         self.start = Start(self.query, now, self._basis, job)
-        head = seal(self.start)
+        name, head = f"{folder_of(self.query)}/{_HEAD}", seal(self.start)
         # An order contains signed addresses.
-        self._store.write(f"{self._name}/{_HEAD}", head, lasting=False, private=bool(job))
+        self._store.write(name, head, lasting=False, private=bool(job))
         return self.start
 
     def put(self, page: StoredPage) -> None:
@@ -114,13 +113,13 @@ class Spool:
 
     def clear(self) -> None:
         self.start = None
-        _clear(self._store, self._name)
+        _clear(self._store, folder_of(self.query))
 
     def _began(self) -> str:
         return self.start.at.isoformat() if self.start else ""
 
     def _page_name(self, number: int) -> str:
-        return f"{self._name}/{_PAGE}{number:06}.jsonl"
+        return f"{folder_of(self.query)}/{_PAGE}{number:06}.jsonl"
 
 
 def list_started(store: Store) -> list[Start]:
