@@ -1,6 +1,7 @@
 """The fields of events: types, roles and forms, and which of them add up to a summary."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -205,9 +206,12 @@ def sums(
             if added_types.get(fold(column)) == amount:
                 ties[column] = "event_type"
                 continue
-            names = [name for name, total in totals.items() if total == amount]
             # A constant adds up to a number of events, whatever it is.
-            names = [name for name in names if len({str(row.get(name)) for row in group}) > 1]
+            names = [
+                name
+                for name, total in totals.items()
+                if total == amount and len({str(row.get(name)) for row in group}) > 1
+            ]
             same = [name for name in names if fold(name) == fold(column)]
             if len(names) == 1 or same:
                 ties[column] = (same or names)[0]
@@ -216,12 +220,9 @@ def sums(
 
 def _types(rows: Rows, columns: Mapping[str, ColumnProfile]) -> dict[str, int]:
     """Count the events of each type under the folded name of the summary's column."""
-    counts: dict[str, int] = {}
-    if name := DOCUMENTED.sent("event_type", columns):
-        for row in rows:
-            if column := COLUMN_OF_TYPE.get(str(row.get(name))):
-                counts[fold(column)] = counts.get(fold(column), 0) + 1
-    return counts
+    name = DOCUMENTED.sent("event_type", columns) or ""
+    types = (COLUMN_OF_TYPE.get(str(row.get(name))) for row in rows)
+    return Counter(fold(column) for column in types if column)
 
 
 def _sum(rows: Rows, name: str) -> Decimal | None:

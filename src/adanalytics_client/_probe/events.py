@@ -93,6 +93,10 @@ class EventProbe:
         days = {"start_date": self.day.day, "end_date": self.day.end}
         return self.asker.look("events", **{**days, **parameters})
 
+    @property
+    def _count(self) -> int:
+        return len(self.day.rows) if self._total is None else self._total
+
     def _rows(self, look: Look) -> list[dict[str, Json]]:
         return look.rows(self.rows_key)
 
@@ -171,13 +175,12 @@ class EventProbe:
         first = self.day.rows[: len(rows)]
         if second_rows:
             self._heeded_names["page"] = second_rows != first
-        count = self._total if self._total is not None else len(self.day.rows)
         if not second_rows:
-            return self._words(second) if count <= FEW else None
+            return self._words(second) if self._count <= FEW else None
         # Where the end is, is not known, or there is none.
         if not self._heeded_names["page"] or (self._total is None and not self.day.is_whole):
             return None
-        page = self._first + -(-count // len(rows)) + 1
+        page = self._first + -(-self._count // len(rows)) + 1
         return self._words((yield from self._look(page=page, per_page=FEW)))
 
     def _ask_hour(self, columns: Mapping[str, ColumnProfile]) -> Operation[None]:
@@ -193,12 +196,11 @@ class EventProbe:
         total = number_of(look.at(self._places.total))
         if not rows:
             return
-        day_total = self._total if self._total is not None else len(self.day.rows)
         size = len(rows) if total is None else total
-        if size == day_total and len(hours) > 1:
+        if size == self._count and len(hours) > 1:
             self._heeded_names["hour"] = False
             return
-        if size < day_total:
+        if size < self._count:
             self._heeded_names["hour"] = True
         offsets = {}
         for name in times:
@@ -248,12 +250,11 @@ class EventProbe:
         )
         size = number_of(look.at(self._places.total))
         size = len(self._rows(look)) if size is None else size
-        day_total = self._total if self._total is not None else len(self.day.rows)
         if not look.is_good or not size:
             return None
         # Without a total, a full page may be one of several.
         is_known = self._total is not None and next_day in self.day.counts
-        return "inclusive" if size > day_total else "first" if is_known else None
+        return "inclusive" if size > self._count else "first" if is_known else None
 
     def _words(self, look: Look) -> str | None:
         """Describe a response without events: its status, and what is in place of the list."""
