@@ -7,10 +7,10 @@ import sys
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from adanalytics_cli.core.errors import ExitCode, Terminated
+from .core.errors import ExitCode, Terminated
 
 if TYPE_CHECKING:
-    from adanalytics_cli.core.invocation import Invocation
+    from .core.invocation import Invocation
 
 
 def main(invocation: "Invocation | None" = None) -> None:
@@ -27,7 +27,7 @@ def main(invocation: "Invocation | None" = None) -> None:
         # httpx has a command line of its own, for which it imports rich; it does without both
         # (httpx/__init__.py catches the ImportError).
         sys.modules["httpx._main"] = None  # type: ignore[assignment]  # an ImportError
-        from adanalytics_cli.main import cli
+        from .main import cli
 
         # A caller that had SIGTERM ignored keeps it ignored.
         if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
@@ -61,8 +61,9 @@ def _hang_up(_number: int, _frame: FrameType | None) -> None:
 
 def _show_version() -> int:
     """Print the version and return the exit status."""
-    from adanalytics_cli.console.streams import discard_stdout, prepare_streams
     from adanalytics_client import __version__
+
+    from .console.streams import discard_stdout, prepare_streams
 
     prepare_streams()
     try:

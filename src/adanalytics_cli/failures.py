@@ -8,14 +8,15 @@ from dataclasses import dataclass
 
 import click
 
-from adanalytics_cli.console.redaction import redact
-from adanalytics_cli.console.terminal import look_at
-from adanalytics_cli.core.errors import CommandError, ExitCode, remedy_of
-from adanalytics_cli.core.invocation import Invocation
-from adanalytics_cli.core.prose import fitted
-from adanalytics_cli.core.remedies import words_of
 from adanalytics_client import Remedy
 from adanalytics_client._base.escaping import visible
+
+from .console.redaction import redact
+from .console.terminal import look_at
+from .core.errors import CommandError, ExitCode, remedy_of
+from .core.invocation import Invocation
+from .core.prose import fitted
+from .core.remedies import words_of
 
 # The remedies for a refused credential.
 _SIGN_IN = {"log_in", "log_in_again", "new_key"}

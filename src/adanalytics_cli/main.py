@@ -8,16 +8,16 @@ from typing import NoReturn
 
 import click
 
-from adanalytics_cli.console.streams import discard_stdout, drop_unwritable, prepare_streams
-from adanalytics_cli.core.command import (
+from .console.streams import discard_stdout, drop_unwritable, prepare_streams
+from .core.command import (
     COMPLETION_VARIABLE,
     CONNECTION_OPTIONS,
     OUTPUT_OPTIONS,
     CommandGroup,
     Entry,
 )
-from adanalytics_cli.core.errors import ExitCode, Terminated
-from adanalytics_cli.core.invocation import Invocation
+from .core.errors import ExitCode, Terminated
+from .core.invocation import Invocation
 
 COMMANDS = {
     "dates": Entry("commands.dates", "List the days that have data.", "Data"),
@@ -156,7 +156,7 @@ def _run(root: click.Command, words: Sequence[str], program: str, invocation: In
         terminated = isinstance(interrupt, Terminated)
         return ExitCode.TERMINATED if terminated else ExitCode.INTERRUPTED
     except Exception as error:  # noqa: BLE001  # whatever it is, the user gets one message
-        from adanalytics_cli.failures import print_error
+        from .failures import print_error
 
         code = print_error(error, invocation)
         drop_unwritable()

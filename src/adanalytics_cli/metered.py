@@ -4,12 +4,13 @@ import sys
 import threading
 from pathlib import Path
 
-from adanalytics_cli.__main__ import main
-from adanalytics_cli.core.errors import UsedUp
-from adanalytics_cli.core.invocation import Invocation
 from adanalytics_client import Observer
 from adanalytics_client._base.quantities import counted
 from adanalytics_client.observers import RequestDue
+
+from .__main__ import main
+from .core.errors import UsedUp
+from .core.invocation import Invocation
 
 
 class Meter(Observer):

@@ -10,34 +10,34 @@ Examples:
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from adanalytics_client._version import __version__
+from ._version import __version__
 
 if TYPE_CHECKING:
-    from adanalytics_client._base.dates import Period as Period
-    from adanalytics_client._base.observer import Observer as Observer
-    from adanalytics_client._call.requests import Response as Response
-    from adanalytics_client._call.retry import RetryPolicy as RetryPolicy
-    from adanalytics_client._events.dedupe import SeenEvents as SeenEvents
-    from adanalytics_client._events.page import Page as Page
-    from adanalytics_client._events.page import TextPage as TextPage
-    from adanalytics_client._events.plan import Plan as Plan
-    from adanalytics_client._exports.status import ExportFile as ExportFile
-    from adanalytics_client._exports.status import ExportOrder as ExportOrder
-    from adanalytics_client._exports.status import ExportPhase as ExportPhase
-    from adanalytics_client._exports.status import ExportStatus as ExportStatus
-    from adanalytics_client._quota.policy import QuotaPolicy as QuotaPolicy
-    from adanalytics_client._quota.window import QuotaState as QuotaState
-    from adanalytics_client._shapes.service import ServiceProfile as ServiceProfile
-    from adanalytics_client.aclient import AsyncClient as AsyncClient
-    from adanalytics_client.aevents import AsyncEventQuery as AsyncEventQuery
-    from adanalytics_client.ajobs import AsyncExportJob as AsyncExportJob
-    from adanalytics_client.client import Client as Client
-    from adanalytics_client.errors import *  # noqa: F403  # every error is public
-    from adanalytics_client.events import EventQuery as EventQuery
-    from adanalytics_client.jobs import ExportJob as ExportJob
-    from adanalytics_client.models import Event as Event
-    from adanalytics_client.models import Summary as Summary
-    from adanalytics_client.models import SummaryRow as SummaryRow
+    from ._base.dates import Period as Period
+    from ._base.observer import Observer as Observer
+    from ._call.requests import Response as Response
+    from ._call.retry import RetryPolicy as RetryPolicy
+    from ._events.dedupe import SeenEvents as SeenEvents
+    from ._events.page import Page as Page
+    from ._events.page import TextPage as TextPage
+    from ._events.plan import Plan as Plan
+    from ._exports.status import ExportFile as ExportFile
+    from ._exports.status import ExportOrder as ExportOrder
+    from ._exports.status import ExportPhase as ExportPhase
+    from ._exports.status import ExportStatus as ExportStatus
+    from ._quota.policy import QuotaPolicy as QuotaPolicy
+    from ._quota.window import QuotaState as QuotaState
+    from ._shapes.service import ServiceProfile as ServiceProfile
+    from .aclient import AsyncClient as AsyncClient
+    from .aevents import AsyncEventQuery as AsyncEventQuery
+    from .ajobs import AsyncExportJob as AsyncExportJob
+    from .client import Client as Client
+    from .errors import *  # noqa: F403  # every error is public
+    from .events import EventQuery as EventQuery
+    from .jobs import ExportJob as ExportJob
+    from .models import Event as Event
+    from .models import Summary as Summary
+    from .models import SummaryRow as SummaryRow
 
 
 # A name is imported when it is first used: pydantic and httpx take 200 ms, which a program that

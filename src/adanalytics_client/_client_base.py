@@ -9,22 +9,22 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Generic, Self, TypedDict, TypeVar, Unpack
 
-from adanalytics_client._base.clock import Clock, SystemClock
-from adanalytics_client._base.logs import log_to_stderr
-from adanalytics_client._base.observer import Observer
-from adanalytics_client._base.urls import Address, BaseUrl
-from adanalytics_client._base.validation import check_observer, invalid
-from adanalytics_client._base.variables import variable
-from adanalytics_client._call.config import Config, GivenCredential
-from adanalytics_client._call.retry import RetryPolicy
-from adanalytics_client._call.session import Connection, Session
-from adanalytics_client._io.http import AnyHttpClient, BaseDriver
-from adanalytics_client._io.proxies import Proxies
-from adanalytics_client._quota.policy import OnLimit, QuotaLog, QuotaPolicy
-from adanalytics_client._quota.store import open_store
-from adanalytics_client._quota.window import QuotaState
-from adanalytics_client._shapes.service import ServiceProfile
-from adanalytics_client.errors import ConfigurationError
+from ._base.clock import Clock, SystemClock
+from ._base.logs import log_to_stderr
+from ._base.observer import Observer
+from ._base.urls import Address, BaseUrl
+from ._base.validation import check_observer, invalid
+from ._base.variables import variable
+from ._call.config import Config, GivenCredential
+from ._call.retry import RetryPolicy
+from ._call.session import Connection, Session
+from ._io.http import AnyHttpClient, BaseDriver
+from ._io.proxies import Proxies
+from ._quota.policy import OnLimit, QuotaLog, QuotaPolicy
+from ._quota.store import open_store
+from ._quota.window import QuotaState
+from ._shapes.service import ServiceProfile
+from .errors import ConfigurationError
 
 Http = TypeVar("Http", bound=AnyHttpClient)
 Driving = TypeVar("Driving", bound=BaseDriver[Any])
@@ -204,8 +204,8 @@ class ClientBase(Generic[Http, Driving]):
             >>> Client.from_profile("night", partner="south")
             Client('https://stats.example', partner='south')
         """
-        from adanalytics_client._profiles.login_store import sign_in_of
-        from adanalytics_client._profiles.settings_file import read_profiles, settings_file
+        from ._profiles.login_store import sign_in_of
+        from ._profiles.settings_file import read_profiles, settings_file
 
         profile = read_profiles(settings_file(os.environ)).find(name)
         kind, secret = sign_in_of(name, profile, os.environ)

@@ -6,16 +6,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
-from adanalytics_client._base.urls import BaseUrl
-from adanalytics_client._call.config import Config
-from adanalytics_client._call.session import Connection
-from adanalytics_client._client_base import connect
-from adanalytics_client._exports.download import ExportDownload
-from adanalytics_client._exports.saved import SavedExport, read_saved
-from adanalytics_client._exports.status import ONE_HOUR
-from adanalytics_client._exports.transfer import FileRange, StoredFile
-from adanalytics_client._io.sync_driver import SyncDriver
-from adanalytics_client.jobs import ExportJob
+from ._base.urls import BaseUrl
+from ._call.config import Config
+from ._call.session import Connection
+from ._client_base import connect
+from ._exports.download import ExportDownload
+from ._exports.saved import SavedExport, read_saved
+from ._exports.status import ONE_HOUR
+from ._exports.transfer import FileRange, StoredFile
+from ._io.sync_driver import SyncDriver
+from .jobs import ExportJob
 
 __all__ = ["ExportedFile", "StoredFile", "files_of", "open_signed"]
 

@@ -4,12 +4,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import date, datetime
 
-from adanalytics_client._base.observer import Observer
-from adanalytics_client._events.comparison import CountedDays, compare_days
-from adanalytics_client._events.counts import NotCounted, request_total
-from adanalytics_client._shapes.service import ServiceProfile
-from adanalytics_client.client import Client
-from adanalytics_client.errors import ProtocolError
+from ._base.observer import Observer
+from ._events.comparison import CountedDays, compare_days
+from ._events.counts import NotCounted, request_total
+from ._shapes.service import ServiceProfile
+from .client import Client
+from .errors import ProtocolError
 
 __all__ = ["CountedDays", "View"]
 

@@ -5,26 +5,26 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from adanalytics_client._base.dates import Day
-from adanalytics_client._base.urls import Params
-from adanalytics_client._call import requests as _requests
-from adanalytics_client._client_base import ClientBase
-from adanalytics_client._io.async_driver import AsyncDriver
-from adanalytics_client._io.http import AsyncHttpClient
-from adanalytics_client._json.exact import Json
-from adanalytics_client._shapes.service import ServiceProfile
+from ._base.dates import Day
+from ._base.urls import Params
+from ._call import requests as _requests
+from ._client_base import ClientBase
+from ._io.async_driver import AsyncDriver
+from ._io.http import AsyncHttpClient
+from ._json.exact import Json
+from ._shapes.service import ServiceProfile
 
 # Exports and queries are imported by the methods that start them: most programs need only one.
 if TYPE_CHECKING:
-    from adanalytics_client._events.check import Check
-    from adanalytics_client._events.dedupe import SeenEvents
-    from adanalytics_client._events.plan import Split
-    from adanalytics_client._events.slice import OnDrift
-    from adanalytics_client._events.typed import M
-    from adanalytics_client._json.fields import GroupBy
-    from adanalytics_client.aevents import AsyncEventQuery
-    from adanalytics_client.ajobs import AsyncExportJob
-    from adanalytics_client.models import Summary
+    from ._events.check import Check
+    from ._events.dedupe import SeenEvents
+    from ._events.plan import Split
+    from ._events.slice import OnDrift
+    from ._events.typed import M
+    from ._json.fields import GroupBy
+    from .aevents import AsyncEventQuery
+    from .ajobs import AsyncExportJob
+    from .models import Summary
 
 
 class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
@@ -68,7 +68,7 @@ class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
 
     async def dates(self) -> list[date]:
         """Like `Client.dates`, but awaited."""
-        from adanalytics_client._call.lists import dates
+        from ._call.lists import dates
 
         return await self.connection.driver.run(dates(self.connection.session))
 
@@ -81,7 +81,7 @@ class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
         params: Params | None = None,
     ) -> "Summary":
         """Like `Client.summary`, but awaited."""
-        from adanalytics_client._call.lists import summary
+        from ._call.lists import summary
 
         operation = summary(self.connection.session, start, end, group_by=group_by, params=params)
         return await self.connection.driver.run(operation)
@@ -107,7 +107,7 @@ class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
             >>> profile.rows_key, profile.pages.total, profile.zone
             ('data', 'meta.total', 'UTC')
         """
-        from adanalytics_client._probe.probe import probe
+        from ._probe.probe import probe
 
         operation = probe(self.connection.session, with_export=with_export)
         return await self.connection.driver.run(operation)
@@ -143,8 +143,8 @@ class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
             >>> len(events)
             300
         """
-        from adanalytics_client._events.query import EventRequest, plan_pull
-        from adanalytics_client.aevents import AsyncEventQuery
+        from ._events.query import EventRequest, plan_pull
+        from .aevents import AsyncEventQuery
 
         request = EventRequest(
             start=start,
@@ -172,8 +172,8 @@ class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
         compression: str | None = None,
     ) -> "AsyncExportJob":
         """Like `Client.start_export`, but awaited."""
-        from adanalytics_client._exports.order import start_export
-        from adanalytics_client.ajobs import AsyncExportJob
+        from ._exports.order import start_export
+        from .ajobs import AsyncExportJob
 
         operation = start_export(
             self.connection.session, start, end, file_format=format, compression=compression
@@ -193,8 +193,8 @@ class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
         progress: bool = False,
     ) -> Path:
         """Like `Client.export`, but awaited."""
-        from adanalytics_client._exports.download import ExportDownload, check_download
-        from adanalytics_client._progress import displayed
+        from ._exports.download import ExportDownload, check_download
+        from ._progress import displayed
 
         form, packing = check_download(to, timeout, format, compression, check)
         job = await self.start_export(start, end, format=form, compression=packing)

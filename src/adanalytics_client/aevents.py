@@ -6,15 +6,15 @@ from contextlib import aclosing
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
-from adanalytics_client._events.page import Page, TextPage
-from adanalytics_client._events.query import PullRun, QueryBase, convert_events, each_row
-from adanalytics_client._events.slice import ReadyPage
-from adanalytics_client._events.typed import M
-from adanalytics_client._io.async_driver import AsyncDriver, in_thread
-from adanalytics_client._json.exact import Json
-from adanalytics_client._json.raw import RawRows
-from adanalytics_client._outputs.frames import Amounts, Dtypes, frame_maker
-from adanalytics_client._progress import displayed
+from ._events.page import Page, TextPage
+from ._events.query import PullRun, QueryBase, convert_events, each_row
+from ._events.slice import ReadyPage
+from ._events.typed import M
+from ._io.async_driver import AsyncDriver, in_thread
+from ._json.exact import Json
+from ._json.raw import RawRows
+from ._outputs.frames import Amounts, Dtypes, frame_maker
+from ._progress import displayed
 
 # Outputs and tables are imported where they are used: they need the models, and so pydantic.
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-    from adanalytics_client._base.formats import Format
+    from ._base.formats import Format
 
 T = TypeVar("T")
 
@@ -77,7 +77,7 @@ class AsyncEventQuery(QueryBase[AsyncDriver, M]):
         self, *, columns: Sequence[str] | None = None, progress: bool = False
     ) -> "pa.Table":
         """Like `EventQuery.to_arrow`, but awaited."""
-        from adanalytics_client._outputs.arrow.batches import ArrowRows
+        from ._outputs.arrow.batches import ArrowRows
 
         table = ArrowRows(columns)
         with displayed(self._connection.session, progress=progress, plan=self.plan) as session:
@@ -92,7 +92,7 @@ class AsyncEventQuery(QueryBase[AsyncDriver, M]):
         self, *, columns: Sequence[str] | None = None
     ) -> AsyncGenerator["pa.RecordBatch", None]:
         """Like `EventQuery.to_arrow_batches`, but read it with `async for`."""
-        from adanalytics_client._outputs.arrow.batches import ArrowRows
+        from ._outputs.arrow.batches import ArrowRows
 
         table, has_batch = ArrowRows(columns), False
         async with aclosing(self._converted(table.page)) as batches:
@@ -136,7 +136,7 @@ class AsyncEventQuery(QueryBase[AsyncDriver, M]):
         progress: bool = False,
     ) -> int:
         """Like `EventQuery.write`, but awaited."""
-        from adanalytics_client._outputs.open import open_output
+        from ._outputs.open import open_output
 
         # Not in a thread: a cancellation would leave the file open.
         output = open_output(to, format, columns)

@@ -4,15 +4,15 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from adanalytics_client._events.check import Check
-from adanalytics_client._exports.download import ExportDownload
-from adanalytics_client._exports.saved import SavedJob, read_saved
-from adanalytics_client._exports.status import ONE_HOUR, ExportStatus
-from adanalytics_client._exports.wait import ask_status, wait_for
-from adanalytics_client._io.async_driver import AsyncDriver
+from ._events.check import Check
+from ._exports.download import ExportDownload
+from ._exports.saved import SavedJob, read_saved
+from ._exports.status import ONE_HOUR, ExportStatus
+from ._exports.wait import ask_status, wait_for
+from ._io.async_driver import AsyncDriver
 
 if TYPE_CHECKING:
-    from adanalytics_client.aclient import AsyncClient
+    from .aclient import AsyncClient
 
 
 class AsyncExportJob(SavedJob[AsyncDriver]):

@@ -5,26 +5,26 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from adanalytics_client._base.dates import Day
-from adanalytics_client._base.urls import Params
-from adanalytics_client._call import requests as _requests
-from adanalytics_client._client_base import ClientBase
-from adanalytics_client._io.http import HttpClient
-from adanalytics_client._io.sync_driver import SyncDriver
-from adanalytics_client._json.exact import Json
-from adanalytics_client._shapes.service import ServiceProfile
+from ._base.dates import Day
+from ._base.urls import Params
+from ._call import requests as _requests
+from ._client_base import ClientBase
+from ._io.http import HttpClient
+from ._io.sync_driver import SyncDriver
+from ._json.exact import Json
+from ._shapes.service import ServiceProfile
 
 # Exports and queries are imported by the methods that start them: most programs need only one.
 if TYPE_CHECKING:
-    from adanalytics_client._events.check import Check
-    from adanalytics_client._events.dedupe import SeenEvents
-    from adanalytics_client._events.plan import Split
-    from adanalytics_client._events.slice import OnDrift
-    from adanalytics_client._events.typed import M
-    from adanalytics_client._json.fields import GroupBy
-    from adanalytics_client.events import EventQuery
-    from adanalytics_client.jobs import ExportJob
-    from adanalytics_client.models import Summary
+    from ._events.check import Check
+    from ._events.dedupe import SeenEvents
+    from ._events.plan import Split
+    from ._events.slice import OnDrift
+    from ._events.typed import M
+    from ._json.fields import GroupBy
+    from .events import EventQuery
+    from .jobs import ExportJob
+    from .models import Summary
 
 
 class Client(ClientBase[HttpClient, SyncDriver]):
@@ -107,7 +107,7 @@ class Client(ClientBase[HttpClient, SyncDriver]):
             >>> client.dates()
             [datetime.date(2026, 1, 15), datetime.date(2026, 1, 16)]
         """
-        from adanalytics_client._call.lists import dates
+        from ._call.lists import dates
 
         return self.connection.driver.run(dates(self.connection.session))
 
@@ -135,7 +135,7 @@ class Client(ClientBase[HttpClient, SyncDriver]):
             >>> client.summary("2026-01-01", "2026-01-31", group_by="campaign").rows[0].ecpm
             Decimal('1.407724')
         """
-        from adanalytics_client._call.lists import summary
+        from ._call.lists import summary
 
         operation = summary(self.connection.session, start, end, group_by=group_by, params=params)
         return self.connection.driver.run(operation)
@@ -161,7 +161,7 @@ class Client(ClientBase[HttpClient, SyncDriver]):
             >>> profile.rows_key, profile.pages.total, profile.zone
             ('data', 'meta.total', 'UTC')
         """
-        from adanalytics_client._probe.probe import probe
+        from ._probe.probe import probe
 
         operation = probe(self.connection.session, with_export=with_export)
         return self.connection.driver.run(operation)
@@ -257,8 +257,8 @@ class Client(ClientBase[HttpClient, SyncDriver]):
             >>> client.events("2026-01-01", "2026-01-31").plan.least_requests
             744
         """
-        from adanalytics_client._events.query import EventRequest, plan_pull
-        from adanalytics_client.events import EventQuery
+        from ._events.query import EventRequest, plan_pull
+        from .events import EventQuery
 
         request = EventRequest(
             start=start,
@@ -304,8 +304,8 @@ class Client(ClientBase[HttpClient, SyncDriver]):
             >>> job.wait(timeout=3600).row_count
             600
         """
-        from adanalytics_client._exports.order import start_export
-        from adanalytics_client.jobs import ExportJob
+        from ._exports.order import start_export
+        from .jobs import ExportJob
 
         operation = start_export(
             self.connection.session, start, end, file_format=format, compression=compression
@@ -348,8 +348,8 @@ class Client(ClientBase[HttpClient, SyncDriver]):
             >>> client.export("2026-01-01", "2026-01-31", to="jan.csv")
             PosixPath('jan.csv')
         """
-        from adanalytics_client._exports.download import ExportDownload, check_download
-        from adanalytics_client._progress import displayed
+        from ._exports.download import ExportDownload, check_download
+        from ._progress import displayed
 
         form, packing = check_download(to, timeout, format, compression, check)
         job = self.start_export(start, end, format=form, compression=packing)

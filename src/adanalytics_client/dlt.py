@@ -8,9 +8,9 @@ from contextlib import suppress
 from datetime import UTC, datetime, time, timedelta
 from typing import TYPE_CHECKING
 
-from adanalytics_client._base.validation import import_extra, invalid
-from adanalytics_client.client import Client
-from adanalytics_client.tables import event_schema
+from ._base.validation import import_extra, invalid
+from .client import Client
+from .tables import event_schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -132,7 +132,7 @@ def _plain(column: "pa.ChunkedArray") -> "tuple[str, pa.ChunkedArray]":
     """Return values with one of the types of `_types`, and the name of the type."""
     import pyarrow as pa
 
-    from adanalytics_client._outputs.arrow.conversion import json_of_pairs
+    from ._outputs.arrow.conversion import json_of_pairs
 
     type_ = column.type
     if pa.types.is_map(type_):

@@ -6,15 +6,15 @@ from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, overload
 
-from adanalytics_client._events.page import Page, TextPage
-from adanalytics_client._events.query import PullRun, QueryBase, convert_events, each_row
-from adanalytics_client._events.slice import ReadyPage
-from adanalytics_client._events.typed import M
-from adanalytics_client._io.sync_driver import SyncDriver
-from adanalytics_client._json.exact import Json
-from adanalytics_client._json.raw import RawRows
-from adanalytics_client._outputs.frames import Amounts, Dtypes, frame_maker
-from adanalytics_client._progress import displayed
+from ._events.page import Page, TextPage
+from ._events.query import PullRun, QueryBase, convert_events, each_row
+from ._events.slice import ReadyPage
+from ._events.typed import M
+from ._io.sync_driver import SyncDriver
+from ._json.exact import Json
+from ._json.raw import RawRows
+from ._outputs.frames import Amounts, Dtypes, frame_maker
+from ._progress import displayed
 
 # Outputs and tables are imported where they are used: they need the models, and so pydantic.
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-    from adanalytics_client._base.formats import Format
-    from adanalytics_client.models import Event
+    from ._base.formats import Format
+    from .models import Event
 
 T = TypeVar("T")
 
@@ -143,7 +143,7 @@ class EventQuery(QueryBase[SyncDriver, M]):
             >>> table.num_rows, str(table.schema.field("revenue").type)
             (300, 'decimal128(18, 9)')
         """
-        from adanalytics_client._outputs.arrow.batches import ArrowRows
+        from ._outputs.arrow.batches import ArrowRows
 
         table = ArrowRows(columns)
         with displayed(self._connection.session, progress=progress, plan=self.plan) as session:
@@ -167,7 +167,7 @@ class EventQuery(QueryBase[SyncDriver, M]):
             >>> [batch.num_rows for batch in query.to_arrow_batches(columns=["event_id"])]
             [300, 300]
         """
-        from adanalytics_client._outputs.arrow.batches import ArrowRows
+        from ._outputs.arrow.batches import ArrowRows
 
         table, has_batch = ArrowRows(columns), False
         with closing(self._converted(table.page)) as batches:
@@ -260,7 +260,7 @@ class EventQuery(QueryBase[SyncDriver, M]):
             >>> query.write("day.jsonl.gz"), query.write("day.csv", columns=["os", "domain"])
             (300, 300)
         """
-        from adanalytics_client._outputs.open import open_output
+        from ._outputs.open import open_output
 
         output = open_output(to, format, columns)
         try:

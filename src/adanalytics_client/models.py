@@ -29,13 +29,13 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, InitErrorDetails, core_schema
 
-from adanalytics_client._base.dates import from_epoch
-from adanalytics_client._base.quantities import counted
-from adanalytics_client._json.columns import GROUP_COLUMNS
-from adanalytics_client._json.encoding import digits
-from adanalytics_client._json.exact import Json, NotJson, parse, parse_text
-from adanalytics_client._json.fields import DOCUMENTED, EVENT_KINDS, FieldNames
-from adanalytics_client._json.raw import MONEY
+from ._base.dates import from_epoch
+from ._base.quantities import counted
+from ._json.columns import GROUP_COLUMNS
+from ._json.encoding import digits
+from ._json.exact import Json, NotJson, parse, parse_text
+from ._json.fields import DOCUMENTED, EVENT_KINDS, FieldNames
+from ._json.raw import MONEY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pydantic._internal._model_construction import ModelMetaclass
 
-    from adanalytics_client._outputs.frames import Amounts, Dtypes
+    from ._outputs.frames import Amounts, Dtypes
 else:
     ModelMetaclass = type(BaseModel)
 
@@ -614,7 +614,7 @@ class Summary(OpenModel):
             >>> table.num_rows, str(table.schema.field("date").type)
             (2, 'date32[day]')
         """
-        from adanalytics_client.tables import summary_table
+        from .tables import summary_table
 
         return summary_table([row.model_dump(mode="json") for row in self.rows])
 
@@ -635,7 +635,7 @@ class Summary(OpenModel):
             >>> client.summary("2026-01-15", group_by="campaign").to_pandas()["revenue"].sum()
             Decimal('0.274229029')
         """
-        from adanalytics_client._outputs.frames import frame_maker
+        from ._outputs.frames import frame_maker
 
         return frame_maker("pandas", amounts, dtypes)(self._grouped())
 
@@ -649,7 +649,7 @@ class Summary(OpenModel):
             >>> client.summary("2026-01-15", group_by="day").to_polars()["impressions"].sum()
             76
         """
-        from adanalytics_client._outputs.frames import frame_maker
+        from ._outputs.frames import frame_maker
 
         frame: pl.DataFrame = frame_maker("polars", amounts)(self._grouped())
         return frame

@@ -6,7 +6,7 @@ Examples:
     60
 """
 
-from adanalytics_client._base.observer import (
+from ._base.observer import (
     BytesReceived,
     BytesWritten,
     HoursVerified,

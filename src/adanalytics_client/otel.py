@@ -8,9 +8,9 @@ import time
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from adanalytics_client._base.observer import Observer, RequestSent, RetryPlanned, WaitStarted
-from adanalytics_client._version import __version__
-from adanalytics_client.errors import ConfigurationError
+from ._base.observer import Observer, RequestSent, RetryPlanned, WaitStarted
+from ._version import __version__
+from .errors import ConfigurationError
 
 if TYPE_CHECKING:
     from opentelemetry.trace import TracerProvider

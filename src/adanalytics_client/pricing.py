@@ -9,16 +9,16 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Literal
 
-from adanalytics_client._base.dates import days_between
-from adanalytics_client._base.quantities import counted
-from adanalytics_client._events.auto import MOST_FULL_PAGES, lay_out, requests_of
-from adanalytics_client._events.counts import day_counts
-from adanalytics_client._events.plan import LARGEST_PAGE, DateRange, begun
-from adanalytics_client._exports.wait import polls_within
-from adanalytics_client._quota.window import QuotaState
+from ._base.dates import days_between
+from ._base.quantities import counted
+from ._events.auto import MOST_FULL_PAGES, lay_out, requests_of
+from ._events.counts import day_counts
+from ._events.plan import LARGEST_PAGE, DateRange, begun
+from ._exports.wait import polls_within
+from ._quota.window import QuotaState
 
 if TYPE_CHECKING:
-    from adanalytics_client.models import Summary
+    from .models import Summary
 
 Way = Literal["hourly", "auto", "export"]
 """A way to get events: pages for each hour, pages with `split="auto"`, or a bulk export."""

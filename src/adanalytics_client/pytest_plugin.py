@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from adanalytics_client._base.variables import FALLBACKS
+from ._base.variables import FALLBACKS
 
 if TYPE_CHECKING:
-    from adanalytics_client import AsyncClient, Client
     from adanalytics_server.remote import ControlledServer
+
+    from . import AsyncClient, Client
 
 _DEFAULTS = {"ADANALYTICS_QUOTA_LOG": "memory", "ADANALYTICS_ON_LIMIT": "raise"}
 
@@ -61,8 +62,8 @@ def adanalytics_sync_client(adanalytics: "ControlledServer") -> "Iterator[Client
     The client and the server share one clock that stands still until it is moved: when the client
     waits, the clock moves ahead and the wait ends at once.
     """
-    from adanalytics_client import Client
-    from adanalytics_client.testing import MovableClock, _options
+    from . import Client
+    from .testing import MovableClock, _options
 
     with Client(adanalytics.url, **_options(adanalytics, MovableClock.of(adanalytics))) as client:
         yield client
@@ -76,8 +77,8 @@ def adanalytics_async_client(adanalytics: "ControlledServer") -> "Iterator[Async
 
     import httpx
 
-    from adanalytics_client import AsyncClient
-    from adanalytics_client.testing import MovableClock, _options
+    from . import AsyncClient
+    from .testing import MovableClock, _options
 
     options = _options(adanalytics, MovableClock.of(adanalytics))
     # The event loop of the test may end before the fixture: no connection waits for it.

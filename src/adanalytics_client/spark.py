@@ -5,10 +5,10 @@ The module imports nothing of PySpark: the session, which the caller makes, has 
 
 from typing import TYPE_CHECKING
 
-from adanalytics_client._base.dates import Day
-from adanalytics_client.client import Client
-from adanalytics_client.dataset import Dataset, DatasetError, Task
-from adanalytics_client.dataset.query import CommittedFiles
+from ._base.dates import Day
+from .client import Client
+from .dataset import Dataset, DatasetError, Task
+from .dataset.query import CommittedFiles
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

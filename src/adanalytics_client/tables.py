@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from adanalytics_client._json.exact import Json
-from adanalytics_client._json.fields import SUMMARY_KINDS
+from ._json.exact import Json
+from ._json.fields import SUMMARY_KINDS
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,7 +23,7 @@ def event_schema() -> "pa.Schema":
         >>> event_schema().field("revenue").type
         Decimal128Type(decimal128(38, 9))
     """
-    from adanalytics_client._outputs.arrow.batches import ArrowRows
+    from ._outputs.arrow.batches import ArrowRows
 
     return ArrowRows(wide=True).schema
 
@@ -41,7 +41,7 @@ def summary_table(rows: Sequence[Mapping[str, Json]]) -> "pa.Table":
         >>> summary_table([{"impressions": 3, "revenue": "0.25"}])["revenue"].to_pylist()
         [Decimal('0.250000000')]
     """
-    from adanalytics_client._outputs.arrow.batches import ArrowRows
+    from ._outputs.arrow.batches import ArrowRows
 
     table = ArrowRows(kind_of=SUMMARY_KINDS.get, documented=SUMMARY_KINDS)
     return table.table([table.batch(rows)])

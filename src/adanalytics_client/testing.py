@@ -15,14 +15,14 @@ from os import PathLike
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Self
 
-from adanalytics_client._base.dates import Day, to_day
-from adanalytics_client._base.validation import check_number, invalid
-from adanalytics_client._io.async_driver import in_thread
-from adanalytics_client._quota.policy import QuotaPolicy
-from adanalytics_client._shapes.service import ServiceProfile
-from adanalytics_client.aclient import AsyncClient
-from adanalytics_client.client import Client
-from adanalytics_client.errors import ConfigurationError
+from ._base.dates import Day, to_day
+from ._base.validation import check_number, invalid
+from ._io.async_driver import in_thread
+from ._quota.policy import QuotaPolicy
+from ._shapes.service import ServiceProfile
+from .aclient import AsyncClient
+from .client import Client
+from .errors import ConfigurationError
 
 if TYPE_CHECKING:
     from adanalytics_server.clock import Clock as ServerClock

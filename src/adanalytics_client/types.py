@@ -6,19 +6,19 @@ Examples:
     >>> client.events("2026-01-15", split=split).plan.slices[0].hour
 """
 
-from adanalytics_client._base.clock import Clock
-from adanalytics_client._base.dates import Day
-from adanalytics_client._base.formats import Format
-from adanalytics_client._base.urls import Params
-from adanalytics_client._events.check import Check
-from adanalytics_client._events.page import EventId
-from adanalytics_client._events.plan import Cut, DateRange, Slice, Split
-from adanalytics_client._events.slice import OnDrift
-from adanalytics_client._json.exact import Json
-from adanalytics_client._json.fields import GroupBy
-from adanalytics_client._outputs.frames import Amounts, Dtypes
-from adanalytics_client._quota.policy import OnLimit, QuotaLog
-from adanalytics_client._shapes.service import (
+from ._base.clock import Clock
+from ._base.dates import Day
+from ._base.formats import Format
+from ._base.urls import Params
+from ._events.check import Check
+from ._events.page import EventId
+from ._events.plan import Cut, DateRange, Slice, Split
+from ._events.slice import OnDrift
+from ._json.exact import Json
+from ._json.fields import GroupBy
+from ._outputs.frames import Amounts, Dtypes
+from ._quota.policy import OnLimit, QuotaLog
+from ._shapes.service import (
     ColumnProfile,
     ExportProfile,
     HeaderProfile,

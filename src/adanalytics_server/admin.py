@@ -9,10 +9,10 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
-from adanalytics_server.accounts.api_keys import ApiKeys
-from adanalytics_server.accounts.people import Accounts
-from adanalytics_server.clock import Clock
-from adanalytics_server.storage.state import State, open_state
+from .accounts.api_keys import ApiKeys
+from .accounts.people import Accounts
+from .clock import Clock
+from .storage.state import State, open_state
 
 Part = TypeVar("Part", Accounts, ApiKeys)
 Arguments = ParamSpec("Arguments")

@@ -10,30 +10,30 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import HTMLResponse, JSONResponse
 
-from adanalytics_server.accounts.api_keys import ApiKeys
-from adanalytics_server.accounts.auth import Authenticator, SignIns
-from adanalytics_server.accounts.credentials import Tokens
-from adanalytics_server.accounts.people import Accounts
-from adanalytics_server.accounts.ratelimit import RateLimiter
-from adanalytics_server.accounts.sessions import Sessions
-from adanalytics_server.api.openapi import DocumentedApp
-from adanalytics_server.api.requests import answer_api_error, answer_bad_parameters
-from adanalytics_server.api.routes import partner_router, router
-from adanalytics_server.clock import Clock
-from adanalytics_server.context import Context, ContextDep
-from adanalytics_server.control.api import REFUSALS, answer_refusal, control_router
-from adanalytics_server.control.controls import Controls
-from adanalytics_server.errors import ApiError
-from adanalytics_server.exports.download import Signer
-from adanalytics_server.exports.jobs import Exports
-from adanalytics_server.faults import FaultLayer
-from adanalytics_server.serving.middleware import HostCheck, RequestLayer
-from adanalytics_server.settings import Settings
-from adanalytics_server.storage.state import folder_lock, open_state
-from adanalytics_server.storage.store import Stores
-from adanalytics_server.web import routes as web
-from adanalytics_server.web.pages import Static
-from adanalytics_server.web.requests import answer_unrouted
+from .accounts.api_keys import ApiKeys
+from .accounts.auth import Authenticator, SignIns
+from .accounts.credentials import Tokens
+from .accounts.people import Accounts
+from .accounts.ratelimit import RateLimiter
+from .accounts.sessions import Sessions
+from .api.openapi import DocumentedApp
+from .api.requests import answer_api_error, answer_bad_parameters
+from .api.routes import partner_router, router
+from .clock import Clock
+from .context import Context, ContextDep
+from .control.api import REFUSALS, answer_refusal, control_router
+from .control.controls import Controls
+from .errors import ApiError
+from .exports.download import Signer
+from .exports.jobs import Exports
+from .faults import FaultLayer
+from .serving.middleware import HostCheck, RequestLayer
+from .settings import Settings
+from .storage.state import folder_lock, open_state
+from .storage.store import Stores
+from .web import routes as web
+from .web.pages import Static
+from .web.requests import answer_unrouted
 
 
 # For supervisors, without partners, users or credentials.

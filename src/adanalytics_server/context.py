@@ -6,17 +6,17 @@ from typing import Annotated, cast
 from fastapi import Depends
 from starlette.requests import Request
 
-from adanalytics_server.accounts.api_keys import ApiKeys
-from adanalytics_server.accounts.auth import Authenticator, SignIns
-from adanalytics_server.accounts.credentials import Tokens
-from adanalytics_server.accounts.people import Accounts
-from adanalytics_server.accounts.ratelimit import RateLimiter
-from adanalytics_server.accounts.sessions import Sessions
-from adanalytics_server.clock import Clock
-from adanalytics_server.exports.download import Signer
-from adanalytics_server.exports.jobs import Exports
-from adanalytics_server.settings import Settings
-from adanalytics_server.storage.store import Stores
+from .accounts.api_keys import ApiKeys
+from .accounts.auth import Authenticator, SignIns
+from .accounts.credentials import Tokens
+from .accounts.people import Accounts
+from .accounts.ratelimit import RateLimiter
+from .accounts.sessions import Sessions
+from .clock import Clock
+from .exports.download import Signer
+from .exports.jobs import Exports
+from .settings import Settings
+from .storage.store import Stores
 
 
 @dataclass(frozen=True, slots=True)

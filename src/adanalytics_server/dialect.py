@@ -16,9 +16,9 @@ from pydantic import BaseModel
 from starlette.datastructures import URL
 from starlette.requests import Request
 
-from adanalytics_server.accounts.ratelimit import WINDOW_SECONDS, Allowance
-from adanalytics_server.errors import bad_parameter
-from adanalytics_server.storage.days import DayRange
+from .accounts.ratelimit import WINDOW_SECONDS, Allowance
+from .errors import bad_parameter
+from .storage.days import DayRange
 
 MOST_PER_PAGE = 10_000
 # The rows that all lists have on a page unless the request says otherwise.

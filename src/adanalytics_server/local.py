@@ -13,17 +13,17 @@ from pathlib import Path
 from typing import Self
 
 try:
-    from adanalytics_server.app import create_app
+    from .app import create_app
 except ModuleNotFoundError as error:
     text = f"{error.name} is missing: pip install 'adanalytics[server]'"
     raise ModuleNotFoundError(text, name=error.name) from error
-from adanalytics_server.clock import Clock
-from adanalytics_server.control.controls import ControlError, Controls
-from adanalytics_server.faults import Fault, dialect_of, service_choice
-from adanalytics_server.remote import FIRST_DAY, ControlledServer, RemoteServer, event
-from adanalytics_server.seed.generate import Sample
-from adanalytics_server.serving.running import LocalServerError, ServerThread
-from adanalytics_server.settings import Settings
+from .clock import Clock
+from .control.controls import ControlError, Controls
+from .faults import Fault, dialect_of, service_choice
+from .remote import FIRST_DAY, ControlledServer, RemoteServer, event
+from .seed.generate import Sample
+from .serving.running import LocalServerError, ServerThread
+from .settings import Settings
 
 __all__ = [
     "FIRST_DAY",

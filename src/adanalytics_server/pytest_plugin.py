@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from adanalytics_server.local import Sample
-    from adanalytics_server.remote import ControlledServer
+    from .local import Sample
+    from .remote import ControlledServer
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -41,7 +41,7 @@ def adanalytics_sample(pytestconfig: pytest.Config) -> "Sample | None":
 
     Override it in a ``conftest.py`` for other events, or return ``None`` for none.
     """
-    from adanalytics_server.local import Sample
+    from .local import Sample
 
     return None if pytestconfig.getoption("adanalytics_url") else Sample()
 
@@ -66,7 +66,7 @@ def adanalytics_shared(
     Each process of pytest-xdist has its own server, port and folder. Use ``adanalytics`` if tests
     must not affect each other. With ``--adanalytics-url`` it is a ``RemoteServer``.
     """
-    from adanalytics_server.local import LocalServer, RemoteServer
+    from .local import LocalServer, RemoteServer
 
     url = pytestconfig.getoption("adanalytics_url")
     kind = partial(RemoteServer, url) if url else LocalServer

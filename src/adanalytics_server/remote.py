@@ -13,12 +13,12 @@ from uuid import UUID, uuid4
 import msgspec
 from pydantic import BaseModel
 
-from adanalytics_server.accounts.people import Role
-from adanalytics_server.clock import Clock, milliseconds_of
-from adanalytics_server.control.controls import ControlError
-from adanalytics_server.control.files import CannotRestore
-from adanalytics_server.faults import Entry, Fault, FaultCount, Faults, Journal
-from adanalytics_server.seed.generate import Sample
+from .accounts.people import Role
+from .clock import Clock, milliseconds_of
+from .control.controls import ControlError
+from .control.files import CannotRestore
+from .faults import Entry, Fault, FaultCount, Faults, Journal
+from .seed.generate import Sample
 
 FIRST_DAY = Sample().start
 CONTROL_SECONDS = 30.0

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from adanalytics_server.dialect import REFERENCE, Dialect
+from .dialect import REFERENCE, Dialect
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

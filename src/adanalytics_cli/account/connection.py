@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from adanalytics_cli.account.credential import Credential, find_credential
 from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.core.periods import span
 from adanalytics_cli.core.settings import (
@@ -20,6 +19,8 @@ from adanalytics_cli.core.settings import (
     partners_of,
 )
 from adanalytics_client._base.quantities import counted, in_bytes
+
+from .credential import Credential, find_credential
 
 if TYPE_CHECKING:
     from adanalytics_client import Client, Observer

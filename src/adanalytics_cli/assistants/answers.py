@@ -9,12 +9,13 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
 
-from adanalytics_cli.assistants.commands import Result
 from adanalytics_cli.console.redaction import redact
 from adanalytics_cli.core.errors import CommandError
 from adanalytics_client._base.escaping import legible
 from adanalytics_client._base.files import make_folder
 from adanalytics_client._json.encoding import json_text
+
+from .commands import Result
 
 MOST_ROWS = 200
 MOST_BYTES = 8_192

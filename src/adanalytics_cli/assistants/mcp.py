@@ -63,9 +63,9 @@ def mcp(
 ) -> None:
     """Serve the tools until the assistant has closed stdin."""
     MissingExtra.check("mcp", "mcp", needed_for="adanalytics mcp")
-    from adanalytics_cli.assistants.answers import Answers
-    from adanalytics_cli.assistants.server import serve
-    from adanalytics_cli.assistants.session import Limits, Session
+    from .answers import Answers
+    from .server import serve
+    from .session import Limits, Session
 
     settings = find_settings(invocation)
     # An assistant that waits for an hour looks as if it hung.

@@ -11,11 +11,12 @@ from mcp.types import CallToolResult, InputRequiredResult, TextContent
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel
 
-from adanalytics_cli.assistants.lines import StdinLines
-from adanalytics_cli.assistants.session import Offer, Session
-from adanalytics_cli.assistants.tools import TOOLS, Tool, find_tool
 from adanalytics_cli.core.errors import CommandError
 from adanalytics_client import Event, SummaryRow, __version__
+
+from .lines import StdinLines
+from .session import Offer, Session
+from .tools import TOOLS, Tool, find_tool
 
 _Context = ServerRequestContext[dict[str, object]]
 

@@ -10,11 +10,12 @@ from typing import Any
 
 import anyio
 
-from adanalytics_cli.assistants.answers import NOTICE, Answers
-from adanalytics_cli.assistants.commands import Result, error_record, run_command
-from adanalytics_cli.assistants.tools import Tool, Values
 from adanalytics_cli.core.errors import CommandError, UsedUp
 from adanalytics_client._base.quantities import counted
+
+from .answers import NOTICE, Answers
+from .commands import Result, error_record, run_command
+from .tools import Tool, Values
 
 
 @dataclass(frozen=True, slots=True)

@@ -168,7 +168,7 @@ def doctor(
     if not probe and (with_export or against or cassette or yes or output):
         raise click.UsageError("--with-export, --against, --cassette, --yes and -o need --probe.")
     if probe:
-        from adanalytics_cli.commands.probe import probe_service
+        from .probe import probe_service
 
         probe_service(
             invocation,

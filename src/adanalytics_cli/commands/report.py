@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import click
 
 from adanalytics_cli.account.dataset_here import find_datasets
-from adanalytics_cli.commands.metrics import MetricOptions, Span, metric_options, write_answers
 from adanalytics_cli.core import periods
 from adanalytics_cli.core.command import command, option
 from adanalytics_cli.core.errors import CommandError, MissingExtra
@@ -17,6 +16,8 @@ from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.core.prose import listed
 from adanalytics_client import Period
 from adanalytics_client._json.columns import SUMMARY_COLUMNS
+
+from .metrics import MetricOptions, Span, metric_options, write_answers
 
 if TYPE_CHECKING:
     from adanalytics_cli.output.summary_output import Answer

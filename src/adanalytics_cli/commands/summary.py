@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import click
 
 from adanalytics_cli.account.connection import ask_each, connect_each, report_end
-from adanalytics_cli.commands.metrics import MetricOptions, metric_options, write_answers
 from adanalytics_cli.core import periods
 from adanalytics_cli.core.command import command, option
 from adanalytics_cli.core.invocation import Invocation
@@ -18,6 +17,8 @@ from adanalytics_client import Period
 from adanalytics_client._base.dates import LATENESS
 from adanalytics_client._json.columns import SUMMARY_COLUMNS
 from adanalytics_client._json.fields import GROUPS, GroupBy
+
+from .metrics import MetricOptions, metric_options, write_answers
 
 if TYPE_CHECKING:
     from adanalytics_cli.output.summary_output import Answer

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal
 from urllib.parse import urlsplit
 
-from adanalytics_cli.console.terminal import Terminal, look_at
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.prose import fitted
 from adanalytics_client._base.escaping import visible
@@ -20,6 +19,8 @@ from adanalytics_client._base.quantities import counted, in_bytes
 from adanalytics_client._progress.drawing import Drawing, Line
 from adanalytics_client._progress.progress import Progress
 from adanalytics_client.observers import PageReceived, RequestSent, RetryPlanned, WaitStarted
+
+from .terminal import Terminal, look_at
 
 if TYPE_CHECKING:
     from adanalytics_client._progress.display import Display

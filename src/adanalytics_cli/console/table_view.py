@@ -10,10 +10,11 @@ from typing import NamedTuple
 import click
 from rich.cells import cell_len, set_cell_size
 
-from adanalytics_cli.console.terminal import Terminal
 from adanalytics_cli.core.prose import wrapped
 from adanalytics_client._base.escaping import visible
 from adanalytics_client._json.encoding import csv_cells
+
+from .terminal import Terminal
 
 Row = Mapping[str, object]
 _GAP = 2

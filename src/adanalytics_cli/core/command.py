@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from adanalytics_cli.core.invocation import current_invocation
-from adanalytics_cli.core.numbers import Number
-from adanalytics_cli.core.prose import lines_of
+from .invocation import current_invocation
+from .numbers import Number
+from .prose import lines_of
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -312,8 +312,8 @@ def _kept_names(context: click.Context, parameter: click.Parameter, incomplete: 
 
     They come from the settings file and never from the service, which would cost a request.
     """
-    from adanalytics_cli.core.errors import SettingsError
-    from adanalytics_cli.core.settings import profiles_of
+    from .errors import SettingsError
+    from .settings import profiles_of
 
     try:
         tables = profiles_of().tables

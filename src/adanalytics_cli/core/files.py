@@ -6,8 +6,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from adanalytics_cli.core.errors import CommandError, remedy_of
 from adanalytics_client._base import files
+
+from .errors import CommandError, remedy_of
 
 
 @contextmanager

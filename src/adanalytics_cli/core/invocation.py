@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from adanalytics_cli.core.prose import fitted
+from .prose import fitted
 
 if TYPE_CHECKING:
     from adanalytics_client import Observer

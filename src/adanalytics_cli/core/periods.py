@@ -5,10 +5,11 @@ from datetime import date, timedelta
 
 import click
 
-from adanalytics_cli.core.invocation import Invocation, current_invocation, remark
-from adanalytics_cli.core.settings import now_at_service
 from adanalytics_client import ConfigurationError, Period
 from adanalytics_client._base.dates import runs_of
+
+from .invocation import Invocation, current_invocation, remark
+from .settings import now_at_service
 
 PERIOD_HELP = (
     f"START and END are {Period.FORMS}; both are inclusive, in UTC or in --zone. END defaults to"

@@ -9,9 +9,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from adanalytics_cli.core.errors import SettingsError
-from adanalytics_cli.core.files import replacing
-from adanalytics_cli.core.invocation import Invocation
 from adanalytics_client import ConfigurationError, ServiceProfile
 from adanalytics_client._base.files import make_folder
 from adanalytics_client._base.urls import BaseUrl
@@ -23,6 +20,10 @@ from adanalytics_client._profiles.settings_file import (
     read_settings,
     settings_file,
 )
+
+from .errors import SettingsError
+from .files import replacing
+from .invocation import Invocation
 
 
 def profiles_of() -> Profiles:

@@ -31,7 +31,7 @@ from adanalytics_cli.server.data_folder import server_command
     examples=["adanalytics demo", "adanalytics demo --keep demo"],
 )
 def demo(invocation: Invocation, keep: Path | None) -> None:
-    from adanalytics_cli.demo.run import Demo, Story
+    from .run import Demo, Story
 
     story = Story(invocation)
     start = time.monotonic()

@@ -10,9 +10,13 @@ from pydantic import BaseModel
 from adanalytics_cli.console.table_view import Amount, Cell, Column, plain, thousands
 from adanalytics_cli.console.table_view import percent as percent_of
 from adanalytics_cli.core.periods import days_of, span
-from adanalytics_cli.output.formats import TABLE, Format
-from adanalytics_cli.output.row_output import Listing
-from adanalytics_cli.output.summary_output import (
+from adanalytics_client import SummaryRow
+from adanalytics_client._base.quantities import counted
+from adanalytics_client._json.columns import GROUP_COLUMNS
+
+from .formats import TABLE, Format
+from .row_output import Listing
+from .summary_output import (
     EVENTS,
     MONEY,
     PARTNER,
@@ -29,9 +33,6 @@ from adanalytics_cli.output.summary_output import (
     summary_columns,
     table_note,
 )
-from adanalytics_client import SummaryRow
-from adanalytics_client._base.quantities import counted
-from adanalytics_client._json.columns import GROUP_COLUMNS
 
 VALUES = ("before", "after", "change", "percent")
 """The columns of a comparison."""

@@ -12,14 +12,15 @@ from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.prose import listed
 from adanalytics_cli.core.settings import find_settings
-from adanalytics_cli.output.formats import SHEET_ROWS, Output
-from adanalytics_cli.output.output_file import open_output
-from adanalytics_cli.output.row_output import Listing, Row, write_rows
 from adanalytics_client import Observer
 from adanalytics_client._base.formats import FORMATS as FILE_FORMATS
 from adanalytics_client._json.columns import EVENT_COLUMNS, Columns
 from adanalytics_client._json.fields import EVENT_KINDS, FieldNames, Kind
 from adanalytics_client.observers import PullPlanned
+
+from .formats import SHEET_ROWS, Output
+from .output_file import open_output
+from .row_output import Listing, Row, write_rows
 
 if TYPE_CHECKING:
     from adanalytics_client import EventQuery

@@ -14,7 +14,7 @@ from adanalytics_cli.core.errors import MissingExtra
 from adanalytics_cli.core.invocation import current_invocation
 
 if TYPE_CHECKING:
-    from adanalytics_cli.output.row_output import RowWriter
+    from .row_output import RowWriter
 
 
 @dataclass(frozen=True, slots=True)

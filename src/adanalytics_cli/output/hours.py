@@ -9,10 +9,11 @@ from adanalytics_cli.console.table_view import Column, count
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.periods import span
 from adanalytics_cli.core.settings import now_at_service
-from adanalytics_cli.output.calendar_chart import HOURS, Coverage, calendar_lines
-from adanalytics_cli.output.formats import Output
-from adanalytics_cli.output.row_output import Listing, facts_about, write_chart, write_rows
 from adanalytics_client._base.quantities import counted
+
+from .calendar_chart import HOURS, Coverage, calendar_lines
+from .formats import Output
+from .row_output import Listing, facts_about, write_chart, write_rows
 
 HourCounts = Mapping[int, int | None]
 """The events of the hours of a day that were pulled; None for some, of an unknown number."""

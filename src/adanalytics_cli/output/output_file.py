@@ -12,7 +12,8 @@ import click
 
 from adanalytics_cli.core.command import option
 from adanalytics_cli.core.files import naming, replacing
-from adanalytics_cli.output.formats import REGIONS, Format, format_option, is_packed
+
+from .formats import REGIONS, Format, format_option, is_packed
 
 # The densest level costs several times the time of this one for a few percent of size.
 _GZIP_LEVEL = 6

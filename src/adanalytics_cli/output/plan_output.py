@@ -9,11 +9,12 @@ import click
 from adanalytics_cli.console.table_view import Column, count
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.prose import fitted
-from adanalytics_cli.output.formats import TABLE, Output
-from adanalytics_cli.output.row_output import Listing, write_rows
 from adanalytics_client import QuotaState
 from adanalytics_client._base.quantities import counted, in_bytes, in_minutes
 from adanalytics_client.pricing import Estimate, Pace, Price, choose, prices
+
+from .formats import TABLE, Output
+from .row_output import Listing, write_rows
 
 Record = Mapping[str, Any]
 _DAY = 86_400

@@ -8,11 +8,12 @@ import click
 from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.core.periods import span, spans_of
 from adanalytics_cli.core.prose import listed
-from adanalytics_cli.output.row_output import facts_about
 from adanalytics_client._base.escaping import visible
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._json.encoding import json_text
 from adanalytics_client.dataset.coverage import Coverage, overlaps, runs_of_hours
+
+from .row_output import facts_about
 
 # More gaps than a reader looks up.
 _MOST_GAPS = 3

@@ -16,14 +16,15 @@ import pyarrow.parquet as pq
 from adanalytics_cli.console.progress import show_size
 from adanalytics_cli.console.table_view import Column, plain
 from adanalytics_cli.core.invocation import Invocation
-from adanalytics_cli.output.formats import Output, is_packed
-from adanalytics_cli.output.output_file import open_output
-from adanalytics_cli.output.query_footer import facts_of
-from adanalytics_cli.output.row_output import Listing, Row, write_chart, write_rows
 from adanalytics_client._base.escaping import visible
 from adanalytics_client._base.quantities import counted
 from adanalytics_client.dataset import QueryError
 from adanalytics_client.dataset.query import QueryResult, QuerySession
+
+from .formats import Output, is_packed
+from .output_file import open_output
+from .query_footer import facts_of
+from .row_output import Listing, Row, write_chart, write_rows
 
 # More rows of a table, or more bars, would only scroll by.
 MOST_LINES = 1_000
@@ -95,7 +96,7 @@ def write_chart_of(result: QueryResult, path: Path | None, invocation: Invocatio
 
     Raises click.UsageError for other columns.
     """
-    from adanalytics_cli.output.summary_chart import Bar, chart_lines
+    from .summary_chart import Bar, chart_lines
 
     kinds = [field.type for field in result.schema]
     if len(kinds) != 2 or not _is_number(kinds[1]):

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, BinaryIO, ClassVar
 
 from adanalytics_cli.console.terminal import NOWHERE, Terminal, look_at
 from adanalytics_cli.core.invocation import Invocation
-from adanalytics_cli.output.formats import REGIONS, Output, is_picture
-from adanalytics_cli.output.output_file import open_output
 from adanalytics_client._json.encoding import csv_cells, json_text, utf8
+
+from .formats import REGIONS, Output, is_picture
+from .output_file import open_output
 
 if TYPE_CHECKING:
     from adanalytics_cli.console.table_view import Column, Total
@@ -216,7 +217,7 @@ def write_chart(
     picture.
     """
     if output and is_picture(output):
-        from adanalytics_cli.output.picture import CANVAS, draw_picture
+        from .picture import CANVAS, draw_picture
 
         picture = draw_picture(draw(CANVAS), output)
         with open_output(output) as stream:

@@ -11,8 +11,9 @@ from adanalytics_cli.console.table_view import Column, in_cells
 from adanalytics_cli.console.terminal import Terminal
 from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.core.prose import wrapped
-from adanalytics_cli.output import summary_output
 from adanalytics_client._base.escaping import visible
+
+from . import summary_output
 
 _NARROWEST_BAR = 4
 _LONGEST_NAME = 30

@@ -20,12 +20,13 @@ from adanalytics_cli.console.table_view import (
 )
 from adanalytics_cli.core.command import near_or_known
 from adanalytics_cli.core.periods import span
-from adanalytics_cli.output.formats import TABLE, Format
-from adanalytics_cli.output.row_output import Listing, facts_about
 from adanalytics_client import SummaryRow
 from adanalytics_client._json.encoding import json_text
 from adanalytics_client._json.fields import COLUMN_OF_TYPE, ID_OF
 from adanalytics_client._json.rates import RATES
+
+from .formats import TABLE, Format
+from .row_output import Listing, facts_about
 
 if TYPE_CHECKING:
     from adanalytics_client import Summary

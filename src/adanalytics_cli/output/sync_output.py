@@ -12,13 +12,14 @@ from adanalytics_cli.console.table_view import Column, count
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.prose import fitted
 from adanalytics_cli.core.remedies import words_of
-from adanalytics_cli.output.formats import TABLE, Output
-from adanalytics_cli.output.plan_output import quota_line
-from adanalytics_cli.output.row_output import Listing, write_rows
 from adanalytics_client import QuotaState
 from adanalytics_client._base.escaping import visible
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._json.encoding import json_text
+
+from .formats import TABLE, Output
+from .plan_output import quota_line
+from .row_output import Listing, write_rows
 
 if TYPE_CHECKING:
     from adanalytics_client._progress.progress import Progress

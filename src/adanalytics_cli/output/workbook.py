@@ -15,10 +15,11 @@ from xlsxwriter.utility import xl_col_to_name, xl_rowcol_to_cell
 from adanalytics_cli.console.table_view import Amount, Cell, Total, count, percent, plain
 from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.core.invocation import remark
-from adanalytics_cli.output.formats import SHEET_ROWS
-from adanalytics_cli.output.output_file import is_device, open_output
-from adanalytics_cli.output.row_output import RowWriter
 from adanalytics_client._json.encoding import csv_cells, digits, utf8
+
+from .formats import SHEET_ROWS
+from .output_file import is_device, open_output
+from .row_output import RowWriter
 
 Row = Mapping[str, object]
 Show = Callable[[object], str]

@@ -10,10 +10,11 @@ from typing import Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from adanalytics_cli.core.periods import days_of
-from adanalytics_cli.reconcile.figures import DAY, Group, OwnFigures, add, start_of
-from adanalytics_cli.reconcile.headings import MONEY
-from adanalytics_cli.reconcile.statement import Figures, Key
 from adanalytics_client._base.quantities import counted
+
+from .figures import DAY, Group, OwnFigures, add, start_of
+from .headings import MONEY
+from .statement import Figures, Key
 
 Kind = Literal[
     "rounding",

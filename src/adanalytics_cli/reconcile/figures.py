@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.core.periods import days_of
-from adanalytics_cli.reconcile.statement import Figures, Key, Statement
 from adanalytics_client import ServiceProfile
 from adanalytics_client._json.fields import COLUMN_OF_TYPE
+
+from .statement import Figures, Key, Statement
 
 if TYPE_CHECKING:
     from adanalytics_client import Client

@@ -3,9 +3,10 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from adanalytics_cli.reconcile.cells import Cell
 from adanalytics_client._base.spelling import fold
 from adanalytics_client._json.fields import COLUMN_OF_TYPE, ID_OF
+
+from .cells import Cell
 
 MONEY = ("revenue", "cost", "profit")
 FIGURES = (*COLUMN_OF_TYPE.values(), *MONEY)

@@ -10,11 +10,12 @@ from adanalytics_cli.core.periods import span
 from adanalytics_cli.core.prose import listed
 from adanalytics_cli.output.formats import FORMATS, Format, Output
 from adanalytics_cli.output.row_output import Listing, facts_about, write_rows
-from adanalytics_cli.reconcile.causes import Cause, CauseSearch
-from adanalytics_cli.reconcile.figures import DAY
-from adanalytics_cli.reconcile.headings import MONEY
-from adanalytics_cli.reconcile.statement import Key
 from adanalytics_client._base.quantities import counted
+
+from .causes import Cause, CauseSearch
+from .figures import DAY
+from .headings import MONEY
+from .statement import Key
 
 # More would push the totals and the cause off the screen.
 _ROWS_OF_TABLE = 20

@@ -10,19 +10,12 @@ from pathlib import Path
 from adanalytics_cli.core.command import near_or_known
 from adanalytics_cli.core.errors import CommandError, SettingsError
 from adanalytics_cli.core.periods import span
-from adanalytics_cli.reconcile.cells import Cell, Layout, Line, layouts_of
-from adanalytics_cli.reconcile.headings import FIGURES, MONEY, currency_of, fields_of
-from adanalytics_cli.reconcile.values import (
-    NUMBERS,
-    ORDERS,
-    cell_at,
-    days_of,
-    is_fraction,
-    is_total,
-    number_of,
-)
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._json.fields import GROUPS, ID_OF, GroupBy
+
+from .cells import Cell, Layout, Line, layouts_of
+from .headings import FIGURES, MONEY, currency_of, fields_of
+from .values import NUMBERS, ORDERS, cell_at, days_of, is_fraction, is_total, number_of
 
 _HEADING_WITHIN = 50
 Key = tuple[date | None, tuple[str, ...]]

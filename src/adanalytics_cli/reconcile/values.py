@@ -6,7 +6,7 @@ from datetime import date
 from decimal import Decimal
 from functools import lru_cache
 
-from adanalytics_cli.reconcile.cells import Cell, Line
+from .cells import Cell, Line
 
 # Cells of a column repeat, and reading one takes longer than looking it up.
 _cache = lru_cache(maxsize=65_536)

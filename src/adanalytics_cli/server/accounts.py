@@ -12,7 +12,8 @@ from adanalytics_cli.core.command import CommandGroup, Entry, ExampleCommand, fl
 from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.output.formats import TEXT_FORMATS, Output, format_option, pick_format
 from adanalytics_cli.output.row_output import Listing, write_rows
-from adanalytics_cli.server.data_folder import data_option, server_command
+
+from .data_folder import data_option, server_command
 
 
 def _list_command(noun: str, columns: Mapping[str, str]) -> ExampleCommand:

@@ -7,7 +7,8 @@ from datetime import date, timedelta
 from pathlib import Path
 
 from adanalytics_cli.core.invocation import Invocation
-from adanalytics_cli.server.data_folder import generate_days
+
+from .data_folder import generate_days
 
 PARTNER = "acme"
 EMAIL = "demo@example.com"

@@ -12,10 +12,11 @@ from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.numbers import WholeNumber
 from adanalytics_cli.core.periods import read_period
 from adanalytics_cli.core.prose import fitted
-from adanalytics_cli.server import data_folder
 from adanalytics_client import Period
 from adanalytics_client._base.escaping import visible
 from adanalytics_client._base.quantities import counted
+
+from . import data_folder
 
 if TYPE_CHECKING:
     from adanalytics_server.loading.load import LoadReport

@@ -7,7 +7,8 @@ import click
 from adanalytics_cli.core.command import CommandGroup, Entry, command
 from adanalytics_cli.core.errors import SettingsError, Unreachable
 from adanalytics_cli.core.invocation import Invocation
-from adanalytics_cli.server.data_folder import server_command
+
+from .data_folder import server_command
 
 server = CommandGroup(
     "server",

@@ -18,8 +18,9 @@ from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.numbers import WholeNumber
 from adanalytics_cli.core.prose import fitted
 from adanalytics_cli.output.output_file import open_output
-from adanalytics_cli.server.data_folder import DEFAULT_DATA, data_option, server_command
-from adanalytics_cli.server.demo_data import EVENTS_PER_DAY, PARTNER, DemoAccess, prepare_demo_data
+
+from .data_folder import DEFAULT_DATA, data_option, server_command
+from .demo_data import EVENTS_PER_DAY, PARTNER, DemoAccess, prepare_demo_data
 
 
 @server_command(

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from adanalytics_client._base.clock import Clock
+from .clock import Clock
 
 _LEAST = 1.0
 # Timers may fire a little before the clock reaches the deadline.

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Protocol, TypeVar
 
-from adanalytics_client._base.dates import read_http_date
-from adanalytics_client._base.secrets import Secret
+from .dates import read_http_date
+from .secrets import Secret
 
 T = TypeVar("T")
 Job = TypeVar("Job")

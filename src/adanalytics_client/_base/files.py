@@ -10,8 +10,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from adanalytics_client._base.locks import POSIX, take_lock
 from adanalytics_client.errors import ConfigurationError
+
+from .locks import POSIX, take_lock
 
 UNFOLLOWED = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 """Flags for `os.open`: open no file behind a link, and never block on a pipe."""

@@ -6,7 +6,7 @@ from datetime import datetime
 from math import ceil
 from typing import TypeVar
 
-from adanalytics_client._base.quantities import counted
+from .quantities import counted
 
 Info = TypeVar("Info")
 

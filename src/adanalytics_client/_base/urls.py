@@ -7,8 +7,9 @@ from datetime import date
 from typing import Literal, SupportsIndex, get_args
 from urllib.parse import parse_qsl, quote, urlencode, urljoin, urlsplit, urlunsplit
 
-from adanalytics_client._base.validation import whole
 from adanalytics_client.errors import ConfigurationError, ProtocolError
+
+from .validation import whole
 
 Origin = tuple[str, str, int]
 

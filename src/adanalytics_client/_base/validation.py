@@ -6,8 +6,9 @@ from numbers import Integral
 from types import ModuleType
 from typing import TypeVar, get_args
 
-from adanalytics_client._base.observer import Observer
 from adanalytics_client.errors import ConfigurationError
+
+from .observer import Observer
 
 Value = TypeVar("Value")
 # The extra that installs a library, unless it has the library's name.

@@ -11,28 +11,22 @@ from adanalytics_client._base.deadline import Deadline
 from adanalytics_client._base.observer import RetryPlanned, WaitStarted, notify
 from adanalytics_client._base.secrets import Secret
 from adanalytics_client._base.urls import without_user
-from adanalytics_client._call.config import Login
-from adanalytics_client._call.credentials import Credentials, LogIn, login_request, token_of
-from adanalytics_client._call.exchange import (
-    SILENT_WAIT,
-    Exchange,
-    advice_for,
-    announce,
-    exchange,
-    moment_in,
-)
-from adanalytics_client._call.failures import (
+from adanalytics_client._json.exact import Json, NotJson, parse
+from adanalytics_client._quota.window import Reason, Wait
+from adanalytics_client.errors import AdAnalyticsError, ProtocolError, QuotaExceeded, RequestTimeout
+
+from .config import Login
+from .credentials import Credentials, LogIn, login_request, token_of
+from .exchange import SILENT_WAIT, Exchange, advice_for, announce, exchange, moment_in
+from .failures import (
     FailedAttempt,
     attempt_without_response,
     incomplete_attempt,
     refused_attempt,
     unreadable_attempt,
 )
-from adanalytics_client._call.retry import pause_before
-from adanalytics_client._call.session import Session
-from adanalytics_client._json.exact import Json, NotJson, parse
-from adanalytics_client._quota.window import Reason, Wait
-from adanalytics_client.errors import AdAnalyticsError, ProtocolError, QuotaExceeded, RequestTimeout
+from .retry import pause_before
+from .session import Session
 
 _LOG = logging.getLogger("adanalytics_client")
 

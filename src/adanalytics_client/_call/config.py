@@ -10,11 +10,12 @@ from typing import Literal
 from adanalytics_client._base.secrets import Secret
 from adanalytics_client._base.urls import BaseUrl
 from adanalytics_client._base.validation import check_seconds, check_text, invalid
-from adanalytics_client._call.retry import RetryPolicy
 from adanalytics_client._json.exact import parse
 from adanalytics_client._quota.policy import QuotaPolicy
 from adanalytics_client._shapes.service import ServiceProfile
 from adanalytics_client.errors import ConfigurationError
+
+from .retry import RetryPolicy
 
 # For one that only requests signed addresses, which the service does not count.
 _UNCOUNTED = QuotaPolicy(limit=None, max_wait=0, log="memory")

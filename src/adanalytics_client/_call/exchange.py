@@ -11,9 +11,10 @@ from adanalytics_client._base.compression import DamagedBody
 from adanalytics_client._base.deadline import Deadline
 from adanalytics_client._base.observer import Observer, RequestDue, RequestSent, WaitStarted, notify
 from adanalytics_client._base.remedies import remedy
-from adanalytics_client._call.session import Session
 from adanalytics_client._quota.window import Permit, Reason, Wait
 from adanalytics_client.errors import ProtocolError, QuotaExceeded, RequestTimeout
+
+from .session import Session
 
 _LOG = logging.getLogger("adanalytics_client")
 _MOST_REDIRECTS = 5

@@ -7,8 +7,6 @@ from typing import NamedTuple
 from adanalytics_client._base.effects import LARGEST_BODY, Failure, FailureKind, Reply
 from adanalytics_client._base.remedies import remedy
 from adanalytics_client._base.urls import host_of
-from adanalytics_client._call.credentials import Credentials
-from adanalytics_client._call.session import Session
 from adanalytics_client._json.exact import Json, NotJson, parse
 from adanalytics_client._quota.headers import retry_after
 from adanalytics_client.errors import (
@@ -25,6 +23,9 @@ from adanalytics_client.errors import (
     StatusError,
     TransportError,
 )
+
+from .credentials import Credentials
+from .session import Session
 
 # Refused before any work was done, so sending again is safe for a POST too (RFC 9110 section
 # 15.5.9, RFC 8470 section 5.2, RFC 6585 section 4).

@@ -15,9 +15,6 @@ from adanalytics_client._base.remedies import remedy
 from adanalytics_client._base.spelling import fold
 from adanalytics_client._base.urls import Params, Resource, further_params, with_query
 from adanalytics_client._base.validation import invalid
-from adanalytics_client._call.attempts import NO_CONTENT, Answer, Rules, call, read_json
-from adanalytics_client._call.requests import check_whole, exchange_of, get_json, report_warning
-from adanalytics_client._call.session import Session
 from adanalytics_client._json.columns import GROUP_COLUMNS, SUMMARY_COLUMNS
 from adanalytics_client._json.encoding import json_text
 from adanalytics_client._json.exact import Json
@@ -26,6 +23,10 @@ from adanalytics_client._json.rows import Found, describe, find_rows, kind_of, s
 from adanalytics_client._shapes.changes import find_at
 from adanalytics_client._shapes.page import signals, stated_shortfall, stated_warnings
 from adanalytics_client.errors import ConfigurationError, ProtocolError, Remedy, StatusError
+
+from .attempts import NO_CONTENT, Answer, Rules, call, read_json
+from .requests import check_whole, exchange_of, get_json, report_warning
+from .session import Session
 
 if TYPE_CHECKING:
     from adanalytics_client.models import Summary

@@ -9,13 +9,14 @@ from adanalytics_client._base.effects import Operation, Reply, Request
 from adanalytics_client._base.observer import PartialAnswer, notify
 from adanalytics_client._base.urls import Params, further_params, with_query
 from adanalytics_client._base.validation import invalid
-from adanalytics_client._call.attempts import NO_CONTENT, Answer, Rules, call, log_in_of, read_json
-from adanalytics_client._call.config import Login
-from adanalytics_client._call.credentials import JSON_BODY
-from adanalytics_client._call.session import Session
 from adanalytics_client._json.encoding import json_text
 from adanalytics_client._json.exact import Json
 from adanalytics_client.errors import ConfigurationError, ProtocolError
+
+from .attempts import NO_CONTENT, Answer, Rules, call, log_in_of, read_json
+from .config import Login
+from .credentials import JSON_BODY
+from .session import Session
 
 _LOG = logging.getLogger("adanalytics_client")
 _ACCEPT_JSON = ("accept", "application/json")

@@ -11,10 +11,11 @@ from adanalytics_client._base.logs import hide_secrets
 from adanalytics_client._base.observer import Observer
 from adanalytics_client._base.secrets import Secret
 from adanalytics_client._base.urls import Resource, redact_url
-from adanalytics_client._call.config import Config
-from adanalytics_client._call.credentials import Credentials
 from adanalytics_client._quota.store import QuotaStore
 from adanalytics_client._quota.window import Moment, Quota
+
+from .config import Config
+from .credentials import Credentials
 
 D = TypeVar("D")
 

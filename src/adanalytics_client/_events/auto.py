@@ -10,12 +10,13 @@ from adanalytics_client._base.effects import Operation
 from adanalytics_client._base.observer import PullPlanned
 from adanalytics_client._call.lists import dates
 from adanalytics_client._call.session import Session
-from adanalytics_client._events.counts import DayCounts, optional, request_counts
-from adanalytics_client._events.page import FetchedPage
-from adanalytics_client._events.paging import Cursor, page_count
-from adanalytics_client._events.plan import DateRange, Plan, begun, check_slices, slices_of
-from adanalytics_client._events.reader import PageReader
-from adanalytics_client._events.resume import Position
+
+from .counts import DayCounts, optional, request_counts
+from .page import FetchedPage
+from .paging import Cursor, page_count
+from .plan import DateRange, Plan, begun, check_slices, slices_of
+from .reader import PageReader
+from .resume import Position
 
 MOST_FULL_PAGES = 20
 """The most full pages that auto plans for one query: 200,000 events with pages of 10,000.

@@ -9,10 +9,6 @@ from adanalytics_client._base.dates import LATENESS
 from adanalytics_client._base.effects import Operation
 from adanalytics_client._call.lists import summary
 from adanalytics_client._call.session import Session
-from adanalytics_client._events.page import FetchedPage
-from adanalytics_client._events.paging import Cursor
-from adanalytics_client._events.plan import Plan, Slice
-from adanalytics_client._events.reader import PageReader
 from adanalytics_client._json.columns import count_events
 from adanalytics_client.errors import (
     AdAnalyticsError,
@@ -21,6 +17,11 @@ from adanalytics_client.errors import (
     RateLimited,
     StatusError,
 )
+
+from .page import FetchedPage
+from .paging import Cursor
+from .plan import Plan, Slice
+from .reader import PageReader
 
 if TYPE_CHECKING:
     from adanalytics_client.models import Summary

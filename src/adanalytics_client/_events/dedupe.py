@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from adanalytics_client._base.validation import check_number, invalid
-from adanalytics_client._events.page import EventId, FetchedPage, ids_of, is_id
 from adanalytics_client.errors import ConfigurationError
+
+from .page import EventId, FetchedPage, ids_of, is_id
 
 # Two of a billion different ids agree by chance with a probability below 1 in 10^20.
 _DIGEST = 16

@@ -14,12 +14,13 @@ from dataclasses import dataclass, field, replace
 from typing import cast
 
 from adanalytics_client._base.observer import PageDrift, PullPlanned
-from adanalytics_client._events.check import Comparison, PullCheck, Span
-from adanalytics_client._events.page import FetchedPage
-from adanalytics_client._events.paging import Cursor
-from adanalytics_client._events.resume import Position
-from adanalytics_client._events.slice import ReadyPage, SliceEnd, SliceRules, read_slice
 from adanalytics_client.errors import AdAnalyticsError
+
+from .check import Comparison, PullCheck, Span
+from .page import FetchedPage
+from .paging import Cursor
+from .resume import Position
+from .slice import ReadyPage, SliceEnd, SliceRules, read_slice
 
 _PAGES_A_REQUEST = 2
 

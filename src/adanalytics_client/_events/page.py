@@ -14,13 +14,14 @@ import msgspec
 
 from adanalytics_client._base.observer import PageDrift, PartialAnswer, PullPlanned
 from adanalytics_client._base.quantities import counted
-from adanalytics_client._events.paging import Cursor
-from adanalytics_client._events.plan import Slice
-from adanalytics_client._events.times import time_of
 from adanalytics_client._json.exact import Json
 from adanalytics_client._json.raw import RawRows
 from adanalytics_client._shapes.page import Signals
 from adanalytics_client.errors import StatusError
+
+from .paging import Cursor
+from .plan import Slice
+from .times import time_of
 
 EventId = str | int
 """An id is text or a whole number; the number 1 and the text "1" are different ids."""

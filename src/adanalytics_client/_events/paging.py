@@ -13,8 +13,9 @@ There are three cases after a page with events:
 from dataclasses import dataclass, replace
 from math import ceil
 
-from adanalytics_client._events.plan import Slice
 from adanalytics_client._shapes.page import Signals
+
+from .plan import Slice
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,21 +14,22 @@ from adanalytics_client._base.urls import Params, further_params
 from adanalytics_client._base.validation import check_choice, check_number, whole
 from adanalytics_client._call.lists import MOST_PAGES
 from adanalytics_client._call.session import Connection, Session
-from adanalytics_client._events.auto import Planner
-from adanalytics_client._events.check import Check, Comparison, PullCheck
-from adanalytics_client._events.comparison import compare
-from adanalytics_client._events.counts import count_pull
-from adanalytics_client._events.dedupe import Deduplicator, SeenEvents, check_seen
-from adanalytics_client._events.fanout import Fetched, Job, PageFanout
-from adanalytics_client._events.page import Page, TextPage
-from adanalytics_client._events.plan import LARGEST_PAGE, Plan, Slice, Split, make_plan
-from adanalytics_client._events.reader import PageReader
-from adanalytics_client._events.resume import Position, read_token, token_of
-from adanalytics_client._events.slice import OnDrift, ReadyPage, SliceRules, report_drift
-from adanalytics_client._events.typed import M, Typed
 from adanalytics_client._json.exact import Json
 from adanalytics_client._json.raw import RawRows
 from adanalytics_client.errors import AdAnalyticsError, ConfigurationError, ProtocolError
+
+from .auto import Planner
+from .check import Check, Comparison, PullCheck
+from .comparison import compare
+from .counts import count_pull
+from .dedupe import Deduplicator, SeenEvents, check_seen
+from .fanout import Fetched, Job, PageFanout
+from .page import Page, TextPage
+from .plan import LARGEST_PAGE, Plan, Slice, Split, make_plan
+from .reader import PageReader
+from .resume import Position, read_token, token_of
+from .slice import OnDrift, ReadyPage, SliceRules, report_drift
+from .typed import M, Typed
 
 T = TypeVar("T")
 D = TypeVar("D")

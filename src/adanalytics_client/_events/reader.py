@@ -18,11 +18,6 @@ from adanalytics_client._call.requests import (
     report_warning,
 )
 from adanalytics_client._call.session import Session
-from adanalytics_client._events.page import FetchedPage
-from adanalytics_client._events.paging import Cursor, following, page_count
-from adanalytics_client._events.plan import Slice
-from adanalytics_client._events.slice import ROUND
-from adanalytics_client._events.times import days_of, places_of
 from adanalytics_client._json.exact import Json
 from adanalytics_client._json.fields import FieldNames
 from adanalytics_client._json.raw import LEVELS, PageSource, RawRows, read_page
@@ -31,6 +26,12 @@ from adanalytics_client._shapes.changes import check_page, find_at
 from adanalytics_client._shapes.page import Signals, signals, stated_shortfall, stated_warnings
 from adanalytics_client._shapes.service import PageProfile, ServiceProfile
 from adanalytics_client.errors import ProtocolError, StatusError
+
+from .page import FetchedPage
+from .paging import Cursor, following, page_count
+from .plan import Slice
+from .slice import ROUND
+from .times import days_of, places_of
 
 # A proxy that sent the response to an earlier request would do so again on this connection. The
 # first repeat closes the connection and the second opens a new one (RFC 9112, section 9.6).

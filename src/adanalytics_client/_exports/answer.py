@@ -17,8 +17,6 @@ from adanalytics_client._call.attempts import NO_CONTENT, Answer
 from adanalytics_client._call.exchange import moment_in
 from adanalytics_client._call.requests import check_whole, report_partial
 from adanalytics_client._call.session import Session
-from adanalytics_client._exports.checks import is_answer, is_json_format
-from adanalytics_client._exports.status import ExportFile, ExportOrder, ExportPhase, ExportStatus
 from adanalytics_client._json.exact import Json, NotJson, parse
 from adanalytics_client._quota.headers import retry_after
 from adanalytics_client._shapes.changes import changed
@@ -26,6 +24,9 @@ from adanalytics_client._shapes.page import number_of, stated_shortfall
 from adanalytics_client._shapes.places import values_at
 from adanalytics_client._shapes.service import ExportFact, ExportProfile, ServiceProfile
 from adanalytics_client.errors import ProtocolError
+
+from .checks import is_answer, is_json_format
+from .status import ExportFile, ExportOrder, ExportPhase, ExportStatus
 
 _DONE = frozenset(
     {"completed", "complete", "done", "success", "succeeded", "ready", "finished", "available"}

@@ -15,9 +15,10 @@ from adanalytics_client._events.counts import (
     request_total,
 )
 from adanalytics_client._events.plan import Slice
-from adanalytics_client._exports.content import Content
-from adanalytics_client._exports.status import ExportOrder, ExportStatus
 from adanalytics_client.errors import DownloadError
+
+from .content import Content
+from .status import ExportOrder, ExportStatus
 
 _LOG = logging.getLogger("adanalytics_client")
 

@@ -19,14 +19,6 @@ from adanalytics_client._call.failures import (
 )
 from adanalytics_client._call.session import Session
 from adanalytics_client._events.check import Check
-from adanalytics_client._exports.answer import status_from
-from adanalytics_client._exports.comparison import compare
-from adanalytics_client._exports.content import FileOrder
-from adanalytics_client._exports.names import name_of, named_format, paths_in
-from adanalytics_client._exports.part import check_writable, source_of
-from adanalytics_client._exports.status import ExportFile, ExportOrder, ExportStatus
-from adanalytics_client._exports.transfer import FileRange, Transfer, incomplete
-from adanalytics_client._exports.wait import ask_address, described, is_signed, wait_for
 from adanalytics_client._quota.headers import retry_after
 from adanalytics_client.errors import (
     AuthenticationError,
@@ -39,6 +31,15 @@ from adanalytics_client.errors import (
     StatusError,
     TransportError,
 )
+
+from .answer import status_from
+from .comparison import compare
+from .content import FileOrder
+from .names import name_of, named_format, paths_in
+from .part import check_writable, source_of
+from .status import ExportFile, ExportOrder, ExportStatus
+from .transfer import FileRange, Transfer, incomplete
+from .wait import ask_address, described, is_signed, wait_for
 
 # A file that is stored compressed must arrive unchanged, so that ranges count its own bytes.
 _AS_STORED = ("accept-encoding", "identity")

@@ -6,9 +6,10 @@ from urllib.parse import unquote, urlsplit
 
 from adanalytics_client._base.formats import BINARY, EXPORT_SUFFIXES, suffix_of
 from adanalytics_client._base.validation import check_text
-from adanalytics_client._exports.part import names_beside
-from adanalytics_client._exports.status import ExportFile
 from adanalytics_client.errors import ConfigurationError
+
+from .part import names_beside
+from .status import ExportFile
 
 # Bytes; the limit of common file systems.
 _LONGEST_NAME = 255

@@ -8,10 +8,11 @@ from adanalytics_client._base.urls import redact_url
 from adanalytics_client._call.attempts import Rules, call
 from adanalytics_client._call.credentials import JSON_BODY
 from adanalytics_client._call.session import Session
-from adanalytics_client._exports.answer import read_body, status_from
-from adanalytics_client._exports.saved import SavedExport
-from adanalytics_client._exports.status import ExportOrder, ExportPhase, ExportStatus
 from adanalytics_client.errors import ExportFailed, ProtocolError, ServerError, TransportError
+
+from .answer import read_body, status_from
+from .saved import SavedExport
+from .status import ExportOrder, ExportPhase, ExportStatus
 
 
 def start_export(

@@ -17,8 +17,9 @@ import msgspec
 
 from adanalytics_client._base import files
 from adanalytics_client._base.locks import POSIX, lock, release_lock
-from adanalytics_client._exports.status import ExportFile, ExportOrder, ExportStatus
 from adanalytics_client.errors import ConfigurationError, DownloadError
+
+from .status import ExportFile, ExportOrder, ExportStatus
 
 # A note is some 300 bytes; anything longer is not one.
 _LARGEST_NOTE = 16_384

@@ -11,11 +11,12 @@ from adanalytics_client._base.dates import read_http_date
 from adanalytics_client._base.effects import ResponseHead
 from adanalytics_client._base.files import check_target, real_path
 from adanalytics_client._base.observer import BytesReceived, Observer, notify
-from adanalytics_client._exports.checks import Decoding, is_answer
-from adanalytics_client._exports.content import Content, FileOrder, read_content
-from adanalytics_client._exports.part import Note, PartialFile, is_etag
-from adanalytics_client._exports.status import ExportFile
 from adanalytics_client.errors import ChecksumMismatch, DownloadError
+
+from .checks import Decoding, is_answer
+from .content import Content, FileOrder, read_content
+from .part import Note, PartialFile, is_etag
+from .status import ExportFile
 
 _RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})", re.ASCII)
 

@@ -14,17 +14,12 @@ from adanalytics_client._base.validation import check_seconds
 from adanalytics_client._call.attempts import Access, Answer, Rules, call, wait
 from adanalytics_client._call.retry import FIRST_PAUSE, LONGEST_PAUSE, pause_before
 from adanalytics_client._call.session import Session
-from adanalytics_client._exports.answer import StatusSink, status_from
-from adanalytics_client._exports.order import repeat_order
-from adanalytics_client._exports.status import (
-    ONE_HOUR,
-    ExportFile,
-    ExportOrder,
-    ExportPhase,
-    ExportStatus,
-)
 from adanalytics_client._json.exact import Json
 from adanalytics_client._shapes.changes import changed
+
+from .answer import StatusSink, status_from
+from .order import repeat_order
+from .status import ONE_HOUR, ExportFile, ExportOrder, ExportPhase, ExportStatus
 
 E = TypeVar("E", bound=errors.AdAnalyticsError)
 

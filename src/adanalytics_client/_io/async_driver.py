@@ -22,16 +22,11 @@ from adanalytics_client._base.effects import (
     Sleep,
 )
 from adanalytics_client._base.urls import BaseUrl
-from adanalytics_client._io.http import (
-    SLOW_BODY,
-    AnyHttpClient,
-    BaseDriver,
-    begin_receiving,
-    cancelled_error,
-)
-from adanalytics_client._io.library import httpx
-from adanalytics_client._io.logs import Redact, quiet_logs
 from adanalytics_client.errors import ConfigurationError
+
+from .http import SLOW_BODY, AnyHttpClient, BaseDriver, begin_receiving, cancelled_error
+from .library import httpx
+from .logs import Redact, quiet_logs
 
 T = TypeVar("T")
 Job = TypeVar("Job")
@@ -275,7 +270,7 @@ class AsyncDriver(BaseDriver[httpx.AsyncClient]):
     def _open(self) -> httpx.AsyncClient:
         """Return the sending client; ours is made at its first use, so that active mocks apply."""
         if self._http is None:
-            from adanalytics_client._io.transport import open_async_client
+            from .transport import open_async_client
 
             self._http = open_async_client(self._proxies)
         return self._http

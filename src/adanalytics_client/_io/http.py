@@ -15,12 +15,13 @@ from urllib.request import Request as UrllibRequest
 from adanalytics_client._base.clock import Clock
 from adanalytics_client._base.effects import Failure, FailureKind, Request, ResponseHead, Send, Sink
 from adanalytics_client._base.urls import BaseUrl
-from adanalytics_client._io.body import ACCEPT_ENCODING, Receiver
-from adanalytics_client._io.library import httpx, library_of, request_class
-from adanalytics_client._io.logs import Redact
-from adanalytics_client._io.proxies import Proxies
 from adanalytics_client._version import __version__
 from adanalytics_client.errors import ConfigurationError, TransportError
+
+from .body import ACCEPT_ENCODING, Receiver
+from .library import httpx, library_of, request_class
+from .logs import Redact
+from .proxies import Proxies
 
 SLOW_BODY = "the body came too slowly"
 """The detail of a failure whose body missed the deadline."""

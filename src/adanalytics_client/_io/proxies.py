@@ -13,8 +13,9 @@ from urllib.request import getproxies
 
 from adanalytics_client._base.secrets import Secret
 from adanalytics_client._base.urls import origin_of, redact_url
-from adanalytics_client._io.library import httpx
 from adanalytics_client.errors import ConfigurationError
+
+from .library import httpx
 
 _SCHEMES = ("http", "https", "all")
 _SEPARATORS = re.compile(r"[\s,;|]+")

@@ -25,11 +25,12 @@ from adanalytics_client._base.effects import (
     Sleep,
 )
 from adanalytics_client._base.urls import BaseUrl
-from adanalytics_client._io.http import AnyHttpClient, BaseDriver, begin_receiving, cancelled_error
-from adanalytics_client._io.library import httpx
-from adanalytics_client._io.logs import Redact, quiet_logs
-from adanalytics_client._io.stop import RUNNING, SECONDS_TO_A_SIGNAL, RunningRequest, Stop
 from adanalytics_client.errors import ConfigurationError
+
+from .http import AnyHttpClient, BaseDriver, begin_receiving, cancelled_error
+from .library import httpx
+from .logs import Redact, quiet_logs
+from .stop import RUNNING, SECONDS_TO_A_SIGNAL, RunningRequest, Stop
 
 T = TypeVar("T")
 Job = TypeVar("Job")
@@ -281,7 +282,7 @@ class SyncDriver(BaseDriver[httpx.Client]):
         """Return the sending client; ours is made at its first use, so that active mocks apply."""
         with self._lock:
             if self._http is None:
-                from adanalytics_client._io.transport import open_client
+                from .transport import open_client
 
                 self._http = open_client(self._proxies)
             return self._http

@@ -17,11 +17,12 @@ from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from adanalytics_client._io.http import NoCookies
-from adanalytics_client._io.library import httpx
-from adanalytics_client._io.proxies import Proxies
-from adanalytics_client._io.stop import RUNNING, SECONDS_TO_A_SIGNAL, SOCKETS
 from adanalytics_client.errors import ConfigurationError
+
+from .http import NoCookies
+from .library import httpx
+from .proxies import Proxies
+from .stop import RUNNING, SECONDS_TO_A_SIGNAL, SOCKETS
 
 if TYPE_CHECKING:
     import httpcore

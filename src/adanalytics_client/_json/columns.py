@@ -5,15 +5,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from adanalytics_client._base.validation import invalid
-from adanalytics_client._json.exact import Json
-from adanalytics_client._json.fields import (
-    COLUMN_OF_TYPE,
-    DOCUMENTED,
-    EVENT_KINDS,
-    GROUP_KINDS,
-    SUMMARY_KINDS,
-)
 from adanalytics_client.errors import ConfigurationError
+
+from .exact import Json
+from .fields import COLUMN_OF_TYPE, DOCUMENTED, EVENT_KINDS, GROUP_KINDS, SUMMARY_KINDS
 
 EVENT_COLUMNS = tuple(EVENT_KINDS)
 GROUP_COLUMNS = tuple(GROUP_KINDS)

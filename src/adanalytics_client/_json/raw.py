@@ -16,9 +16,10 @@ from typing import AnyStr, NoReturn
 import msgspec
 
 from adanalytics_client._base.remedies import remedy
-from adanalytics_client._json.exact import Json, NotJson, parse, parse_text
-from adanalytics_client._json.fields import DOCUMENTED, FieldNames
 from adanalytics_client.errors import ProtocolError
+
+from .exact import Json, NotJson, parse, parse_text
+from .fields import DOCUMENTED, FieldNames
 
 LEVELS = 2
 """The most objects around a list of events if the caller did not name its place."""

@@ -7,10 +7,11 @@ from typing import Any
 
 from adanalytics_client._base.remedies import remedy
 from adanalytics_client._base.spelling import fold
-from adanalytics_client._json.encoding import json_text
-from adanalytics_client._json.exact import Json
-from adanalytics_client._json.raw import RawRows
 from adanalytics_client.errors import ProtocolError
+
+from .encoding import json_text
+from .exact import Json
+from .raw import RawRows
 
 _MOST_LEVELS = 8
 _MOST_NAMES = 20

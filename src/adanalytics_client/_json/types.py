@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Literal
 
-from adanalytics_client._json.fields import Kind
+from .fields import Kind
 
 Base = Literal["null", "bit", "flag", "epoch", "number", "time", "date", "pairs", "text"]
 

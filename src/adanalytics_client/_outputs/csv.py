@@ -9,8 +9,9 @@ from adanalytics_client._json.columns import EVENT_COLUMNS, Columns
 from adanalytics_client._json.encoding import csv_cells, utf8
 from adanalytics_client._json.exact import Json
 from adanalytics_client._json.raw import RawRows
-from adanalytics_client._outputs.files import Target
 from adanalytics_client.errors import ProtocolError
+
+from .files import Target
 
 
 class CsvOutput:

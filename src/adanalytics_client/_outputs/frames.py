@@ -66,7 +66,7 @@ def _simple(table: "pa.Table", amounts: Amounts) -> "pa.Table":
     """Return a table without maps: pandas cannot read them from its own Parquet files."""
     import pyarrow as pa
 
-    from adanalytics_client._outputs.arrow.conversion import json_of_pairs
+    from .arrow.conversion import json_of_pairs
 
     for index, (field, column) in enumerate(zip(table.schema, table.columns, strict=True)):
         if pa.types.is_map(field.type):

@@ -3,7 +3,8 @@
 from adanalytics_client._json.columns import Columns
 from adanalytics_client._json.encoding import json_text, utf8
 from adanalytics_client._json.raw import RawRows
-from adanalytics_client._outputs.files import Target
+
+from .files import Target
 
 _WRITTEN_AT_ONCE = 1000
 

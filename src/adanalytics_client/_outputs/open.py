@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, BinaryIO, TypeAlias, cast
 
 from adanalytics_client._base.formats import BINARY, FORMATS, SUFFIXES, Format, suffix_of
 from adanalytics_client._json.columns import Columns
-from adanalytics_client._outputs.csv import CsvOutput
-from adanalytics_client._outputs.files import AtomicFile, Device, GzipTarget, Stream, Target
-from adanalytics_client._outputs.jsonl import JsonlOutput
 from adanalytics_client.errors import ConfigurationError
 
+from .csv import CsvOutput
+from .files import AtomicFile, Device, GzipTarget, Stream, Target
+from .jsonl import JsonlOutput
+
 if TYPE_CHECKING:
-    from adanalytics_client._outputs.arrow.output import ParquetOutput
+    from .arrow.output import ParquetOutput
 
 Output: TypeAlias = "JsonlOutput | CsvOutput | ParquetOutput"
 """Receives pages and makes a file of them."""
@@ -71,8 +72,8 @@ def _maker(form: Format, columns: Sequence[str] | None) -> Callable[[Target], Ou
     """Return a function that makes the output of a format; check all but the target."""
     if writer := _TEXT_WRITERS.get(form):
         return partial(writer, columns=None if columns is None else Columns(columns))
-    from adanalytics_client._outputs.arrow.batches import ArrowRows
-    from adanalytics_client._outputs.arrow.output import WRITERS
+    from .arrow.batches import ArrowRows
+    from .arrow.output import WRITERS
 
     return partial(WRITERS[form], rows=ArrowRows(columns))
 

@@ -13,7 +13,6 @@ from adanalytics_client._call.requests import get_json
 from adanalytics_client._call.session import Session
 from adanalytics_client._json.exact import Json
 from adanalytics_client._json.rows import find_rows
-from adanalytics_client._probe.places import Look, rows_place
 from adanalytics_client.errors import (
     AdAnalyticsError,
     AuthenticationError,
@@ -22,6 +21,8 @@ from adanalytics_client.errors import (
     StatusError,
     TransportError,
 )
+
+from .places import Look, rows_place
 
 MOST_GETS = 12
 """The most requests of a probe, apart from an export."""

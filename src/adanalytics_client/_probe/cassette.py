@@ -17,7 +17,8 @@ from adanalytics_client._base.effects import Effect, Operation, Reply, Request, 
 from adanalytics_client._json.encoding import json_text
 from adanalytics_client._json.exact import Json, NotJson, parse
 from adanalytics_client._json.rows import BODY
-from adanalytics_client._probe.places import Look, number_places, rows_place
+
+from .places import Look, number_places, rows_place
 
 T = TypeVar("T")
 ORIGIN, PARTNER = "http://service.example", "partner"

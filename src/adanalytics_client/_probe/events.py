@@ -8,8 +8,11 @@ from typing import Literal
 
 from adanalytics_client._base.effects import Operation
 from adanalytics_client._json.exact import Json
-from adanalytics_client._probe.asker import DAY, FEW, MOST, Asker, ProbeDay
-from adanalytics_client._probe.columns import (
+from adanalytics_client._shapes.page import number_of
+from adanalytics_client._shapes.service import ColumnProfile, Days, PageProfile, Parameter
+
+from .asker import DAY, FEW, MOST, Asker, ProbeDay
+from .columns import (
     column_profiles,
     likely_offset,
     moment_of,
@@ -18,9 +21,7 @@ from adanalytics_client._probe.columns import (
     time_column,
     zone_text,
 )
-from adanalytics_client._probe.places import Look, number_places, rows_place
-from adanalytics_client._shapes.page import number_of
-from adanalytics_client._shapes.service import ColumnProfile, Days, PageProfile, Parameter
+from .places import Look, number_places, rows_place
 
 _REFUSED = frozenset({400, 422})
 # By default, as published.

@@ -11,11 +11,6 @@ from adanalytics_client._call.retry import RetryPolicy
 from adanalytics_client._call.session import Session
 from adanalytics_client._json.exact import Json
 from adanalytics_client._json.fields import DOCUMENTED, EVENT_KINDS, ID_OF
-from adanalytics_client._probe.asker import Asker, ProbeDay, choose_day
-from adanalytics_client._probe.columns import column_profiles, sums, time_column
-from adanalytics_client._probe.events import EventProbe
-from adanalytics_client._probe.export import probe_export
-from adanalytics_client._probe.places import rows_place
 from adanalytics_client._shapes.service import (
     Grouping,
     HeaderProfile,
@@ -23,6 +18,12 @@ from adanalytics_client._shapes.service import (
     SummaryProfile,
 )
 from adanalytics_client.errors import ProtocolError, TransportError
+
+from .asker import Asker, ProbeDay, choose_day
+from .columns import column_profiles, sums, time_column
+from .events import EventProbe
+from .export import probe_export
+from .places import rows_place
 
 # Rails, Spring and Heroku (X-Request-Id), ASP.NET (X-Correlation-Id), Google (X-Cloud-Trace-Id).
 _MOST_COLUMNS = 200

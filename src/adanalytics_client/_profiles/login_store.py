@@ -18,9 +18,10 @@ from typing import Literal
 from adanalytics_client._base.files import UNFOLLOWED, make_folder, replacing, state_folder
 from adanalytics_client._base.locks import POSIX, lock, locked_folder
 from adanalytics_client._base.secrets import Secret
-from adanalytics_client._profiles.keyring_access import UnusableLogin, delete_secret, get_secret
-from adanalytics_client._profiles.settings_file import Profile, login_command
 from adanalytics_client.errors import ConfigurationError
+
+from .keyring_access import UnusableLogin, delete_secret, get_secret
+from .settings_file import Profile, login_command
 
 _NOT_OWNER = 0o077
 

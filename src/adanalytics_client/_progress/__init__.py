@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from adanalytics_client._call.session import Session
-from adanalytics_client._progress.drawing import Drawing
-from adanalytics_client._progress.progress import Progress, joined
+
+from .drawing import Drawing
+from .progress import Progress, joined
 
 if TYPE_CHECKING:
     from adanalytics_client._events.plan import Plan
@@ -29,7 +30,7 @@ def displayed(
     if not console.is_jupyter and not sys.stderr.isatty():
         yield session
         return
-    from adanalytics_client._progress.display import Display
+    from .display import Display
 
     observer = Progress(session.clock.monotonic)
     if plan is not None:

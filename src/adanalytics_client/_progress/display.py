@@ -9,7 +9,8 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from rich.segment import ControlType
 
 from adanalytics_client._base.escaping import visible
-from adanalytics_client._progress.drawing import Line
+
+from .drawing import Line
 
 _LONGEST_BAR = 20
 _SHORTEST_BAR = 4

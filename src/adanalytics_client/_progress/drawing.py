@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from adanalytics_client._progress.display import Display
+    from .display import Display
 
 _LOG = logging.getLogger(__name__)
 # A line that changes more often cannot be read, and each drawing takes time from the work.

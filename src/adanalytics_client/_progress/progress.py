@@ -9,7 +9,8 @@ from math import ceil
 from adanalytics_client._base import observer
 from adanalytics_client._base.observer import Observer
 from adanalytics_client._base.quantities import counted, in_bytes, in_minutes
-from adanalytics_client._progress.drawing import Line
+
+from .drawing import Line
 
 # Before this, rates and the time left would jump about.
 _SETTLED_SECONDS = 0.5

@@ -13,8 +13,9 @@ from weakref import WeakSet
 
 from adanalytics_client._base.files import make_folder, rename, state_folder
 from adanalytics_client._base.locks import locked_folder
-from adanalytics_client._quota.policy import QuotaLog
 from adanalytics_client.errors import TransportError
+
+from .policy import QuotaLog
 
 T = TypeVar("T")
 

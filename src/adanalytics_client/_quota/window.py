@@ -10,15 +10,10 @@ from enum import Enum
 from sqlite3 import Connection
 
 from adanalytics_client._base.effects import ResponseHead
-from adanalytics_client._quota.headers import rate_window, retry_after
-from adanalytics_client._quota.hold import (
-    PUBLISHED_PAUSE,
-    begin_probe,
-    end_probe,
-    read_hold,
-    record_refusal,
-)
-from adanalytics_client._quota.store import QuotaStore
+
+from .headers import rate_window, retry_after
+from .hold import PUBLISHED_PAUSE, begin_probe, end_probe, read_hold, record_refusal
+from .store import QuotaStore
 
 WINDOW = 3600.0
 """The length of the service's window, in seconds."""

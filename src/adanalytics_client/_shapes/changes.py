@@ -9,10 +9,11 @@ from collections.abc import Callable, Mapping
 from adanalytics_client._json.exact import Json
 from adanalytics_client._json.raw import RawRows
 from adanalytics_client._json.rows import Found, stated_error
-from adanalytics_client._shapes.page import contradiction
-from adanalytics_client._shapes.places import values_at
-from adanalytics_client._shapes.service import ServiceProfile
 from adanalytics_client.errors import ProtocolError
+
+from .page import contradiction
+from .places import values_at
+from .service import ServiceProfile
 
 
 def changed(service: ServiceProfile, problem: str) -> ProtocolError:

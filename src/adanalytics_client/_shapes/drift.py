@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 
 from adanalytics_client._json.exact import Json
-from adanalytics_client._shapes.service import ServiceProfile
+
+from .service import ServiceProfile
 
 # They depend on the day of the probe and on its data.
 _OF_THE_DATA = frozenset({"probe_date", "longest", "nulls", "role", "wait", "fields"})

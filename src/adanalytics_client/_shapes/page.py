@@ -19,8 +19,9 @@ from adanalytics_client._json.encoding import json_text
 from adanalytics_client._json.exact import Json, NotJson, parse
 from adanalytics_client._json.raw import RawRows
 from adanalytics_client._json.rows import ERRORS, Found, decoded, kind_of, stated_error
-from adanalytics_client._shapes.places import values_at
-from adanalytics_client._shapes.service import PageProfile
+
+from .places import values_at
+from .service import PageProfile
 
 T = TypeVar("T")
 

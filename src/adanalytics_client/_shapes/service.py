@@ -279,7 +279,7 @@ class ServiceProfile:
             'hits'
         """
         # Late, because few clients have a file.
-        from adanalytics_client._shapes.service_file import read_service
+        from .service_file import read_service
 
         return read_service(Path(path))
 
@@ -292,7 +292,7 @@ class ServiceProfile:
             rows_key = "hits"
             ...
         """
-        from adanalytics_client._shapes.service_file import service_text
+        from .service_file import service_text
 
         return service_text(self)
 

@@ -11,7 +11,9 @@ from typing import Any, get_args, get_type_hints
 import msgspec
 
 from adanalytics_client._json.encoding import json_text
-from adanalytics_client._shapes.service import (
+from adanalytics_client.errors import ConfigurationError
+
+from .service import (
     ColumnProfile,
     ExportProfile,
     HeaderProfile,
@@ -19,7 +21,6 @@ from adanalytics_client._shapes.service import (
     ServiceProfile,
     SummaryProfile,
 )
-from adanalytics_client.errors import ConfigurationError
 
 VERSION = 1
 Table = (

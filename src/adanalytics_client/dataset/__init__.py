@@ -7,9 +7,9 @@ Examples:
     (600, 0)
 """
 
-from adanalytics_client.dataset.changes import DayChange
-from adanalytics_client.dataset.dataset import Dataset, Holdings
-from adanalytics_client.dataset.errors import (
+from .changes import DayChange
+from .dataset import Dataset, Holdings
+from .errors import (
     DatasetDamaged,
     DatasetError,
     DatasetInUse,
@@ -17,19 +17,12 @@ from adanalytics_client.dataset.errors import (
     TableConflict,
     UnsuitablePlace,
 )
-from adanalytics_client.dataset.hours.compare import ComparedFigure, UncomparedFigure
-from adanalytics_client.dataset.planning import Via
-from adanalytics_client.dataset.records.layout import Hour, PartFormat, Partition, TableFormat
-from adanalytics_client.dataset.report import (
-    FailedQuery,
-    Problem,
-    Repair,
-    SyncPlan,
-    SyncReport,
-    VerifyReport,
-)
-from adanalytics_client.dataset.runs import Run
-from adanalytics_client.dataset.tasks.task import Part, Task
+from .hours.compare import ComparedFigure, UncomparedFigure
+from .planning import Via
+from .records.layout import Hour, PartFormat, Partition, TableFormat
+from .report import FailedQuery, Problem, Repair, SyncPlan, SyncReport, VerifyReport
+from .runs import Run
+from .tasks.task import Part, Task
 
 __all__ = [
     "ComparedFigure",

@@ -6,8 +6,9 @@ from datetime import UTC, date, datetime
 from itertools import pairwise
 
 from adanalytics_client._json.fields import COLUMN_OF_TYPE
-from adanalytics_client.dataset.hours.totals import OTHER, Figure, Totals, figure_text
-from adanalytics_client.dataset.records.manifest import DayRecord, FormerTotals
+
+from .hours.totals import OTHER, Figure, Totals, figure_text
+from .records.manifest import DayRecord, FormerTotals
 
 EVENTS = "events"
 """The number of all events of a day, filtered ones included, among its figures."""

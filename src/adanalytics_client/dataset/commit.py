@@ -5,15 +5,16 @@ from dataclasses import replace
 from pathlib import Path
 
 from adanalytics_client import ProtocolError, Remedy
-from adanalytics_client.dataset.errors import DatasetError
-from adanalytics_client.dataset.pull.exports import Sorted, join_parts
-from adanalytics_client.dataset.pull.fetch import Pulled
-from adanalytics_client.dataset.pull.spool import Spool, Start, list_started
-from adanalytics_client.dataset.records.contents import Contents
-from adanalytics_client.dataset.records.layout import EXPORTS
-from adanalytics_client.dataset.report import FailedQuery
-from adanalytics_client.dataset.tasks.task import Part
-from adanalytics_client.dataset.update import Update, doubtful_hours
+
+from .errors import DatasetError
+from .pull.exports import Sorted, join_parts
+from .pull.fetch import Pulled
+from .pull.spool import Spool, Start, list_started
+from .records.contents import Contents
+from .records.layout import EXPORTS
+from .report import FailedQuery
+from .tasks.task import Part
+from .update import Update, doubtful_hours
 
 Delivery = dict[Start, dict[int, Part]]
 """The queries of a plan, and the parts that tasks returned for each, by their number."""

@@ -6,9 +6,9 @@ from datetime import date
 from functools import cached_property
 from itertools import combinations
 
-from adanalytics_client.dataset.hours.totals import Totals
-from adanalytics_client.dataset.records.layout import Hour, hours_of
-from adanalytics_client.dataset.records.manifest import HourRecord
+from .hours.totals import Totals
+from .records.layout import Hour, hours_of
+from .records.manifest import HourRecord
 
 
 @dataclass(frozen=True)

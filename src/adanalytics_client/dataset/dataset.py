@@ -16,19 +16,15 @@ from adanalytics_client._base.urls import BaseUrl
 from adanalytics_client._base.validation import check_choice, check_number, import_extra, invalid
 from adanalytics_client._json.fields import EVENT_KINDS
 from adanalytics_client._json.types import NULL
-from adanalytics_client.dataset.errors import (
-    DatasetDamaged,
-    DatasetError,
-    DatasetInUse,
-    UnsuitablePlace,
-)
-from adanalytics_client.dataset.planning import Via
-from adanalytics_client.dataset.records.layout import DATA, OURS, PartFormat, Partition, TableFormat
-from adanalytics_client.dataset.records.manifest import LAYOUT_OF, Identity, Manifest
-from adanalytics_client.dataset.report import SyncPlan, SyncReport, VerifyReport
-from adanalytics_client.dataset.storage.local import Store, open_store
 from adanalytics_client.errors import ConfigurationError
 from adanalytics_client.types import Check, Day
+
+from .errors import DatasetDamaged, DatasetError, DatasetInUse, UnsuitablePlace
+from .planning import Via
+from .records.layout import DATA, OURS, PartFormat, Partition, TableFormat
+from .records.manifest import LAYOUT_OF, Identity, Manifest
+from .report import SyncPlan, SyncReport, VerifyReport
+from .storage.local import Store, open_store
 
 if TYPE_CHECKING:
     import duckdb
@@ -36,10 +32,11 @@ if TYPE_CHECKING:
 
     from adanalytics_client import Client
     from adanalytics_client._view import View
-    from adanalytics_client.dataset.changes import DayChange
-    from adanalytics_client.dataset.runs import Run
-    from adanalytics_client.dataset.tasks.task import Part, Task
-    from adanalytics_client.dataset.update import Update
+
+    from .changes import DayChange
+    from .runs import Run
+    from .tasks.task import Part, Task
+    from .update import Update
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +215,7 @@ class Dataset:
         _check_pull(via, repull)
         retained_hours = None if retain is None else _hours_in(retain)
         import_extra("pyarrow")
-        from adanalytics_client.dataset.sync import sync
+        from .sync import sync
 
         with self._open_update(client, start, end, moved_from) as update:
             if retained_hours is not None:
@@ -254,7 +251,7 @@ class Dataset:
             ['2026-01-15', '2026-01-16']
         """
         import_extra("pyarrow")
-        from adanalytics_client.dataset.tasks.plan import plan_tasks
+        from .tasks.plan import plan_tasks
 
         with self._open_update(client, start, end) as update:
             return plan_tasks(update)
@@ -283,7 +280,7 @@ class Dataset:
             0
         """
         import_extra("pyarrow")
-        from adanalytics_client.dataset.commit import commit
+        from .commit import commit
 
         with self._open_update(client) as update:
             commit(update, [*parts])
@@ -319,7 +316,7 @@ class Dataset:
         """
         _check_pull(via, repull)
         import_extra("pyarrow")
-        from adanalytics_client.dataset.sync import plan
+        from .sync import plan
 
         with self._open_update(client, start, end, moved_from, dry=True) as update:
             return plan(update, via=via, repull=repull)
@@ -339,10 +336,11 @@ class Dataset:
         With `dry`, nothing is written but the lock of an existing dataset.
         """
         from adanalytics_client._view import View
-        from adanalytics_client.dataset.records.contents import Contents
-        from adanalytics_client.dataset.records.recover import recover
-        from adanalytics_client.dataset.runs import recorded_run
-        from adanalytics_client.dataset.update import Update
+
+        from .records.contents import Contents
+        from .records.recover import recover
+        from .runs import recorded_run
+        from .update import Update
 
         if start is None and end is not None:
             raise ConfigurationError("end is given without start.", remedy="Pass start, too.")
@@ -420,9 +418,10 @@ class Dataset:
         """
         import_extra("pyarrow")
         from adanalytics_client._view import View
-        from adanalytics_client.dataset.records.contents import Contents
-        from adanalytics_client.dataset.records.recover import recover
-        from adanalytics_client.dataset.verify import Verification
+
+        from .records.contents import Contents
+        from .records.recover import recover
+        from .verify import Verification
 
         if deep and client is None:
             raise ConfigurationError("deep compares with the service.", remedy="Pass a client.")
@@ -463,10 +462,10 @@ class Dataset:
         """
         check_choice("partition", partition, Partition)
         import_extra("pyarrow")
-        from adanalytics_client.dataset.pull.spool import keep_started, list_started
-        from adanalytics_client.dataset.records.contents import Contents
-        from adanalytics_client.dataset.records.recover import recover
-        from adanalytics_client.dataset.records.repartition import repartition
+        from .pull.spool import keep_started, list_started
+        from .records.contents import Contents
+        from .records.recover import recover
+        from .records.repartition import repartition
 
         store = open_store(self.place)
         identity = Identity.require(store)
@@ -514,7 +513,7 @@ class Dataset:
             >>> Dataset("events").changes("2026-01-15")
             []
         """
-        from adanalytics_client.dataset.changes import changes_of
+        from .changes import changes_of
 
         store = open_store(self.place)
         identity = Identity.require(store)
@@ -548,7 +547,7 @@ class Dataset:
             >>> [(run.hours, run.events, run.error) for run in Dataset("events").runs()]
             [(24, 300, '')]
         """
-        from adanalytics_client.dataset.runs import read_runs
+        from .runs import read_runs
 
         store = open_store(self.place)
         Identity.require(store)
@@ -611,7 +610,8 @@ class Dataset:
         """
         import_extra("pyarrow")
         from adanalytics_client._outputs.arrow.schema import arrow_schema
-        from adanalytics_client.dataset.schema import Schema
+
+        from .schema import Schema
 
         store = open_store(self.place)
         identity = Identity.require(store)
@@ -656,7 +656,7 @@ class Dataset:
             [{'n': 300}]
         """
         arrow = import_extra("pyarrow", "sql")
-        from adanalytics_client.dataset.query import run_query
+        from .query import run_query
 
         with run_query(sql, [self.place], memory=memory) as result:
             return arrow.Table.from_batches(result.batches, result.schema)
@@ -686,7 +686,7 @@ class Dataset:
         """
         duckdb = import_extra("duckdb")
         import_extra("pyarrow", "sql")
-        from adanalytics_client.dataset.query import CommittedFiles, select_events
+        from .query import CommittedFiles, select_events
 
         files = CommittedFiles.read(self.place)
         connection = connection or duckdb.default_connection()

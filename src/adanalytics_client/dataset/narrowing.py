@@ -6,8 +6,8 @@ brings one event, so of a large day they cost less than its pages.
 
 from collections.abc import Callable, Collection
 
-from adanalytics_client.dataset.records.layout import Hour
-from adanalytics_client.dataset.records.manifest import DayRecord
+from .records.layout import Hour
+from .records.manifest import DayRecord
 
 MOST_MOVED = 6
 """Of a day of which more hours moved, all are pulled: it was reprocessed, and did not grow."""

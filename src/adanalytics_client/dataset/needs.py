@@ -6,10 +6,11 @@ from datetime import date, datetime
 from enum import Enum
 
 from adanalytics_client._base.dates import days_between
-from adanalytics_client.dataset.records.contents import Contents
-from adanalytics_client.dataset.records.layout import Hour, hours_of
-from adanalytics_client.dataset.records.manifest import UNCONFIRMED, DayRecord
-from adanalytics_client.dataset.service import DayState, ServiceDays, started_hours
+
+from .records.contents import Contents
+from .records.layout import Hour, hours_of
+from .records.manifest import UNCONFIRMED, DayRecord
+from .service import DayState, ServiceDays, started_hours
 
 
 class Reason(Enum):

@@ -10,8 +10,9 @@ from typing import Literal, Self
 from adanalytics_client import QuotaState
 from adanalytics_client._base.dates import days_between
 from adanalytics_client._events.auto import MOST_FULL_PAGES, lay_out
-from adanalytics_client.dataset.records.layout import Hour
 from adanalytics_client.pricing import Estimate, Pace, prices
+
+from .records.layout import Hour
 
 Way = Literal["pages", "export"]
 """How the events of a query arrive: page by page, or as an export that the service writes."""

@@ -29,19 +29,20 @@ from adanalytics_client._json.types import (
     join_columns,
 )
 from adanalytics_client._outputs.arrow.schema import arrow_type
-from adanalytics_client.dataset.coverage import Coverage
-from adanalytics_client.dataset.errors import DatasetDamaged, DatasetError, QueryError
-from adanalytics_client.dataset.hours.files import checksum
-from adanalytics_client.dataset.query_copy import TIME_TEXTS, csv_columns
-from adanalytics_client.dataset.query_macros import create_macros
-from adanalytics_client.dataset.query_summary import EventSource, find_field, literal, summarize
-from adanalytics_client.dataset.records.layout import DATA, MANIFEST, Hour, PartFormat
-from adanalytics_client.dataset.records.manifest import DataFile, HourRecord, Identity, Manifest
-from adanalytics_client.dataset.records.names import Names, read_names
-from adanalytics_client.dataset.schema import Schema
-from adanalytics_client.dataset.storage.local import Store, open_store
-from adanalytics_client.dataset.storage.objects import ObjectStore
 from adanalytics_client.errors import ConfigurationError
+
+from .coverage import Coverage
+from .errors import DatasetDamaged, DatasetError, QueryError
+from .hours.files import checksum
+from .query_copy import TIME_TEXTS, csv_columns
+from .query_macros import create_macros
+from .query_summary import EventSource, find_field, literal, summarize
+from .records.layout import DATA, MANIFEST, Hour, PartFormat
+from .records.manifest import DataFile, HourRecord, Identity, Manifest
+from .records.names import Names, read_names
+from .schema import Schema
+from .storage.local import Store, open_store
+from .storage.objects import ObjectStore
 
 if TYPE_CHECKING:
     import duckdb
@@ -287,7 +288,7 @@ class CommittedFiles:
     def mount(self, connection: "duckdb.DuckDBPyConnection") -> None:
         """Let DuckDB read object storage through the library that the dataset uses."""
         if isinstance(self.store, ObjectStore):
-            from adanalytics_client.dataset.storage.ranges import SizedFiles
+            from .storage.ranges import SizedFiles
 
             files = {file.name: (file.size, file.sha256) for file in self.files}
             connection.register_filesystem(

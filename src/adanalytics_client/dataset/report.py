@@ -8,11 +8,12 @@ from typing import Any, Literal
 
 from adanalytics_client._base.dates import runs_of
 from adanalytics_client._base.quantities import counted
-from adanalytics_client.dataset.changes import DayChange
-from adanalytics_client.dataset.hours.compare import ComparedFigure, UncomparedFigure
-from adanalytics_client.dataset.records.layout import REPORTS, Hour
-from adanalytics_client.dataset.storage.local import Store
 from adanalytics_client.errors import Remedy
+
+from .changes import DayChange
+from .hours.compare import ComparedFigure, UncomparedFigure
+from .records.layout import REPORTS, Hour
+from .storage.local import Store
 
 Repair = Literal["sync", "repull", "delete"]
 """The remedy for a problem: sync its day, sync its day with `repull`, or delete the file."""

@@ -6,11 +6,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from adanalytics_client.dataset.errors import DatasetError, DatasetInUse
-from adanalytics_client.dataset.records.layout import RUNS
-from adanalytics_client.dataset.records.manifest import Damaged, Identity, seal, unseal
-from adanalytics_client.dataset.report import SyncReport
-from adanalytics_client.dataset.storage.local import Store
+from .errors import DatasetError, DatasetInUse
+from .records.layout import RUNS
+from .records.manifest import Damaged, Identity, seal, unseal
+from .report import SyncReport
+from .storage.local import Store
 
 MOST_RUNS = 100
 """The most runs that are kept; the oldest go first."""

@@ -13,10 +13,11 @@ import msgspec
 
 from adanalytics_client._json.fields import FieldNames
 from adanalytics_client._json.types import ColumnType, Types, join_columns
-from adanalytics_client.dataset.errors import DatasetDamaged
-from adanalytics_client.dataset.records.layout import SCHEMA
-from adanalytics_client.dataset.records.manifest import Damaged, seal, unseal
-from adanalytics_client.dataset.storage.local import Store
+
+from .errors import DatasetDamaged
+from .records.layout import SCHEMA
+from .records.manifest import Damaged, seal, unseal
+from .storage.local import Store
 
 
 def tell_hours(types: Types, names: FieldNames) -> bool:

@@ -14,10 +14,11 @@ from adanalytics_client._base.dates import days_between
 from adanalytics_client._call.lists import DAY_NAMES, OTHER_GROUPS
 from adanalytics_client._json.encoding import json_text
 from adanalytics_client._view import CountedDays, View
-from adanalytics_client.dataset.hours.totals import NOTHING, Figures, events_in, stated_figures
-from adanalytics_client.dataset.records.layout import Hour, hours_of
-from adanalytics_client.dataset.records.manifest import OUTDATED, UNCONFIRMED, DayRecord, Manifest
 from adanalytics_client.errors import NotFound, ProtocolError
+
+from .hours.totals import NOTHING, Figures, events_in, stated_figures
+from .records.layout import Hour, hours_of
+from .records.manifest import OUTDATED, UNCONFIRMED, DayRecord, Manifest
 
 if TYPE_CHECKING:
     from adanalytics_client._json.fields import GroupBy

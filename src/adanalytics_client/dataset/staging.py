@@ -13,23 +13,19 @@ from datetime import date
 
 from adanalytics_client import Observer
 from adanalytics_client._base.observer import notify
-from adanalytics_client.dataset.changes import DayChange, changes_of
-from adanalytics_client.dataset.hours.compare import DayComparison, compare_day
-from adanalytics_client.dataset.hours.files import is_small
-from adanalytics_client.dataset.pull.fetch import Pulled
-from adanalytics_client.dataset.pull.spool import Spool
-from adanalytics_client.dataset.records.contents import Contents
-from adanalytics_client.dataset.records.layout import Hour, hours_of
-from adanalytics_client.dataset.records.manifest import (
-    OUTDATED,
-    UNCONFIRMED,
-    DayRecord,
-    FinishedHour,
-)
-from adanalytics_client.dataset.report import FailedQuery
-from adanalytics_client.dataset.service import ServiceDays
 from adanalytics_client.errors import ProtocolError
 from adanalytics_client.observers import HourWritten
+
+from .changes import DayChange, changes_of
+from .hours.compare import DayComparison, compare_day
+from .hours.files import is_small
+from .pull.fetch import Pulled
+from .pull.spool import Spool
+from .records.contents import Contents
+from .records.layout import Hour, hours_of
+from .records.manifest import OUTDATED, UNCONFIRMED, DayRecord, FinishedHour
+from .report import FailedQuery
+from .service import ServiceDays
 
 
 class Staging:

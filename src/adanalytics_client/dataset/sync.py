@@ -15,22 +15,23 @@ from typing import NamedTuple, get_args
 from adanalytics_client._base.observer import notify
 from adanalytics_client._json.types import Types
 from adanalytics_client._outputs.arrow.values import type_of
-from adanalytics_client.dataset.hours.compare import compare_day
-from adanalytics_client.dataset.hours.totals import events_in
-from adanalytics_client.dataset.narrowing import expected_requests, narrow
-from adanalytics_client.dataset.needs import DayNeed, Needs, Reason
-from adanalytics_client.dataset.planning import Query, Via, Way, plan_queries, requests_of
-from adanalytics_client.dataset.pull.fetch import expected_counts, forecast, most_requests
-from adanalytics_client.dataset.pull.spool import Start, keep_started, list_started
-from adanalytics_client.dataset.records.layout import Hour, hours_of
-from adanalytics_client.dataset.records.manifest import DayRecord
-from adanalytics_client.dataset.records.names import read_names, spans_without_names
-from adanalytics_client.dataset.report import SyncPlan
-from adanalytics_client.dataset.schema import tell_hours
-from adanalytics_client.dataset.service import ServiceDays, count_started, runs_to_count
-from adanalytics_client.dataset.staging import Staging
-from adanalytics_client.dataset.update import Update, doubtful_hours
 from adanalytics_client.types import Check
+
+from .hours.compare import compare_day
+from .hours.totals import events_in
+from .narrowing import expected_requests, narrow
+from .needs import DayNeed, Needs, Reason
+from .planning import Query, Via, Way, plan_queries, requests_of
+from .pull.fetch import expected_counts, forecast, most_requests
+from .pull.spool import Start, keep_started, list_started
+from .records.layout import Hour, hours_of
+from .records.manifest import DayRecord
+from .records.names import read_names, spans_without_names
+from .report import SyncPlan
+from .schema import tell_hours
+from .service import ServiceDays, count_started, runs_to_count
+from .staging import Staging
+from .update import Update, doubtful_hours
 
 # A list of some lengths may have one more page, which is then requested.
 _REQUESTS_OF_NAMES = 2

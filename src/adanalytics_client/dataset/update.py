@@ -17,32 +17,23 @@ from pathlib import Path
 from adanalytics_client import Period
 from adanalytics_client._base.dates import days_between
 from adanalytics_client._view import View
-from adanalytics_client.dataset.needs import Needs, find_needs
-from adanalytics_client.dataset.pull.fetch import Fetcher, Pulled
-from adanalytics_client.dataset.pull.spool import count_pages, keep_started
-from adanalytics_client.dataset.records.contents import Contents
-from adanalytics_client.dataset.records.layout import IDENTITY, NAMES, Hour
-from adanalytics_client.dataset.records.manifest import Identity, seal
-from adanalytics_client.dataset.records.names import (
-    GroupNames,
-    read_names,
-    spans_without_names,
-    write_names,
-)
-from adanalytics_client.dataset.report import FailedQuery, SyncReport, write_report
-from adanalytics_client.dataset.service import (
-    ServiceDays,
-    count_days,
-    fetch_names,
-    fetch_service_days,
-)
-from adanalytics_client.dataset.staging import Staging
 from adanalytics_client.errors import (
     AdAnalyticsError,
     RequestLimitReached,
     ServerError,
     TransportError,
 )
+
+from .needs import Needs, find_needs
+from .pull.fetch import Fetcher, Pulled
+from .pull.spool import count_pages, keep_started
+from .records.contents import Contents
+from .records.layout import IDENTITY, NAMES, Hour
+from .records.manifest import Identity, seal
+from .records.names import GroupNames, read_names, spans_without_names, write_names
+from .report import FailedQuery, SyncReport, write_report
+from .service import ServiceDays, count_days, fetch_names, fetch_service_days
+from .staging import Staging
 
 _LOG = logging.getLogger("adanalytics_client")
 

@@ -16,7 +16,10 @@ from adanalytics_client import Observer, Period
 from adanalytics_client._base.dates import days_between
 from adanalytics_client._base.observer import notify
 from adanalytics_client._base.quantities import counted
-from adanalytics_client.dataset.hours.compare import (
+from adanalytics_client.errors import InvalidRequest, ProtocolError
+from adanalytics_client.observers import HoursVerified
+
+from .hours.compare import (
     TOTAL,
     ComparedFigure,
     DayComparison,
@@ -25,28 +28,20 @@ from adanalytics_client.dataset.hours.compare import (
     merge,
     uncompared,
 )
-from adanalytics_client.dataset.hours.events import EventTables, Table, is_of_hour
-from adanalytics_client.dataset.hours.files import HourReader, checksum
-from adanalytics_client.dataset.hours.ids import Ids
-from adanalytics_client.dataset.hours.sort import HourPartition, Partition, split_by_id
-from adanalytics_client.dataset.hours.sums import totals_of
-from adanalytics_client.dataset.hours.totals import Totals
-from adanalytics_client.dataset.needs import Reason, find_need
-from adanalytics_client.dataset.planning import DAYS_PER_EXPORT
-from adanalytics_client.dataset.pull.spool import list_started
-from adanalytics_client.dataset.records.contents import Contents
-from adanalytics_client.dataset.records.layout import DATA, Hour, hours_of
-from adanalytics_client.dataset.records.manifest import (
-    DataFile,
-    DayRecord,
-    HourRecord,
-    Identity,
-    Manifest,
-)
-from adanalytics_client.dataset.report import Problem, Repair, VerifyReport, runs_of_days
-from adanalytics_client.dataset.service import ServiceDays, count_days, fetch_service_days
-from adanalytics_client.errors import InvalidRequest, ProtocolError
-from adanalytics_client.observers import HoursVerified
+from .hours.events import EventTables, Table, is_of_hour
+from .hours.files import HourReader, checksum
+from .hours.ids import Ids
+from .hours.sort import HourPartition, Partition, split_by_id
+from .hours.sums import totals_of
+from .hours.totals import Totals
+from .needs import Reason, find_need
+from .planning import DAYS_PER_EXPORT
+from .pull.spool import list_started
+from .records.contents import Contents
+from .records.layout import DATA, Hour, hours_of
+from .records.manifest import DataFile, DayRecord, HourRecord, Identity, Manifest
+from .report import Problem, Repair, VerifyReport, runs_of_days
+from .service import ServiceDays, count_days, fetch_service_days
 
 if TYPE_CHECKING:
     from adanalytics_client import ExportJob

@@ -4,10 +4,11 @@ import re
 import secrets
 from dataclasses import dataclass
 
-from adanalytics_server.accounts.credentials import API_KEY_PREFIX, api_key_digest
-from adanalytics_server.accounts.people import AccountError, Accounts, check_name
 from adanalytics_server.clock import Clock
 from adanalytics_server.storage.state import State
+
+from .credentials import API_KEY_PREFIX, api_key_digest
+from .people import AccountError, Accounts, check_name
 
 LONGEST_KEY_NAME = 100
 KEY = re.compile(API_KEY_PREFIX + r"[A-Za-z0-9_-]{8,200}")

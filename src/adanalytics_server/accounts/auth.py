@@ -10,12 +10,13 @@ import hashlib
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from adanalytics_server.accounts.credentials import API_KEY_PREFIX, Tokens, api_key_digest
-from adanalytics_server.accounts.people import Accounts, Partner, Role, User
 from adanalytics_server.clock import Clock
 from adanalytics_server.errors import ApiError, unauthorized
 from adanalytics_server.storage.damage import DiskFull
 from adanalytics_server.storage.state import State
+
+from .credentials import API_KEY_PREFIX, Tokens, api_key_digest
+from .people import Accounts, Partner, Role, User
 
 MOST_WRONG = 5
 SIGN_IN_WINDOW_SECONDS = 15 * 60

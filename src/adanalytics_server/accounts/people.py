@@ -6,9 +6,10 @@ import sqlite3
 from dataclasses import dataclass
 from typing import Literal
 
-from adanalytics_server.accounts.credentials import hash_password, password_matches
 from adanalytics_server.clock import Clock
 from adanalytics_server.storage.state import State
+
+from .credentials import hash_password, password_matches
 
 Role = Literal["admin", "analyst", "viewer"]
 

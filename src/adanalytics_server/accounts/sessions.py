@@ -9,10 +9,11 @@ import hashlib
 import secrets
 from dataclasses import dataclass, field
 
-from adanalytics_server.accounts.credentials import TOKEN_LIFETIME
-from adanalytics_server.accounts.people import User
 from adanalytics_server.clock import Clock
 from adanalytics_server.storage.state import State
+
+from .credentials import TOKEN_LIFETIME
+from .people import User
 
 # New keys that were not shown yet; a further one replaces the oldest.
 MOST_NEW_KEYS = 100

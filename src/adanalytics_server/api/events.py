@@ -4,11 +4,12 @@ import msgspec
 from starlette.datastructures import URL
 from starlette.responses import Response
 
-from adanalytics_server.api.requests import EventsQuery
 from adanalytics_server.dialect import Dialect, Plain, Row
 from adanalytics_server.storage.days import DayRange
 from adanalytics_server.storage.pages import Page, read_in_parts, read_page, read_spans
 from adanalytics_server.storage.store import PartnerStore
+
+from .requests import EventsQuery
 
 _PART_ROWS = 10_000
 

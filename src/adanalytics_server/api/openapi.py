@@ -12,7 +12,7 @@ from fastapi.applications import FastAPI  # a tracer may have replaced fastapi.F
 from pydantic import BaseModel
 from starlette.types import ExceptionHandler, Lifespan
 
-from adanalytics_server.api.responses import BulkExportAnswer, ErrorAnswer, LoginAnswer
+from .responses import BulkExportAnswer, ErrorAnswer, LoginAnswer
 
 DESCRIPTION = """\
 Send a login token or an API key as `Authorization: Bearer`. Both work the same way.

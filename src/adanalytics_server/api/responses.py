@@ -11,10 +11,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, WithJsonSchema, create_model
 
-from adanalytics_server.api.summaries import FRACTIONS, PRICES
 from adanalytics_server.storage.dimensions import DIMENSIONS, GROUP_COLUMNS, Grouping
 from adanalytics_server.storage.events import CHOICES, EVENT_TYPES, FIELDS, Kind
 from adanalytics_server.storage.schema import COUNTERS
+
+from .summaries import FRACTIONS, PRICES
 
 Uuid = Annotated[str, Field(pattern=r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")]
 Instant = Annotated[

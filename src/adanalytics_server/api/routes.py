@@ -12,9 +12,17 @@ from starlette.responses import Response
 from starlette.routing import Match
 
 from adanalytics_server.accounts.people import Partner
-from adanalytics_server.api import openapi
-from adanalytics_server.api.events import events_response, read_events
-from adanalytics_server.api.requests import (
+from adanalytics_server.clock import rfc3339
+from adanalytics_server.context import Context, ContextDep
+from adanalytics_server.dialect import Dialect, add_headers, dialect_for, note_credential
+from adanalytics_server.errors import ApiError, bad_parameter, json_response, unauthorized
+from adanalytics_server.exports.download import download_answer
+from adanalytics_server.exports.parquet import parquet_is_available
+from adanalytics_server.exports.table import ExportJob
+
+from . import openapi
+from .events import events_response, read_events
+from .requests import (
     ApiRoute,
     BulkExportRequest,
     DownloadQuery,
@@ -26,15 +34,8 @@ from adanalytics_server.api.requests import (
     refuse_repeated,
     sent_query,
 )
-from adanalytics_server.api.responses import DatesAnswer, EventsAnswer, SummaryAnswer
-from adanalytics_server.api.summaries import read_dates, read_summary
-from adanalytics_server.clock import rfc3339
-from adanalytics_server.context import Context, ContextDep
-from adanalytics_server.dialect import Dialect, add_headers, dialect_for, note_credential
-from adanalytics_server.errors import ApiError, bad_parameter, json_response, unauthorized
-from adanalytics_server.exports.download import download_answer
-from adanalytics_server.exports.parquet import parquet_is_available
-from adanalytics_server.exports.table import ExportJob
+from .responses import DatesAnswer, EventsAnswer, SummaryAnswer
+from .summaries import read_dates, read_summary
 
 RETRY_SECONDS = 1
 

@@ -11,13 +11,14 @@ from typing import Any
 
 import msgspec
 
-from adanalytics_server.api.events import read_events
 from adanalytics_server.dialect import REFERENCE, Dialect
 from adanalytics_server.storage.days import DayRange, day_of_number
 from adanalytics_server.storage.dimensions import DIMENSIONS, TOTAL, Grouping
 from adanalytics_server.storage.money import NANOS, divided, text_from_nanos
 from adanalytics_server.storage.schema import COUNTERS, MEASURES
 from adanalytics_server.storage.store import PartnerStore
+
+from .events import read_events
 
 _DIMENSION_OF = {dimension.name: dimension for dimension in DIMENSIONS}
 FRACTIONS = {

@@ -23,15 +23,16 @@ from starlette.responses import Response
 from adanalytics_server.accounts.people import AccountError
 from adanalytics_server.api.requests import MOST_DISCARDED_BYTES, bad_fields, read_body
 from adanalytics_server.clock import milliseconds_of, rfc3339
-from adanalytics_server.control import data
-from adanalytics_server.control.controls import Controls
-from adanalytics_server.control.files import CannotRestore
 from adanalytics_server.errors import ApiError, bad_parameter, error_response, json_response
 from adanalytics_server.faults import Fault, parse_fault
 from adanalytics_server.loading.rows import LoadError
 from adanalytics_server.seed.generate import GenerateError
 from adanalytics_server.serving.middleware import comes_from_elsewhere
 from adanalytics_server.storage.damage import DiskFull
+
+from . import data
+from .controls import Controls
+from .files import CannotRestore
 
 # Leaves a year for times computed from now, such as the expiry of a token.
 _LATEST = milliseconds_of(datetime(9999, 1, 1, tzinfo=UTC))

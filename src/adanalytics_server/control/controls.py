@@ -14,9 +14,10 @@ from typing import Any
 
 from adanalytics_server.clock import Clock
 from adanalytics_server.context import Context
-from adanalytics_server.control.files import DataFiles, Files
 from adanalytics_server.faults import Faults, Journal
 from adanalytics_server.storage.state import State
+
+from .files import DataFiles, Files
 
 _TABLES = (
     "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"

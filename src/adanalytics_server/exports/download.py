@@ -19,7 +19,8 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from adanalytics_server.errors import ApiError
-from adanalytics_server.exports.table import ExportJob
+
+from .table import ExportJob
 
 # Bytes in memory at a time for one download.
 CHUNK_BYTES = 1 << 18

@@ -15,13 +15,14 @@ from typing import IO, cast
 import msgspec
 
 from adanalytics_server.dialect import Row, RowChange
-from adanalytics_server.exports.parquet import ROWS_PER_GROUP, ParquetEvents
 from adanalytics_server.storage.chunks import as_lines
 from adanalytics_server.storage.days import DayRange
 from adanalytics_server.storage.durable import make_folder, rename
 from adanalytics_server.storage.events import EVENT_FIELDS, LogEvent
 from adanalytics_server.storage.pages import read_in_parts, read_spans
 from adanalytics_server.storage.store import PartnerStore
+
+from .parquet import ROWS_PER_GROUP, ParquetEvents
 
 # Rows held in memory at a time; a multiple of the rows of a chunk.
 PART_ROWS = 1_024

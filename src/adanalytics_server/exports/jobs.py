@@ -20,13 +20,14 @@ from pathlib import Path
 
 from adanalytics_server.clock import Clock
 from adanalytics_server.dialect import Outcome
-from adanalytics_server.exports.files import ExportStopped, write_export
-from adanalytics_server.exports.table import ExportJob, ExportRequest, ExportTable
 from adanalytics_server.settings import Settings
 from adanalytics_server.storage.days import DayRange
 from adanalytics_server.storage.pages import HourReplaced, Span, read_spans
 from adanalytics_server.storage.state import State
 from adanalytics_server.storage.store import Stores
+
+from .files import ExportStopped, write_export
+from .table import ExportJob, ExportRequest, ExportTable
 
 # Until a job is tried again whose state could not be stored.
 RETRY_SECONDS = 60.0

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from adanalytics_server.dialect import EXPORT, HEADER, META, WHOLE_BODY, Dialect, parent_of
-from adanalytics_server.faults import ends, rows
+
+from . import ends, rows
 
 
 class DialectError(ValueError):

@@ -16,8 +16,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from adanalytics_server.dialect import DIALECT, Dialect
 from adanalytics_server.errors import ApiError, error_response
-from adanalytics_server.faults.fault import Fault
 from adanalytics_server.serving.protocol import CONNECTION
+
+from .fault import Fault
 
 _HTML = (
     "<!DOCTYPE html>\n<html lang=en><title>One moment</title>"

@@ -29,7 +29,8 @@ from typing import Any, ClassVar, Literal, get_args
 from pydantic import ConfigDict
 
 from adanalytics_server.api.routes import OPERATIONS
-from adanalytics_server.faults.journal import Entry
+
+from .journal import Entry
 
 Effect = Literal[
     "status",

@@ -14,9 +14,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from adanalytics_server.clock import MILLISECONDS_PER_HOUR, Clock
 from adanalytics_server.dialect import Dialect
-from adanalytics_server.faults.effects import Exchange, apply_fault
-from adanalytics_server.faults.fault import Fault, parse_fault
-from adanalytics_server.faults.journal import Entry, Journal
+
+from .effects import Exchange, apply_fault
+from .fault import Fault, parse_fault
+from .journal import Entry, Journal
 
 # Distinct requests that a fault "per request" remembers; the oldest goes first.
 MOST_REQUESTS = 10_000

@@ -7,17 +7,11 @@ from typing import Any
 import msgspec
 
 from adanalytics_server.dialect import HEADER, USUAL_PER_PAGE, WHOLE_BODY, Plain, parent_of
-from adanalytics_server.faults import ends, rows
-from adanalytics_server.faults.dialects import Choice, DialectError
-from adanalytics_server.faults.service_file import (
-    Export,
-    Pages,
-    ResponseHeaders,
-    ServiceFile,
-    read_service,
-    zone_of,
-)
-from adanalytics_server.faults.service_rows import row_change, summary_change
+
+from . import ends, rows
+from .dialects import Choice, DialectError
+from .service_file import Export, Pages, ResponseHeaders, ServiceFile, read_service, zone_of
+from .service_rows import row_change, summary_change
 
 Changes = dict[str, Any]
 # The objects around page numbers that state other facts, too.

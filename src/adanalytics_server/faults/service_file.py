@@ -15,8 +15,9 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from adanalytics_server.faults.dialects import DialectError
 from adanalytics_server.storage.dimensions import Grouping
+
+from .dialects import DialectError
 
 VERSION = 1
 _OFFSET = re.compile(r"([+-])([0-9]{2}):([0-5][0-9])")

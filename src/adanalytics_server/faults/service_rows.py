@@ -19,11 +19,12 @@ import msgspec
 
 from adanalytics_server.api.summaries import measures_of
 from adanalytics_server.dialect import Row, RowChange, SummaryChange
-from adanalytics_server.faults.service_file import Column, ServiceFile, zone_of
 from adanalytics_server.storage.dimensions import GROUP_COLUMNS
 from adanalytics_server.storage.events import EVENT_FIELDS, EVENT_TYPES
 from adanalytics_server.storage.money import NANOS, divided, nanos_from_canonical, text_from_nanos
 from adanalytics_server.storage.schema import COUNTERS
+
+from .service_file import Column, ServiceFile, zone_of
 
 Value = Callable[[Row], object]
 

@@ -7,15 +7,16 @@ from datetime import date
 from pathlib import Path
 from typing import Literal
 
-from adanalytics_server.loading.mapping import Mapping
-from adanalytics_server.loading.records import FieldError, Normalizer, named
-from adanalytics_server.loading.rows import GivenRows, LoadError, RowSource, open_rows
-from adanalytics_server.loading.sorting import MOST_BYTES, RecordSorter
 from adanalytics_server.storage.damage import room_for
 from adanalytics_server.storage.days import day_of_number
 from adanalytics_server.storage.events import Record
 from adanalytics_server.storage.ingest import ingest
 from adanalytics_server.storage.store import PartnerStore, hour_of_time
+
+from .mapping import Mapping
+from .records import FieldError, Normalizer, named
+from .rows import GivenRows, LoadError, RowSource, open_rows
+from .sorting import MOST_BYTES, RecordSorter
 
 # Rows between two reports: about ten reports a second.
 ROWS_BETWEEN_REPORTS = 5_000

@@ -5,7 +5,7 @@ from collections.abc import Mapping as Row
 from dataclasses import dataclass
 from typing import Self
 
-from adanalytics_server.loading.values import FIELDS, Rule, text_of
+from .values import FIELDS, Rule, text_of
 
 
 class MappingError(ValueError):

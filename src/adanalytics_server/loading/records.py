@@ -11,10 +11,11 @@ from typing import Any
 from uuid import UUID, uuid5
 
 from adanalytics_server.clock import MILLISECONDS_PER_HOUR, rfc3339
-from adanalytics_server.loading.mapping import Mapping
-from adanalytics_server.loading.values import NAME_FIELDS, REQUIRED_FIELDS
 from adanalytics_server.storage.events import LogEvent, Record, encode_event, record_of
 from adanalytics_server.storage.money import text_from_nanos
+
+from .mapping import Mapping
+from .values import NAME_FIELDS, REQUIRED_FIELDS
 
 # uuid5(NAMESPACE_URL, ...) of "urn:adanalytics:event" and "urn:adanalytics:auction".
 EVENT_NAMESPACE = UUID("1a2909e7-d44a-5a90-9977-026baab27fba")

@@ -17,14 +17,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
-from adanalytics_server.loading.values import (
-    FIELDS,
-    REQUIRED_FIELDS,
-    Number,
-    Unreadable,
-    decode_json,
-    kind_of,
-)
+from .values import FIELDS, REQUIRED_FIELDS, Number, Unreadable, decode_json, kind_of
 
 
 class LoadError(ValueError):

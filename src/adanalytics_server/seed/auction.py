@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from adanalytics_server.clock import MILLISECONDS_PER_DAY, rfc3339
-from adanalytics_server.seed import catalogue
-from adanalytics_server.seed.catalogue import Campaign, Placement
 from adanalytics_server.storage.events import LogEvent, Record, encode_event, record_of
 from adanalytics_server.storage.money import text_from_nanos
+
+from . import catalogue
+from .catalogue import Campaign, Placement
 
 _WORDS = struct.Struct("<4096I")
 _IDS_PER_BLOCK = 1024

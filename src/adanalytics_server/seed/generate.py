@@ -9,12 +9,13 @@ from math import ceil
 from adanalytics_server.clock import MILLISECONDS_PER_DAY, MILLISECONDS_PER_HOUR
 from adanalytics_server.loading.load import OnProgress, reporting
 from adanalytics_server.loading.values import FIRST_DAY
-from adanalytics_server.seed.auction import LONGEST, Auctions
-from adanalytics_server.seed.catalogue import NAMES
 from adanalytics_server.storage.days import day_number
 from adanalytics_server.storage.events import Record
 from adanalytics_server.storage.ingest import Ingested, ingest
 from adanalytics_server.storage.store import PartnerStore
+
+from .auction import LONGEST, Auctions
+from .catalogue import NAMES
 
 # Requests by hour of the day, UTC: quiet nights, busy evenings.
 HOUR_WEIGHTS = (

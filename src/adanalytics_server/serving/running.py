@@ -13,7 +13,7 @@ from typing import Any
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from adanalytics_server.serving.protocol import StrictProtocol
+from .protocol import StrictProtocol
 
 START_SECONDS = 20.0
 STOP_SECONDS = 20.0

@@ -10,8 +10,8 @@ from typing import Annotated, NamedTuple, get_args, get_type_hints
 
 import msgspec
 
-from adanalytics_server.storage.dimensions import DIMENSIONS
-from adanalytics_server.storage.money import nanos_from_canonical
+from .dimensions import DIMENSIONS
+from .money import nanos_from_canonical
 
 # VAST names, in the order of the summary's counting columns.
 EVENT_TYPES = (

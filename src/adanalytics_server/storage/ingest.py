@@ -10,12 +10,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby, islice
 
-from adanalytics_server.storage.chunks import append_rows, remove_rows, split_pieces
-from adanalytics_server.storage.damage import DamagedFile
-from adanalytics_server.storage.events import Record, decode_event, record_of
-from adanalytics_server.storage.pages import HourReplaced, Span, read_in_parts
-from adanalytics_server.storage.rollups import Rollups
-from adanalytics_server.storage.store import PartnerStore, first_key, hour_of_time, month_of_hour
+from .chunks import append_rows, remove_rows, split_pieces
+from .damage import DamagedFile
+from .events import Record, decode_event, record_of
+from .pages import HourReplaced, Span, read_in_parts
+from .rollups import Rollups
+from .store import PartnerStore, first_key, hour_of_time, month_of_hour
 
 # Records held in memory at a time.
 BATCH = 5_000

@@ -12,10 +12,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
-from adanalytics_server.storage.chunks import BEGIN, END, count_rows, some_rows
-from adanalytics_server.storage.damage import DamagedFile
-from adanalytics_server.storage.days import DayRange
-from adanalytics_server.storage.store import PartnerStore, first_key, month_of_hour
+from .chunks import BEGIN, END, count_rows, some_rows
+from .damage import DamagedFile
+from .days import DayRange
+from .store import PartnerStore, first_key, month_of_hour
 
 _ATTEMPTS = 5
 

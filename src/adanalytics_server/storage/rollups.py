@@ -8,10 +8,10 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable
 
-from adanalytics_server.storage.dimensions import DIMENSIONS, TOTAL
-from adanalytics_server.storage.events import Record
-from adanalytics_server.storage.money import NANOS
-from adanalytics_server.storage.schema import COUNTERS, MEASURES
+from .dimensions import DIMENSIONS, TOTAL
+from .events import Record
+from .money import NANOS
+from .schema import COUNTERS, MEASURES
 
 _REVENUE = len(COUNTERS)
 _COST = _REVENUE + 1

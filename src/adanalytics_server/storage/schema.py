@@ -6,7 +6,7 @@ another one is refused, because a test loads its data anew sooner than it migrat
 
 import sqlite3
 
-from adanalytics_server.storage.dimensions import DIMENSIONS
+from .dimensions import DIMENSIONS
 
 COUNTERS = (
     "requests",

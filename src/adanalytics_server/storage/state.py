@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import aiosqlite
 
-from adanalytics_server.storage.damage import room_for
-from adanalytics_server.storage.durable import POSIX, make_folder
-from adanalytics_server.storage.schema import STATE, prepare
+from .damage import room_for
+from .durable import POSIX, make_folder
+from .schema import STATE, prepare
 
 _SECRET_BYTES = 32
 

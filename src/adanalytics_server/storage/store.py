@@ -15,9 +15,10 @@ from functools import lru_cache
 from pathlib import Path
 
 from adanalytics_server.clock import MILLISECONDS_PER_HOUR
-from adanalytics_server.storage.damage import is_no_room, naming
-from adanalytics_server.storage.durable import make_folder
-from adanalytics_server.storage.schema import LEDGER, MONTH, prepare
+
+from .damage import is_no_room, naming
+from .durable import make_folder
+from .schema import LEDGER, MONTH, prepare
 
 # Idle read connections kept for each file.
 MOST_IDLE = 8

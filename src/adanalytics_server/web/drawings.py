@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from adanalytics_server.web.coverage import DayCoverage, level_of
-from adanalytics_server.web.format import counted
+from .coverage import DayCoverage, level_of
+from .format import counted
 
 COLUMN = 20
 CALENDAR_ROW = 14

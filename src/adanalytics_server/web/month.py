@@ -12,9 +12,10 @@ from adanalytics_server.errors import ApiError
 from adanalytics_server.storage.days import DayRange
 from adanalytics_server.storage.money import nanos_from_canonical
 from adanalytics_server.storage.store import PartnerStore
-from adanalytics_server.web import drawings
-from adanalytics_server.web.coverage import DayCoverage, read_coverage
-from adanalytics_server.web.format import amount, compact, counted
+
+from . import drawings
+from .coverage import DayCoverage, read_coverage
+from .format import amount, compact, counted
 
 # The figures of a day that the summary does not list.
 _NOTHING = {"impressions": 0, "clicks": 0, "revenue": "0.000000000", "ecpm": None}

@@ -14,7 +14,8 @@ from starlette.types import Scope
 from adanalytics_server.accounts.people import User
 from adanalytics_server.clock import rfc3339
 from adanalytics_server.errors import ApiError
-from adanalytics_server.web import format as web_format
+
+from . import format as web_format
 
 # Nothing from other sites, no frames, no caching.
 PAGE_HEADERS: Mapping[str, str] = MappingProxyType(

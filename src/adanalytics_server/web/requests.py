@@ -17,7 +17,8 @@ from adanalytics_server.context import context_of
 from adanalytics_server.dialect import note_credential, request_id_of
 from adanalytics_server.errors import ApiError, error_response, headers_of
 from adanalytics_server.serving.middleware import SAFE_METHODS, comes_from_elsewhere, log_failure
-from adanalytics_server.web.pages import PAGE_HEADERS, error_page
+
+from .pages import PAGE_HEADERS, error_page
 
 COOKIE = "adanalytics_session"
 FORM_TYPE = "application/x-www-form-urlencoded"

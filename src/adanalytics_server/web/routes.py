@@ -15,18 +15,11 @@ from adanalytics_server.accounts.ratelimit import Allowance
 from adanalytics_server.context import Context, ContextDep
 from adanalytics_server.errors import ApiError
 from adanalytics_server.exports.table import ExportJob
-from adanalytics_server.web.format import duration
-from adanalytics_server.web.month import parse_month, read_month
-from adanalytics_server.web.pages import page
-from adanalytics_server.web.requests import (
-    COOKIE,
-    Admin,
-    PageRoute,
-    Visitor,
-    read_form,
-    redirect,
-    set_cookie,
-)
+
+from .format import duration
+from .month import parse_month, read_month
+from .pages import page
+from .requests import COOKIE, Admin, PageRoute, Visitor, read_form, redirect, set_cookie
 
 KEYS = "/settings/api-keys"
 MOST_EXPORTS = 20

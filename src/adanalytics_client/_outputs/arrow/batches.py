@@ -13,11 +13,12 @@ from adanalytics_client._json.exact import Json, NotJson
 from adanalytics_client._json.fields import DOCUMENTED, EVENT_KINDS, Kind
 from adanalytics_client._json.raw import RawRows, read_jsonl
 from adanalytics_client._json.types import DEFAULTS, NULL, TEXT, ColumnType, KindOf, Types, join_all
-from adanalytics_client._outputs.arrow.conversion import convert, learn
-from adanalytics_client._outputs.arrow.lines import read_lines
-from adanalytics_client._outputs.arrow.schema import arrow_schema, is_decimal
-from adanalytics_client._outputs.arrow.values import REFUSALS, to_array, type_of
 from adanalytics_client.errors import ProtocolError
+
+from .conversion import convert, learn
+from .lines import read_lines
+from .schema import arrow_schema, is_decimal
+from .values import REFUSALS, to_array, type_of
 
 Row = Mapping[str, Json]
 

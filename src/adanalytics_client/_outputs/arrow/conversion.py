@@ -30,15 +30,9 @@ from adanalytics_client._json.types import (
     ColumnType,
     join_all,
 )
-from adanalytics_client._outputs.arrow.schema import arrow_type
-from adanalytics_client._outputs.arrow.values import (
-    REFUSALS,
-    Pairs,
-    pairs_of,
-    plain_pattern,
-    to_array,
-    type_of,
-)
+
+from .schema import arrow_type
+from .values import REFUSALS, Pairs, pairs_of, plain_pattern, to_array, type_of
 
 _IS = pa.types
 _CANONICAL = "^(?:0|-?[1-9][0-9]*)$"

@@ -19,15 +19,10 @@ import pyarrow.json as pj
 
 from adanalytics_client._json.fields import Kind
 from adanalytics_client._json.types import NULL, ColumnType, Types
-from adanalytics_client._outputs.arrow.conversion import (
-    all_match,
-    convert,
-    learn,
-    map_of_pairs,
-    text_array,
-)
-from adanalytics_client._outputs.arrow.schema import arrow_type
-from adanalytics_client._outputs.arrow.values import REFUSALS, plain_pattern
+
+from .conversion import all_match, convert, learn, map_of_pairs, text_array
+from .schema import arrow_type
+from .values import REFUSALS, plain_pattern
 
 # A number, or a text that Arrow would take for one, with an exponent: see `values.plain_pattern`.
 _EXPONENT = re.compile(rb'[:,\[]\s*"?[-+]?[0-9.]+[eE][-+]?[0-9]')

@@ -10,9 +10,10 @@ import pyarrow.parquet as pq
 
 from adanalytics_client._base.formats import Format
 from adanalytics_client._json.raw import RawRows
-from adanalytics_client._outputs.arrow.batches import ArrowRows
 from adanalytics_client._outputs.files import Target
 from adanalytics_client.errors import ProtocolError
+
+from .batches import ArrowRows
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer

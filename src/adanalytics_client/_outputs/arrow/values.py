@@ -30,7 +30,8 @@ from adanalytics_client._json.types import (
     Base,
     ColumnType,
 )
-from adanalytics_client._outputs.arrow.schema import arrow_type
+
+from .schema import arrow_type
 
 REFUSALS = (ValueError, TypeError, OverflowError, NotImplementedError)
 """The errors for a value that does not fit.

@@ -13,16 +13,8 @@ from decimal import Decimal
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._base.spelling import fold
 from adanalytics_client._json.fields import COLUMN_OF_TYPE, SUMMARY_KINDS, FieldNames
-from adanalytics_client.dataset.hours.totals import (
-    ADDITIVE,
-    EXACT,
-    OTHER,
-    Figure,
-    Figures,
-    Range,
-    Totals,
-    figure_text,
-)
+
+from .totals import ADDITIVE, EXACT, OTHER, Figure, Figures, Range, Totals, figure_text
 
 TOTAL = "total"
 """The name of the service's own count of the events of a day, which is no column of the summary."""

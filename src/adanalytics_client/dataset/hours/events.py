@@ -22,9 +22,10 @@ from adanalytics_client._json.fields import DOCUMENTED, FieldNames, Kind
 from adanalytics_client._json.types import Types
 from adanalytics_client._outputs.arrow.batches import ArrowRows
 from adanalytics_client._outputs.arrow.conversion import as_text, epochs_of, text_array
-from adanalytics_client.dataset.hours.sections import PARQUET, Section, beginning_of, group_begins
 from adanalytics_client.dataset.records.layout import Hour
 from adanalytics_client.errors import ProtocolError
+
+from .sections import PARQUET, Section, beginning_of, group_begins
 
 Table = Any
 """A `pyarrow.Table`; pyarrow has no types."""

@@ -19,11 +19,6 @@ import pyarrow.parquet as pq
 
 from adanalytics_client._json.types import became_text, join_columns
 from adanalytics_client._outputs.arrow.conversion import as_text
-from adanalytics_client.dataset.hours.events import TEXT, EventTables, Table, to_jsonl
-from adanalytics_client.dataset.hours.ids import Ids
-from adanalytics_client.dataset.hours.sort import HourPartition, split_by_key
-from adanalytics_client.dataset.hours.sums import totals_of
-from adanalytics_client.dataset.hours.totals import Totals
 from adanalytics_client.dataset.planning import Query
 from adanalytics_client.dataset.records.layout import HOURS, Hour, PartFormat
 from adanalytics_client.dataset.records.manifest import (
@@ -35,6 +30,12 @@ from adanalytics_client.dataset.records.manifest import (
 )
 from adanalytics_client.dataset.schema import hour_column
 from adanalytics_client.dataset.storage.local import Store
+
+from .events import TEXT, EventTables, Table, to_jsonl
+from .ids import Ids
+from .sort import HourPartition, split_by_key
+from .sums import totals_of
+from .totals import Totals
 
 ROWS_PER_GROUP = 32_768
 """Rows of a row group of parquet, and the most rows held as Arrow columns: about 15 MB."""

@@ -12,7 +12,8 @@ import pyarrow.compute as pc
 
 from adanalytics_client._events.page import NO_IDS, EventId, is_id
 from adanalytics_client._json.fields import FieldNames
-from adanalytics_client.dataset.hours.events import Table, int32s
+
+from .events import Table, int32s
 
 IDS_HELD = 250_000
 """The most ids of an hour that are held in memory to find repeated ones."""

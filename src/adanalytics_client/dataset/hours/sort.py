@@ -16,15 +16,10 @@ from pyarrow import ipc
 from adanalytics_client._base.remedies import remedy
 from adanalytics_client._json.fields import DOCUMENTED, FieldNames
 from adanalytics_client._outputs.arrow.conversion import as_text
-from adanalytics_client.dataset.hours.events import (
-    Table,
-    hour_columns,
-    int32s,
-    is_of_hour,
-    time_column,
-)
 from adanalytics_client.dataset.records.layout import Hour
 from adanalytics_client.errors import ProtocolError
+
+from .events import Table, hour_columns, int32s, is_of_hour, time_column
 
 BYTES_HELD = 8 * 1024 * 1024
 """The most bytes of Arrow columns, over all keys, that are held before they go to files."""

@@ -18,8 +18,9 @@ from adanalytics_client._json.fields import (
     FieldNames,
     Kind,
 )
-from adanalytics_client.dataset.hours.events import TEXT, Table
-from adanalytics_client.dataset.hours.totals import OTHER, Figure, Totals
+
+from .events import TEXT, Table
+from .totals import OTHER, Figure, Totals
 
 MOST_SUMS = 200
 """The most fields of an event that are added up, because each hour keeps its sums."""

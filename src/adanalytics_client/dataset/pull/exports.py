@@ -19,10 +19,11 @@ from adanalytics_client.dataset.hours.events import EventTables, Table
 from adanalytics_client.dataset.hours.files import join_pieces, write_hours
 from adanalytics_client.dataset.hours.sections import Section, beginning_of
 from adanalytics_client.dataset.planning import Query
-from adanalytics_client.dataset.pull.spool import Spool, Start, folder_of
-from adanalytics_client.dataset.pull.workers import WorkerPool
 from adanalytics_client.dataset.records.manifest import FinishedHour, Identity
 from adanalytics_client.dataset.storage.local import Store
+
+from .spool import Spool, Start, folder_of
+from .workers import WorkerPool
 
 SECTION_BYTES = 8 * 1024 * 1024
 """The least bytes of a file that are worth a process of their own."""

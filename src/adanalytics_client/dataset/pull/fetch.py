@@ -22,9 +22,6 @@ from adanalytics_client.dataset.hours.events import EventTables, Table
 from adanalytics_client.dataset.hours.files import write_hours
 from adanalytics_client.dataset.hours.sort import HourUnknown
 from adanalytics_client.dataset.planning import ExpectedCounts, Query, events_of, requests_of
-from adanalytics_client.dataset.pull.exports import OF_AN_EXPORT, REFUSED, ExportFetcher
-from adanalytics_client.dataset.pull.spool import Spool, StoredPage
-from adanalytics_client.dataset.pull.workers import WorkerPool
 from adanalytics_client.dataset.records.layout import Hour
 from adanalytics_client.dataset.records.manifest import FinishedHour, Identity
 from adanalytics_client.dataset.report import FailedQuery
@@ -32,6 +29,10 @@ from adanalytics_client.dataset.service import ServiceDays
 from adanalytics_client.dataset.storage.local import Store
 from adanalytics_client.observers import HourWritten, PullPlanned
 from adanalytics_client.types import Check
+
+from .exports import OF_AN_EXPORT, REFUSED, ExportFetcher
+from .spool import Spool, StoredPage
+from .workers import WorkerPool
 
 _LOG = logging.getLogger("adanalytics_client")
 

@@ -34,20 +34,13 @@ from adanalytics_client.dataset.hours.files import (
     write_day,
     write_file,
 )
-from adanalytics_client.dataset.records.layout import DATA, HOURS, JOURNAL, Hour
-from adanalytics_client.dataset.records.manifest import (
-    DayRecord,
-    FinishedHour,
-    HourRecord,
-    Identity,
-    Manifest,
-    seal,
-    unseal,
-)
 from adanalytics_client.dataset.schema import Schema
 from adanalytics_client.dataset.storage.local import Store
 from adanalytics_client.dataset.tables.file_table import FileTable
 from adanalytics_client.errors import ConfigurationError
+
+from .layout import DATA, HOURS, JOURNAL, Hour
+from .manifest import DayRecord, FinishedHour, HourRecord, Identity, Manifest, seal, unseal
 
 _LOG = logging.getLogger("adanalytics_client")
 

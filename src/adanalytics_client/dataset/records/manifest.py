@@ -13,7 +13,9 @@ from adanalytics_client._json.fields import FieldNames
 from adanalytics_client._json.types import Types
 from adanalytics_client.dataset.errors import DatasetDamaged, DatasetError
 from adanalytics_client.dataset.hours.totals import Totals
-from adanalytics_client.dataset.records.layout import (
+from adanalytics_client.dataset.storage.local import Store
+
+from .layout import (
     DATA,
     HOURS,
     IDENTITY,
@@ -24,7 +26,6 @@ from adanalytics_client.dataset.records.layout import (
     TableFormat,
     hours_of,
 )
-from adanalytics_client.dataset.storage.local import Store
 
 T = TypeVar("T")
 

@@ -8,9 +8,10 @@ from datetime import date
 import msgspec
 
 from adanalytics_client._json.fields import ID_OF, FieldNames, GroupBy
-from adanalytics_client.dataset.records.layout import NAMES
-from adanalytics_client.dataset.records.manifest import Damaged, seal, unseal
 from adanalytics_client.dataset.storage.local import Store
+
+from .layout import NAMES
+from .manifest import Damaged, seal, unseal
 
 MOST_NAMES = 100_000
 """The most names of a group that are kept."""

@@ -2,10 +2,10 @@
 
 from contextlib import suppress
 
-from adanalytics_client.dataset.records.contents import Contents, days_beside
-from adanalytics_client.dataset.records.layout import JOURNAL, REPARTITION, Partition
-from adanalytics_client.dataset.records.manifest import Damaged, unseal
-from adanalytics_client.dataset.records.repartition import repartition
+from .contents import Contents, days_beside
+from .layout import JOURNAL, REPARTITION, Partition
+from .manifest import Damaged, unseal
+from .repartition import repartition
 
 
 def recover(contents: Contents) -> None:

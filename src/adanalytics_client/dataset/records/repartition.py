@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from adanalytics_client.dataset.records.contents import Contents
-from adanalytics_client.dataset.records.layout import IDENTITY, REPARTITION, Partition
-from adanalytics_client.dataset.records.manifest import LAYOUT_OF, seal
+from .contents import Contents
+from .layout import IDENTITY, REPARTITION, Partition
+from .manifest import LAYOUT_OF, seal
 
 
 def repartition(contents: Contents, partition: Partition) -> list[str]:

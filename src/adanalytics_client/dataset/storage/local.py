@@ -17,7 +17,7 @@ from adanalytics_client.dataset.errors import DatasetError, DatasetInUse, Unsuit
 from adanalytics_client.dataset.records.layout import LOCK, OURS, SCRATCH
 
 if TYPE_CHECKING:
-    from adanalytics_client.dataset.storage.objects import ObjectStore
+    from .objects import ObjectStore
 
 Store: TypeAlias = "LocalStore | ObjectStore"
 
@@ -220,6 +220,6 @@ def open_store(place: str) -> Store:
                 f"{place} is a file.", remedy="A dataset is a folder: name another."
             )
         return LocalStore(root, place)
-    from adanalytics_client.dataset.storage.objects import open_object_store
+    from .objects import open_object_store
 
     return open_object_store(place)

@@ -16,8 +16,9 @@ from typing import Any
 from adanalytics_client._base.urls import redact_queries
 from adanalytics_client._base.validation import import_extra
 from adanalytics_client.dataset.errors import DatasetError
-from adanalytics_client.dataset.storage.lease import Lease
 from adanalytics_client.errors import ConfigurationError
+
+from .lease import Lease
 
 READERS = 16
 """The most small objects that are read side by side; of other libraries, not all allow it."""
@@ -245,7 +246,7 @@ def open_object_store(place: str) -> ObjectStore:
         raise ConfigurationError("AWS_PROFILE is set, but profiles are not read.", remedy=_SET_KEYS)
     if kind in {"s3", "s3a", "gs", "az", "abfs", "abfss"}:
         import_extra("obstore")
-        from adanalytics_client.dataset.storage.cloud import CloudFiles
+        from .cloud import CloudFiles
 
         files = CloudFiles(kind, name.partition("/")[0])
         return ObjectStore(files, place, place, readers=READERS)

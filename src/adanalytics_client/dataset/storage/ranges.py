@@ -9,7 +9,8 @@ from typing import Any
 from fsspec import AbstractFileSystem  # type: ignore[import-untyped]
 
 from adanalytics_client.dataset.errors import DatasetError
-from adanalytics_client.dataset.storage.objects import ObjectStore
+
+from .objects import ObjectStore
 
 _SMALL = 1 << 20
 """The bytes up to which a file is read whole, because a request takes longer than they do."""

@@ -13,13 +13,8 @@ from adanalytics_client.dataset.errors import TableConflict
 from adanalytics_client.dataset.records.layout import DATA
 from adanalytics_client.dataset.records.manifest import Identity
 from adanalytics_client.dataset.storage.local import Store
-from adanalytics_client.dataset.tables.files import (
-    Change,
-    delta_statistics,
-    free_name,
-    read_footers,
-    stored_type,
-)
+
+from .files import Change, delta_statistics, free_name, read_footers, stored_type
 
 LOG = "_delta_log"
 

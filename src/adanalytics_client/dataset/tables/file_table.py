@@ -25,11 +25,12 @@ from adanalytics_client.dataset.records.layout import DATA
 from adanalytics_client.dataset.records.manifest import Identity, Manifest
 from adanalytics_client.dataset.schema import Schema, hour_column
 from adanalytics_client.dataset.storage.local import Store
-from adanalytics_client.dataset.tables.delta import LOG, DeltaLog
-from adanalytics_client.dataset.tables.files import Change, Files, free_name, stored_type
-from adanalytics_client.dataset.tables.iceberg import CATALOG, IcebergLog
-from adanalytics_client.dataset.tables.record import RETAINED_HOURS, TableRecord
 from adanalytics_client.errors import AdAnalyticsError
+
+from .delta import LOG, DeltaLog
+from .files import Change, Files, free_name, stored_type
+from .iceberg import CATALOG, IcebergLog
+from .record import RETAINED_HOURS, TableRecord
 
 # Earlier versions are looked for no more often, because that lists all files.
 _PRUNED_EVERY = timedelta(hours=6)

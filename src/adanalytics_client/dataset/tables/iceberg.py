@@ -16,8 +16,9 @@ from adanalytics_client.dataset.errors import DatasetError, TableConflict
 from adanalytics_client.dataset.records.layout import DATA, OURS
 from adanalytics_client.dataset.records.manifest import DataFile, Identity
 from adanalytics_client.dataset.storage.local import Store
-from adanalytics_client.dataset.tables.files import Change, free_name, read_footers, stored_type
 from adanalytics_client.errors import ConfigurationError
+
+from .files import Change, free_name, read_footers, stored_type
 
 CATALOG = f"{OURS}/catalog.db"
 

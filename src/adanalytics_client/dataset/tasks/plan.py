@@ -13,8 +13,9 @@ from adanalytics_client.dataset.planning import Query
 from adanalytics_client.dataset.pull.exports import ExportFetcher
 from adanalytics_client.dataset.pull.spool import Spool, Start, keep_started, list_started
 from adanalytics_client.dataset.staging import Staging
-from adanalytics_client.dataset.tasks.task import Task
 from adanalytics_client.dataset.update import Update, doubtful_hours
+
+from .task import Task
 
 TASK_BYTES = 64 * 1024 * 1024
 """The least bytes of a file that are worth a task of their own."""

@@ -13,8 +13,9 @@ from adanalytics_client.dataset.hours.sort import HourUnknown
 from adanalytics_client.dataset.pull.exports import sort
 from adanalytics_client.dataset.pull.spool import folder_of, read_start
 from adanalytics_client.dataset.storage.local import open_store
-from adanalytics_client.dataset.tasks.task import FORMAT, Part, Task
 from adanalytics_client.errors import ProtocolError
+
+from .task import FORMAT, Part, Task
 
 
 def run_task(task: Task) -> Part:

@@ -122,7 +122,8 @@ class Task(_Planned):
             300
         """
         from adanalytics_client.dataset.storage.local import write_errors
-        from adanalytics_client.dataset.tasks.run import run_task
+
+        from .run import run_task
 
         with write_errors(self.place):
             return run_task(self)
