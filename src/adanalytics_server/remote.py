@@ -294,6 +294,7 @@ def _fields(row: object) -> dict[str, Any]:
     if isinstance(row, BaseModel):
         return row.model_dump()
     if not isinstance(row, Mapping):
-        text = f"add_events takes a list of events, each a mapping or a model, not {row!r}"
-        raise TypeError(text)
+        raise TypeError(
+            f"add_events takes a list of events, each a mapping or a model, not {row!r}"
+        )
     return dict(row)

@@ -117,8 +117,9 @@ class MetricOptions:
             raise click.UsageError(f"--chart has fixed columns. Leave out --chart or {argument}.")
         # Its rows are counts, amounts and rates, and a column of parquet has one type.
         if self.compare and not form.writer:
-            message = f"A comparison is not written as {form.name}. Use csv, json or xlsx."
-            raise click.UsageError(message)
+            raise click.UsageError(
+                f"A comparison is not written as {form.name}. Use csv, json or xlsx."
+            )
         if self.digits is not None and not form.writer:
             raise click.UsageError(
                 f"{form.name.capitalize()} keeps every digit. Leave out --round."

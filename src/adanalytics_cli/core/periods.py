@@ -39,8 +39,10 @@ def read_begun_period(
     span = read_period(context, parameter, word)
     now = now_at_service(current_invocation(context))
     if span and span.first > now.date():
-        problem = f"{span.first} is in the future. Today is {now:%Y-%m-%d} in {now:%Z}."
-        raise click.BadParameter(problem, param_hint=_name(parameter))
+        raise click.BadParameter(
+            f"{span.first} is in the future. Today is {now:%Y-%m-%d} in {now:%Z}.",
+            param_hint=_name(parameter),
+        )
     return span
 
 

@@ -117,8 +117,10 @@ def _sheets(path: Path, content: bytes) -> list[Layout]:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             size = sum(entry.file_size for entry in archive.infolist())
         if size > _MOST_UNPACKED:
-            message = f"{path} unpacks to {in_bytes(size)}, over {in_bytes(_MOST_UNPACKED)}."
-            raise CommandError(message, remedy=_SMALLER)
+            raise CommandError(
+                f"{path} unpacks to {in_bytes(size)}, over {in_bytes(_MOST_UNPACKED)}.",
+                remedy=_SMALLER,
+            )
         with warnings.catch_warnings():
             # Of styles and extensions that no figure depends on.
             warnings.simplefilter("ignore")

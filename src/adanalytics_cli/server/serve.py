@@ -129,8 +129,9 @@ def serve(
     from adanalytics_server.storage.state import folder_lock
 
     if demo_key is not None and not KEY.fullmatch(demo_key):
-        text = "a key is aak_ and at least 8 letters, digits, '-' or '_'."
-        raise click.BadParameter(text, param_hint="'--demo-key'")
+        raise click.BadParameter(
+            "a key is aak_ and at least 8 letters, digits, '-' or '_'.", param_hint="'--demo-key'"
+        )
     shapes = dialect_of(dialect, service_choice(service) if service else None)
     with ExitStack() as stack:
         # SIGTERM is how a server is meant to end.

@@ -129,8 +129,9 @@ def _read_pages(
         elif sign and total is None:
             raise _unreadable(session, answer, f"page {number} states no records and {sign}")
         if total is not None and (records > total or (records < total and not len(finding))):
-            counts = f"the service counts {total:,} records, but {records:,} arrived"
-            raise _unreadable(session, answer, counts)
+            raise _unreadable(
+                session, answer, f"the service counts {total:,} records, but {records:,} arrived"
+            )
         if number == 1:
             # The published form states `per_page`; a total without it may be that of the page.
             size = page_signals.per_page or len(finding)

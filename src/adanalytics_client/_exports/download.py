@@ -158,8 +158,9 @@ class ExportDownload:
         if path.is_dir():
             return paths_in(path, files)
         if len(files) > 1:
-            message = f"The export has {len(files)} files."
-            raise ConfigurationError(message, remedy="Name a folder that exists.")
+            raise ConfigurationError(
+                f"The export has {len(files)} files.", remedy="Name a folder that exists."
+            )
         return [path]
 
     def _opening(self, target: Path, number: int) -> Callable[[], Transfer]:

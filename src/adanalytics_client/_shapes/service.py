@@ -257,8 +257,11 @@ class ServiceProfile:
                     remedy="Pass the name that the service sends.",
                 )
             if self.time_field and part == "event_time" != parts.get(name):
-                remedy = f"fields maps event_time to {name!r}: leave one out."
-                raise invalid("time_field", self.time_field, remedy)
+                raise invalid(
+                    "time_field",
+                    self.time_field,
+                    f"fields maps event_time to {name!r}: leave one out.",
+                )
             if parts.setdefault(name, part) != part:
                 raise ConfigurationError(
                     f"fields: {name!r} is mapped to {parts[name]} and to {part}.",

@@ -179,8 +179,10 @@ async def start_export(
     if body.format == "parquet" and dialect_for(request).changes_rows:
         raise bad_parameter("format", "should be 'csv' or 'jsonl' in this dialect")
     if body.format == "parquet" and not parquet_is_available():
-        message = 'needs pyarrow on the server; install it with: pip install "adanalytics[arrow]"'
-        raise bad_parameter("format", message)
+        raise bad_parameter(
+            "format",
+            'needs pyarrow on the server; install it with: pip install "adanalytics[arrow]"',
+        )
     job = await context.exports.order(
         partner.number,
         body.days(),

@@ -199,8 +199,9 @@ class Normalizer:
                 continue
             # A summary finds names by ids, so a name alone would never be seen.
             if (id_ := values.get(dimension.id_field)) is None:
-                message = f"the row has the name {name!r} but no {dimension.id_field}"
-                raise FieldError(name_field, message)
+                raise FieldError(
+                    name_field, f"the row has the name {name!r} but no {dimension.id_field}"
+                )
             self.names[dimension.number, id_] = name
 
 

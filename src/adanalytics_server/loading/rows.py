@@ -138,15 +138,13 @@ class CsvRows(_TextFile):
         for line, cells in self._numbered_cells():
             # Filled up or cut, the values would get into other columns.
             if len(cells) != width:
-                message = f"{len(cells)} cells, but the header has {width}"
-                raise LoadError(self._path, message, line)
+                raise LoadError(self._path, f"{len(cells)} cells, but the header has {width}", line)
             yield NumberedRow(line, dict(zip(columns, cells, strict=True)))
 
     def _header(self) -> tuple[str, ...]:
         for line, names in self._numbered_cells():
             if duplicates := _repeated(names):
-                message = f"the header names {duplicates} more than once"
-                raise LoadError(self._path, message, line)
+                raise LoadError(self._path, f"the header names {duplicates} more than once", line)
             return tuple(names)
         raise LoadError(self._path, "the file is empty")
 
@@ -230,8 +228,9 @@ class ParquetRows:
             self._arrow: Any = import_module("pyarrow")
             parquet: Any = import_module("pyarrow.parquet")
         except ModuleNotFoundError as error:
-            message = 'parquet needs pyarrow; install it with: pip install "adanalytics[arrow]"'
-            raise LoadError(path, message) from error
+            raise LoadError(
+                path, 'parquet needs pyarrow; install it with: pip install "adanalytics[arrow]"'
+            ) from error
         try:
             self._file = parquet.ParquetFile(path)
         except (OSError, self._arrow.ArrowException) as error:
@@ -298,8 +297,12 @@ class ParquetRows:
             values = [value for _, value in pairs or ()]
             mapping = None if pairs is None else dict(zip(keys, values, strict=True))
             if mapping is not None and pairs is not None and len(mapping) < len(pairs):
-                message = f"more than one value for {_repeated([str(key) for key in keys])}"
-                raise LoadError(self._path, message, row, name)
+                raise LoadError(
+                    self._path,
+                    f"more than one value for {_repeated([str(key) for key in keys])}",
+                    row,
+                    name,
+                )
             yield mapping
 
     def _unreadable(self, error: Exception) -> LoadError:
@@ -378,5 +381,6 @@ def open_rows(path: Path) -> RowSource:
             return JsonlRows(path)
         case [".parquet"] if suffixes[-1] == ".parquet":
             return ParquetRows(path)
-    message = "the name must end in .csv, .jsonl, .ndjson (each also with .gz) or .parquet"
-    raise LoadError(path, message)
+    raise LoadError(
+        path, "the name must end in .csv, .jsonl, .ndjson (each also with .gz) or .parquet"
+    )

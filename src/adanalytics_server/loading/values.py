@@ -267,8 +267,7 @@ def _key_values(text: str) -> dict[str, str]:
 def _strings_of_object(text: str) -> dict[str, str]:
     content = decode_json(text)
     if not isinstance(content, dict):
-        message = f"{_shown(text)} is not a JSON object"
-        raise ValueError(message)  # noqa: TRY004  # the text is wrong, its type is not
+        raise ValueError(f"{_shown(text)} is not a JSON object")  # noqa: TRY004  # the text is wrong, its type is not
     return _strings_by_key(content)
 
 

@@ -168,8 +168,10 @@ async def show_key(user: Admin, context: ContextDep, ticket: str) -> Response:
     """Show a new key once: it is in this response only, never in a URL."""
     new = context.sessions.take_new_key(user, ticket)
     if new is None:
-        text = "A new key is shown only once. If you did not copy it, delete it and create another."
-        raise ApiError(410, text)
+        raise ApiError(
+            410,
+            "A new key is shown only once. If you did not copy it, delete it and create another.",
+        )
     return page("key_created.html", user, {"new": new}, section="keys")
 
 

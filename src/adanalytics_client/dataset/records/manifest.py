@@ -147,8 +147,9 @@ class Identity:
         """
         identity = cls.read(store)
         if identity is None:
-            message = f"There is no dataset at {store.place}."
-            raise DatasetError(message, remedy="Make one with a sync.")
+            raise DatasetError(
+                f"There is no dataset at {store.place}.", remedy="Make one with a sync."
+            )
         return identity
 
     def part_name(self, hour: Hour, record: "HourRecord | None") -> str:
