@@ -580,15 +580,23 @@ class Dataset:
         ]
         zone = ServiceProfile(zone=identity.zone).tzinfo()
         last = filled[-1].start.replace(tzinfo=zone) if filled else None
-        partner, origin, form = identity.partner, identity.origin, identity.form
         counts = {
             record.day: {
                 hour.hour: hour_record.rows for hour, hour_record in record.by_hour.items()
             }
             for record in records
         }
-        damaged, table, partition = manifest.damaged, identity.table, identity.partition
-        return Holdings(partner, origin, form, hours, damaged, last, table, counts, partition)
+        return Holdings(
+            identity.partner,
+            identity.origin,
+            identity.form,
+            hours,
+            manifest.damaged,
+            last,
+            identity.table,
+            counts,
+            identity.partition,
+        )
 
     @property
     def schema(self) -> "pa.Schema":
