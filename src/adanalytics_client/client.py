@@ -16,15 +16,12 @@ from ._shapes.service import ServiceProfile
 
 # Exports and queries are imported by the methods that start them: most programs need only one.
 if TYPE_CHECKING:
-    from ._events.check import Check
     from ._events.dedupe import SeenEvents
-    from ._events.plan import Split
-    from ._events.slice import OnDrift
     from ._events.typed import M
-    from ._json.fields import GroupBy
     from .events import EventQuery
     from .jobs import ExportJob
     from .models import Summary
+    from .types import Check, GroupBy, OnDrift, Split
 
 
 class Client(ClientBase[HttpClient, SyncDriver]):
