@@ -13,7 +13,9 @@ from datetime import date, datetime, timedelta
 from functools import cached_property
 from importlib.util import find_spec
 from itertools import chain
+from typing import Self
 
+import msgspec
 import pyarrow as pa
 from msgspec.structs import replace
 
@@ -21,8 +23,8 @@ from adanalytics_client._base.validation import import_extra
 from adanalytics_client._json.types import Types
 from adanalytics_client._outputs.arrow.schema import arrow_schema
 from adanalytics_client.dataset.errors import DatasetError
-from adanalytics_client.dataset.records.layout import DATA
-from adanalytics_client.dataset.records.manifest import Identity, Manifest
+from adanalytics_client.dataset.records.layout import DATA, TABLE
+from adanalytics_client.dataset.records.manifest import Damaged, Identity, Manifest, seal, unseal
 from adanalytics_client.dataset.schema import Schema, hour_column
 from adanalytics_client.dataset.storage.local import Store
 from adanalytics_client.errors import AdAnalyticsError
@@ -30,12 +32,53 @@ from adanalytics_client.errors import AdAnalyticsError
 from .delta import LOG, DeltaLog
 from .files import Change, Files, free_name, stored_type
 from .iceberg import CATALOG, IcebergLog
-from .record import RETAINED_HOURS, TableRecord
+
+RETAINED_HOURS = 24
+"""For how long a new table keeps its earlier versions."""
 
 # Earlier versions are looked for no more often, because that lists all files.
 _PRUNED_EVERY = timedelta(hours=6)
 # What another writer has begun to write may be of a version to come.
 _STRAYS_STAY = timedelta(days=1)
+
+
+class TableRecord(msgspec.Struct, frozen=True):
+    """The state of a table after its last publication, and the files that await their removal.
+
+    It stands in `_adanalytics/table.json` between two syncs.
+
+    Attributes:
+        is_behind: whether records were saved that the table may not list yet.
+        state: the state of the table, as its format describes it; empty if that costs too much.
+        retained_hours: for how long earlier versions stay readable; None for ever.
+        pruned_at: when files of earlier versions were last looked for.
+        unlisted: files of no current version, each with the moment when that was first noticed.
+    """
+
+    is_behind: bool = True
+    state: str = ""
+    retained_hours: int | None = None
+    pruned_at: datetime | None = None
+    unlisted: Mapping[str, datetime] = msgspec.field(default_factory=dict)
+
+    @classmethod
+    def read(cls, store: Store) -> Self | None:
+        """Read the record; None if there is none yet, or if it is damaged.
+
+        Without it a sync compares everything, and removes nothing.
+        """
+        try:
+            return unseal(store.read(TABLE), cls)
+        except Damaged:
+            return None
+
+    def write(self, store: Store) -> None:
+        store.write(TABLE, seal(self))
+
+    @property
+    def retention(self) -> timedelta | None:
+        """The time for which earlier versions stay readable; None for ever."""
+        return None if self.retained_hours is None else timedelta(hours=self.retained_hours)
 
 
 @dataclass(slots=True)
