@@ -42,6 +42,7 @@ _RARE |= {"--table-name", "--catalog", "--retain"}
 
 
 Gather = Callable[[dict[str, Any]], None]
+Complete = Callable[[click.Context, click.Parameter, str], list[str]]
 
 
 class _HelpFormatter(click.HelpFormatter):
@@ -295,7 +296,7 @@ def _gather_fields(
         current_invocation(context).fields[part] = name
 
 
-def completing(names: Sequence[str]) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+def completing(names: Sequence[str]) -> Complete:
     """Return what completes a list of `names`, between which there are commas, for the shell."""
 
     def complete(
@@ -425,7 +426,7 @@ def option(
     *,
     multiple: bool = False,
     callback: Callable[[click.Context, click.Parameter, Any], object] | None = None,
-    complete: Callable[[click.Context, click.Parameter, str], list[str]] | None = None,
+    complete: Complete | None = None,
 ) -> click.Option:
     """Make an option of the names between spaces; a `kind` of several words is a choice of them.
 

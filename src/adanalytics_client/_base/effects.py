@@ -22,6 +22,9 @@ Page_co = TypeVar("Page_co", covariant=True)
 LARGEST_BODY = 256 * 1024 * 1024
 """The most bytes of one response held in memory, after decoding."""
 
+Pairs = tuple[tuple[str, str], ...]
+"""The names and values of headers, or of a query."""
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -34,7 +37,7 @@ class Request:
 
     method: str
     url: str
-    headers: tuple[tuple[str, str], ...] = ()
+    headers: Pairs = ()
     body: bytes | None = field(default=None, repr=False)
     credential: Secret | None = None
     timeout: float | None = None

@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl, quote, urlencode, urljoin, urlsplit, urlunsp
 
 from adanalytics_client.errors import ConfigurationError, ProtocolError
 
+from .effects import Pairs
 from .validation import whole
 
 Origin = tuple[str, str, int]
@@ -192,9 +193,7 @@ class BaseUrl:
         )
 
 
-def further_params(
-    params: Mapping[str, object] | None, names: Collection[str]
-) -> tuple[tuple[str, str], ...]:
+def further_params(params: Mapping[str, object] | None, names: Collection[str]) -> Pairs:
     """Return the caller's query parameters as text; refuse those that the client sends itself."""
     if not isinstance(params, Mapping | None):
         raise ConfigurationError(

@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import Literal, Self
 
 from adanalytics_client._base.dates import Day, days_between, runs_of, to_day
+from adanalytics_client._base.effects import Pairs
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._base.remedies import remedy
 from adanalytics_client._base.validation import check_choice, check_number, invalid
@@ -148,7 +149,7 @@ class Plan:
     days: frozenset[date] | None = None
     max_events: int | None = None
     before: datetime | None = None
-    params: tuple[tuple[str, str], ...] = ()
+    params: Pairs = ()
     by_hour: bool = True
 
     @property
@@ -264,7 +265,7 @@ def make_plan(
     split: Split = "hourly",
     per_page: int | None = None,
     max_events: int | None = None,
-    params: tuple[tuple[str, str], ...] = (),
+    params: Pairs = (),
     largest_page: int = LARGEST_PAGE,
     by_hour: bool = True,
 ) -> Plan:

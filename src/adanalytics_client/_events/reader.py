@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Never
 
-from adanalytics_client._base.effects import Offload, Operation, Reply
+from adanalytics_client._base.effects import Offload, Operation, Pairs, Reply
 from adanalytics_client._base.observer import PageReceived, notify
 from adanalytics_client._base.remedies import remedy
 from adanalytics_client._base.urls import Resource, with_query
@@ -78,7 +78,7 @@ class PageReader:
     """
 
     per_page: int
-    params: tuple[tuple[str, str], ...] = ()
+    params: Pairs = ()
     range_slice: Slice | None = None
     accept_partial: bool = False
     has_page: bool = False

@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 from adanalytics_client._base.compression import GZIP_MAGIC, DamagedBody
 from adanalytics_client._base.dates import read_http_date
-from adanalytics_client._base.effects import ResponseHead
+from adanalytics_client._base.effects import Pairs, ResponseHead
 from adanalytics_client._base.files import check_target, real_path
 from adanalytics_client._base.observer import BytesReceived, Observer, notify
 from adanalytics_client.errors import ChecksumMismatch, DownloadError
@@ -60,7 +60,7 @@ class Transfer:
         usable = self.received and self._note is not None and self._part.is_ours
         return self._part.path if usable else None
 
-    def ranges(self) -> tuple[tuple[str, str], ...]:
+    def ranges(self) -> Pairs:
         """Return headers that request the missing rest of the same version, or none."""
         if self.received == 0 or self._note is None:
             return ()
@@ -253,7 +253,7 @@ class FileRange:
         self.total = len(bounds)
         self.restart()
 
-    def ranges(self) -> tuple[tuple[str, str], ...]:
+    def ranges(self) -> Pairs:
         header = f"bytes={self._bounds.start + self.received}-{self._bounds.stop - 1}"
         version = (("if-range", self.file_version.validator),) if self.file_version else ()
         return (("range", header), *version)

@@ -130,6 +130,9 @@ _STATING = (
     *(_MORE, _LAST, _NEXT, _PAGES, _WHOLE_NAME, _SHORT_NAME, _STATUS, _HTTP_STATUS, ERRORS),
 )
 
+# The folded name of a member of a response, its name, and its value.
+Member = tuple[str, str, Json]
+
 
 @dataclass(frozen=True, slots=True)
 class Signals:
@@ -329,7 +332,7 @@ def _is_unfinished(name: str, value: Json) -> bool:
     return bool(_UNFINISHED_WORD.fullmatch(word)) and (name, word) != ("state", "running")
 
 
-def _is_echo(name: str, value: Json, members: Iterable[tuple[str, str, Json]], url: str) -> bool:
+def _is_echo(name: str, value: Json, members: Iterable[Member], url: str) -> bool:
     """Return whether a statement is a parameter of the request, or what a filter is named after."""
     text = value if isinstance(value, str) else json_text(value)
     query = {fold(key): value_text for key, value_text in parse_qsl(urlsplit(url).query)}
@@ -374,11 +377,11 @@ def stated_warnings(containers: Iterable[dict[str, Json]], headers: Mapping[str,
 
 def _stated_members(
     containers: Iterable[dict[str, Json]], places: Collection[str]
-) -> Iterator[tuple[str, str, Json]]:
+) -> Iterator[Member]:
     return (member for content in containers for member in _members(content, places))
 
 
-def _members(content: dict[str, Json], places: Collection[str]) -> Iterator[tuple[str, str, Json]]:
+def _members(content: dict[str, Json], places: Collection[str]) -> Iterator[Member]:
     """List the members of an object and of those in `places`, each with its folded name."""
     for key, value in content.items():
         name = fold(key)
@@ -401,7 +404,7 @@ def _outcome(query: dict[str, Json]) -> dict[str, Json]:
     }
 
 
-def _header_members(headers: Mapping[str, str]) -> Iterator[tuple[str, str, Json]]:
+def _header_members(headers: Mapping[str, str]) -> Iterator[Member]:
     """List headers such as `X-Total-Count`, `X-Pagination-Total-Pages`, `X-Pagination`, `Link`."""
     for header, value in headers.items():
         if header == "link":
