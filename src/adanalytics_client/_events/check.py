@@ -10,11 +10,12 @@ from typing import Literal
 from adanalytics_client._base.dates import days_between
 from adanalytics_client._base.remedies import remedy
 from adanalytics_client._base.urls import Resource
-from adanalytics_client._events.paging import Cursor
-from adanalytics_client._events.plan import Plan, Slice
-from adanalytics_client._events.resume import Position
-from adanalytics_client._events.slice import SliceEnd
 from adanalytics_client.errors import ProtocolError, StatusError
+
+from .paging import Cursor
+from .plan import Plan, Slice
+from .resume import Position
+from .slice import SliceEnd
 
 Check = Literal["auto", "always", "none"]
 """When a pull is compared with the service's count: `auto` compares files, and pulls in doubt."""

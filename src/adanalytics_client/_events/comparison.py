@@ -27,8 +27,10 @@ from adanalytics_client._base.effects import Operation
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._base.remedies import remedy
 from adanalytics_client._call.session import Session
-from adanalytics_client._events.check import Comparison, Span, difference, same_events
-from adanalytics_client._events.counts import (
+from adanalytics_client.errors import ProtocolError
+
+from .check import Comparison, Span, difference, same_events
+from .counts import (
     NotCounted,
     first_open_day,
     request_counts,
@@ -36,9 +38,8 @@ from adanalytics_client._events.counts import (
     request_places,
     request_total,
 )
-from adanalytics_client._events.omissions import find_omission
-from adanalytics_client._events.plan import Slice
-from adanalytics_client.errors import ProtocolError
+from .omissions import find_omission
+from .plan import Slice
 
 MOST_COUNTS = 40
 """The most counts to request in search of the days that differ."""

@@ -10,15 +10,11 @@ from adanalytics_client._base.effects import Operation
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._call.lists import dates
 from adanalytics_client._call.session import Session
-from adanalytics_client._events.check import Comparison, difference
-from adanalytics_client._events.counts import (
-    NotCounted,
-    first_open_day,
-    request_place,
-    request_total,
-)
-from adanalytics_client._events.plan import Slice
 from adanalytics_client.errors import AdAnalyticsError
+
+from .check import Comparison, difference
+from .counts import NotCounted, first_open_day, request_place, request_total
+from .plan import Slice
 
 _LOG = logging.getLogger("adanalytics_client")
 

@@ -10,9 +10,10 @@ from datetime import date
 import msgspec
 
 from adanalytics_client._base.observer import PullPlanned
-from adanalytics_client._events.paging import Cursor
-from adanalytics_client._events.plan import DateRange, Plan, Slice, in_words, slices_of
 from adanalytics_client.errors import ConfigurationError
+
+from .paging import Cursor
+from .plan import DateRange, Plan, Slice, in_words, slices_of
 
 _PREFIX = "adanalytics-5."
 

@@ -16,13 +16,14 @@ from typing import Literal
 from adanalytics_client._base.observer import Observer, PageDrift, notify
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._base.remedies import remedy
-from adanalytics_client._events.page import FetchedPage, PageKeys, digest_of, ids_of
-from adanalytics_client._events.paging import Cursor
-from adanalytics_client._events.plan import Slice
-from adanalytics_client._events.resume import Position
-from adanalytics_client._events.times import time_of
 from adanalytics_client._json.raw import RawRows
 from adanalytics_client.errors import AdAnalyticsError, ProtocolError, StatusError
+
+from .page import FetchedPage, PageKeys, digest_of, ids_of
+from .paging import Cursor
+from .plan import Slice
+from .resume import Position
+from .times import time_of
 
 OnDrift = Literal["raise", "warn"]
 """Whether to raise an error or only warn if events differ from the number that the service states.
