@@ -10,12 +10,12 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from adanalytics_client import Observer, Period
 from adanalytics_client._base.dates import days_between
 from adanalytics_client._base.observer import notify
 from adanalytics_client._base.quantities import counted
+from adanalytics_client._outputs.arrow.conversion import comparable
 from adanalytics_client.errors import InvalidRequest, ProtocolError
 from adanalytics_client.observers import HoursVerified
 
@@ -361,7 +361,7 @@ class Verification:
             for group in range(groups if rows["held"] else 0):
                 mine = self._sorted(parts.take(f"held-{group}"), tables)
                 theirs = self._sorted(parts.take(f"exported-{group}"), tables)
-                differing |= {name for name in names if not _is_same(mine[name], theirs[name])}
+                differing |= {name for name in names if not mine[name].equals(theirs[name])}
         names = [name for name in names if name in differing]
         return f"its events differ from the export: {', '.join(names)}" if names else ""
 
@@ -370,8 +370,8 @@ class Verification:
 
     def _sorted(self, parts: Iterator[Table], tables: EventTables) -> Table:
         whole = pa.concat_tables([tables.schema.empty_table(), *map(tables.widened, parts)])
-        keys = [name for name in whole.column_names if not pa.types.is_map(whole[name].type)]
-        return whole.sort_by([(name, "ascending") for name in keys])
+        whole = pa.table({name: comparable(whole[name]) for name in whole.column_names})
+        return whole.sort_by([(name, "ascending") for name in whole.column_names])
 
 
 def _order_exports(client: "View", runs: Sequence[tuple[date, date]]) -> Iterator["ExportJob"]:
@@ -391,13 +391,6 @@ def _order_exports(client: "View", runs: Sequence[tuple[date, date]]) -> Iterato
                 continue
             yield job
             first = last + timedelta(1)
-
-
-def _is_same(mine: "pa.ChunkedArray", theirs: "pa.ChunkedArray") -> bool:
-    if mine.type == pa.string():
-        # A CSV that does not quote an empty text cannot distinguish it from null.
-        mine, theirs = pc.fill_null(mine, ""), pc.fill_null(theirs, "")
-    return bool(mine.equals(theirs))
 
 
 def _strays(

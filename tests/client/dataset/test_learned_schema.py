@@ -494,6 +494,27 @@ def test_verify_orders_exports_of_fewer_days_if_the_service_refuses_many(
             dataset.verify(client, deep=True, until="2026-01-19")
 
 
+@pytest.mark.parametrize("cell", ['{"b":[1,2.50],"a":null}', '{"a": null, "b": [1, 2.50]}'])
+def test_verify_compares_objects_whatever_the_order_of_their_names(
+    service: ServiceOfRows, tmp_path: Path, cell: str
+) -> None:
+    row = '{"event_time":"%sT03:00:00Z","key_values":{"b":"1","a":"%d"},"geo":%s}'
+    service.rows[FIRST, 3] = [row % (FIRST, at, '{"b":[1,2.50],"a":null}') for at in range(3)]
+    quoted = cell.replace('"', '""')
+    cells = [
+        f'{FIRST}T03:00:00Z,"{{""a"": ""{at}"", ""b"": ""1""}}","{quoted}"' for at in (2, 0, 1)
+    ]
+    file = "\n".join(["event_time,key_values,geo", *cells, ""])
+    dataset = Dataset(tmp_path / "events")
+    with service.client() as client:
+        dataset.sync(client, FIRST, via="pages")
+        service.export = lambda _texts: file.encode()
+        assert dataset.verify(client, deep=True, until=FIRST).problems == []
+        service.export = lambda _texts: file.replace("2.50", "2.51").encode()
+        (problem,) = dataset.verify(client, deep=True, until=FIRST).problems
+        assert problem.what == "its events differ from the export: geo"
+
+
 def test_verify_does_not_compare_local_times_with_an_export_by_the_hour(
     service: ServiceOfRows, tmp_path: Path
 ) -> None:

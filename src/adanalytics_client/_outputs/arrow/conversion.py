@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from adanalytics_client._json.encoding import json_text
-from adanalytics_client._json.exact import Json
+from adanalytics_client._json.exact import Json, parse_text
 from adanalytics_client._json.fields import Kind
 from adanalytics_client._json.types import (
     AMOUNT,
@@ -332,6 +332,27 @@ def json_of_pairs(maps: "pa.ChunkedArray") -> "pa.ChunkedArray":
 
     chunks = [pa.array(texts(chunk), pa.string()) for chunk in maps.chunks]
     return pa.chunked_array(chunks, pa.string())
+
+
+def comparable(column: "pa.ChunkedArray") -> "pa.ChunkedArray":
+    """Return a column without what a page and a CSV of the same events may write differently."""
+    if _IS.is_map(column.type):
+        return json_of_pairs(column)
+    if column.type != pa.string():
+        return column
+    # A CSV that does not quote an empty text cannot distinguish it from null.
+    texts = pc.fill_null(column, "")
+    # The JSON of objects has spaces and an order of its own in each of them.
+    if pc.any(pc.match_substring_regex(texts, r"^[{\[]")).as_py():
+        texts = pa.chunked_array([[*map(_ordered, texts.to_pylist())]], pa.string())
+    return texts
+
+
+def _ordered(text: str) -> str:
+    with suppress(ValueError):
+        value = parse_text(text)
+        return json_text(value, sort_keys=True) if isinstance(value, dict | list) else text
+    return text
 
 
 def _read_pairs(text: str, suffix: str) -> Pairs | None:
