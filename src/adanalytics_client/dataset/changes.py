@@ -85,7 +85,9 @@ def changes_of(record: DayRecord) -> list[DayChange]:
 def _figures(state: FormerTotals) -> dict[str, Figure | None]:
     """Return the figures of a day, those that people look at first in front."""
     totals = state.totals or Totals()
-    counts = dict.fromkeys((*COLUMN_OF_TYPE.values(), OTHER), 0) | {**totals.counts}
+    # Events without a type may have a counter of that name.
+    counts = {name: totals.sums.get(name, 0) for name in (*COLUMN_OF_TYPE.values(), OTHER)}
+    counts |= totals.counts
     money = {name: totals.sums[name] for name in _MONEY if name in totals.sums}
     figures: dict[str, Figure | None] = {EVENTS: state.rows, **money, **totals.sums, **counts}
     # A field may have this name, too.

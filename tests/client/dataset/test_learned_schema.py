@@ -548,6 +548,23 @@ def test_a_restated_day_that_once_did_not_agree_is_pulled_again(
     assert table.to_pylist() == [{"views": 29}]
 
 
+def test_a_restated_day_names_the_counters_of_its_events_that_changed(
+    service: ServiceOfRows, tmp_path: Path
+) -> None:
+    row = '{"ymdh":"2026-01-15T03:00:00","impressions":1,"clicks":%d}'
+    dataset = Dataset(tmp_path)
+    with service.client() as client:
+        service.rows[FIRST, 3] = [row % 1, row % 1]
+        service.summary[FIRST] = {"impressions": 2, "clicks": 2}
+        dataset.sync(client, FIRST)
+        service.rows[FIRST, 3] = [row % 1, row % 0]
+        service.summary[FIRST] = {"impressions": 2, "clicks": 1}
+        report = dataset.sync(client, FIRST)
+    assert [(change.before, change.after) for change in report.restated] == [
+        ({"clicks": 2}, {"clicks": 1})
+    ]
+
+
 def test_an_hour_whose_amounts_may_have_moved_is_pulled_with_those_whose_number_did(
     service: ServiceOfRows, tmp_path: Path
 ) -> None:
