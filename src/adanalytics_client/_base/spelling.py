@@ -1,5 +1,7 @@
 """Spellings of services: of names, and of the cells of a CSV."""
 
+from collections.abc import Iterable
+
 
 def fold(name: str) -> str:
     """Return the letters and digits of a name, in lower case.
@@ -15,3 +17,11 @@ def separator_of(header: bytes) -> bytes:
     """Return the byte between the cells of a CSV file, which its header has outside quotes."""
     outside = b"".join(header.split(b'"')[::2])
     return max((b",", b";", b"\t", b"|"), key=outside.count)
+
+
+def twins_of(names: Iterable[str]) -> list[list[str]]:
+    """Return the names that are spellings of the same one, together."""
+    by_fold = dict[str, list[str]]()
+    for name in names:
+        by_fold.setdefault(fold(name), []).append(name)
+    return [spellings for spellings in by_fold.values() if len(spellings) > 1]

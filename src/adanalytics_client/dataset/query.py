@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import pyarrow as pa
 
 from adanalytics_client._base.remedies import remedy
+from adanalytics_client._base.spelling import twins_of
 from adanalytics_client._base.validation import import_extra
 from adanalytics_client._json.encoding import json_text
 from adanalytics_client._json.fields import EVENT_KINDS, ID_OF, TABLE_OF, Kind
@@ -510,6 +511,12 @@ def select_events(datasets: Mapping[str, CommittedFiles], *, filtered: bool = Tr
     if renamings and filtered:
         _LOG.warning(
             "Names in SQL differ by more than capitals: events has %s.", ", ".join(renamings)
+        )
+    if filtered and (twins := twins_of(columns)):
+        _LOG.warning(
+            "Columns differ only in the spelling of their names, and traffic and figures use one "
+            "of each: %s. Pull the days anew into another dataset.",
+            "; ".join(map(" and ".join, twins)),
         )
     selects = []
     for place, files in datasets.items():

@@ -548,6 +548,27 @@ def test_a_restated_day_that_once_did_not_agree_is_pulled_again(
     assert table.to_pylist() == [{"views": 29}]
 
 
+def test_a_service_that_spells_its_fields_anew(
+    service: ServiceOfRows, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """From one day to the next, `event_type` becomes `eventType`, and so on."""
+    old = '{"event_id":"%d","event_time":"%sT03:00:00Z","event_type":"click","is_filtered":%s}'
+    new = '{"eventId":"%d","eventTime":"%sT03:00:00Z","eventType":"click","isFiltered":%s}'
+    dataset = Dataset(tmp_path / "events")
+    with service.client() as client:
+        for day, row in ((FIRST, old), (SECOND, new)):
+            service.rows[day, 3] = [row % (1, day, "false"), row % (2, day, "true")]
+            service.summary[day] = {"clicks": 1}
+            service.asked.clear()
+            assert dataset.sync(client, day).left == 0
+            assert service.asked.count("events") == 2
+        verified = dataset.verify(client, until=SECOND)
+        assert (verified.problems, verified.uncompared) == ([], [])
+    caplog.clear()
+    dataset.query("SELECT count(*) FROM traffic")
+    assert "event_type and eventType" in caplog.text
+
+
 def test_a_restated_day_names_the_counters_of_its_events_that_changed(
     service: ServiceOfRows, tmp_path: Path
 ) -> None:

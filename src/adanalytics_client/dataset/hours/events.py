@@ -211,7 +211,7 @@ def hour_columns(table: Table, names: FieldNames) -> "tuple[pa.ChunkedArray, ...
     types = {"event_date": pa.date32(), "event_hour": pa.int64()}
     columns = []
     for documented, type_ in types.items():
-        name = names.sent(documented, table.column_names)
+        name = names.sent(documented, names_with_values(table))
         # One event without its hour is enough: all are sorted by their time instead.
         if name is None or table[name].type != type_ or table[name].null_count:
             return None
@@ -221,10 +221,18 @@ def hour_columns(table: Table, names: FieldNames) -> "tuple[pa.ChunkedArray, ...
 
 def time_column(table: Table, names: FieldNames) -> "pa.ChunkedArray | None":
     """Return the column with the time of every event, if there is one."""
-    name = names.sent("event_time", table.column_names)
+    name = names.sent("event_time", names_with_values(table))
     if name is None or table[name].null_count or not pa.types.is_timestamp(table[name].type):
         return None
     return table[name]
+
+
+def names_with_values(table: Table) -> list[str]:
+    """Return the columns of some events, without those of fields that other events have.
+
+    A service that changes the spelling of a field leaves the column of the former one empty.
+    """
+    return [name for name in table.column_names if table[name].null_count < table.num_rows]
 
 
 def int32s(values: Iterable[int]) -> "pa.Array":

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from adanalytics_client._events.page import NO_IDS, EventId, is_id
 from adanalytics_client._json.fields import FieldNames
 
-from .events import Table, int32s
+from .events import Table, int32s, names_with_values
 
 IDS_HELD = 250_000
 """The most ids of an hour that are held in memory to find repeated ones."""
@@ -76,7 +76,7 @@ class Ids:
             contents.close()
 
     def _ids_of(self, table: Table) -> list[EventId | None]:
-        name = self._names.sent("event_id", table.column_names)
+        name = self._names.sent("event_id", names_with_values(table))
         if name is None:
             return [None] * table.num_rows
         column = table[name]

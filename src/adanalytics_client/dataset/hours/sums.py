@@ -19,7 +19,7 @@ from adanalytics_client._json.fields import (
     Kind,
 )
 
-from .events import TEXT, Table
+from .events import TEXT, Table, names_with_values
 from .totals import OTHER, Figure, Totals
 
 MOST_SUMS = 200
@@ -41,7 +41,8 @@ def totals_of(table: Table, names: FieldNames | None = None) -> Totals:
     """
     names = names or FieldNames()
     summed = [*_summed(table.schema, names)]
-    of_type, flag = (names.sent(part, table.column_names) for part in ("event_type", "is_filtered"))
+    columns = names_with_values(table)
+    of_type, flag = (names.sent(part, columns) for part in ("event_type", "is_filtered"))
     currencies = _currencies(table, names)
     if flag is None or not pa.types.is_boolean(table[flag].type):
         totals = _add_up(table, summed, of_type, names)
