@@ -6,7 +6,6 @@ import os
 import re
 import signal
 import tempfile
-from collections import defaultdict
 from collections.abc import Generator
 from pathlib import Path
 from random import Random
@@ -72,22 +71,29 @@ def pytest_make_collect_report(
     return report
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> Generator[None, None, None]:
     """Leave out all but `ADANALYTICS_CASES` cases of each test, always the same ones.
 
-    Of a case with both clients one is left out, too: they share all but how they send.
+    Of a case with both clients one is left out, too: they share all but how they send. It is done
+    before pytest makes items of them, which takes seconds in each process.
     """
-    if PROCESS:
-        items.sort(key=lambda item: item.path)  # all processes must have the same order
+    yield
     if CASES < 1:
         return
-    tests = defaultdict[str, dict[str, pytest.Item]](dict)
-    for item in sorted(items, key=lambda item: crc32(item.nodeid.encode())):
-        name, _, case = item.nodeid.partition("[")
-        tests[name].setdefault(_CLIENTS.sub("", case), item)
-    kept = {item for cases in tests.values() for item in [*cases.values()][:CASES]}
-    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
-    items[:] = [item for item in items if item in kept]
+    name = metafunc.definition.nodeid
+    cases: dict[str, str] = {}
+    for case in sorted(
+        (call.id for call in metafunc._calls), key=lambda case: crc32(f"{name}[{case}]".encode())
+    ):
+        cases.setdefault(_CLIENTS.sub("", case), case)
+    kept = [*cases.values()][:CASES]
+    metafunc._calls = [call for call in metafunc._calls if call.id in kept]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if PROCESS:
+        items.sort(key=lambda item: item.path)  # all processes must have the same order
 
 
 def pytest_collection_finish() -> None:
