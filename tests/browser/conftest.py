@@ -63,7 +63,7 @@ class Visit:
             self.problems.append(f"request to {request.url}")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def server() -> Iterator[LocalServer]:
     """A server with something to see on every page, shared: tests leave it as it was."""
     sample = Sample(start=date(2026, 1, 26), days=7, events_per_day=500)
@@ -79,10 +79,11 @@ def server() -> Iterator[LocalServer]:
 
 
 # Not of the whole session, and after the server: while it runs, so does an event loop in this
-# thread, and neither the server nor other tests could start one of their own.
-@pytest.fixture(scope="module")
+# thread, and neither the server nor other tests could start one of their own. For pytest a folder
+# is a package only with its file __init__.py.
+@pytest.fixture(scope="package")
 def chromium(server: LocalServer) -> Iterator[Browser]:
-    """Start the browser once for the tests of a module."""
+    """Start the browser once for the tests of this folder."""
     program = next(filter(None, map(shutil.which, NAMES)), None)
     if program is None:
         pytest.skip(f"no browser is installed: none of {', '.join(NAMES)} is in PATH")
