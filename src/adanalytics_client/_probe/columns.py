@@ -1,10 +1,11 @@
 """The fields of events: types, roles and forms, and which of them add up to a summary."""
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
 from adanalytics_client._base.dates import from_epoch
@@ -139,28 +140,25 @@ def time_column(columns: Mapping[str, ColumnProfile]) -> str | None:
     return times[0] if len(times) == 1 else None
 
 
-def offsets_of(moments: Sequence[datetime], day: str, hour: int | None = None) -> set[timedelta]:
+def offsets_of(moments: Sequence[datetime], day: date, hour: int | None = None) -> set[timedelta]:
     """Return the offsets from UTC by which all moments are in a day, or in one hour of it.
 
     Examples:
         >>> moment = datetime(2026, 1, 15, 7, 30, tzinfo=UTC)
-        >>> [str(offset) for offset in offsets_of([moment, moment + 59 * MINUTE], "2026-01-15", 13)]
+        >>> fitting = offsets_of([moment, moment + 59 * MINUTE], date(2026, 1, 15), 13)
+        >>> [str(offset) for offset in fitting]
         ['5:30:00']
     """
-    shares = {offset: _share_within(moments, offset, day, hour) for offset in _OFFSETS}
+    begin = datetime(day.year, day.month, day.day, hour or 0, tzinfo=UTC)
+    end = begin + (timedelta(days=1) if hour is None else 60 * MINUTE)
+    ordered, size = sorted(moments), len(moments)
+    counts = {
+        offset: bisect_left(ordered, end - offset) - bisect_left(ordered, begin - offset)
+        for offset in _OFFSETS
+    }
     # Without any that fits all, a few events may be late.
-    smallest = 1.0 if 1.0 in shares.values() else _MOST_OF
-    return {offset for offset, share in shares.items() if share >= smallest}
-
-
-def _share_within(
-    moments: Sequence[datetime], offset: timedelta, day: str, hour: int | None
-) -> float:
-    local = [moment.astimezone(UTC) + offset for moment in moments]
-    times = [
-        moment for moment in local if f"{moment:%Y-%m-%d}" == day and hour in {None, moment.hour}
-    ]
-    return len(times) / max(1, len(local))
+    smallest = size if size in counts.values() else _MOST_OF * size
+    return {offset for offset, count in counts.items() if count >= max(1, smallest)}
 
 
 def likely_offset(offsets: set[timedelta]) -> timedelta | None:

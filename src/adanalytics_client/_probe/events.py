@@ -205,9 +205,9 @@ class EventProbe:
             self._heeded_names["hour"] = True
         offsets = {}
         for name in times:
-            fitting = offsets_of(self._moments(rows, name), str(self.day.day), hour)
+            fitting = offsets_of(self._moments(rows, name), self.day.day, hour)
             if self.day.is_whole:
-                fitting &= offsets_of(moments[name], str(self.day.day))
+                fitting &= offsets_of(moments[name], self.day.day)
             if fitting:
                 offsets[name] = fitting
         if len(offsets) != 1:
