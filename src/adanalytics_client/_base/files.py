@@ -7,6 +7,7 @@ import secrets
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from itertools import takewhile
 from pathlib import Path
 from typing import BinaryIO
 
@@ -99,7 +100,7 @@ def make_folder(path: Path, *, mode: int = 0o777) -> None:
 
     The parents get the usual permissions.
     """
-    missing = [parent for parent in (path, *path.parents) if not parent.is_dir()]
+    missing = [*takewhile(lambda folder: not folder.is_dir(), (path, *path.parents))]
     path.mkdir(mode, parents=True, exist_ok=True)
     for parent in missing:
         sync_folder(parent.parent)
