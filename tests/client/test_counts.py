@@ -623,11 +623,23 @@ def test_an_hour_without_a_body_has_no_events_if_a_page_of_one_event_agrees(
         variant.rows(FIRST, hour=13, check="auto")
 
 
+def test_a_listed_day_without_events_is_an_error_of_an_hour_after_another_day(
+    variant: Variant, service: Service
+) -> None:
+    whole = service.rows
+    service.rows = lambda start, end, hours=range(24): [  # type: ignore[method-assign]
+        row for row in whole(start, end, hours) if not row["event_id"].startswith("2026-01-16")
+    ]
+    assert variant.rows(FIRST, hour=13, check="auto")
+    with pytest.raises(ProtocolError, match="No events arrived of 2026-01-16, but the service"):
+        variant.rows(DAYS[1], hour=13, check="auto")
+
+
 @pytest.mark.parametrize(
     ("days", "split", "counts"),
-    [(DAYS, "none", [3, 3]), (DAYS, "daily", [0, 0]), (DAYS[1:], "daily", [1, 0])],
+    [(DAYS, "none", [3, 3]), (DAYS, "daily", [1, 0]), (DAYS[1:], "daily", [1, 0])],
 )
-def test_an_hour_without_events_costs_a_count_until_a_day_alone_had_events(
+def test_an_hour_without_events_costs_a_count_until_its_day_had_events(
     variant: Variant, service: Service, days: tuple[date, ...], split: str, counts: list[int]
 ) -> None:
     whole = service.rows

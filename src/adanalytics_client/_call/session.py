@@ -20,20 +20,14 @@ from .credentials import Credentials
 D = TypeVar("D")
 
 
-@dataclass(slots=True)
-class Evidence:
-    """What the service's answers have shown.
-
-    Attributes:
-        has_single_days: a query of one day had events, so a range leaves out neither of its ends.
-    """
-
-    has_single_days: bool = False
-
-
 @dataclass(frozen=True, slots=True)
 class Session:
-    """The settings, the shared state and the source of time; no deadline is after `limit`."""
+    """The settings, the shared state and the source of time.
+
+    Attributes:
+        limit: after it is no deadline.
+        days_with_events: days of which a query of that day alone has brought events.
+    """
 
     config: Config
     credentials: Credentials
@@ -42,7 +36,7 @@ class Session:
     clock: Clock
     clock_check: ClockCheck
     limit: Deadline | None = None
-    evidence: Evidence = field(default_factory=Evidence)
+    days_with_events: set[date] = field(default_factory=set, compare=False)
 
     @classmethod
     def open(

@@ -87,7 +87,7 @@ def _find_omission_of_hour(session: Session, pull: Comparison) -> Operation[str]
             continue
         is_apart = any(span.start == span.end == day for span in pull.spans)
         needs_page = not is_apart or pull.may_ignore_hour
-        if not needs_page and session.evidence.has_single_days:
+        if not needs_page and day in session.days_with_events:
             continue
         try:
             if needs_page:

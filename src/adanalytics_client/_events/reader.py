@@ -125,7 +125,7 @@ class PageReader:
             partial=partial_answer,
         )
         if len(page) and cursor.slice.start == cursor.slice.end:
-            session.evidence.has_single_days = True
+            session.days_with_events.add(cursor.slice.start)
         # For the check at the end: which days of a query of several days have events.
         elif len(page):
             zone = session.config.service.tzinfo()
