@@ -412,6 +412,15 @@ def test_late_events_between_two_runs_are_noticed(
     assert [row["event_id"] for row in taken] == [*"cdefy"]
 
 
+def test_an_event_that_comes_again_takes_no_other_with_it(
+    variant: Variant, stand_in: StandIn
+) -> None:
+    pages_of(stand_in, *(rows(*page) for page in ("ab", "cd", "eb", "hi", "")))
+    first = variant.pages(DAY, split="none", per_page=2, on_drift="warn")[0]
+    rest = variant.rows(DAY, split="none", per_page=2, resume=first.token, on_drift="warn")
+    assert [row["event_id"] for row in rest] == [*"cdehi"]
+
+
 def test_max_events_is_reached_before_anything_is_missing(
     variant: Variant, stand_in: StandIn
 ) -> None:

@@ -221,7 +221,7 @@ class SliceHistory:
         self._total_is_old = False
         self._resumed = not cursor.is_first_page
         # The last event that an earlier run yielded; empty once it has arrived again.
-        self._yielded = cursor.last
+        self._yielded, self._is_first_page = cursor.last, True
         self._all_have_ids = True
         self._most_ids = MOST_IDS[rules.on_drift]
         self._yielded_ids = _Remembered(self._most_ids)
@@ -315,7 +315,10 @@ class SliceHistory:
             repeats = self._repeats(cursor, page, page.keys)
             if moved := _moved(page, page.keys, self._yielded):
                 self._yielded = ""
-                repeats[:moved] = [True] * moved
+                # On the first page all events before it were yielded, too.
+                first = 0 if self._is_first_page else moved - 1
+                repeats[first:moved] = [True] * (moved - first)
+            self._is_first_page = False
             self.last = digest_of(page.rows.texts[-1])
         repeats[: self._skipped] = [True] * self._skipped
         new_count = len(page) - sum(repeats)
