@@ -498,13 +498,16 @@ def test_verify_orders_exports_of_fewer_days_if_the_service_refuses_many(
 def test_verify_compares_objects_whatever_the_order_of_their_names(
     service: ServiceOfRows, tmp_path: Path, cell: str
 ) -> None:
-    row = '{"event_time":"%sT03:00:00Z","key_values":{"b":"1","a":"%d"},"geo":%s}'
-    service.rows[FIRST, 3] = [row % (FIRST, at, '{"b":[1,2.50],"a":null}') for at in range(3)]
-    quoted = cell.replace('"', '""')
+    row = '{"event_time":"%sT03:00:00Z","key_values":{"b":"1","a":"%d"},"geo":%s,"half":%s}'
+    half = r'{"b":"\ud83d"}'  # of a character, as text
+    geo = '{"b":[1,2.50],"a":null}'
+    service.rows[FIRST, 3] = [row % (FIRST, at, geo, json.dumps(half)) for at in range(3)]
+    quoted, text = cell.replace('"', '""'), half.replace('"', '""')
     cells = [
-        f'{FIRST}T03:00:00Z,"{{""a"": ""{at}"", ""b"": ""1""}}","{quoted}"' for at in (2, 0, 1)
+        f'{FIRST}T03:00:00Z,"{{""a"": ""{at}"", ""b"": ""1""}}","{quoted}","{text}"'
+        for at in (2, 0, 1)
     ]
-    file = "\n".join(["event_time,key_values,geo", *cells, ""])
+    file = "\n".join(["event_time,key_values,geo,half", *cells, ""])
     dataset = Dataset(tmp_path / "events")
     with service.client() as client:
         dataset.sync(client, FIRST, via="pages")

@@ -351,7 +351,11 @@ def comparable(column: "pa.ChunkedArray") -> "pa.ChunkedArray":
 def _ordered(text: str) -> str:
     with suppress(ValueError):
         value = parse_text(text)
-        return json_text(value, sort_keys=True) if isinstance(value, dict | list) else text
+        if isinstance(value, dict | list):
+            ordered = json_text(value, sort_keys=True)
+            # An escaped half of a character cannot be in a column unescaped.
+            ordered.encode()
+            return ordered
     return text
 
 
