@@ -512,7 +512,12 @@ def select_events(datasets: Mapping[str, CommittedFiles], *, filtered: bool = Tr
         _LOG.warning(
             "Names in SQL differ by more than capitals: events has %s.", ", ".join(renamings)
         )
-    if filtered and (twins := twins_of(columns)):
+    parts = (
+        name
+        for name in columns
+        if any(files.identity.names.documented(name) for files in datasets.values())
+    )
+    if filtered and (twins := twins_of(parts)):
         _LOG.warning(
             "Columns differ only in the spelling of their names, and traffic and figures use one "
             "of each: %s. Pull the days anew into another dataset.",
@@ -631,7 +636,7 @@ def open_session(
         yield session
 
 
-@dataclass
+@dataclass(repr=False)
 class QuerySession:
     """DuckDB over datasets, closed to everything but their files.
 

@@ -555,13 +555,15 @@ def test_a_service_that_spells_its_fields_anew(
     service: ServiceOfRows, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """From one day to the next, `event_type` becomes `eventType`, and so on."""
-    old = '{"event_id":"%d","event_time":"%sT03:00:00Z","event_type":"click","is_filtered":%s}'
-    new = '{"eventId":"%d","eventTime":"%sT03:00:00Z","eventType":"click","isFiltered":%s}'
+    times = '{"event_id":"%d","event_time":"%sT03:00:00Z","revenue":"2",'
+    old = times + '"event_type":"click","is_filtered":%s}'
+    new = times.replace("event_id", "eventId").replace("event_t", "eventT").replace("rev", "Rev")
+    new += '"eventType":"click","isFiltered":%s}'
     dataset = Dataset(tmp_path / "events")
     with service.client() as client:
         for day, row in ((FIRST, old), (SECOND, new)):
             service.rows[day, 3] = [row % (1, day, "false"), row % (2, day, "true")]
-            service.summary[day] = {"clicks": 1}
+            service.summary[day] = {"clicks": 1, "revenue": "2"}
             service.asked.clear()
             assert dataset.sync(client, day).left == 0
             assert service.asked.count("events") == 2

@@ -1,7 +1,7 @@
 """Add up the events of an Arrow table, whatever its columns are."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from itertools import islice
@@ -40,8 +40,11 @@ def totals_of(table: Table, names: FieldNames | None = None) -> Totals:
         names: the names by which the service sends the documented fields.
     """
     names = names or FieldNames()
-    summed = [*_summed(table.schema, names)]
     columns = names_with_values(table)
+    folds = {*map(fold, columns)}
+    # A column of a former spelling has no values.
+    fields = [part for part in table.schema if part.name in columns or fold(part.name) not in folds]
+    summed = [*_summed(fields, names)]
     of_type, flag = (names.sent(part, columns) for part in ("event_type", "is_filtered"))
     currencies = _currencies(table, names)
     if flag is None or not pa.types.is_boolean(table[flag].type):
@@ -81,7 +84,7 @@ def _add_up(table: Table, summed: Sequence[str], of_type: str | None, names: Fie
 
 def _currencies(table: Table, names: FieldNames) -> tuple[str, ...] | None:
     """Return the texts in the field of the currency; None if they are too many for currencies."""
-    field = names.sent("currency", table.column_names)
+    field = names.sent("currency", names_with_values(table))
     if field is None:
         return ()
     if pa.types.is_nested(table[field].type):
@@ -90,14 +93,14 @@ def _currencies(table: Table, names: FieldNames) -> tuple[str, ...] | None:
     return tuple(sorted(texts)) if len(texts) <= MOST_CURRENCIES else None
 
 
-def _summed(schema: "pa.Schema", names: FieldNames) -> Iterator[str]:
+def _summed(fields: Iterable["pa.Field"], names: FieldNames) -> Iterator[str]:
     """Yield the columns that a summary may add up: not what identifies or describes an event.
 
     Of more than `MOST_SUMS`, those with a documented name come first.
     """
     amounts = [
         column.name
-        for column in schema
+        for column in fields
         if column.name != TEXT
         and not pa.types.is_null(column.type)
         and EVENT_KINDS.get(names.documented(column.name) or "", Kind.AMOUNT) is Kind.AMOUNT
