@@ -77,3 +77,11 @@ def test_a_disk_forgets_what_was_not_synced(disk: Disk) -> None:
     assert all(each.get("lost") in {None, b"", b"never synced"} for each in cuts)
     disk.restore(cuts[0])
     assert sorted(each.name for each in disk.folder.iterdir()) == sorted(cuts[0])
+
+
+def test_a_folder_that_a_restart_found_is_a_folder_after_another_power_cut(disk: Disk) -> None:
+    disk.restore({"scratch": {}})
+    (disk.folder / "scratch").rmdir()
+    cuts = [disk.state(Choices(seed)) for seed in range(20)]
+    assert {"scratch": {}} in cuts
+    assert all(each in ({}, {"scratch": {}}) for each in cuts)

@@ -78,13 +78,14 @@ class Disk:
 
     def _write(self, folder: Path, tree: Tree) -> None:
         for name, content in tree.items():
+            path = folder / name
             if isinstance(content, bytes):
-                path = folder / name
                 path.write_bytes(content)
                 self._contents[path.stat().st_ino] = content
             else:
-                (folder / name).mkdir()
-                self._write(folder / name, content)
+                path.mkdir()
+                self._folders.add(path.stat().st_ino)
+                self._write(path, content)
         names = {each.name: each.lstat().st_ino for each in folder.iterdir()}
         self._names[folder.stat().st_ino] = names
 
