@@ -568,6 +568,15 @@ def test_an_hour_that_is_ignored_is_noticed(variant: Variant, service: Service) 
     assert len(variant.rows(*DAYS, hour=13, check="auto")) == len(service.rows(*DAYS, [13]))
 
 
+def test_an_hour_that_is_ignored_is_noticed_without_totals(
+    variant: Variant, service: Service
+) -> None:
+    service.make = lambda *at: {"event_id": " ".join(map(str, at))}
+    service.total, service.ignored = lambda *_: None, frozenset({"hour"})
+    with pytest.raises(ProtocolError, match="have the same events"):
+        variant.rows(FIRST, hour=13, check="auto")
+
+
 @pytest.mark.parametrize("split", SPLITS)
 @pytest.mark.parametrize("wrong", [{"first_day": 1}, {"last_day": 1}])
 @pytest.mark.parametrize("days", [DAYS, DAYS[:1]])
