@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ._base.dates import Day
 from .client import Client
 from .dataset import Dataset, DatasetError, Task
-from .dataset.query import CommittedFiles
+from .dataset.query.files import CommittedFiles
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

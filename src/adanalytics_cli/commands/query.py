@@ -82,7 +82,7 @@ def query(
 
     from adanalytics_cli.output.query_footer import find_notes, write_footer
     from adanalytics_cli.output.query_output import write_answer, write_chart_of
-    from adanalytics_client.dataset.query import open_session
+    from adanalytics_client.dataset.query.session import open_session
 
     with ExitStack() as stack:
         # DuckDB may write this one file, and only if it knows so before it is closed to others.

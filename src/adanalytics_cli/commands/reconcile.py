@@ -204,7 +204,7 @@ def _labels(
 
     Events have ids only; a sync keeps the names that summaries of its days tell.
     """
-    from adanalytics_client.dataset.query import CommittedFiles
+    from adanalytics_client.dataset.query.files import CommittedFiles
 
     labels: dict[str, Mapping[str, str]] = {}
     names = CommittedFiles.read(location).group_names if statement.names_of else {}

@@ -21,7 +21,7 @@ from .metrics import MetricOptions, Span, metric_options, write_answers
 
 if TYPE_CHECKING:
     from adanalytics_cli.output.summary_output import Answer
-    from adanalytics_client.dataset.query import QuerySession
+    from adanalytics_client.dataset.query.session import QuerySession
 
 _FIELDS = ("country", "hour", "creative", "device", "supply-tag", "domain", "day")
 _MEMORY = "1GB"
@@ -80,7 +80,7 @@ def report(
 
     from adanalytics_cli.output.query_footer import write_footer
     from adanalytics_cli.output.summary_output import usual_columns
-    from adanalytics_client.dataset.query import open_session
+    from adanalytics_client.dataset.query.session import open_session
 
     with open_session(datasets, memory=_MEMORY) as session:
         days = sorted({day for dataset in session.coverage for day in dataset.days})

@@ -19,7 +19,7 @@ from adanalytics_cli.core.invocation import Invocation
 from adanalytics_client._base.escaping import visible
 from adanalytics_client._base.quantities import counted
 from adanalytics_client.dataset import QueryError
-from adanalytics_client.dataset.query import QueryResult, QuerySession
+from adanalytics_client.dataset.query.session import QueryResult, QuerySession
 
 from .formats import Output, is_packed
 from .output_file import open_output

@@ -237,7 +237,8 @@ def read_dataset(
     The `labels` are the names of each id of a group, which is a text, as far as they are known.
     """
     from adanalytics_client.dataset import Dataset
-    from adanalytics_client.dataset.query import CommittedFiles, sql_names
+    from adanalytics_client.dataset.query.files import CommittedFiles
+    from adanalytics_client.dataset.query.views import sql_names
 
     # Elsewhere, a day may begin and end up to 14 hours earlier or later.
     first, last = statement.first - DAY, statement.last + DAY

@@ -664,7 +664,7 @@ class Dataset:
             [{'n': 300}]
         """
         arrow = import_extra("pyarrow", "sql")
-        from .query import run_query
+        from .query.session import run_query
 
         with run_query(sql, [self.place], memory=memory) as result:
             return arrow.Table.from_batches(result.batches, result.schema)
@@ -694,7 +694,8 @@ class Dataset:
         """
         duckdb = import_extra("duckdb")
         import_extra("pyarrow", "sql")
-        from .query import CommittedFiles, select_events
+        from .query.files import CommittedFiles
+        from .query.views import select_events
 
         files = CommittedFiles.read(self.place)
         connection = connection or duckdb.default_connection()

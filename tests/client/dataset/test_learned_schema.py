@@ -14,7 +14,7 @@ from tests.client.dataset.service_of_rows import ServiceOfRows
 from tests.vocabularies import VOCABULARIES, Vocabulary, as_csv, as_parquet
 
 from adanalytics_client.dataset import Dataset
-from adanalytics_client.dataset.query import run_query
+from adanalytics_client.dataset.query.session import run_query
 from adanalytics_client.errors import InvalidRequest, ProtocolError
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from adanalytics_client import Client
 from adanalytics_client._json.fields import ID_OF, FieldNames
 from adanalytics_client._json.types import TEXT
 from adanalytics_client.dataset import Dataset, DatasetDamaged, DatasetError, PartFormat, QueryError
-from adanalytics_client.dataset.query import run_query
-from adanalytics_client.dataset.query_summary import EventSource, find_field
+from adanalytics_client.dataset.query.session import run_query
+from adanalytics_client.dataset.query.summary import EventSource, find_field
 from adanalytics_client.errors import ConfigurationError
 from adanalytics_client.tables import event_schema
 
@@ -281,7 +281,7 @@ def test_ctrl_c_ends_a_query(
     pytest.importorskip("polars")
     events = synced("parquet")
     monkeypatch.setattr(Noted, "steps", [])
-    monkeypatch.setattr("adanalytics_client.dataset.query.ThreadPoolExecutor", pool)
+    monkeypatch.setattr("adanalytics_client.dataset.query.session.ThreadPoolExecutor", pool)
     # It takes many seconds, and ends if nobody ends it.
     slow = "SELECT count(*) FROM range(100000) a, range(200000) b WHERE a.range % 7 = b.range % 3"
     strike = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))

@@ -14,7 +14,7 @@ from tests.client.dataset.table_reader import Reader, configure
 
 from adanalytics_client import Client, ConfigurationError
 from adanalytics_client.dataset import Dataset, DatasetError, TableConflict
-from adanalytics_client.dataset.query import CommittedFiles
+from adanalytics_client.dataset.query.files import CommittedFiles
 from adanalytics_client.dataset.tables import delta, iceberg
 
 if TYPE_CHECKING:

@@ -21,6 +21,8 @@ from adanalytics_client._json.types import Base, Types
 from adanalytics_client.errors import ConfigurationError
 from adanalytics_client.models import Summary, SummaryRow
 
+from .names import literal
+
 Ask = Callable[[str], list[tuple[Any, ...]]]
 """Runs a statement and returns its rows."""
 
@@ -208,9 +210,3 @@ def _rounded(rate: Fraction) -> Decimal:
 
 def _days(source: EventSource, first: date, last: date) -> str:
     return f"{source.quoted['date']} BETWEEN DATE '{first}' AND DATE '{last}'"
-
-
-def literal(text: str) -> str:
-    """Return a text in the quotes of SQL."""
-    quoted = text.replace("'", "''")
-    return f"'{quoted}'"
