@@ -20,7 +20,10 @@ WORKERS ?= 3
 LOWEST_EXTRAS := server,keyring,excel,png,pandas,polars,sql
 EXTRAS := $(LOWEST_EXTRAS),mcp
 SPARK_EXTRAS := spark,delta,iceberg
-PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m 'not spark' --ignore tests/test_examples.py --ignore tests/test_docs.py
+# Subjects with targets of their own, which make test and make test-all leave to them.
+PAGES := tests/test_examples.py tests/test_docs.py
+APART := $(PAGES)
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m 'not spark' $(APART:%=--ignore %)
 # The tests start hundreds of processes, and without its cache each of them compiles every module
 # anew: images of Python often switch the cache off, and uv leaves compiling to the first import.
 export PYTHONDONTWRITEBYTECODE :=
@@ -84,8 +87,8 @@ $(DUCKDB_STAMP): Makefile
 	fi
 	@touch $@
 
-test-examples: $(EXAMPLES_STAMP) $(AIRFLOW_STAMP)  ## run all examples, also with dlt, Dagster and Airflow
-	@$(BIN)/python -m pytest -n 2 tests/test_examples.py
+test-examples: $(EXAMPLES_STAMP) $(AIRFLOW_STAMP)  ## run all examples, also with dlt, Dagster and Airflow, and the code on the pages
+	@$(BIN)/python -m pytest -n 2 $(PAGES)
 
 $(EXAMPLES_STAMP): $(STAMP)
 	@$(INSTALL) --group examples
