@@ -22,7 +22,8 @@ EXTRAS := $(LOWEST_EXTRAS),mcp
 SPARK_EXTRAS := spark,delta,iceberg
 # Subjects with targets of their own, which make test and make test-all leave to them.
 PAGES := tests/test_examples.py tests/test_docs.py
-APART := $(PAGES)
+BROWSER := tests/browser
+APART := $(PAGES) $(BROWSER)
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m 'not spark' $(APART:%=--ignore %)
 # The tests start hundreds of processes, and without its cache each of them compiles every module
 # anew: images of Python often switch the cache off, and uv leaves compiling to the first import.
@@ -30,7 +31,7 @@ export PYTHONDONTWRITEBYTECODE :=
 export UV_COMPILE_BYTECODE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all test-spark java-17 test-examples test-pyodide test-kill test-dialects test-stores check proof proof-page proof-quick mutation simulate simulate-broken load bench-large bench-spark bench-tables soak lint form format types docs docs-recording test-lowest release clean
+.PHONY: help install demo test test-all test-spark java-17 test-examples test-browser test-pyodide test-kill test-dialects test-stores check proof proof-page proof-quick mutation simulate simulate-broken load bench-large bench-spark bench-tables soak lint form format types docs docs-recording test-lowest release clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -57,7 +58,7 @@ demo: $(STAMP)  ## run the whole system once on generated data
 	@$(BIN)/adanalytics demo
 	@echo 'First, in each terminal, run: . $(BIN)/activate'
 
-test: $(STAMP)  ## run up to three cases of each test; pages, examples and Spark have their own targets
+test: $(STAMP)  ## run up to three cases of each test; subjects with a target below are left to it
 	@ADANALYTICS_CASES=3 $(PYTEST)
 
 test-all: $(STAMP)  ## run all cases of these tests, in twenty minutes
@@ -105,6 +106,9 @@ $(AIRFLOW_STAMP): pyproject.toml Makefile
 	  $(AIRFLOW)/bin/python -m pip install --quiet --editable '.[arrow]' 'apache-airflow>=3.3'; \
 	fi
 	@touch $@
+
+test-browser: $(STAMP)  ## use the web area in Chromium, if it is installed
+	@$(BIN)/python -m pytest $(BROWSER)
 
 test-pyodide: $(STAMP) $(PYODIDE_STAMP)  ## run the client in WebAssembly, which needs node
 	@$(BIN)/python -m pytest tests/system/test_pyodide.py
