@@ -23,7 +23,8 @@ SPARK_EXTRAS := spark,delta,iceberg
 # Subjects with targets of their own, which make test and make test-all leave to them.
 PAGES := tests/test_examples.py tests/test_docs.py
 BROWSER := tests/browser
-APART := $(PAGES) $(BROWSER)
+FUZZ := tests/server/fuzz
+APART := $(PAGES) $(BROWSER) $(FUZZ)
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m 'not spark' $(APART:%=--ignore %)
 # The tests start hundreds of processes, and without its cache each of them compiles every module
 # anew: images of Python often switch the cache off, and uv leaves compiling to the first import.
@@ -31,7 +32,7 @@ export PYTHONDONTWRITEBYTECODE :=
 export UV_COMPILE_BYTECODE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all test-spark java-17 test-examples test-browser test-pyodide test-kill test-dialects test-stores check proof proof-page proof-quick mutation simulate simulate-broken load bench-large bench-spark bench-tables soak lint form format types docs docs-recording test-lowest release clean
+.PHONY: help install demo test test-all test-spark java-17 test-examples test-browser test-pyodide test-fuzz test-kill test-dialects test-stores check proof proof-page proof-quick mutation simulate simulate-broken load bench-large bench-spark bench-tables soak lint form format types docs docs-recording test-lowest release clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -121,6 +122,9 @@ $(PYODIDE_STAMP): pyproject.toml Makefile
 	@$(PYTHON) -m pip install --quiet --upgrade --target $(PYODIDE)/site --only-binary :all: --python-version 3.14 \
 	  --implementation cp --abi cp314 --abi none --platform pyemscripten_2026_0_wasm32 --requirement $(PYODIDE)/requirements.txt
 	@touch $@
+
+test-fuzz: $(STAMP)  ## let schemathesis make up requests from the OpenAPI document
+	@$(BIN)/python -m pytest $(FUZZ)
 
 test-kill: $(STAMP)  ## kill a sync at 50 random moments, and tasks in 20 rounds
 	@ADANALYTICS_KILLS=50 $(BIN)/python -m pytest tests/cli/sync/test_kill.py
