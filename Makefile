@@ -24,7 +24,8 @@ SPARK_EXTRAS := spark,delta,iceberg
 PAGES := tests/test_examples.py tests/test_docs.py
 BROWSER := tests/browser
 FUZZ := tests/server/fuzz
-APART := $(PAGES) $(BROWSER) $(FUZZ)
+KILLS := tests/cli/sync/test_kill.py tests/client/dataset/test_task_kills.py tests/client/test_quota_kills.py tests/server/test_kill.py
+APART := $(PAGES) $(BROWSER) $(FUZZ) $(KILLS)
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m 'not spark' $(APART:%=--ignore %)
 # The tests start hundreds of processes, and without its cache each of them compiles every module
 # anew: images of Python often switch the cache off, and uv leaves compiling to the first import.
@@ -126,9 +127,9 @@ $(PYODIDE_STAMP): pyproject.toml Makefile
 test-fuzz: $(STAMP)  ## let schemathesis make up requests from the OpenAPI document
 	@$(BIN)/python -m pytest $(FUZZ)
 
-test-kill: $(STAMP)  ## kill a sync at 50 random moments, and tasks in 20 rounds
-	@ADANALYTICS_KILLS=50 $(BIN)/python -m pytest tests/cli/sync/test_kill.py
-	@ADANALYTICS_KILLS=20 $(BIN)/python -m pytest -n 2 tests/client/dataset/test_task_kills.py
+test-kill: $(STAMP)  ## kill a sync at 50 random moments, tasks in 20 rounds, counting processes and servers
+	@ADANALYTICS_KILLS=50 $(BIN)/python -m pytest $(firstword $(KILLS))
+	@ADANALYTICS_KILLS=20 $(BIN)/python -m pytest -n 2 $(wordlist 2,4,$(KILLS))
 
 test-dialects: $(STAMP)  ## pull, sync and probe every dialect of the server, in ten minutes
 	@ADANALYTICS_DIALECTS=all $(BIN)/python -m pytest -n 2 tests/client/test_dialects.py tests/client/dataset/test_sync_dialects.py tests/system/test_service_circle.py
