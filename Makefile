@@ -26,7 +26,8 @@ BROWSER := tests/browser
 FUZZ := tests/server/fuzz
 KILLS := tests/cli/sync/test_kill.py tests/client/dataset/test_task_kills.py tests/client/test_quota_kills.py tests/server/test_kill.py
 STORES := tests/cli/sync/test_faulty_store.py tests/cli/sync/test_object_store.py
-APART := $(PAGES) $(BROWSER) $(FUZZ) $(KILLS) $(STORES)
+DIALECTS := tests/client/test_dialects.py tests/client/dataset/test_sync_dialects.py tests/system/test_service_circle.py
+APART := $(PAGES) $(BROWSER) $(FUZZ) $(KILLS) $(STORES) $(DIALECTS)
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m 'not spark' $(APART:%=--ignore %)
 # The tests start hundreds of processes, and without its cache each of them compiles every module
 # anew: images of Python often switch the cache off, and uv leaves compiling to the first import.
@@ -133,7 +134,7 @@ test-kill: $(STAMP)  ## kill a sync at 50 random moments, tasks in 20 rounds, co
 	@ADANALYTICS_KILLS=20 $(BIN)/python -m pytest -n 2 $(wordlist 2,4,$(KILLS))
 
 test-dialects: $(STAMP)  ## pull, sync and probe every dialect of the server, in ten minutes
-	@ADANALYTICS_DIALECTS=all $(BIN)/python -m pytest -n 2 tests/client/test_dialects.py tests/client/dataset/test_sync_dialects.py tests/system/test_service_circle.py
+	@ADANALYTICS_DIALECTS=all $(BIN)/python -m pytest -n 2 $(DIALECTS)
 
 test-stores: $(STAMP)  ## sync to object stores, and 20 times each with faults, killed, and two at once
 	@ADANALYTICS_TRIALS=20 $(BIN)/python -m pytest -n 2 $(STORES)
