@@ -131,6 +131,6 @@ def _moments(text: bytes, zone: tzinfo) -> Iterator[datetime]:
         if moment is None:
             return
         if moment.tzinfo is None:
-            yield moment
+            yield moment.replace(tzinfo=zone)
             moment = moment.replace(tzinfo=UTC)
         yield moment.astimezone(zone)
