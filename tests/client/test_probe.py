@@ -184,7 +184,9 @@ def test_a_cassette_has_other_values_and_the_same_profile(dialect: str, tmp_path
 
 @pytest.fixture
 def service(httpserver: HTTPServer) -> ServiceOfRows:
-    return ServiceOfRows(httpserver)
+    service = ServiceOfRows(httpserver)
+    service.counts = False
+    return service
 
 
 @pytest.mark.parametrize("name", VOCABULARIES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from typing import Any
@@ -21,6 +22,8 @@ class ServiceOfRows:
     Attributes:
         rows: the texts by day and hour.
         summary: the row of the summary by day, by day.
+        counts: whether it counts the events of other days as impressions, so that a sync requests
+            a small day at once, not each hour of it.
         campaigns: the rows of the summary by campaign.
         export: makes the file of an export from the texts of its events; None refuses exports.
         longest: the days that an export may have.
@@ -30,6 +33,7 @@ class ServiceOfRows:
     def __init__(self, server: HTTPServer) -> None:
         self.rows: dict[tuple[str, int], Sequence[str]] = {}
         self.summary: dict[str, Mapping[str, Any]] = {}
+        self.counts = True
         self.campaigns: list[Mapping[str, Any]] = []
         self.export: Callable[[Sequence[str]], bytes] | None = None
         self.longest = 366
@@ -81,10 +85,12 @@ class ServiceOfRows:
 
     def _summary(self, request: Request) -> Response:
         self.asked.append("summary")
-        days = [*self.summary.items()]
+        counts = Counter(day for (day, _), texts in self.rows.items() for _ in texts)
+        shown = {day: {"impressions": count} for day, count in counts.items() if self.counts}
+        days = shown | self.summary
         rows = [
             {"date": day, **row}
-            for day, row in sorted(days)
+            for day, row in sorted(days.items())
             if request.args["start_date"] <= day <= request.args["end_date"]
         ]
         if request.args.get("group_by") == "campaign":
