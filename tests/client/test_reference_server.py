@@ -104,7 +104,11 @@ def test_endless(tmp_path):
 def test_a_run_of_tests_that_is_ended_leaves_no_server(tmp_path: Path, number: int) -> None:
     (tmp_path / "test_endless.py").write_text(ENDLESS)
     command = [sys.executable, "-m", "pytest", "-p", "tests.conftest", "--rootdir=.", "-c/dev/null"]
-    environment = os.environ | {"TMPDIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
+    environment = os.environ | {
+        "TMPDIR": str(tmp_path),
+        "PYTHONPATH": os.pathsep.join(sys.path),
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",  # schemathesis alone takes a second
+    }
     with subprocess.Popen(
         command, cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL
     ) as running:
