@@ -24,10 +24,12 @@ SPARK_EXTRAS := spark,delta,iceberg
 PAGES := tests/test_examples.py tests/test_docs.py
 BROWSER := tests/browser
 FUZZ := tests/server/fuzz
-KILLS := tests/cli/sync/test_kill.py tests/client/dataset/test_task_kills.py tests/client/test_quota_kills.py tests/server/test_kill.py
+KILLS := tests/cli/sync/test_kill.py tests/client/dataset/test_task_kills.py tests/client/test_quota_kills.py \
+  tests/server/test_kill.py
+MEMORY := tests/client/dataset/test_memory.py tests/client/test_large_answers.py
 STORES := tests/cli/sync/test_faulty_store.py tests/cli/sync/test_object_store.py
 DIALECTS := tests/client/test_dialects.py tests/client/dataset/test_sync_dialects.py tests/system/test_service_circle.py
-APART := $(PAGES) $(BROWSER) $(FUZZ) $(KILLS) $(STORES) $(DIALECTS)
+APART := $(PAGES) $(BROWSER) $(FUZZ) $(KILLS) $(MEMORY) $(STORES) $(DIALECTS)
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m 'not spark' $(APART:%=--ignore %)
 # The tests start hundreds of processes, and without its cache each of them compiles every module
 # anew: images of Python often switch the cache off, and uv leaves compiling to the first import.
@@ -35,7 +37,7 @@ export PYTHONDONTWRITEBYTECODE :=
 export UV_COMPILE_BYTECODE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all test-spark java-17 test-examples test-browser test-pyodide test-fuzz test-kill test-dialects test-stores check proof proof-page proof-quick mutation simulate simulate-broken load bench-large bench-spark bench-tables soak lint form format types docs docs-recording test-lowest release clean
+.PHONY: help install demo test test-all test-spark java-17 test-examples test-browser test-pyodide test-fuzz test-memory test-kill test-dialects test-stores check proof proof-page proof-quick mutation simulate simulate-broken load bench-large bench-spark bench-tables soak lint form format types docs docs-recording test-lowest release clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -128,6 +130,9 @@ $(PYODIDE_STAMP): pyproject.toml Makefile
 
 test-fuzz: $(STAMP)  ## let schemathesis make up requests from the OpenAPI document
 	@$(BIN)/python -m pytest $(FUZZ)
+
+test-memory: $(STAMP)  ## compare the memory that few and many events take
+	@$(BIN)/python -m pytest $(MEMORY)
 
 test-kill: $(STAMP)  ## kill a sync at 50 random moments, tasks in 20 rounds, counting processes and servers
 	@ADANALYTICS_KILLS=50 $(BIN)/python -m pytest $(firstword $(KILLS))
