@@ -1,6 +1,10 @@
 """Spellings of services: of names, and of the cells of a CSV."""
 
 from collections.abc import Iterable
+from functools import lru_cache
+
+# A longer text is a message, which would only take memory.
+_LONGEST_NAME = 100
 
 
 def fold(name: str) -> str:
@@ -10,7 +14,14 @@ def fold(name: str) -> str:
         >>> fold("eventTime") == fold("event_time")
         True
     """
-    return "".join(filter(str.isalnum, name.lower()))
+    return _fold_name(name) if len(name) <= _LONGEST_NAME else _letters(name)
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text.lower()))
+
+
+_fold_name = lru_cache(maxsize=1024)(_letters)
 
 
 def separator_of(header: bytes) -> bytes:
