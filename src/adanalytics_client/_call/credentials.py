@@ -114,11 +114,10 @@ class Credentials:
 
         The last four replaced tokens are removed, too.
         """
-        source = self._source
-        main_secret = source.password if isinstance(source, Login) else source and source.secret
+        password = self._source.password if isinstance(self._source, Login) else None
         # Another thread may replace the token at the same time.
-        for secret in (main_secret, self._secret, *self._old_secrets.copy(), *self._more_secrets):
-            text = secret.redact(text) if secret else text
+        for secret in (password, self._secret, *self._old_secrets.copy(), *self._more_secrets):
+            text = text if secret is None else secret.redact(text)
         return text
 
     def shown(self, text: str) -> str:
