@@ -25,7 +25,7 @@ from adanalytics_client._shapes.page import signals, stated_shortfall, stated_wa
 from adanalytics_client.errors import ConfigurationError, ProtocolError, Remedy, StatusError
 
 from .attempts import NO_CONTENT, Answer, Rules, call, read_json
-from .requests import check_whole, exchange_of, get_json, report_warning
+from .requests import check_whole, get_json, report_warning
 from .session import Session
 
 if TYPE_CHECKING:
@@ -251,7 +251,7 @@ def summary(
             raise session.credentials.complete(error, answer.url, answer.reply)
         _compare_with_totals(result)
     # No field, so it is neither data nor compared.
-    vars(result)["_request_id"] = exchange_of(session, answer)[1]
+    vars(result)["_request_id"] = session.credentials.request_id(answer.reply.head)
     return result
 
 
@@ -264,8 +264,9 @@ def _compare_with_totals(result: "Summary") -> None:
 
     # Totals of another shape are kept as they were sent.
     totals = dict(result.totals) if isinstance(result.totals, SummaryRow) else {}
+    rows = [*map(dict, result.rows)]
     for column in COLUMN_OF_TYPE.values():
-        counts = [dict(row).get(column) for row in result.rows]
+        counts = [row.get(column) for row in rows]
         total, numbers = totals.get(column), [count for count in counts if isinstance(count, int)]
         # Fewer is a loss; more may be another definition of the total.
         if isinstance(total, int) and len(numbers) == len(counts) and sum(numbers) < total:

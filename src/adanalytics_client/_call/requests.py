@@ -130,8 +130,8 @@ def request(
     rules = Rules(repeatable=verb in _REPEATABLE)
     http_request = Request(verb, url, headers, body)
     answer = yield from call(session, http_request, _read_any, rules)
-    _, request_id = exchange_of(session, answer)
     head = answer.reply.head
+    request_id = session.credentials.request_id(head)
     return Response(head.status, Headers(head.headers), answer.value, request_id)
 
 
