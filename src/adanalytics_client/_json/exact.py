@@ -49,7 +49,8 @@ def parse(body: bytes | bytearray) -> Json:
         {'revenue': Decimal('0.1')}
     """
     try:
-        text = body.decode("utf-8-sig")
+        # The codec utf-8-sig is written in Python.
+        text = body.decode().removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         raise NotJson(f"byte {error.start} is not UTF-8") from None
     value = parse_text(text)
