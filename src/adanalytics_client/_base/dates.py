@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from typing import ClassVar
 
 from adanalytics_client.errors import ConfigurationError
@@ -276,6 +277,7 @@ def runs_of(days: Iterable[date]) -> Iterator[list[date]]:
         yield run
 
 
+@lru_cache(maxsize=64)
 def read_http_date(text: str | None) -> float | None:
     """Return the moment of a date in a header, in seconds since 1970; None if it has none."""
     try:
