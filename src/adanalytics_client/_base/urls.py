@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Literal, SupportsIndex, get_args
-from urllib.parse import parse_qsl, quote, urlencode, urljoin, urlsplit, urlunsplit
+from urllib.parse import quote, urlencode, urljoin, urlsplit, urlunsplit
 
 from adanalytics_client.errors import ConfigurationError, ProtocolError
 
@@ -28,13 +28,11 @@ Params = Mapping[str, str | int | date | Sequence[str | int | date]]
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _USER = re.compile(r"\A((?:[a-z][a-z0-9+.-]*:)?//)[^/?#]*@", re.IGNORECASE)
-_SHOWN_PARAMETERS = frozenset(
-    {"start_date", "end_date", "hour", "page", "per_page", "group_by", "format"}
+# Known names only: signatures and keys have names that nobody can list. Any other value may hide a
+# signature behind an & in another encoding.
+_SHOWN_PARAMETER = re.compile(
+    r"(?:start_date|end_date|hour|page|per_page|group_by|format)=[\w.:-]{1,40}", re.ASCII
 )
-
-
-# Any other value may hide a signature behind an & in another encoding.
-_SHOWN_VALUE = re.compile(r"[\w.:+-]{0,40}", re.ASCII)
 _QUERY = re.compile(
     r"""(?:\?|%3f)(?:(?!%3[fd])[^\s"'<>?=])*(?:=|%3d)[^\s"'<>]*""", re.ASCII | re.IGNORECASE
 )
@@ -61,19 +59,13 @@ def redact_url(url: str) -> str:
     """
     try:
         parts = urlsplit(url)
-        host = parts.netloc.rpartition("@")[2]
-        # Known names only: signatures and keys have names that nobody can list.
-        pairs = [pair for pair in parse_qsl(parts.query) if _is_shown(*pair)]
     except ValueError:
         return "***"
-    query = urlencode(pairs)
-    if parts.query and len(pairs) < len(parts.query.split("&")):
-        query = f"{query}&***" if query else "***"
+    host = parts.netloc.rpartition("@")[2]
+    pairs = parts.query.split("&") if parts.query else []
+    shown = [*filter(_SHOWN_PARAMETER.fullmatch, pairs)]
+    query = "&".join(shown if len(shown) == len(pairs) else [*shown, "***"])
     return urlunsplit((parts.scheme, host, parts.path, query, ""))
-
-
-def _is_shown(name: str, value: str) -> bool:
-    return name in _SHOWN_PARAMETERS and _SHOWN_VALUE.fullmatch(value) is not None
 
 
 def redact_queries(text: str) -> str:
