@@ -1,7 +1,7 @@
 """Make models of pages: from the text of events as documented, else from dicts."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, cast
 
@@ -97,7 +97,7 @@ class Typed(Generic[M]):
             ", ".join([*sample][:_NAMES]),
         )
 
-    def _models(self, events: RawRows) -> list[M]:
+    def _models(self, events: RawRows) -> Iterable[M]:
         from pydantic import ValidationError
 
         from adanalytics_client.models import apply_names, typed_events
@@ -105,7 +105,7 @@ class Typed(Generic[M]):
         if self.own and events.names == DOCUMENTED:
             own_models = typed_events(events.array(), events.sample())
             if own_models is not None:
-                return cast("list[M]", own_models)
+                return cast("Iterator[M]", own_models)
         rows = events.rows()
         try:
             models = self.adapter.validate_python(rows)
