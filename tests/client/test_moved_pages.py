@@ -405,11 +405,38 @@ def test_late_events_between_two_runs_are_noticed(
     stand_in.script = script
     tokens = [page.token for page in variant.pages(DAY, split="none", per_page=2)]
     stored = rows(*late, *"abcdef")
-    with pytest.raises(ProtocolError, match=r"counts .* but|Pages 1 and \d .* are the same"):
+    expected = r"counts .* but|Pages 1 and \d .* are the same|Page 1 .* has other events"
+    with pytest.raises(ProtocolError, match=expected):
         variant.rows(DAY, split="none", per_page=2, resume=tokens[0], check="auto")
     stored = rows(*"abcdefy")
     taken = variant.rows(DAY, split="none", per_page=2, resume=tokens[0])
     assert [row["event_id"] for row in taken] == [*"cdefy"]
+
+
+@pytest.mark.parametrize("has_ids", [True, False])
+def test_another_order_between_two_runs_is_an_error(
+    variant: Variant, stand_in: StandIn, caplog: pytest.LogCaptureFixture, has_ids: bool
+) -> None:
+    """Without a total, only the last page that was yielded, once more, shows another order."""
+    stored = [{"event_id" if has_ids else "n": name} for name in "abcdef"]
+
+    def script(asked: Asked) -> Say:
+        end = 2 * int(asked.query["page"])
+        return Say({"events": stored[end - 2 : end]})
+
+    stand_in.script = script
+    options: dict[str, Any] = {"split": "none", "per_page": 2}
+    tokens = [page.token for page in variant.pages(DAY, **options)]
+    stand_in.asked.clear()
+    assert variant.rows(DAY, **options, resume=tokens[1]) == stored[4:]
+    assert [asked.query["page"] for asked in stand_in.asked[:2]] == ["3", "2"]
+    assert [asked.query["page"] for asked in stand_in.asked].count("2") == 1
+    stored.reverse()
+    with pytest.raises(ProtocolError, match=r"Page 2 of 2026-01-15 has other events, or another"):
+        variant.rows(DAY, **options, resume=tokens[1])
+    taken = variant.rows(DAY, **options, resume=tokens[1], on_drift="warn", check="none")
+    assert taken == stored[4:]
+    assert "Page 2 of 2026-01-15 has other events" in caplog.text
 
 
 def test_an_event_that_comes_again_takes_no_other_with_it(

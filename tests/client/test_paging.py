@@ -266,7 +266,7 @@ def test_the_first_size_of_a_slice_does_not_end_another(
 
 
 def test_a_token_remembers_the_size_of_the_first_page(variant: Variant, stand_in: StandIn) -> None:
-    for sizes, requests in (([10, 10, 3], 1), ([5, 10, 7, 3], 2)):
+    for sizes, requests in (([10, 10, 3], 2), ([5, 10, 7, 3], 3)):
         serve_hours(stand_in, {3: sizes})
         pages = variant.pages(DAY, hour=3)
         stand_in.asked.clear()

@@ -141,8 +141,8 @@ class PageDrift:
     def __str__(self) -> str:
         text = f"Page {self.number} of {self.slice}"
         if self.moved:
-            text += " has other events, or another order, when it is requested again, and pages"
-            text += " have events in common: others may be missing;"
+            text += " has other events, or another order, when it is requested again, so events of"
+            text += " other pages may be missing, or come twice;"
         if self.repeated:
             is_one = self.repeated == 1
             events = "an event, which was" if is_one else f"{self.repeated} events, which were"

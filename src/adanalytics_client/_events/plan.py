@@ -168,7 +168,7 @@ class Plan:
 
         There is a bound only if `max_events` is set or the plan has no slices. The bound assumes
         full pages, plus one more page per slice in case pages have no metadata that shows where the
-        slice ends.
+        slice ends. Without totals, a resumed slice can need one more, for its previous page.
         """
         if not self.slices or self.max_events == 0:
             return 0

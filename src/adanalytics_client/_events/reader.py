@@ -75,6 +75,7 @@ class PageReader:
         has_page: whether a page has arrived.
         warnings: the warnings of the service that were logged.
         failures: what the service could not tell of the range, and is not requested again.
+        resumed: the cursors of a token, whose previous pages were yielded by an earlier run.
     """
 
     per_page: int
@@ -84,10 +85,21 @@ class PageReader:
     has_page: bool = False
     warnings: set[str] = field(default_factory=set)
     failures: set[Resource] = field(default_factory=set)
+    resumed: tuple[Cursor, ...] = ()
 
     def fetch(self, session: Session, cursor: Cursor) -> Operation[FetchedPage]:
-        """Fetch a page and report it to the observer; see `read`."""
+        """Fetch a page and report it to the observer; see `read`.
+
+        No total shows that the order has changed since an earlier run, so where there is none, the
+        last page of that run must be the same again.
+        """
         page = yield from self.read(session, cursor)
+        is_uncounted = cursor.total is None and page.signals.total is None
+        if cursor in self.resumed and cursor.mark and len(page) and is_uncounted:
+            last_page = yield from self.read(session, replace(cursor, number=cursor.number - 1))
+            last_page = yield Offload(last_page.with_keys)
+            is_same = last_page.keys and last_page.keys.mark == cursor.mark
+            page = replace(page, is_moved=not is_same)
         self.report(session, cursor, page)
         return page
 

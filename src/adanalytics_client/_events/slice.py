@@ -145,15 +145,13 @@ def read_slice(
     problem: AdAnalyticsError | None = None
     while cursor is not None:
         page = yield ready
+        moved = history.moved_page(cursor, page, is_again=cursor is again)
+        if moved and rules.on_drift == "raise":
+            raise page.rows.source.sign(ProtocolError(f"{moved}", remedy=remedy("smaller_queries")))
         if cursor is again:
-            drift = history.drift_of(cursor, page)
-            if drift and rules.on_drift == "raise":
-                raise page.rows.source.sign(
-                    ProtocolError(f"{drift}", remedy=remedy("smaller_queries"))
-                )
             cursor = replace(cursor, number=ready.cursor.number + 1 if ready else 1)
             ready, cursor = (
-                ReadyPage(cursor, page.without([True] * len(page)), None, drift, None),
+                ReadyPage(cursor, page.without([True] * len(page)), None, moved, None),
                 None,
             )
             continue
@@ -161,6 +159,7 @@ def read_slice(
             history.skip(cursor, page)
         _refuse(cursor, page, history)
         new_page, drift = history.compare(cursor, page)
+        drift = moved or drift
         if page.refusal is not None and history.missing and rules.on_drift == "warn":
             # By the total of the slice the page exists, so a later run can go on with it.
             raise page.refusal
@@ -260,12 +259,17 @@ class SliceHistory:
             return None
         return Cursor(self._tail.slice, self._opening[0], attempt=1)
 
-    def drift_of(self, cursor: Cursor, page: FetchedPage) -> PageDrift | None:
-        """Return the drift of a page that was requested again and has no longer the same events."""
-        if page.keys and self._opening == (cursor.number, page.keys.mark):
+    def moved_page(self, cursor: Cursor, page: FetchedPage, *, is_again: bool) -> PageDrift | None:
+        """Describe a page that has no longer the events of an earlier request.
+
+        It is the first page of the slice, again, or the one before the first page of a resumed run.
+        """
+        number = cursor.number - page.is_moved
+        is_same = not is_again or (page.keys and self._opening == (number, page.keys.mark))
+        if is_same and not page.is_moved:
             return None
         return PageDrift(
-            f"{cursor.slice}", cursor.number, 0, self.distinct, self.total, last=True, moved=True
+            f"{cursor.slice}", number, 0, self.distinct, self.total, last=is_again, moved=True
         )
 
     @property
