@@ -30,6 +30,7 @@ class Cursor:
         mark: digest of the previous page.
         yielded: how many of the first events of this page were yielded already.
         last: digest of the last event that was yielded, which shows that pages have moved.
+        samples: digests of some events of all previous pages, which show another order.
         total: the largest number of events that the previous pages stated for the slice.
         first_size: events on the first page.
         attempt: 0, or how many times the slice was started before.
@@ -43,6 +44,7 @@ class Cursor:
     mark: str = ""
     yielded: int = 0
     last: str = ""
+    samples: tuple[str, ...] = ()
     total: int | None = None
     first_size: int = 1
     attempt: int = 0

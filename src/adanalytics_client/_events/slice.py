@@ -49,6 +49,10 @@ So is one that is as large as the first of several pages.
 
 _REMEMBERED_MARKS = 8
 
+# The events of a page, and of all pages, that a token remembers.
+_PAGE_SAMPLES = 4
+_MOST_SAMPLES = 16
+
 _LOG = logging.getLogger("adanalytics_client")
 
 
@@ -169,6 +173,7 @@ def read_slice(
                 next_cursor,
                 mark=history.mark,
                 last=history.last,
+                samples=tuple(history.samples),
                 repeated=history.repeated,
                 total=history.total,
             )
@@ -209,6 +214,7 @@ class SliceHistory:
         total: the largest number of events that its pages stated.
         mark: digest of the previous page; empty for the only page of a slice.
         last: digest of the last event of the previous page; empty if it had none.
+        samples: digests of some events of all previous pages.
     """
 
     def __init__(self, cursor: Cursor, rules: SliceRules) -> None:
@@ -216,6 +222,7 @@ class SliceHistory:
         self.repeated = cursor.repeated
         self.total = cursor.total
         self.mark, self.last = cursor.mark, cursor.last
+        self.samples, self._earlier = [*cursor.samples], frozenset(cursor.samples)
         self._strict = rules.on_drift == "raise"
         self._total_is_old = False
         self._resumed = not cursor.is_first_page
@@ -227,7 +234,7 @@ class SliceHistory:
         self._attempt = self._yielded_ids
         # Of the events without an id, which are all yielded.
         self._texts, self._are_texts_new = _Hashes(self._most_ids), True
-        self._opening: tuple[int, str] | None = None
+        self._opening = (cursor.number - 1, cursor.mark) if cursor.mark else None
         # The events of an attempt after the first one, each counted once.
         self._again = 0
         self._marks = deque([cursor.mark] if cursor.mark else (), maxlen=_REMEMBERED_MARKS)
@@ -252,6 +259,8 @@ class SliceHistory:
     def first_page_again(self) -> Cursor | None:
         """Return the cursor of the first page if events without an id came on several pages.
 
+        Of a resumed slice it is the last page of the earlier run.
+
         They may be equal, or the service may order its events anew for each request: then some come
         twice and others not at all, and as many in all as it counts.
         """
@@ -262,7 +271,7 @@ class SliceHistory:
     def moved_page(self, cursor: Cursor, page: FetchedPage, *, is_again: bool) -> PageDrift | None:
         """Describe a page that has no longer the events of an earlier request.
 
-        It is the first page of the slice, again, or the one before the first page of a resumed run.
+        It is the first page of the slice, again, or the last one of an earlier run.
         """
         number = cursor.number - page.is_moved
         is_same = not is_again or (page.keys and self._opening == (number, page.keys.mark))
@@ -323,7 +332,12 @@ class SliceHistory:
                 first = 0 if self._is_first_page else moved - 1
                 repeats[first:moved] = [True] * (moved - first)
             self._is_first_page = False
+            self._find_earlier(page, page.keys, repeats)
             self.last = digest_of(page.rows.texts[-1])
+            step = -(-len(page) // _PAGE_SAMPLES)
+            self.samples += map(digest_of, page.rows.texts[::step])
+            if len(self.samples) > _MOST_SAMPLES:
+                del self.samples[::2]
         repeats[: self._skipped] = [True] * self._skipped
         new_count = len(page) - sum(repeats)
         repeat_count = len(page) - new_count - self._skipped
@@ -357,6 +371,18 @@ class SliceHistory:
                 last=page.next_cursor is None,
             )
         return page.without(repeats), drift
+
+    def _find_earlier(self, page: FetchedPage, keys: PageKeys, repeats: list[bool]) -> None:
+        """Mark the events that an earlier run yielded, as far as its token shows them.
+
+        An event without an id may be another one with the same text.
+        """
+        if not self._earlier:
+            return
+        for at, (text, value) in enumerate(zip(page.rows.texts, keys.ids, strict=True)):
+            if digest_of(text) in self._earlier:
+                repeats[at] |= value is not None
+                self._are_texts_new &= value is not None
 
     def end(self, slice_: Slice) -> SliceEnd:
         """Return what the end of the pull needs to know of the slice."""
