@@ -685,4 +685,4 @@ def _short(url: str) -> str:
 def _shown(outcome: object) -> str:
     if isinstance(outcome, Reply):
         return f"{outcome.status} {bytes(outcome.body[:60]).decode(errors='replace')}"
-    return repr(outcome)
+    return outcome.kind.value if isinstance(outcome, Failure) else repr(outcome)

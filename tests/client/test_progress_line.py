@@ -5,13 +5,13 @@ from __future__ import annotations
 import io
 import re
 import threading
-from dataclasses import replace
 from datetime import UTC, date, datetime
 from functools import partial
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 from rich.console import Console
 from tests.client.raw_events import raw_rows
 

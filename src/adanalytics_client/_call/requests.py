@@ -149,8 +149,8 @@ def log_in(session: Session) -> Operation[str]:
     return secret.reveal()
 
 
-def get_json(url: str) -> Request:
-    return Request("GET", url, (_ACCEPT_JSON,))
+def get_json(url: str, *headers: tuple[str, str]) -> Request:
+    return Request("GET", url, (_ACCEPT_JSON, *headers))
 
 
 Response.__module__ = "adanalytics_client"

@@ -1,9 +1,10 @@
 """The numbers of events that the service states: of each day, and of a range."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, TypeVar
+
+from msgspec.structs import replace
 
 from adanalytics_client._base.dates import LATENESS
 from adanalytics_client._base.effects import Operation

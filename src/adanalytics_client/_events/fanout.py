@@ -10,8 +10,10 @@ After the last slice, the pull may be compared with the service's count, and sli
 
 from collections import deque
 from collections.abc import Callable, Generator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import cast
+
+from msgspec.structs import replace
 
 from adanalytics_client._base.observer import PageDrift, PullPlanned
 from adanalytics_client.errors import AdAnalyticsError

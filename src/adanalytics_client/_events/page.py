@@ -4,13 +4,15 @@ import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date
 from functools import lru_cache
 from typing import Any, TypeGuard
 from uuid import UUID
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from adanalytics_client._base.observer import PageDrift, PartialAnswer, PullPlanned
 from adanalytics_client._base.quantities import counted
@@ -70,8 +72,7 @@ def _id_decoders(name: str) -> tuple[msgspec.json.Decoder[Any], msgspec.json.Dec
     return msgspec.json.Decoder(list[kind]), msgspec.json.Decoder(kind)
 
 
-@dataclass(frozen=True, slots=True)
-class PageKeys:
+class PageKeys(Struct, frozen=True):
     """What tells the events of a page from those of other pages.
 
     Attributes:
@@ -104,8 +105,7 @@ class PageKeys:
         return cls(ids, texts, digest, not missing or time_of(rows) is not None)
 
 
-@dataclass(frozen=True, slots=True)
-class FetchedPage:
+class FetchedPage(Struct, frozen=True):
     """A received page.
 
     Attributes:
@@ -121,16 +121,18 @@ class FetchedPage:
         is_moved: whether the page before it is no longer the one that an earlier run yielded.
     """
 
-    rows: RawRows = field(default_factory=RawRows)
-    signals: Signals = field(default_factory=Signals)
+    rows: RawRows = RawRows()
+    signals: Signals = Signals()
     next_cursor: Cursor | None = None
-    keys: PageKeys | None = field(default=None, repr=False)
+    keys: PageKeys | None = None
     days: frozenset[date] | None = None
     doubt: str = ""
     partial: PartialAnswer | None = None
     refusal: StatusError | None = None
     plan: PullPlanned | None = None
     is_moved: bool = False
+
+    __repr__ = object.__repr__
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -10,16 +10,17 @@ There are three cases after a page with events:
    the flag from the number that was requested.
 """
 
-from dataclasses import dataclass, replace
 from math import ceil
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from adanalytics_client._shapes.page import Signals
 
 from .plan import Slice
 
 
-@dataclass(frozen=True, slots=True)
-class Cursor:
+class Cursor(Struct, frozen=True):
     """The next page of a slice to request, with the facts stated by the previous pages.
 
     Attributes:

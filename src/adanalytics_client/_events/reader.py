@@ -1,8 +1,11 @@
 """One page of events, from request to validated rows."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Never
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from adanalytics_client._base.effects import Offload, Operation, Pairs, Reply
 from adanalytics_client._base.observer import PageReceived, notify
@@ -46,8 +49,7 @@ _NO_PAGE = frozenset({_NOT_FOUND, 416})
 _REFUSED_PAGE = frozenset({400, 422})
 
 
-@dataclass(frozen=True, slots=True)
-class _Read:
+class _Read(Struct, frozen=True):
     """The content of a response.
 
     Attributes:
@@ -190,8 +192,7 @@ class PageReader:
         """Fetch and read a page; fetch it once more if the response unexpectedly has no body."""
         parameters = cursor.parameters(self.per_page, _page_profile(session).first)
         url = with_query(session.address("events"), parameters, self.params)
-        request = get_json(url)
-        request = replace(request, headers=(*request.headers, *headers))
+        request = get_json(url, *headers)
         rules, parse = Rules(patient=self.has_page, is_whole=True), partial(_parse, session)
         answer = yield from call(session, request, parse, rules)
         usual = _usual_without_events(session, cursor)

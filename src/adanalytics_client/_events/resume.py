@@ -4,10 +4,12 @@ import base64
 import binascii
 import hashlib
 import zlib
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from datetime import date
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from adanalytics_client._base.observer import PullPlanned
 from adanalytics_client.errors import ConfigurationError
@@ -18,8 +20,7 @@ from .plan import DateRange, Plan, Slice, in_words, slices_of
 _PREFIX = "adanalytics-5."
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
+class Position(Struct, frozen=True):
     """The position of a pull after the yielded pages.
 
     Attributes:
@@ -34,15 +35,17 @@ class Position:
         plan: the requests and events of the slices, if auto has just chosen them.
     """
 
-    slices: tuple[Slice, ...] = field(default=(), repr=False)
-    ranges: tuple[DateRange, ...] = field(default=(), repr=False)
+    slices: tuple[Slice, ...] = ()
+    ranges: tuple[DateRange, ...] = ()
     opened: int = 0
     open: tuple[Cursor, ...] = ()
     passed: int = 0
     arrived: int = 0
     doubt: str = ""
     is_partial: bool = False
-    plan: PullPlanned | None = field(default=None, repr=False)
+    plan: PullPlanned | None = None
+
+    __repr__ = object.__repr__
 
     def left(self) -> tuple[Slice, ...]:
         return (*(cursor.slice for cursor in self.open), *self.slices[self.opened :])

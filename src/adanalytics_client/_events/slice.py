@@ -9,9 +9,12 @@ reveals every repeat; a slice with fewer events than it states is read again, tw
 import logging
 from collections import deque
 from collections.abc import Generator, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from datetime import date
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from adanalytics_client._base.observer import Observer, PageDrift, notify
 from adanalytics_client._base.quantities import counted
@@ -56,8 +59,7 @@ _MOST_SAMPLES = 16
 _LOG = logging.getLogger("adanalytics_client")
 
 
-@dataclass(frozen=True, slots=True)
-class ReadyPage:
+class ReadyPage(Struct, frozen=True):
     """A page that waits to be yielded, or was yielded.
 
     Attributes:
@@ -74,7 +76,7 @@ class ReadyPage:
     next_cursor: Cursor | None
     drift: PageDrift | None
     resume: Cursor | None
-    position: Position = field(default_factory=Position)
+    position: Position = Position()
 
     @property
     def last(self) -> bool:

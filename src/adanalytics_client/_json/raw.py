@@ -7,13 +7,14 @@ inside strings, so that is checked first, and it keeps the last of several membe
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from itertools import compress
 from operator import itemgetter
 from typing import AnyStr, NoReturn
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from adanalytics_client._base.remedies import remedy
 from adanalytics_client.errors import ProtocolError
@@ -39,8 +40,7 @@ _NAME = re.compile(rb'\s*"(?:[^"\\]|\\.)*"\s*:\s*')
 _AFTER_MEMBER = re.compile(rb"\s*[,}]")
 
 
-@dataclass(frozen=True, slots=True)
-class PageSource:
+class PageSource(Struct, frozen=True):
     """The source of events, for errors about them.
 
     Attributes:
@@ -60,8 +60,7 @@ class PageSource:
         return error
 
 
-@dataclass(frozen=True, slots=True)
-class RawRows:
+class RawRows(Struct, frozen=True):
     """Events as JSON objects in UTF-8, valid and without line breaks; decoded on demand.
 
     Attributes:
@@ -71,10 +70,12 @@ class RawRows:
         names: the names by which the service sends documented fields.
     """
 
-    texts: Sequence[bytes] = field(default=(), repr=False)
+    texts: Sequence[bytes] = ()
     source: PageSource = PageSource()
     offset: int = 0
-    names: FieldNames = field(default=DOCUMENTED, repr=False)
+    names: FieldNames = DOCUMENTED
+
+    __repr__ = object.__repr__
 
     def __len__(self) -> int:
         return len(self.texts)

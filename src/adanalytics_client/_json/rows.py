@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from adanalytics_client._base.remedies import remedy
 from adanalytics_client._base.spelling import fold
@@ -123,8 +125,7 @@ _PLACEHOLDERS: tuple[tuple[Json, str], ...] = ((None, "null"), ({}, "{}"))
 WRAPPERS = ("data", "result", "response", "payload")
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """A list of records, the objects around it from the outermost in, and an error beside it.
 
     Attributes:

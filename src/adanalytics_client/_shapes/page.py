@@ -8,11 +8,12 @@ in the profile of a service overrule the names; a further page is never ignored.
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from typing import TypeVar
 from urllib.parse import parse_qsl, urlsplit
+
+from msgspec import Struct
 
 from adanalytics_client._base.spelling import fold
 from adanalytics_client._json.encoding import json_text
@@ -134,8 +135,7 @@ _STATING = (
 Member = tuple[str, str, Json]
 
 
-@dataclass(frozen=True, slots=True)
-class Signals:
+class Signals(Struct, frozen=True):
     """The page metadata of a response; None or empty for metadata that it lacks.
 
     Attributes:
