@@ -203,8 +203,11 @@ class PageReader:
         return answer, answer.checked(session.credentials, partial(_read, session, answer, cursor))
 
 
+_USUAL_PAGES = PageProfile()
+
+
 def _page_profile(session: Session) -> PageProfile:
-    return session.config.service.pages or PageProfile()
+    return session.config.service.pages or _USUAL_PAGES
 
 
 def _usual_without_events(session: Session, cursor: Cursor) -> str | None:
@@ -221,7 +224,8 @@ def _parse(session: Session, reply: Reply) -> Json:
 
 def _read(session: Session, answer: Answer[Json], cursor: Cursor) -> _Read:
     headers, status = answer.reply.head.headers, answer.reply.status
-    service, pages = session.config.service, _page_profile(session)
+    service = session.config.service
+    pages = service.pages
     usual = _usual_without_events(session, cursor)
     if is_empty(answer.reply):
         page_signals = signals(Found([], ()), headers, pages)
@@ -263,7 +267,7 @@ def _other_content(
         return f"page {page_signals.page}"
     slice_, zone = cursor.slice, service.tzinfo()
     # The first and the last event tell: a page is in order, or from another request.
-    for event in (rows, replace(rows, texts=rows.texts[-1:])):
+    for event in (rows, replace(rows, texts=rows.texts[-1:]))[: len(rows)]:
         places = [*places_of(event.sample(), rows.names, zone)]
         if places and not any(_is_of(slice_, day, hour) for day, hour in places):
             day, hour = places[0]

@@ -51,7 +51,7 @@ def places_of(
         if zone is UTC:
             return
     for moment in _moments(time, zone):
-        yield f"{moment:%Y-%m-%d}", moment.hour
+        yield f"{moment.date()}", moment.hour
 
 
 def days_of(rows: RawRows, zone: tzinfo) -> frozenset[date] | None:
