@@ -133,7 +133,7 @@ class _Attempts:
         if request.url != self.url:
             access = self.rules.access
             self.url, self.has_signature = request.url, False
-            self.authorized = access in {Access.WITH_CREDENTIAL, Access.CREDENTIAL_FIRST}
+            self.authorized = access in (Access.WITH_CREDENTIAL, Access.CREDENTIAL_FIRST)
         session, base, rules = self.session, self.session.config.base, self.rules
         log_in = log_in_of(session, self.deadline)
         # The time in which the bytes of a file arrive does not count.
@@ -188,7 +188,7 @@ class _Attempts:
     def _toggle_credential(self, url: str, round_trip: Exchange) -> bool:
         """Add or drop the credential after a response; return whether to send again."""
         access, session, base = self.rules.access, self.session, self.session.config.base
-        if access in {Access.WITH_CREDENTIAL, Access.NEVER} or not base.owns(url):
+        if access in (Access.WITH_CREDENTIAL, Access.NEVER) or not base.owns(url):
             return False
         if not (self.authorized or self.has_signature) and _may_need_credential(
             session, url, round_trip

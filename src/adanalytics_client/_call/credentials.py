@@ -130,7 +130,8 @@ class Credentials:
 
     def request_id(self, head: effects.ResponseHead) -> str | None:
         """The `X-Request-Id` of a response, for the service's support."""
-        return self.shown(head.get("x-request-id") or "") or None
+        text = head.get("x-request-id")
+        return self.shown(text) if text else None
 
     def scrub(self, error: E) -> E:
         """Remove every secret from an error, wherever a server's text may hold it."""
