@@ -6,11 +6,8 @@ import re
 import ssl
 from collections.abc import Iterator
 from errno import errorcode
-from http.client import HTTPResponse
-from http.cookiejar import CookieJar
 from types import ModuleType
 from typing import ClassVar, Generic, Protocol, TypeVar, cast
-from urllib.request import Request as UrllibRequest
 
 from adanalytics_client._base.clock import Clock
 from adanalytics_client._base.effects import Failure, FailureKind, Request, ResponseHead, Send, Sink
@@ -67,10 +64,14 @@ class AsyncHttpClient(Protocol):
 AnyHttpClient = HttpClient | AsyncHttpClient
 
 
-class NoCookies(CookieJar):
-    """Stores no cookies: this library sends none, and a service may set ever new ones."""
+def ignore_cookies(http: httpx.Client | httpx.AsyncClient) -> None:
+    """Store no cookies: this library sends none, and a service may set ever new ones."""
 
-    def extract_cookies(self, response: HTTPResponse, request: UrllibRequest) -> None: ...
+    def ignore(response: httpx.Response) -> None: ...
+
+    http.cookies = {}
+    # A jar would get the address and the headers of each response, parsed once more.
+    http.cookies.extract_cookies = ignore  # type: ignore[method-assign]
 
 
 class BaseDriver(Generic[C]):
@@ -117,7 +118,7 @@ class BaseDriver(Generic[C]):
         self._check_open()
         # Sending stores cookies in the sending client, and the caller's must not change.
         self._http = copy.copy(http)
-        self._http.cookies = NoCookies()
+        ignore_cookies(self._http)
         self._headers = {
             name: text for name, text in http.headers.items() if name not in _OWN_HEADERS
         }

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from adanalytics_client.errors import ConfigurationError
 
-from .http import NoCookies
+from .http import ignore_cookies
 from .library import httpx
 from .proxies import Proxies
 from .stop import RUNNING, SECONDS_TO_A_SIGNAL, SOCKETS
@@ -42,8 +42,9 @@ _LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=64, keepa
 
 def open_client(proxies: Proxies) -> httpx.Client:
     """Return an httpx client for threads."""
-    routed = _Routed(proxies, _Transport)
-    return httpx.Client(transport=routed, cookies=NoCookies(), trust_env=False)
+    http = httpx.Client(transport=_Routed(proxies, _Transport), trust_env=False)
+    ignore_cookies(http)
+    return http
 
 
 def open_async_client(proxies: Proxies) -> httpx.AsyncClient:
@@ -52,8 +53,9 @@ def open_async_client(proxies: Proxies) -> httpx.AsyncClient:
     def make(proxy: httpx.Proxy | None, trust: ssl.SSLContext) -> httpx.AsyncHTTPTransport:
         return httpx.AsyncHTTPTransport(verify=trust, limits=_LIMITS, proxy=proxy)
 
-    routed = _AsyncRouted(proxies, make)
-    return httpx.AsyncClient(transport=routed, cookies=NoCookies(), trust_env=False)
+    http = httpx.AsyncClient(transport=_AsyncRouted(proxies, make), trust_env=False)
+    ignore_cookies(http)
+    return http
 
 
 class _Routes(Generic[T]):
@@ -72,12 +74,12 @@ class _Routes(Generic[T]):
         self._transports: dict[tuple[str | None, str], T] = {}
 
     def _transport_for(self, request: httpx.Request) -> T:
-        url, scheme = str(request.url), request.url.scheme
-        key = self._proxies.variable_for(url), scheme
+        url, scheme = request.url, request.url.scheme
+        key = self._proxies.variable_for(str(url)) if self._proxies else None, scheme
         with self._making:
             if key not in self._transports:
                 trust = _trust() if scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-                self._transports[key] = self._make(self._proxies.through(url), trust)
+                self._transports[key] = self._make(self._proxies.through(str(url)), trust)
             return self._transports[key]
 
 
