@@ -7,6 +7,8 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import Any, Protocol
 
+from msgspec import Struct
+
 from adanalytics_client._base.effects import (
     Exclusive,
     Failure,
@@ -29,16 +31,14 @@ class Violation(Exception):
     """A promise was broken."""
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
+class Start(Struct, frozen=True):
     """An effect of programs: run an operation beside this one."""
 
     operation: Operation[Any]
     done: Callable[[object], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Park:
+class Park(Struct, frozen=True):
     """An effect of programs: go on when `Process.wake` is called, or this was so meanwhile."""
 
     ready: Callable[[], bool]

@@ -6,11 +6,13 @@ from base64 import urlsafe_b64encode
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date, timedelta
 from email.utils import formatdate
 from functools import lru_cache, partial
 from urllib.parse import parse_qsl, quote, urlsplit
+
+from msgspec import Struct
 
 from adanalytics_client._base.effects import (
     Failure,
@@ -74,8 +76,7 @@ MOST_REQUESTS = 600
 """More requests of one process are a loop."""
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Struct, frozen=True):
     """One event of an hour."""
 
     day: date
@@ -107,13 +108,12 @@ class Export:
     polls: int = 0
 
 
-@dataclass
-class Response:
+class Response(Struct):
     """A response, before the network has carried it."""
 
     status: int
     body: bytes = b""
-    headers: dict[str, str] = field(default_factory=dict)
+    headers: dict[str, str] = {}
     cut: int | None = None
 
 

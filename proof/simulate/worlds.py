@@ -84,6 +84,8 @@ def listening(service: Service, level: int) -> Iterator[_Listener]:
 
 # For all worlds, by the name of a key: to make a database takes longer than a world.
 _STORES: dict[str, _Store] = {}
+_BASE = BaseUrl.parse(BASE)
+_KEY = Bearer("api_key", Secret(KEY))
 
 
 @dataclass(frozen=True)
@@ -228,14 +230,14 @@ class Scenario:
         pick = self.pick
         self._number += 1
         process = Process(self.world, f"process {self._number}", self.service)
-        credential: Credential = Bearer("api_key", Secret(KEY))
+        credential: Credential = _KEY
         if settings.login:
             # The service counts all tokens of a user together.
             token: Credential = Bearer("token", Secret(self.service.issue(self._number)))
             account: Credential = Login(EMAIL, Secret(PASSWORD))
             credential = pick.of((account, token))
         config = Config(
-            base=BaseUrl.parse(BASE),
+            base=_BASE,
             credential=credential,
             partner="acme",
             retry=RetryPolicy(attempts=pick.of((5, 2, 1)), budget=pick.of((300.0, 20.0))),
