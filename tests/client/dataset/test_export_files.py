@@ -132,6 +132,26 @@ def test_a_quoted_empty_cell_is_null_but_in_a_column_of_texts(
     assert table.slice(1).to_pylist() == [{**dict.fromkeys(names), "country": ""}]
 
 
+@pytest.mark.parametrize("texts", [("t", "f"), ("True", "False"), ("TRUE", "FALSE"), ("1", "0")])
+def test_a_flag_is_read_as_databases_and_python_write_it(
+    tmp_path: Path, texts: tuple[str, str]
+) -> None:
+    """PostgreSQL's COPY writes t and f, and pandas True and False: events stay filtered."""
+    (tmp_path / "day.csv").write_text("event_id,is_filtered\na,{}\nb,{}\nc,\n".format(*texts))
+    assert read(tmp_path / "day.csv")["is_filtered"].to_pylist() == [True, False, None]
+
+
+@pytest.mark.parametrize("texts", [("True", "False"), ("TRUE", "FALSE")])
+def test_a_flag_of_unknown_name_agrees_with_its_pages(
+    tmp_path: Path, texts: tuple[str, str]
+) -> None:
+    tables = EventTables()
+    tables.from_jsonl(b'{"a":"t","skippable":true}\n')
+    (tmp_path / "day.csv").write_text("a,skippable\nt,{}\nf,{}\n".format(*texts))
+    rows = read(tmp_path / "day.csv", tables=tables).to_pylist()
+    assert rows == [{"a": "t", "skippable": True}, {"a": "f", "skippable": False}]
+
+
 def test_a_parquet_file_fits_as_far_as_it_is_exact(tmp_path: Path) -> None:
     file = tmp_path / "day.parquet"
     held = {

@@ -40,7 +40,7 @@ _CANONICAL = "^(?:0|-?[1-9][0-9]*)$"
 _FRACTION = "^(?:(?:0|-?[1-9][0-9]*)(?:[.][0-9]+)?|-0[.][0-9]*[1-9][0-9]*)$"
 # As the shortest text of a float is: 1.5 and 1.0, but not 1.50, which may be a version.
 _SHORTEST_FRACTION = "^-?(?:0|[1-9][0-9]*)(?:[.](?:0|[0-9]*[1-9]))?$"
-_FLAG = "^(?:true|false)$"
+_FLAG = "^(?:true|false|True|False|TRUE|FALSE)$"
 
 
 def learn(

@@ -42,7 +42,8 @@ of NotImplementedError; a whole number too large for a column is an OverflowErro
 
 _WHOLE_TEXT = re.compile(r"-?(?:0|[1-9][0-9]{0,37})", re.ASCII)
 _AMOUNT_TEXT = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,9})?", re.ASCII)
-_FLAGS = {"true": True, "false": False, "0": False, "1": True}
+# In any case: a CSV of pandas has True and False, and one of PostgreSQL's COPY t and f.
+_FLAGS = {"true": True, "false": False, "t": True, "f": False, "0": False, "1": True}
 _DATE_TEXT = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _TIME_TEXT = re.compile(
     r"(?P<day>\d{4}-\d\d-\d\d)[Tt ](?P<clock>\d\d:\d\d(?::\d\d)?)"
@@ -189,7 +190,7 @@ def _of_whole(value: Json) -> ColumnType | None:
 
 def _of_flag(value: Json) -> ColumnType | None:
     if isinstance(value, str):
-        return {"true": FLAG, "false": FLAG, "0": BIT, "1": BIT}.get(value)
+        return BIT if value in {"0", "1"} else FLAG if value.lower() in _FLAGS else None
     return BIT if value.__class__ is int and value in {0, 1} else None
 
 
@@ -272,7 +273,7 @@ def _number(type_: ColumnType) -> Callable[[Json], Json]:
 def _flag(value: Json) -> bool:
     if isinstance(value, bool):
         return value
-    if (flag := _FLAGS.get(str(value))) is None:
+    if (flag := _FLAGS.get(str(value).lower())) is None:
         raise ValueError(value)
     return flag
 
