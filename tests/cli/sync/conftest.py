@@ -2,37 +2,25 @@
 
 import json
 import shutil
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.request import Request, urlopen
 
 import pytest
 from click.testing import CliRunner, Result
 from tests.cli.sync.faulty_s3 import FaultyS3, serve
+from tests.client.dataset.shop import Service
 from tests.datasets import READERS, Reader, Row, read_rows
 
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.main import cli
-from adanalytics_client import Client
 from adanalytics_client.dataset.pull import fetch as dataset_fetch
 from adanalytics_server.faults import Fault
 from adanalytics_server.local import LocalServer, Sample
 
 
-class Shop:
-    """A service with two days of 600 events, 2026-01-15 and 16, as a test sees it."""
-
-    def __init__(self, server: LocalServer) -> None:
-        self.server = server
-        self.now = datetime(2026, 1, 20, 12, tzinfo=UTC)
-
-    def asked(self) -> Counter[str]:
-        """Requests since the last look, by the last part of their path."""
-        counts = Counter(entry.path.rpartition("/")[2] for entry in self.server.journal.entries())
-        self.server.journal.clear()
-        return counts
+class Shop(Service):
+    """A service, and the command line in its environment."""
 
     def sync(self, *words: str | Path) -> Result:
         """Run `adanalytics sync` in this process, at the moment `now`; by pages unless told."""
@@ -43,19 +31,6 @@ class Shop:
         """Run the command line in this process, at the moment `now`."""
         line = [str(word) for word in words]
         return CliRunner().invoke(cli, line, obj=Invocation(clock=lambda: self.now))
-
-    def rows(self) -> list[Row]:
-        """Every event as the service has it, in its order; costs the journal nothing."""
-        with Client(self.server.url, api_key=self.server.api_key, partner="acme") as client:
-            days = client.dates()
-            rows = list(client.events(days[0], days[-1], split="none").rows()) if days else []
-        self.server.journal.clear()
-        return rows
-
-    def price(self, day: str, hours: Iterable[int] = range(24)) -> int:
-        """Requests for hours of a day, each by itself."""
-        counts = Counter(row["event_hour"] for row in self.rows() if row["event_date"] == day)
-        return sum(max(1, -(-counts[hour] // dataset_fetch.EVENTS_PER_PAGE)) for hour in hours)
 
     def answer(
         self, operation: str, body: object, *, after: int = 0, times: int | None = None
@@ -72,15 +47,6 @@ class Shop:
                 times=times,
             )
         )
-
-    def load(self, rows: list[Row], folder: Path, *, replace: bool = False) -> None:
-        """Load events; `replace` takes away what their hours had."""
-        file = folder / "load.jsonl"
-        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-        data = self.server.settings.data
-        more = ["--replace-hours"] if replace else []
-        result = self.run("server", "load", file, "--partner", "acme", "--data", data, *more)
-        assert result.exit_code == 0, result.stderr
 
 
 @pytest.fixture(scope="session")

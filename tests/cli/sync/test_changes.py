@@ -12,7 +12,7 @@ Shop = Any
 FIRST, SECOND = "2026-01-15", "2026-01-16"
 
 
-def restate(shop: Shop, folder: Path) -> tuple[str, str]:
+def restate(shop: Shop) -> tuple[str, str]:
     """Take an impression with revenue from the second day; return its revenue before and after."""
     rows = [row for row in shop.rows() if row["event_date"] == SECOND]
     counted = [row for row in rows if not row["is_filtered"]]
@@ -21,7 +21,7 @@ def restate(shop: Shop, folder: Path) -> tuple[str, str]:
     )
     before = sum((Decimal(row["revenue"]) for row in counted), Decimal(0))
     kept = [row for row in rows if row["event_hour"] == gone["event_hour"] and row != gone]
-    shop.load(kept, folder.parent, replace=True)
+    shop.load(kept, replace=True)
     after = before - Decimal(gone["revenue"])
     return (f"{before:f}".rstrip("0"), f"{after:f}".rstrip("0"))
 
@@ -29,7 +29,7 @@ def restate(shop: Shop, folder: Path) -> tuple[str, str]:
 @pytest.fixture
 def restated(shop: Shop, folder: Path, copy_of_sync: Callable[..., Path]) -> tuple[str, str]:
     copy_of_sync(shop, folder)
-    return restate(shop, folder)
+    return restate(shop)
 
 
 def test_a_sync_says_what_was_restated(shop: Shop, folder: Path, restated: tuple[str, str]) -> None:
@@ -63,7 +63,7 @@ def test_changes_are_listed_with_the_moment_when_they_were_noticed(
 def test_each_restatement_is_kept(shop: Shop, folder: Path, restated: tuple[str, str]) -> None:
     shop.sync("--to", folder)
     shop.now = shop.now.replace(day=21)
-    restate(shop, folder)
+    restate(shop)
     shop.sync("--to", folder)
     rows = json.loads(shop.run("changes", "--in", folder, "-f", "json").stdout)
     events = [(row["noticed_at"][:10], row["before"]) for row in rows if row["figure"] == "events"]

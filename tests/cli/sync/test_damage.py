@@ -249,7 +249,7 @@ def test_verify_expects_only_hours_that_are_over(shop: Shop, folder: Path) -> No
 def test_verify_compares_with_the_summary(shop: Shop, dataset: Path) -> None:
     gone = [row for row in shop.rows() if row["event_date"] == "2026-01-16"]
     fewer = [row for row in gone if row["event_hour"] == 9 and not row["is_filtered"]][1:]
-    shop.load(fewer, dataset.parent, replace=True)
+    shop.load(fewer, replace=True)
     result = shop.run("verify", dataset)
     assert result.exit_code == 7
     assert "2026-01-16  its totals differ from the summary: " in result.stdout
@@ -265,7 +265,7 @@ def test_a_deep_look_compares_every_event_with_an_export(shop: Shop, dataset: Pa
     rows = [row for row in shop.rows() if row["event_date"] == "2026-01-16"]
     nine = [row for row in rows if row["event_hour"] == 9]
     # The sums stay as they are: only a look at every event can tell.
-    shop.load([{**row, "os": "plan9"} for row in nine], dataset.parent, replace=True)
+    shop.load([{**row, "os": "plan9"} for row in nine], replace=True)
     result = shop.run("verify", dataset, "--deep")
     assert result.exit_code == 7
     assert result.stdout == "2026-01-16T09  its events differ from the export: os\n"

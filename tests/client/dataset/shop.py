@@ -50,26 +50,53 @@ class AtMost(Observer):
         raise KeyboardInterrupt
 
 
-class Shop:
-    """A service with two days of 600 events, 2026-01-15 and 16, and a dataset in `folder`.
+class Service:
+    """A service with two days of 600 events, 2026-01-15 and 16, as a test sees it at `now`."""
 
-    The dataset is not there yet. Its clock shows `now`. `saved` keeps datasets for `fill`.
-    """
+    def __init__(self, server: LocalServer) -> None:
+        self.server = server
+        self.now = datetime(2026, 1, 20, 12, tzinfo=UTC)
+
+    def client(self, observer: Observer | None = None) -> Client:
+        server = self.server
+        return Client(server.url, api_key=server.api_key, partner="acme", observer=observer)
+
+    def asked(self) -> Counter[str]:
+        """Requests since the last look, by the last part of their path."""
+        counts = Counter(entry.path.rpartition("/")[2] for entry in self.server.journal.entries())
+        self.server.journal.clear()
+        return counts
+
+    def rows(self) -> list[Row]:
+        """Every event as the service has it, in its order; costs the journal nothing."""
+        with self.client() as client:
+            days = client.dates()
+            rows = list(client.events(days[0], days[-1], split="none").rows()) if days else []
+        self.server.journal.clear()
+        return rows
+
+    def price(self, day: str, hours: Iterable[int] = range(24)) -> int:
+        """Requests for hours of a day, each by itself."""
+        counts = Counter(row["event_hour"] for row in self.rows() if row["event_date"] == day)
+        return sum(max(1, -(-counts[hour] // fetch.EVENTS_PER_PAGE)) for hour in hours)
+
+    def load(self, rows: list[Row], *, replace: bool = False) -> None:
+        """Load events; `replace` takes away what their hours had."""
+        self.server.add_events(rows, replace_hours=replace)
+
+
+class Shop(Service):
+    """A service, and a dataset in `folder` that is not there yet; `saved` keeps some for `fill`."""
 
     def __init__(self, server: LocalServer, folder: Path, saved: Path | None = None) -> None:
-        self.server = server
+        super().__init__(server)
         self.folder = folder
         self.saved = saved
-        self.now = datetime(2026, 1, 20, 12, tzinfo=UTC)
         self.partition: Partition | None = None
 
     @property
     def dataset(self) -> Dataset:
         return Dataset(self.folder, partition=self.partition, clock=lambda: self.now)
-
-    def client(self, observer: Observer | None = None) -> Client:
-        server = self.server
-        return Client(server.url, api_key=server.api_key, partner="acme", observer=observer)
 
     def sync(
         self, *days: str, requests: int | None = None, via: Via = "pages", **options: Any
@@ -93,29 +120,6 @@ class Shop:
         self.server.journal.clear()
         shutil.copytree(self.folder, saved)
 
-    def asked(self) -> Counter[str]:
-        """Requests since the last look, by the last part of their path."""
-        counts = Counter(entry.path.rpartition("/")[2] for entry in self.server.journal.entries())
-        self.server.journal.clear()
-        return counts
-
-    def rows(self) -> list[Row]:
-        """Every event as the service has it, in its order; costs the journal nothing."""
-        with self.client() as client:
-            days = client.dates()
-            rows = list(client.events(days[0], days[-1], split="none").rows()) if days else []
-        self.server.journal.clear()
-        return rows
-
     def held(self) -> list[Row]:
         """Every event of the dataset, in the same order."""
         return read_rows(self.folder)
-
-    def price(self, day: str, hours: Iterable[int] = range(24)) -> int:
-        """Requests for hours of a day, each by itself."""
-        counts = Counter(row["event_hour"] for row in self.rows() if row["event_date"] == day)
-        return sum(max(1, -(-counts[hour] // fetch.EVENTS_PER_PAGE)) for hour in hours)
-
-    def load(self, rows: list[Row], *, replace: bool = False) -> None:
-        """Load events; `replace` takes away what their hours had."""
-        self.server.add_events(rows, replace_hours=replace)
