@@ -16,13 +16,13 @@ from adanalytics_client.dataset import Dataset
 from adanalytics_client.dataset.hours.compare import TOTAL
 from adanalytics_client.errors import NotFound, ProtocolError
 
-DAYS = [f"2026-01-{number}" for number in (14, 15, 16, 17)]
+DAYS = [f"2026-01-{number}" for number in (14, 15, 16)]
 SPAN = (DAYS[0], DAYS[-1])
 
 
 @pytest.fixture
 def service(httpserver: HTTPServer) -> ServiceOfRows:
-    """Four days of one event in each hour, and a summary of them."""
+    """Three days of one event in each hour, and a summary of them."""
     service = ServiceOfRows(httpserver)
     for day in DAYS:
         service.summary[day] = {"impressions": 24}
@@ -56,7 +56,7 @@ def test_days_that_only_the_summary_has_are_pulled(
     list_only(httpserver, *DAYS[2:])
     dataset = Dataset(tmp_path / "events")
     with service.client() as client:
-        assert dataset.sync(client, *SPAN).events == 96
+        assert dataset.sync(client, *SPAN).events == 72
         assert dataset.verify(client).is_whole
 
 
@@ -71,14 +71,14 @@ def test_days_that_only_the_count_has_are_pulled(
         del service.summary[day]
     dataset, other = Dataset(tmp_path / "events"), Dataset(tmp_path / "unchecked")
     with service.client() as client:
-        assert dataset.sync(client, *SPAN).events == 96
+        assert dataset.sync(client, *SPAN).events == 72
         assert dataset.verify(client).is_whole
         assert dataset.sync(client, *SPAN).wanted == 0
         assert other.sync(client, *SPAN, check="none").events == 24 * len(days)
         problems = other.verify(client).problems
         assert {str(problem.day) for problem in problems} == {*DAYS}.difference(days)
         assert {problem.remedy for problem in problems} == {"repull"}
-        assert other.sync(client, *SPAN, repull=4).left == 0
+        assert other.sync(client, *SPAN, repull=3).left == 0
         assert other.verify(client).is_whole
 
 
@@ -87,7 +87,7 @@ def test_days_that_only_the_summary_has_are_pulled_if_no_day_is_listed(
 ) -> None:
     list_only(httpserver)
     with service.client() as client:
-        assert Dataset(tmp_path / "events").sync(client, *SPAN).events == 96
+        assert Dataset(tmp_path / "events").sync(client, *SPAN).events == 72
     assert service.asked == ["summary", *["events"] * 2]
 
 
@@ -101,7 +101,7 @@ def test_stated_days_need_no_list_of_days(
     del service.summary[DAYS[0]]
     dataset = Dataset(tmp_path / "events")
     with service.client() as client:
-        assert dataset.sync(client, *SPAN).events == 96
+        assert dataset.sync(client, *SPAN).events == 72
         assert dataset.sync(client, *SPAN).wanted == 0
         caplog.clear()
         assert dataset.verify(client).is_whole
@@ -122,14 +122,14 @@ def test_a_range_without_a_summary_is_counted(
     list_only(httpserver)
     replace_handler(httpserver, "summary", lambda _: Response('{"error": "none"}', 404))
     with service.client() as client:
-        assert Dataset(tmp_path / "events").sync(client, *SPAN).events == 96
+        assert Dataset(tmp_path / "events").sync(client, *SPAN).events == 72
         list_only(httpserver, DAYS[0])
         with pytest.raises(NotFound):
             Dataset(tmp_path / "other").sync(client, *SPAN)
 
 
 @pytest.mark.parametrize(
-    "row", [{"impressions": 96}, {"campaign_id": 7, "impressions": 96}, {"shows": 96}], ids=str
+    "row", [{"impressions": 72}, {"campaign_id": 7, "impressions": 72}, {"shows": 72}], ids=str
 )
 def test_a_summary_by_day_without_days_states_nothing(
     service: ServiceOfRows,
@@ -150,7 +150,7 @@ def test_a_summary_by_day_without_days_states_nothing(
             assert "The summary states nothing for days" in caplog.text
             assert (report.left, report.failed) == (0, [])
         assert dataset.verify(client).is_whole
-        assert dataset.verify(client).events == 96
+        assert dataset.verify(client).events == 72
         # What the count tells of a day is all that is left.
         service.rows[DAYS[0], 5] = []
         assert [problem.day for problem in dataset.verify(client).problems] == [date(2026, 1, 14)]
@@ -165,9 +165,9 @@ def test_days_that_agreed_with_a_summary_are_not_pulled_again_for_one_without_da
     """A caching proxy may ignore the grouping: all days would seem restated, and then once more."""
     dataset = Dataset(tmp_path / "events")
     with service.client() as client:
-        assert dataset.sync(client, *SPAN).events == 96
+        assert dataset.sync(client, *SPAN).events == 72
         service.asked.clear()
-        body = json.dumps({"data": [{"impressions": 96}]})
+        body = json.dumps({"data": [{"impressions": 72}]})
         replace_handler(
             httpserver, "summary", lambda _: Response(body, content_type="application/json")
         )
@@ -203,10 +203,10 @@ def test_only_the_day_that_lost_an_event_differs_from_its_count(
     dataset = Dataset(tmp_path / "events")
     with service.client() as client:
         dataset.sync(client)
-        service.rows[DAYS[2], 5] = []
+        service.rows[DAYS[1], 5] = []
         (problem,) = dataset.verify(client).problems
-    assert str(problem.day) == DAYS[2]
-    assert problem.what == f"the service counts 23, fewer than the 24 events of {DAYS[2]}"
+    assert str(problem.day) == DAYS[1]
+    assert problem.what == f"the service counts 23, fewer than the 24 events of {DAYS[1]}"
 
 
 def test_an_error_behind_the_last_event_is_no_count(
@@ -231,7 +231,7 @@ def test_an_error_behind_the_last_event_is_no_count(
     replace_handler(httpserver, "events", events)
     dataset = Dataset(tmp_path / "events")
     with service.client() as client:
-        assert dataset.sync(client).events == 96
+        assert dataset.sync(client).events == 72
         report = dataset.verify(client)
         assert report.is_whole
         assert TOTAL not in {figure.name for figure in report.compared}
@@ -244,7 +244,7 @@ def test_an_error_behind_the_last_event_is_no_count(
 def test_days_without_events_cost_nothing_more(service: ServiceOfRows, tmp_path: Path) -> None:
     dataset = Dataset(tmp_path / "events")
     with service.client() as client:
-        assert dataset.sync(client, "2026-01-10", "2026-01-20").events == 96
+        assert dataset.sync(client, "2026-01-10", "2026-01-20").events == 72
     assert service.asked == ["dates", "summary", *["events"] * 2]
 
 
