@@ -292,7 +292,7 @@ def test_a_page_behind_the_last_may_not_exist(
     variant: Variant, service: Service, status: int
 ) -> None:
     service.total, service.beyond = nothing, Say({"error": "no page"}, status=status)
-    assert marks(variant.rows(*DAYS)) == marks(service.rows(*DAYS))
+    assert marks(variant.rows(FIRST)) == marks(service.rows(FIRST, FIRST))
 
 
 @pytest.mark.parametrize("status", [400, 422])
@@ -303,11 +303,11 @@ def test_a_page_that_is_refused_is_the_end_if_a_count_confirms_it(
     service.beyond = Say({"error": "page is too large"}, status=status)
     service.cap = 3
     service.total = lambda right, _size: right
-    assert marks(variant.rows(*DAYS, per_page=3, check="auto")) == marks(service.rows(*DAYS))
+    assert marks(variant.rows(FIRST, per_page=3, check="auto")) == marks(service.rows(FIRST, FIRST))
     service.total = nothing
     for check in ("auto", "none"):
         with pytest.raises(InvalidRequest, match="page is too large"):
-            variant.rows(*DAYS, per_page=3, check=check)
+            variant.rows(FIRST, per_page=3, check=check)
 
 
 def test_a_count_that_fails_is_said_and_the_pull_stands(
