@@ -27,9 +27,10 @@ FUZZ := tests/server/fuzz
 KILLS := tests/cli/sync/test_kill.py tests/client/dataset/test_task_kills.py tests/client/test_quota_kills.py \
   tests/server/test_kill.py
 MEMORY := tests/client/dataset/test_memory.py tests/client/test_large_answers.py
+ASSISTANTS := tests/cli/test_mcp.py
 STORES := tests/cli/sync/test_faulty_store.py tests/cli/sync/test_object_store.py
 DIALECTS := tests/client/test_dialects.py tests/client/dataset/test_sync_dialects.py tests/system/test_service_circle.py
-APART := $(PAGES) $(BROWSER) $(FUZZ) $(KILLS) $(MEMORY) $(STORES) $(DIALECTS)
+APART := $(PAGES) $(BROWSER) $(FUZZ) $(KILLS) $(MEMORY) $(ASSISTANTS) $(STORES) $(DIALECTS)
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m 'not spark' $(APART:%=--ignore %)
 # The tests start hundreds of processes, and without its cache each of them compiles every module
 # anew: images of Python often switch the cache off, and uv leaves compiling to the first import.
@@ -37,7 +38,7 @@ export PYTHONDONTWRITEBYTECODE :=
 export UV_COMPILE_BYTECODE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all test-spark java-17 test-examples test-browser test-pyodide test-fuzz test-memory test-kill test-dialects test-stores check proof proof-page proof-quick mutation simulate simulate-broken load bench-large bench-spark bench-tables soak lint form format types docs docs-recording test-lowest release clean
+.PHONY: help install demo test test-all test-spark java-17 test-examples test-browser test-pyodide test-fuzz test-assistants test-memory test-kill test-dialects test-stores check proof proof-page proof-quick mutation simulate simulate-broken load bench-large bench-spark bench-tables soak lint form format types docs docs-recording test-lowest release clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -130,6 +131,9 @@ $(PYODIDE_STAMP): pyproject.toml Makefile
 
 test-fuzz: $(STAMP)  ## let schemathesis make up requests from the OpenAPI document
 	@$(BIN)/python -m pytest $(FUZZ)
+
+test-assistants: $(STAMP)  ## let a client of the MCP SDK talk to adanalytics mcp
+	@$(BIN)/python -m pytest -n 2 $(ASSISTANTS)
 
 test-memory: $(STAMP)  ## compare the memory that few and many events take
 	@$(BIN)/python -m pytest $(MEMORY)
