@@ -182,6 +182,17 @@ def test_the_makefile_installs_what_each_extra_needs() -> None:
         assert {package_of(each) for each in EXTRAS[extra]} <= packages, extra
 
 
+def test_ci_runs_the_subjects_that_make_test_leaves_out() -> None:
+    makefile, steps = page("Makefile").replace("\\\n", ""), page(".ci/run").splitlines()
+    apart = re.findall(r"\$\((\w+)\)", re.findall(r"^APART := (.*)$", makefile, re.MULTILINE)[0])
+    targets = re.findall(r"^(test-\w+):.*\n((?:\t.*\n)+)", makefile, re.MULTILINE)
+    for subject in apart:
+        paths = re.findall(rf"^{subject} := (.*)$", makefile, re.MULTILINE)[0].split()
+        assert all((ROOT / path).exists() for path in paths)
+        (target,) = [target for target, recipe in targets if re.search(rf"\b{subject}\)", recipe)]
+        assert f"make {target}" in steps
+
+
 def package_of(requirement: str) -> str:
     return re.split(r"[\[<>;=~ ]", requirement)[0]
 
