@@ -257,6 +257,29 @@ def test_warnings_are_logged_once(
 
 
 @pytest.mark.parametrize(
+    ("body", "messages"),
+    [
+        ({"code": 40100, "message": "Too many requests", "data": []}, ["Too many requests"]),
+        ({"ret": -1, "msg": "internal error", "data": []}, ["internal error"]),
+        ({"code": 0, "message": "OK", "data": []}, []),
+        ({"code": 40100, "message": "Partly cached", "data": ROWS}, []),
+    ],
+)
+def test_a_message_beside_no_rows_is_logged(
+    variant: Variant,
+    stand_in: StandIn,
+    caplog: pytest.LogCaptureFixture,
+    body: dict[str, Any],
+    messages: list[str],
+) -> None:
+    """Such as TikTok's Business API, whose codes of errors are numbers other than 0."""
+    stand_in.says(Say(body))
+    rows = variant.call("summary", DAY).rows
+    assert len(rows) == len(body["data"])
+    assert caplog.messages == [f"The service warns: {message}" for message in messages]
+
+
+@pytest.mark.parametrize(
     ("warnings", "words"),
     [
         ([{"code": 3, "message": "slow"}], '[{"code":3,"message":"slow"}]'),

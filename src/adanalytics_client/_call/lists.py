@@ -104,7 +104,7 @@ def _read_pages(
             break
         finding = answer.checked(session.credentials, partial(find, answer))
         headers = answer.reply.head.headers
-        for text in stated_warnings(finding.containers, headers):
+        for text in stated_warnings(finding.containers, headers, has_rows=len(finding) > 0):
             report_warning(session, text, set())
         check_whole(
             session,

@@ -127,7 +127,8 @@ class PageReader:
             return (yield from self._absent(session, cursor, error))
         if reading.problem:
             answer.checked(session.credentials, partial(_refuse, session, cursor, reading.problem))
-        for text in stated_warnings(reading.containers, answer.reply.head.headers):
+        headers, has_rows = answer.reply.head.headers, len(reading.rows) > 0
+        for text in stated_warnings(reading.containers, headers, has_rows=has_rows):
             report_warning(session, text, self.warnings)
         partial_answer = check_whole(session, answer, reading.error, accept=self.accept_partial)
         source = PageSource(str(cursor), *exchange_of(session, answer))

@@ -124,6 +124,7 @@ _UNFINISHED_WORD = re.compile(r"\w{0,20}(?:pending|queued|processing|running|inp
 _HTTP_STATUS = re.compile(r"(?:http)?status(?:code)?|code")
 _PARTIAL_CONTENT = 206
 _WARNINGS = frozenset({"warning", "warnings"})
+_MESSAGES = frozenset({"message", "msg"})
 _STATING_NAMES = (_TOTAL | _PAGE | _PER_PAGE) | {
     *("link", "links", "count", "rowcount", "sumotherdoccount", "failedshards", "unavailableshards")
 }
@@ -364,15 +365,27 @@ def _is_short(name: str, value: Json) -> bool:
     return bool(_SHORT_NAME.fullmatch(name) and not _OPTION_NAME.fullmatch(name))
 
 
-def stated_warnings(containers: Iterable[dict[str, Json]], headers: Mapping[str, str]) -> list[str]:
-    """List the warnings beside the data: the members `warning` and `warnings`, and the header."""
+def stated_warnings(
+    containers: Iterable[dict[str, Json]], headers: Mapping[str, str], *, has_rows: bool
+) -> list[str]:
+    """List the warnings beside the data: the members `warning` and `warnings`, and the header.
+
+    Where there are no rows, a message is one, too: it may be the only word of an error, whose code
+    no rule tells from that of a success.
+    """
     warnings = [
         value
         for name, _, value in _stated_members(containers, _ABOUT)
-        if name in _WARNINGS and value
+        if (name in _WARNINGS and value) or (not has_rows and _is_message(name, value))
     ]
     texts = [value if isinstance(value, str) else json_text(decoded(value)) for value in warnings]
     return [*texts, *filter(None, [headers.get("warning")])]
+
+
+def _is_message(name: str, value: Json) -> bool:
+    # TikTok's Business API states errors so: 40100 for too many requests, beside a message.
+    is_text = name in _MESSAGES and isinstance(value, str) and value != ""
+    return is_text and not _WHOLE_NAME.fullmatch(fold(value))
 
 
 def _stated_members(
