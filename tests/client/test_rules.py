@@ -36,6 +36,8 @@ YEAR = 366 * 86_400.0
         ({"ratelimit": '"hour";r=0;t=30'}, 30.0),
         ({"ratelimit": "junk"}, None),
         ({"ratelimit": '"a,b";r=5;t=1, "hour";r=0;t=30, "day";r=9;t=7'}, 30.0),
+        ({"ratelimit": "limit=1000, remaining=0, reset=30"}, 30.0),
+        ({"ratelimit-reset": "45", "ratelimit-remaining": "0"}, 45.0),
         ({"x-ratelimit-reset": "45"}, 45.0),
         ({"x-ratelimit-reset": "1800000090"}, 90.0),
         ({"x-ratelimit-reset": "1700000000"}, 0.0),
@@ -49,6 +51,8 @@ def test_how_long_to_wait(headers: dict[str, str], seconds: float | None) -> Non
     ("headers", "left"),
     [
         ({"ratelimit": '"hour";r=997;t=1800'}, (997, 1800.0)),
+        ({"ratelimit": "limit=1000, remaining=3, reset=30"}, (3, 30.0)),
+        ({"ratelimit-remaining": "3", "ratelimit-reset": "45"}, (3, 45.0)),
         ({"x-ratelimit-remaining": "3", "x-ratelimit-reset": "45"}, (3, 45.0)),
         ({"x-ratelimit-remaining": "3", "x-ratelimit-reset": "1800000090"}, (3, 90.0)),
         ({"x-ratelimit-remaining": "3"}, None),

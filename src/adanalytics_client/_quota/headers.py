@@ -8,6 +8,8 @@ from adanalytics_client._base.effects import ResponseHead
 
 _NUMBER = re.compile(r"\d{1,12}(\.\d+)?", re.ASCII)
 _PARAMETER = re.compile(r";\s*([rt])\s*=\s*(\d{1,10})", re.ASCII)
+# The header's one policy in drafts 7 and earlier, such as of Node's express-rate-limit.
+_MEMBER = re.compile(r"\b(remaining|reset)\s*=\s*(\d{1,10})", re.ASCII)
 
 # A year: nobody waits longer, and dates have an end.
 _LONGEST = 366 * 86_400.0
@@ -20,8 +22,8 @@ def retry_after(head: ResponseHead, now: float) -> float | None:
     """Return seconds the service asks to wait, at most a year; None without a readable header.
 
     `Retry-After` (RFC 9110, section 10.2.3: seconds, or a date, which counts from the answer's own
-    `Date`) takes precedence, then `t` of `RateLimit` (draft-ietf-httpapi-ratelimit-headers), then
-    `X-RateLimit-Reset`.
+    `Date`) takes precedence, then `RateLimit` (draft-ietf-httpapi-ratelimit-headers, of which older
+    versions have `RateLimit-Reset`), then `X-RateLimit-Reset`.
     """
     text = (head.get("retry-after") or "").strip()
     seconds = None
@@ -46,8 +48,7 @@ def _rate(head: ResponseHead, now: float) -> tuple[int | None, float | None]:
     policies = [dict(_PARAMETER.findall(text)) for text in (head.get("ratelimit") or "").split(",")]
     # A service may limit seconds and hours at once; the tightest one stops the client.
     policy = min(policies, key=lambda entry: int(entry.get("r", sys.maxsize)))
-    remaining = policy.get("r", (head.get("x-ratelimit-remaining") or "").strip())
-    reset = (head.get("x-ratelimit-reset") or "").strip()
+    remaining, reset = policy.get("r", _stated(head, "remaining")), _stated(head, "reset")
     seconds = None
     if "t" in policy:
         seconds = float(policy["t"])
@@ -57,3 +58,10 @@ def _rate(head: ResponseHead, now: float) -> tuple[int | None, float | None]:
         if seconds > _EPOCH_FROM:
             seconds = max(0.0, seconds - now)
     return int(float(remaining)) if _NUMBER.fullmatch(remaining) else None, seconds
+
+
+def _stated(head: ResponseHead, name: str) -> str:
+    members = dict(_MEMBER.findall(head.get("ratelimit") or ""))
+    headers = (f"ratelimit-{name}", f"x-ratelimit-{name}")
+    texts = [members.get(name), *map(head.get, headers)]
+    return next((text.strip() for text in texts if text), "")
