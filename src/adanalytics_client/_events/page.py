@@ -138,7 +138,7 @@ class FetchedPage(Struct, frozen=True):
         return len(self.rows)
 
     def with_keys(self) -> "FetchedPage":
-        return self if self.keys is not None else replace(self, keys=PageKeys.of(self.rows))
+        return replace(self, keys=PageKeys.of(self.rows))
 
     def without(self, mask: Sequence[bool]) -> "FetchedPage":
         """Return the page without the marked events; it has no keys."""

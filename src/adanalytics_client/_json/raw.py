@@ -97,10 +97,10 @@ class RawRows(Struct, frozen=True):
         texts = [*compress(self.texts, keep)]
         return replace(self, texts=texts, offset=self.offset + in_front)
 
-    def parts(self, size: int = PART) -> Iterator["RawRows"]:
-        """Yield the same events in parts of up to `size`."""
-        for start in range(0, len(self), size):
-            yield replace(self, texts=self.texts[start : start + size], offset=self.offset + start)
+    def parts(self) -> Iterator["RawRows"]:
+        """Yield the same events in parts of up to `PART`."""
+        for start in range(0, len(self), PART):
+            yield replace(self, texts=self.texts[start : start + PART], offset=self.offset + start)
 
     def jsonl(self) -> bytes:
         """Return the events, each on its own line."""

@@ -6,8 +6,6 @@ from adanalytics_client._json.raw import RawRows
 
 from .files import Target
 
-_WRITTEN_AT_ONCE = 1000
-
 
 class JsonlOutput:
     """One event a line, each with the text that the service sent unless columns are chosen."""
@@ -19,7 +17,7 @@ class JsonlOutput:
     def add(self, events: RawRows) -> int:
         if self._columns is None:
             # In parts: for a copy of the complete page the kernel would have to clear new memory.
-            for part in events.parts(_WRITTEN_AT_ONCE):
+            for part in events.parts():
                 self.target.file.write(part.jsonl())
             return len(events)
         rows = events.rows()
