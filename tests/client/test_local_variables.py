@@ -13,6 +13,7 @@ from typing import Any
 
 import httpx
 import pytest
+from rich.traceback import Traceback
 from tests.client.stand_in import Asked, Say, StandIn
 from tests.client.variants import OpenVariant
 from tests.stored_login import store_login
@@ -33,7 +34,19 @@ def shown_locals(error: BaseException) -> str:
     (home,) = adanalytics_client.__path__
     ours = [frame for frame in told.stack if frame.filename.startswith(home)]
     assert ours
-    return "\n".join(f"{frame.name} {frame.locals}" for frame in ours)
+    # Rich looks into values instead of asking for their repr.
+    trace = Traceback.extract(
+        type(error), error, error.__traceback__, show_locals=True, locals_max_string=1000
+    )
+    frames = [frame for stack in trace.stacks for frame in stack.frames]
+    in_rich = [
+        f"{frame.name} {name}={node}"
+        for frame in frames
+        if frame.filename.startswith(home)
+        for name, node in (frame.locals or {}).items()
+    ]
+    assert in_rich
+    return "\n".join([*(f"{frame.name} {frame.locals}" for frame in ours), *in_rich])
 
 
 @pytest.mark.parametrize("refusal", [{"status": 500}, {"hang_up": True}, {"status": 404}])
@@ -80,6 +93,18 @@ def test_no_frame_shows_an_answer_that_echoes_the_credential(
         with pytest.raises(errors.ProtocolError) as caught:
             open_variant(api_key=KEY).call(name, *arguments)
         assert "s3cret" not in shown_locals(caught.value)
+
+
+def test_no_frame_of_a_pull_shows_an_event(
+    open_variant: OpenVariant, stand_in: StandIn, tmp_path: Path
+) -> None:
+    event = {"event_id": "s3cret-event", "event_time": "2026-01-15T00:00:00Z"}
+    stand_in.says(Say({"events": [event], "total": 2}))
+    variant = open_variant(api_key=KEY)
+    query = variant.client.events("2026-01-15", split="none", per_page=1)
+    with pytest.raises(errors.ProtocolError, match="are the same") as caught:
+        variant.on(query, "write", tmp_path / "day.jsonl")
+    assert "s3cret" not in shown_locals(caught.value)
 
 
 @pytest.mark.parametrize("echo", [SIGNED, KEY])

@@ -11,9 +11,9 @@ from typing import Any, TypeGuard
 from uuid import UUID
 
 import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
+from adanalytics_client._base.hidden import Hidden
 from adanalytics_client._base.observer import PageDrift, PartialAnswer, PullPlanned
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._json.exact import Json
@@ -72,7 +72,7 @@ def _id_decoders(name: str) -> tuple[msgspec.json.Decoder[Any], msgspec.json.Dec
     return msgspec.json.Decoder(list[kind]), msgspec.json.Decoder(kind)
 
 
-class PageKeys(Struct, frozen=True):
+class PageKeys(Hidden, frozen=True):
     """What tells the events of a page from those of other pages.
 
     Attributes:
@@ -105,7 +105,7 @@ class PageKeys(Struct, frozen=True):
         return cls(ids, texts, digest, not missing or time_of(rows) is not None)
 
 
-class FetchedPage(Struct, frozen=True):
+class FetchedPage(Hidden, frozen=True):
     """A received page.
 
     Attributes:
@@ -131,8 +131,6 @@ class FetchedPage(Struct, frozen=True):
     refusal: StatusError | None = None
     plan: PullPlanned | None = None
     is_moved: bool = False
-
-    __repr__ = object.__repr__
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import date
 
 import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
+from adanalytics_client._base.hidden import Hidden
 from adanalytics_client._base.observer import PullPlanned
 from adanalytics_client.errors import ConfigurationError
 
@@ -20,7 +20,7 @@ from .plan import DateRange, Plan, Slice, in_words, slices_of
 _PREFIX = "adanalytics-5."
 
 
-class Position(Struct, frozen=True):
+class Position(Hidden, frozen=True):
     """The position of a pull after the yielded pages.
 
     Attributes:
@@ -44,8 +44,6 @@ class Position(Struct, frozen=True):
     doubt: str = ""
     is_partial: bool = False
     plan: PullPlanned | None = None
-
-    __repr__ = object.__repr__
 
     def left(self) -> tuple[Slice, ...]:
         return (*(cursor.slice for cursor in self.open), *self.slices[self.opened :])

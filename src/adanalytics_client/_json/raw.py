@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from adanalytics_client._base.hidden import Hidden
 from adanalytics_client._base.remedies import remedy
 from adanalytics_client.errors import ProtocolError
 
@@ -60,7 +61,7 @@ class PageSource(Struct, frozen=True):
         return error
 
 
-class RawRows(Struct, frozen=True):
+class RawRows(Hidden, frozen=True):
     """Events as JSON objects in UTF-8, valid and without line breaks; decoded on demand.
 
     Attributes:
@@ -74,8 +75,6 @@ class RawRows(Struct, frozen=True):
     source: PageSource = PageSource()
     offset: int = 0
     names: FieldNames = DOCUMENTED
-
-    __repr__ = object.__repr__
 
     def __len__(self) -> int:
         return len(self.texts)
