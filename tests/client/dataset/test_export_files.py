@@ -152,6 +152,17 @@ def test_a_flag_of_unknown_name_agrees_with_its_pages(
     assert rows == [{"a": "t", "skippable": True}, {"a": "f", "skippable": False}]
 
 
+@pytest.mark.parametrize("first", ["True", "TRUE", "false"])
+def test_a_text_that_is_also_a_flag_stays_as_it_was_sent(tmp_path: Path, first: str) -> None:
+    """A later value may show that the column is of texts, and the case of a flag is gone then."""
+    tables = EventTables()
+    (tmp_path / "day.csv").write_text(f"a,note\nb,{first}\n")
+    earlier = read(tmp_path / "day.csv", tables=tables)
+    (tmp_path / "next.csv").write_text("a,note\nb,Maybe\n")
+    read(tmp_path / "next.csv", tables=tables)
+    assert tables.widened(earlier)["note"].to_pylist() == [first]
+
+
 def test_a_parquet_file_fits_as_far_as_it_is_exact(tmp_path: Path) -> None:
     file = tmp_path / "day.parquet"
     held = {

@@ -40,7 +40,9 @@ _CANONICAL = "^(?:0|-?[1-9][0-9]*)$"
 _FRACTION = "^(?:(?:0|-?[1-9][0-9]*)(?:[.][0-9]+)?|-0[.][0-9]*[1-9][0-9]*)$"
 # As the shortest text of a float is: 1.5 and 1.0, but not 1.50, which may be a version.
 _SHORTEST_FRACTION = "^-?(?:0|[1-9][0-9]*)(?:[.](?:0|[0-9]*[1-9]))?$"
-_FLAG = "^(?:true|false|True|False|TRUE|FALSE)$"
+_FLAG = "^(?:true|false)$"
+# As pandas and spreadsheets write them; as a flag, a text of another column would lose its case.
+_CASED_FLAG = "^(?i:true|false)$"
 
 
 def learn(
@@ -224,7 +226,8 @@ def _of_cells(column: pa.Array, old_type: ColumnType) -> ColumnType:
             scale = max(LEAST_SCALE, pc.max(pc.utf8_length(fraction)).as_py())
             number = ColumnType("number", digits, scale)
             return number if number.precision <= MOST_DIGITS else TEXT
-    return FLAG if all_match(column, _FLAG) else TEXT
+    flags = _CASED_FLAG if old_type.base == "flag" else _FLAG
+    return FLAG if all_match(column, flags) else TEXT
 
 
 def _extremes(column: pa.Array) -> Iterator[str]:
