@@ -462,6 +462,29 @@ def test_a_token_remembers_events_that_a_total_would_count_again(
         variant.rows(DAY, **options, resume=token)
 
 
+@pytest.mark.parametrize("late", [1, 5, 11])
+@pytest.mark.parametrize("at", [1, 2, 3])
+def test_late_events_without_an_id_between_two_runs_are_noticed(
+    variant: Variant, stand_in: StandIn, at: int, late: int
+) -> None:
+    """As many events come as the service counts: those that came late are missing, others twice."""
+    stored = [{"n": number} for number in range(48)]
+
+    def script(asked: Asked) -> Say:
+        end = 12 * int(asked.query["page"])
+        return Say({"events": stored[end - 12 : end], "total": len(stored)})
+
+    stand_in.script = script
+    options: dict[str, Any] = {"split": "none", "per_page": 12}
+    token = variant.pages(DAY, **options)[at - 1].token
+    stored[:0] = [{"n": -number} for number in range(1, late + 1)]
+    with pytest.raises(ProtocolError, match=rf"Page {at} of .* has other events"):
+        variant.rows(DAY, **options, resume=token)
+    # A run that ends after a page leaves the next one nothing to see.
+    with pytest.raises(ProtocolError, match=rf"Page {at} of .* has other events"):
+        variant.first(variant.client.events(DAY, **options, resume=token))
+
+
 def test_an_event_that_comes_again_takes_no_other_with_it(
     variant: Variant, stand_in: StandIn
 ) -> None:

@@ -381,8 +381,10 @@ class SliceHistory:
         """
         if not self._earlier:
             return
+        # Late events move at least the last one of the earlier run, which may be no sample.
+        earlier = self._earlier | {self._yielded}
         for at, (text, value) in enumerate(zip(page.rows.texts, keys.ids, strict=True)):
-            if digest_of(text) in self._earlier:
+            if digest_of(text) in earlier:
                 repeats[at] |= value is not None
                 self._are_texts_new &= value is not None
 
