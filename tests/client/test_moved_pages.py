@@ -485,6 +485,22 @@ def test_late_events_without_an_id_between_two_runs_are_noticed(
         variant.first(variant.client.events(DAY, **options, resume=token))
 
 
+def test_equal_events_with_a_shared_id_come_in_a_resumed_pull(
+    variant: Variant, stand_in: StandIn
+) -> None:
+    """An id of events that differ is none, so an equal event of a later page is another one."""
+    stored = [{"event_id": "u", "n": number} for number in (0, 1, 2, 3, 0, 4)]
+
+    def script(asked: Asked) -> Say:
+        end = 2 * int(asked.query["page"])
+        return Say({"events": stored[end - 2 : end], "total": len(stored)})
+
+    stand_in.script = script
+    options: dict[str, Any] = {"split": "none", "per_page": 2}
+    token = variant.pages(DAY, **options)[1].token
+    assert variant.rows(DAY, **options, resume=token) == stored[4:]
+
+
 def test_an_event_that_comes_again_takes_no_other_with_it(
     variant: Variant, stand_in: StandIn
 ) -> None:

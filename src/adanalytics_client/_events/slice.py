@@ -377,16 +377,19 @@ class SliceHistory:
     def _find_earlier(self, page: FetchedPage, keys: PageKeys, repeats: list[bool]) -> None:
         """Mark the events that an earlier run yielded, as far as its token shows them.
 
-        An event without an id may be another one with the same text.
+        An event without an id, or whose service gives ids to several events, may be another one
+        with the same text.
         """
         if not self._earlier:
             return
         # Late events move at least the last one of the earlier run, which may be no sample.
         earlier = self._earlier | {self._yielded}
+        are_shared = self._yielded_ids.has_shared_ids
         for at, (text, value) in enumerate(zip(page.rows.texts, keys.ids, strict=True)):
             if digest_of(text) in earlier:
-                repeats[at] |= value is not None
-                self._are_texts_new &= value is not None
+                is_identified = value is not None and not are_shared
+                repeats[at] |= is_identified
+                self._are_texts_new &= is_identified
 
     def end(self, slice_: Slice) -> SliceEnd:
         """Return what the end of the pull needs to know of the slice."""
