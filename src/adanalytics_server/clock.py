@@ -8,6 +8,7 @@ stopped clock does not make them zero.
 import threading
 import time
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 MILLISECONDS_PER_HOUR = 3_600_000
 MILLISECONDS_PER_DAY = 86_400_000
@@ -97,5 +98,12 @@ def milliseconds_of(instant: datetime) -> int:
 
 def rfc3339(milliseconds: int) -> str:
     """Write an instant as RFC 3339 in UTC with milliseconds."""
-    moment = _EPOCH + timedelta(milliseconds=milliseconds)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    days, rest = divmod(milliseconds, MILLISECONDS_PER_DAY)
+    minutes, rest = divmod(rest, 60_000)
+    return f"{_day(days)}T{minutes // 60:02}:{minutes % 60:02}:{rest // 1000:02}.{rest % 1000:03}Z"
+
+
+# Generated events have two times each, and `isoformat` takes four times as long.
+@lru_cache(maxsize=366)
+def _day(days: int) -> str:
+    return f"{(_EPOCH + timedelta(days)).date()}"

@@ -8,7 +8,6 @@ import struct
 from collections.abc import Callable, Iterator
 from itertools import count
 from typing import Any, NamedTuple
-from uuid import UUID
 
 from adanalytics_server.clock import MILLISECONDS_PER_DAY, rfc3339
 from adanalytics_server.storage.events import LogEvent, Record, encode_event, record_of
@@ -30,9 +29,11 @@ def numbers(key: str) -> Iterator[int]:
 def uuids(key: str) -> Iterator[str]:
     """Yield endless UUIDs that depend on ``key`` only."""
     for block in count():
-        raw = _block(f"{key}/uuid/{block}", 16 * _IDS_PER_BLOCK)
-        for start in range(0, len(raw), 16):
-            yield str(UUID(bytes=raw[start : start + 16], version=4))
+        digits = _block(f"{key}/uuid/{block}", 16 * _IDS_PER_BLOCK).hex()
+        for start in range(0, len(digits), 32):
+            # RFC 9562, version 4; `UUID` takes four times as long.
+            text, variant = digits[start : start + 32], "89ab"[int(digits[start + 16], 16) % 4]
+            yield f"{text[:8]}-{text[8:12]}-4{text[13:16]}-{variant}{text[17:20]}-{text[20:]}"
 
 
 def _block(name: str, size: int) -> bytes:
