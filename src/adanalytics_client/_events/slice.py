@@ -382,11 +382,9 @@ class SliceHistory:
         """
         if not self._earlier:
             return
-        # Late events move at least the last one of the earlier run, which may be no sample.
-        earlier = self._earlier | {self._yielded}
         are_shared = self._yielded_ids.has_shared_ids
         for at, (text, value) in enumerate(zip(page.rows.texts, keys.ids, strict=True)):
-            if digest_of(text) in earlier:
+            if digest_of(text) in self._earlier:
                 is_identified = value is not None and not are_shared
                 repeats[at] |= is_identified
                 self._are_texts_new &= is_identified
