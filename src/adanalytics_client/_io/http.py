@@ -70,7 +70,8 @@ def ignore_cookies(http: httpx.Client | httpx.AsyncClient) -> None:
     def ignore(response: httpx.Response) -> None: ...
 
     http.cookies = {}
-    # A jar would get the address and the headers of each response, parsed once more.
+    # A jar of a class of its own would get the address and the headers of each response, parsed
+    # once more: httpx has no other way to do without one.
     http.cookies.extract_cookies = ignore  # type: ignore[method-assign]
 
 
