@@ -383,7 +383,8 @@ def stated_warnings(
 
 
 def _is_message(name: str, value: Json) -> bool:
-    # TikTok's Business API states errors so: 40100 for too many requests, beside a message.
+    # Such as 40100 for the rate limit of TikTok's Business API, as help.sleekflow.io lists it in
+    # "Troubleshooting your TikTok Business Messaging channels".
     is_text = name in _MESSAGES and isinstance(value, str) and value != ""
     return is_text and not _WHOLE_NAME.fullmatch(fold(value))
 
