@@ -128,6 +128,7 @@ class PageDrift:
         total: the service's count of events in the slice, if it states one.
         last: whether this is the last page; if so, `distinct` should equal `total`.
         moved: whether the page has other events, or another order, than in an earlier request.
+        unsteady: whether `total` fell and rose, so that new events may be counted for missing ones.
     """
 
     slice: str
@@ -137,6 +138,7 @@ class PageDrift:
     total: int | None
     last: bool
     moved: bool = False
+    unsteady: bool = False
 
     def __str__(self) -> str:
         text = f"Page {self.number} of {self.slice}"
@@ -151,6 +153,8 @@ class PageDrift:
             total = counted(self.total, "event")
             counts = f"the service counts {total}, but {self.distinct:,} arrived"
             text += f" is the last; {counts};" if not self.repeated else f" {counts};"
+        if self.unsteady:
+            text += " follows a number of events that fell and rose, so some may be missing;"
         return f"{text} the data may have changed meanwhile. Pull {self.slice} again to be sure."
 
 

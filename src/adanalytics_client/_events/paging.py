@@ -33,6 +33,7 @@ class Cursor(Struct, frozen=True):
         last: digest of the last event that was yielded, which shows that pages have moved.
         samples: digests of some events of all previous pages, which show another order.
         total: the largest number of events that the previous pages stated for the slice.
+        fall: by how much a later number was below it, at most; below 0 once one rose again.
         first_size: events on the first page.
         attempt: 0, or how many times the slice was started before.
         to_the_end: whether only a page without events ends the slice.
@@ -47,6 +48,7 @@ class Cursor(Struct, frozen=True):
     last: str = ""
     samples: tuple[str, ...] = ()
     total: int | None = None
+    fall: int = 0
     first_size: int = 1
     attempt: int = 0
     to_the_end: bool = False

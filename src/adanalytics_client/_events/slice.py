@@ -3,7 +3,8 @@
 A slice is whole when its events, each counted once, are as many as its pages state. When events are
 inserted before the next page, that page begins by repeating the last events of the previous one,
 and the inserted events are missed. So the events of a slice of several pages are remembered, which
-reveals every repeat; a slice with fewer events than it states is read again, twice at most.
+reveals every repeat; a slice with fewer events than it states is read again, twice at most. So is
+one whose stated number fell and rose: an event that went can hide behind one that came.
 """
 
 import logging
@@ -178,15 +179,18 @@ def read_slice(
                 samples=tuple(history.samples),
                 repeated=history.repeated,
                 total=history.total,
+                fall=history.fall,
             )
             if history.total is None and next_cursor.number > rules.most_pages:
                 raise page.rows.source.sign(_endless(next_cursor))
         resume = next_cursor
-        is_whole = not (history.missing or history.gone)
+        is_whole = not (history.missing or history.gone or history.is_unsteady)
         if next_cursor is None and not is_whole and rules.on_drift == "raise":
             problem = page.refusal or page.rows.source.sign(_different(cursor, history))
             if not cursor.attempt:
-                retry_from = Cursor(cursor.slice, cursor.number + 1, total=history.total)
+                retry_from = Cursor(
+                    cursor.slice, cursor.number + 1, total=history.total, fall=history.fall
+                )
             if history.repeatable and cursor.attempt + 1 < MOST_ATTEMPTS:
                 # The drift advises pulling the slice again, which happens now.
                 next_cursor, drift, problem = _first_page_again(cursor, history), None, None
@@ -214,6 +218,7 @@ class SliceHistory:
         distinct: events so far, each counted once.
         repeated: events that arrived again.
         total: the largest number of events that its pages stated.
+        fall: by how much a later number was below it, at most; below 0 once one rose again.
         mark: digest of the previous page; empty for the only page of a slice.
         last: digest of the last event of the previous page; empty if it had none.
         samples: digests of some events of all previous pages.
@@ -222,7 +227,9 @@ class SliceHistory:
     def __init__(self, cursor: Cursor, rules: SliceRules) -> None:
         self.distinct = self._before = cursor.seen - cursor.repeated
         self.repeated = cursor.repeated
-        self.total = cursor.total
+        self.total, self.fall = cursor.total, cursor.fall
+        # The events of all attempts before this one.
+        self._before_attempt = -1
         self.mark, self.last = cursor.mark, cursor.last
         self.samples, self._earlier = [*cursor.samples], frozenset(cursor.samples)
         self._strict = rules.on_drift == "raise"
@@ -291,12 +298,21 @@ class SliceHistory:
         """
         return 0 if self._attempt is self._yielded_ids else self.distinct - self._again
 
+    @property
+    def is_unsteady(self) -> bool:
+        """Return whether the number fell and rose, and no other attempt brought the same events.
+
+        Then an event may have gone, so that another one was skipped, and a new one was counted.
+        """
+        return self.fall < 0 and self.distinct != self._before_attempt
+
     def begin_attempt(self) -> None:
         """Forget the order of the pages, but not the events, to pull the slice again."""
         self._attempt, self._again = _Remembered(self._most_ids), 0
         self._marks.clear()
         self._stale = 0
         self._total_is_old = True
+        self.fall, self._before_attempt = 0, self.distinct
 
     def skip(self, cursor: Cursor, page: FetchedPage) -> None:
         """Count and remember the first events of a page, which were yielded before.
@@ -349,6 +365,9 @@ class SliceHistory:
         if (total := page.signals.total) is not None:
             last_total = 0 if self._total_is_old else self.total or 0
             self.total, self._total_is_old = max(last_total, total), False
+            if self.fall >= 0:
+                fall = self.total - total
+                self.fall = fall if fall >= self.fall else -1
         if self._strict and self.missing < 0:
             raise page.rows.source.sign(_different(cursor, self))
         self._end = page
@@ -360,10 +379,10 @@ class SliceHistory:
                 self._days = None
             else:
                 self._days |= page.days
-        total_differs = page.next_cursor is None and self.missing != 0
+        is_different = page.next_cursor is None and (self.missing != 0 or self.is_unsteady)
         drift = None
         # A slice that is pulled again repeats itself.
-        if cursor.attempt == 0 and (repeat_count or total_differs):
+        if cursor.attempt == 0 and (repeat_count or is_different):
             drift = PageDrift(
                 slice=str(cursor.slice),
                 number=cursor.number,
@@ -371,6 +390,7 @@ class SliceHistory:
                 distinct=self.distinct,
                 total=self.total,
                 last=page.next_cursor is None,
+                unsteady=self.is_unsteady,
             )
         return page.without(repeats), drift
 
@@ -579,26 +599,32 @@ def _moved(page: FetchedPage, keys: PageKeys, last: str) -> int:
 
 
 def _first_page_again(cursor: Cursor, history: SliceHistory) -> Cursor:
-    """Return to the first page of a slice with missing events."""
-    text = "Requesting %s again: the service counts %s, but %s arrived."
-    total = counted(history.total or 0, "event")
-    _LOG.warning(text, cursor.slice, total, f"{history.distinct:,}")
+    """Return to the first page of a slice whose events may be incomplete."""
+    _LOG.warning("%s; requesting all again.", _counts(cursor, history))
     history.begin_attempt()
     return Cursor(cursor.slice, total=history.total, attempt=cursor.attempt + 1)
 
 
+def _counts(cursor: Cursor, history: SliceHistory) -> str:
+    """Say in which way the events are not those that the service counts."""
+    if history.missing:
+        total = counted(history.total or 0, "event")
+        return f"The service counts {total} in {cursor.slice}, but {history.distinct:,} arrived"
+    if history.gone:
+        return f"{counted(history.gone, 'event')} of {cursor.slice} arrived only once"
+    return f"The service's count of {cursor.slice} fell and rose, so events may be missing"
+
+
 def _different(cursor: Cursor, history: SliceHistory) -> ProtocolError:
-    total = counted(history.total or 0, "event")
-    counts = f"The service counts {total} in {cursor.slice}, but {history.distinct:,} arrived"
     step = "Pull it again from its first page, by the hour if it is large"
-    detail = "; it is not known which are missing"
-    if not history.missing:
-        counts, detail = f"{counted(history.gone, 'event')} of {cursor.slice} arrived only once", ""
-    if history.missing < 0:
-        step, detail = "Report it to the service", ""
-    elif cursor.attempt:
+    detail = "; it is not known which are missing" if history.missing > 0 else ""
+    if cursor.attempt:
         step, detail = "Pull it later", f", after {cursor.attempt + 1} attempts"
-    return ProtocolError(f"{counts}{detail}.", remedy=remedy("accept_difference", step))
+    elif history.missing < 0:
+        step = "Report it to the service"
+    return ProtocolError(
+        f"{_counts(cursor, history)}{detail}.", remedy=remedy("accept_difference", step)
+    )
 
 
 def _endless(cursor: Cursor) -> ProtocolError:
