@@ -358,7 +358,7 @@ TOTALS = "counts 5 events in 2026-01-15, but 6 arrived, after 2 attempts. Pull i
 
 
 @pytest.mark.parametrize(
-    ("field", "text"), [("event_id", TOTALS), ("n", "count of 2026-01-15 fell and rose")]
+    ("field", "text"), [("event_id", TOTALS), ("n", "2026-01-15 changed while they were")]
 )
 def test_an_event_that_came_hides_none_that_went(
     variant: Variant, stand_in: StandIn, field: str, text: str
@@ -378,7 +378,7 @@ def test_a_number_that_fell_and_rose_is_remembered_by_tokens(
     page = variant.pages(DAY, split="none", per_page=2, on_drift="warn")[at]
     stand_in.asked.clear()
     changing(stand_in, *stored[at + 1 :], field="n")
-    with pytest.raises(ProtocolError, match="count of 2026-01-15 fell and rose"):
+    with pytest.raises(ProtocolError, match="2026-01-15 changed while they were"):
         variant.rows(DAY, split="none", per_page=2, resume=page.token)
 
 
@@ -387,10 +387,10 @@ def test_the_last_token_behind_a_number_that_fell_and_rose_is_no_end(stand_in: S
     tokens: list[str] = []
     with Client(stand_in.url, api_key="key", partner="acme") as client:
         pages = client.events(DAY, split="none", per_page=2).pages()
-        with pytest.raises(ProtocolError, match="fell and rose"):
+        with pytest.raises(ProtocolError, match="changed while they were"):
             tokens.extend(page.token for page in pages)
         stand_in.script = lambda _asked: Say({"error": "not_found"}, status=404)
-        with pytest.raises(ProtocolError, match="fell and rose"):
+        with pytest.raises(ProtocolError, match="changed while they were"):
             list(client.events(DAY, split="none", per_page=2, resume=tokens[-1]))
 
 
@@ -401,7 +401,7 @@ def test_a_number_that_moves_alone_costs_one_more_attempt(
     changing(stand_in, "abcde", totals="545" * 2)
     assert variant.rows(DAY, split="none", per_page=2) == rows(*"abcde")
     assert len(stand_in.asked) == 6
-    text = "The service's count of 2026-01-15 fell and rose, so events may be missing"
+    text = "The events of 2026-01-15 changed while they were pulled, so some may be missing"
     assert caplog.messages == [f"{text}; requesting all again."]
 
 

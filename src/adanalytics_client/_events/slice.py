@@ -188,18 +188,16 @@ def read_slice(
         if next_cursor is None and not is_whole and rules.on_drift == "raise":
             problem = page.refusal or page.rows.source.sign(_different(cursor, history))
             if not cursor.attempt:
-                retry_from = Cursor(
-                    cursor.slice, cursor.number + 1, total=history.total, fall=history.fall
-                )
-            if history.repeatable and cursor.attempt + 1 < MOST_ATTEMPTS:
+                retry_from = Cursor(cursor.slice, cursor.number + 1, total=history.total, fall=-1)
+            if history.repeatable and history.missing >= 0 and cursor.attempt + 1 < MOST_ATTEMPTS:
                 # The drift advises pulling the slice again, which happens now.
                 next_cursor, drift, problem = _first_page_again(cursor, history), None, None
         if next_cursor is None and problem is None and (again := history.first_page_again):
             next_cursor, retry_from = again, Cursor(cursor.slice, cursor.number + 1)
             retry_from = replace(retry_from, total=history.total)
         if retry_from and (problem or next_cursor):
-            # A later run does not know which events were yielded, but from a cursor behind the last
-            # page it can tell that some are missing.
+            # A later run does not know which events were yielded, and which of them are gone, so from
+            # a cursor behind the last page it tells that some are missing.
             resume = replace(retry_from, seen=history.distinct)
         ready, cursor = ReadyPage(cursor, new_page, next_cursor, drift, resume), next_cursor
     if problem is not None and ready and ready.cursor is start and not len(ready.page):
@@ -368,7 +366,8 @@ class SliceHistory:
             if self.fall >= 0:
                 fall = self.total - total
                 self.fall = fall if fall >= self.fall else -1
-        if self._strict and self.missing < 0:
+        # Of a later attempt, another page may state more.
+        if self._strict and self.missing < 0 and not cursor.attempt:
             raise page.rows.source.sign(_different(cursor, self))
         self._end = page
         if len(page):
@@ -612,7 +611,7 @@ def _counts(cursor: Cursor, history: SliceHistory) -> str:
         return f"The service counts {total} in {cursor.slice}, but {history.distinct:,} arrived"
     if history.gone:
         return f"{counted(history.gone, 'event')} of {cursor.slice} arrived only once"
-    return f"The service's count of {cursor.slice} fell and rose, so events may be missing"
+    return f"The events of {cursor.slice} changed while they were pulled, so some may be missing"
 
 
 def _different(cursor: Cursor, history: SliceHistory) -> ProtocolError:
