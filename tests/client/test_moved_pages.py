@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -140,7 +141,7 @@ def test_events_without_an_id_end_a_slice_by_its_total(variant: Variant, stand_i
     stand_in.script = script
     with pytest.raises(ProtocolError, match="counts 20 events in 2026-01-15, but 30 arrived"):
         variant.rows(DAY, split="none")
-    assert len(stand_in.asked) == 3
+    assert [asked.query["page"] for asked in stand_in.asked] == ["1", "2", "1", "3"]
 
 
 def test_pages_without_an_end_are_bounded(open_variant: OpenVariant, stand_in: StandIn) -> None:
@@ -342,14 +343,25 @@ def test_events_that_went_are_not_counted_for_others(variant: Variant, stand_in:
         variant.rows(DAY, split="none", per_page=2)
 
 
-def changing(stand_in: StandIn, *stored: str, totals: str = "", field: str = "event_id") -> None:
+def changing(
+    stand_in: StandIn,
+    *stored: str,
+    totals: str = "",
+    field: str = "event_id",
+    ids: Mapping[str, str] = MappingProxyType({}),
+    has_totals: bool = True,
+) -> None:
     """Answer request n from the nth list of events and the nth total, then from the last ones."""
     counts = [*map(int, totals)] or [*map(len, stored)]
 
     def script(asked: Asked) -> Say:
         at, last = len(stand_in.asked) - 1, 2 * int(asked.query["page"])
-        events = [{field: each} for each in stored[min(at, len(stored) - 1)][last - 2 : last]]
-        return Say({"events": events, "total": counts[min(at, len(counts) - 1)]})
+        texts = stored[min(at, len(stored) - 1)][last - 2 : last]
+        events = [
+            {field: text} | ({"event_id": ids[text]} if text in ids else {}) for text in texts
+        ]
+        total = {"total": counts[min(at, len(counts) - 1)]} if has_totals else {}
+        return Say({"events": events, **total})
 
     stand_in.script = script
 
@@ -411,6 +423,69 @@ def test_a_number_that_fell_and_rose_is_said(open_variant: OpenVariant, stand_in
     variant = open_variant(observer=drifts)
     assert variant.rows(DAY, split="none", per_page=2, on_drift="warn") == rows(*"abdef")
     assert "fell and rose, so some may be missing" in str(drifts.found[-1])
+
+
+LATE = ("abcdef", "abcdef", "axbcdef", "axbcdef")
+"""Behind the second page, a late event moves each one of them to the next page."""
+
+SHARED = dict.fromkeys("abcdefx", "id")
+
+
+@pytest.mark.parametrize("has_totals", [True, False])
+@pytest.mark.parametrize("ids", [{}, SHARED])
+def test_late_events_that_nothing_identifies_are_noticed(
+    variant: Variant, stand_in: StandIn, has_totals: bool, ids: dict[str, str]
+) -> None:
+    """The last event of the page in front comes again, and as many as are counted."""
+    changing(stand_in, *LATE, has_totals=has_totals, ids=ids, field="n")
+    with pytest.raises(ProtocolError, match="Page 2 of 2026-01-15 has other events, or another"):
+        variant.rows(DAY, split="none", per_page=2)
+    assert [asked.query["page"] for asked in stand_in.asked] == ["1", "2", "3", "2"]
+
+
+def test_a_late_event_that_goes_again_is_noticed(variant: Variant, stand_in: StandIn) -> None:
+    changing(stand_in, "abcdef", "abcdef", "axbcdef", "abcdef", field="n")
+    with pytest.raises(ProtocolError, match="Page 2 of 2026-01-15 has other events"):
+        variant.rows(DAY, split="none", per_page=2)
+
+
+def test_a_later_attempt_has_doubts_of_its_own(variant: Variant, stand_in: StandIn) -> None:
+    """An id is of "a" and of "y" there, and two events are "y", or one has moved."""
+    ids = {**dict(zip("abcd", "abcd", strict=True)), "y": "a"}
+    changing(stand_in, "abcd", "bcd", "bcd", "acydyb", ids=ids, field="n")
+    events = variant.rows(DAY, split="none", per_page=2)
+    assert [event["n"] for event in events] == [*"abdcyy"]
+    assert [asked.query["page"] for asked in stand_in.asked] == [*"12312314"]
+    stand_in.asked.clear()
+    changing(stand_in, "abcd", "bcd", "bcd", "acdyb", "acdyb", "zacdyb", ids=ids, field="n")
+    with pytest.raises(ProtocolError, match="Page 2 of 2026-01-15 has other events"):
+        variant.rows(DAY, split="none", per_page=2)
+
+
+def test_a_slice_whose_ids_are_shared_is_not_requested_again(
+    variant: Variant, stand_in: StandIn
+) -> None:
+    changing(stand_in, "ab", totals="4", ids=SHARED, field="n")
+    with pytest.raises(ProtocolError, match="not known which are missing"):
+        variant.rows(DAY, split="none", per_page=2)
+    assert len(stand_in.asked) == 2
+
+
+@pytest.mark.parametrize(
+    ("stored", "pages"),
+    [
+        (["abbcbb"], "12134"),
+        (["abbcd", "abbcde"], "12134"),
+        (["abcd", "abcd", "abcddd"], "12324"),
+        (["abbcc", "abbccc", "abbcccc"], "121324"),
+    ],
+)
+def test_equal_events_of_two_pages_are_kept(
+    variant: Variant, stand_in: StandIn, stored: list[str], pages: str
+) -> None:
+    changing(stand_in, *stored, field="n")
+    assert variant.rows(DAY, split="none", per_page=2) == [{"n": n} for n in stored[-1]]
+    assert "".join(asked.query["page"] for asked in stand_in.asked) == pages
 
 
 def test_no_advice_to_pull_again_while_that_happens(

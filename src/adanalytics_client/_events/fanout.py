@@ -48,7 +48,7 @@ class _OpenSlice:
 
     cursor: Cursor | None
     resume: Cursor | None
-    pages: Generator[ReadyPage | None, FetchedPage, SliceEnd]
+    pages: Generator[ReadyPage | Cursor | None, FetchedPage, SliceEnd]
     place: int | None = None
     in_flight: bool = False
     ready: deque[ReadyPage] = field(default_factory=deque)
@@ -178,7 +178,10 @@ class PageFanout:
 
     def _receive(self, slice_: _OpenSlice, page: FetchedPage) -> None:
         try:
-            ready = cast("ReadyPage", slice_.pages.send(page))
+            ready = cast("ReadyPage | Cursor", slice_.pages.send(page))
+            if isinstance(ready, Cursor):
+                slice_.cursor = ready
+                return
             slice_.cursor = ready.next_cursor
             slice_.ready.append(ready)
             self._arrivals += len(ready.page)

@@ -118,7 +118,6 @@ class FetchedPage(Hidden, frozen=True):
         partial: the statement of the response that it is not whole, if that was accepted.
         refusal: the error that the service sent instead of a page behind the last good one.
         plan: what the first page of an auto pull shows of the others.
-        is_moved: whether the page before it is no longer the one that an earlier run yielded.
     """
 
     rows: RawRows = RawRows()
@@ -130,7 +129,6 @@ class FetchedPage(Hidden, frozen=True):
     partial: PartialAnswer | None = None
     refusal: StatusError | None = None
     plan: PullPlanned | None = None
-    is_moved: bool = False
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -141,7 +141,6 @@ class PullRun:
             range_slice=Slice(plan.start, plan.end),
             accept_partial=request.on_drift == "warn",
             has_page=pull.position is not None,
-            resumed=position.open,
         )
         unplanned = plan.split == "auto" and pull.position is None
         self._session = session

@@ -30,7 +30,7 @@ from adanalytics_client._shapes.page import Signals, signals, stated_shortfall, 
 from adanalytics_client._shapes.service import PageProfile, ServiceProfile
 from adanalytics_client.errors import ProtocolError, StatusError
 
-from .page import FetchedPage, digest_of
+from .page import FetchedPage
 from .paging import Cursor, following, page_count
 from .plan import Slice
 from .slice import ROUND
@@ -77,7 +77,6 @@ class PageReader:
         has_page: whether a page has arrived.
         warnings: the warnings of the service that were logged.
         failures: what the service could not tell of the range, and is not requested again.
-        resumed: the cursors of a token, whose previous pages were yielded by an earlier run.
     """
 
     per_page: int
@@ -87,22 +86,10 @@ class PageReader:
     has_page: bool = False
     warnings: set[str] = field(default_factory=set)
     failures: set[Resource] = field(default_factory=set)
-    resumed: tuple[Cursor, ...] = ()
 
     def fetch(self, session: Session, cursor: Cursor) -> Operation[FetchedPage]:
-        """Fetch a page and report it to the observer; see `read`.
-
-        The last page of an earlier run must be the same again where neither a total nor ids show
-        that the order has changed: this one may be the last page of this run, too.
-        """
+        """Fetch a page and report it to the observer; see `read`."""
         page = yield from self.read(session, cursor)
-        if cursor in self.resumed and cursor.mark and len(page):
-            is_uncounted = cursor.total is None and page.signals.total is None
-            if is_uncounted or (yield Offload(partial(_may_be_moved, cursor, page))):
-                last_page = yield from self.read(session, replace(cursor, number=cursor.number - 1))
-                last_page = yield Offload(last_page.with_keys)
-                is_same = last_page.keys and last_page.keys.mark == cursor.mark
-                page = replace(page, is_moved=not is_same)
         self.report(session, cursor, page)
         return page
 
@@ -203,13 +190,6 @@ class PageReader:
             answer = yield from call(session, request, parse, rules)
         self.has_page = True
         return answer, answer.checked(session.credentials, partial(_read, session, answer, cursor))
-
-
-def _may_be_moved(cursor: Cursor, page: FetchedPage) -> bool:
-    """Return whether an event without an id looks like one that an earlier run yielded."""
-    earlier = {cursor.last, *cursor.samples}
-    is_identified = page.keys is None or None not in page.keys.ids
-    return not is_identified and any(digest_of(text) in earlier for text in page.rows.texts)
 
 
 _USUAL_PAGES = PageProfile()

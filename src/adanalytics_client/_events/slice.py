@@ -136,10 +136,11 @@ class SliceRules:
 
 def read_slice(
     start: Cursor, rules: SliceRules
-) -> Generator[ReadyPage | None, FetchedPage, SliceEnd]:
+) -> Generator[ReadyPage | Cursor | None, FetchedPage, SliceEnd]:
     """Receive the pages of a slice, and yield each as it is to be handed out.
 
-    The first value is None. After a page with `next_cursor=None`, `next` ends the slice.
+    The first value is None. A cursor is a page to request again before the last one is handed out.
+    After a page with `next_cursor=None`, `next` ends the slice.
 
     Raises:
         ProtocolError: when pages contradict themselves, or when events are missing or too many.
@@ -147,26 +148,21 @@ def read_slice(
     history = SliceHistory(start, rules)
     cursor: Cursor | None = start
     retry_from: Cursor | None = None
-    again: Cursor | None = None
     ready: ReadyPage | None = None
     problem: AdAnalyticsError | None = None
     while cursor is not None:
         page = yield ready
-        moved = history.moved_page(cursor, page, is_again=cursor is again)
-        if moved and rules.on_drift == "raise":
-            raise page.rows.source.sign(ProtocolError(f"{moved}", remedy=remedy("smaller_queries")))
-        if cursor is again:
-            cursor = replace(cursor, number=ready.cursor.number + 1 if ready else 1)
-            ready, cursor = (
-                ReadyPage(cursor, page.without([True] * len(page)), None, moved, None),
-                None,
-            )
-            continue
         if cursor.yielded:
             history.skip(cursor, page)
         _refuse(cursor, page, history)
         new_page, drift = history.compare(cursor, page)
-        drift = moved or drift
+        if doubt := history.doubtful_page():
+            moved = history.moved_page(doubt, (yield doubt))
+            if moved and rules.on_drift == "raise":
+                raise page.rows.source.sign(
+                    ProtocolError(f"{moved}", remedy=remedy("smaller_queries"))
+                )
+            drift = moved or drift
         if page.refusal is not None and history.missing and rules.on_drift == "warn":
             # By the total of the slice the page exists, so a later run can go on with it.
             raise page.refusal
@@ -192,12 +188,9 @@ def read_slice(
             if history.repeatable and history.missing >= 0 and cursor.attempt + 1 < MOST_ATTEMPTS:
                 # The drift advises pulling the slice again, which happens now.
                 next_cursor, drift, problem = _first_page_again(cursor, history), None, None
-        if next_cursor is None and problem is None and (again := history.first_page_again):
-            next_cursor, retry_from = again, Cursor(cursor.slice, cursor.number + 1)
-            retry_from = replace(retry_from, total=history.total)
         if retry_from and (problem or next_cursor):
-            # A later run does not know which events were yielded, and which of them are gone, so from
-            # a cursor behind the last page it tells that some are missing.
+            # A later run does not know which events were yielded and which are gone, but behind the
+            # last page it can say that some are missing.
             resume = replace(retry_from, seen=history.distinct)
         ready, cursor = ReadyPage(cursor, new_page, next_cursor, drift, resume), next_cursor
     if problem is not None and ready and ready.cursor is start and not len(ready.page):
@@ -225,11 +218,14 @@ class SliceHistory:
     def __init__(self, cursor: Cursor, rules: SliceRules) -> None:
         self.distinct = self._before = cursor.seen - cursor.repeated
         self.repeated = cursor.repeated
-        self.total, self.fall = cursor.total, cursor.fall
+        self.total = self._stated = cursor.total
+        self.fall = cursor.fall
         # The events of all attempts before this one.
         self._before_attempt = -1
         self.mark, self.last = cursor.mark, cursor.last
-        self.samples, self._earlier = [*cursor.samples], frozenset(cursor.samples)
+        self.samples, self._earlier = [*cursor.samples], {*cursor.samples}
+        if cursor.last and not cursor.yielded:
+            self._earlier.add(cursor.last)
         self._strict = rules.on_drift == "raise"
         self._total_is_old = False
         self._resumed = not cursor.is_first_page
@@ -240,8 +236,12 @@ class SliceHistory:
         self._yielded_ids = _Remembered(self._most_ids)
         self._attempt = self._yielded_ids
         # Of the events without an id, which are all yielded.
-        self._texts, self._are_texts_new = _Hashes(self._most_ids), True
-        self._opening = (cursor.number - 1, cursor.mark) if cursor.mark else None
+        self._texts, self._last_text = _Hashes(self._most_ids), 0
+        # The numbers and marks of the first page, of the page before, and of one to request again.
+        front = (cursor.number - 1, cursor.mark) if cursor.mark else None
+        self._opening = self._front = front
+        self._doubt: tuple[int, str] | None = None
+        self._is_opening_sure = False
         # The events of an attempt after the first one, each counted once.
         self._again = 0
         self._marks = deque([cursor.mark] if cursor.mark else (), maxlen=_REMEMBERED_MARKS)
@@ -255,38 +255,36 @@ class SliceHistory:
     @property
     def repeatable(self) -> bool:
         """Return whether the slice can be pulled again without yielding an event twice."""
-        return self._all_have_ids and not self._resumed and not self._yielded_ids.forgotten
+        is_identified = self._all_have_ids and not self._yielded_ids.has_shared_ids
+        return is_identified and not self._resumed and not self._yielded_ids.forgotten
 
     @property
     def missing(self) -> int:
         """Return how many events fewer arrived than the pages state; below 0 if more arrived."""
         return 0 if self.total is None else self.total - self.distinct
 
-    @property
-    def first_page_again(self) -> Cursor | None:
-        """Return the cursor of the first page if events without an id came on several pages.
+    def doubtful_page(self) -> Cursor | None:
+        """Return a page to request again, because events without an id came on two pages.
 
-        Of a resumed slice it is the last page of the earlier run.
-
-        They may be equal, or the service may order its events anew for each request: then some come
-        twice and others not at all, and as many in all as it counts.
+        They may be equal. Or the service orders its events anew for each request, which the first
+        page shows, or the last one of an earlier run. Or events that came meanwhile moved them to
+        the next page: then the page in front of it is another one now, and the service counts as
+        many events as arrived, for some came twice and others not at all.
         """
-        if self._opening is None or self._are_texts_new:
+        if self._doubt is None:
             return None
-        return Cursor(self._tail.slice, self._opening[0], attempt=1)
+        self._is_opening_sure |= self._doubt == self._opening
+        return Cursor(self._tail.slice, self._doubt[0], attempt=1)
 
-    def moved_page(self, cursor: Cursor, page: FetchedPage, *, is_again: bool) -> PageDrift | None:
-        """Describe a page that has no longer the events of an earlier request.
-
-        It is the first page of the slice, again, or the last one of an earlier run.
-        """
-        number = cursor.number - page.is_moved
-        is_same = not is_again or (page.keys and self._opening == (number, page.keys.mark))
-        if is_same and not page.is_moved:
+    def moved_page(self, cursor: Cursor, page: FetchedPage) -> PageDrift | None:
+        """Describe a page that has no longer the events of an earlier request, or fewer behind."""
+        total = page.signals.total
+        is_same = page.keys and self._doubt == (cursor.number, page.keys.mark)
+        self._doubt = None
+        if is_same and (total is None or total >= (self.total or 0)):
             return None
-        return PageDrift(
-            f"{cursor.slice}", number, 0, self.distinct, self.total, last=is_again, moved=True
-        )
+        number = cursor.number
+        return PageDrift(f"{cursor.slice}", number, 0, self.distinct, self.total, False, moved=True)
 
     @property
     def gone(self) -> int:
@@ -308,6 +306,7 @@ class SliceHistory:
         """Forget the order of the pages, but not the events, to pull the slice again."""
         self._attempt, self._again = _Remembered(self._most_ids), 0
         self._marks.clear()
+        self._opening = self._front = None
         self._stale = 0
         self._total_is_old = True
         self.fall, self._before_attempt = 0, self.distinct
@@ -347,8 +346,8 @@ class SliceHistory:
                 # On the first page all events before it were yielded, too.
                 first = 0 if self._is_first_page else moved - 1
                 repeats[first:moved] = [True] * (moved - first)
-            self._is_first_page = False
             self._find_earlier(page, page.keys, repeats)
+            self._is_first_page = False
             self.last = digest_of(page.rows.texts[-1])
             step = -(-len(page) // _PAGE_SAMPLES)
             self.samples += map(digest_of, page.rows.texts[::step])
@@ -397,8 +396,12 @@ class SliceHistory:
         """Mark the events that an earlier run yielded, as far as its token shows them.
 
         An event without an id, or whose service gives ids to several events, may be another one
-        with the same text.
+        with the same text. Without a total, the first page of a run may be its only one, so its
+        order is in doubt.
         """
+        is_earlier = self._is_first_page and self._opening != self._front
+        if is_earlier and self.total is None and page.signals.total is None:
+            self._doubt = self._opening
         if not self._earlier:
             return
         are_shared = self._yielded_ids.has_shared_ids
@@ -406,7 +409,27 @@ class SliceHistory:
             if digest_of(text) in self._earlier:
                 is_identified = value is not None and not are_shared
                 repeats[at] |= is_identified
-                self._are_texts_new &= is_identified
+                if not (is_identified or self._is_opening_sure):
+                    self._doubt = self._opening
+
+    def _find_equal(self, page: FetchedPage, keys: PageKeys) -> None:
+        """Doubt a page if events that nothing identifies have the texts of earlier ones."""
+        texts: set[int] = set()
+        if None in keys.ids:
+            self._all_have_ids = False
+            pairs = zip(page.rows.texts, keys.ids, strict=True)
+            texts = {hash(text) for text, value in pairs if value is None}
+        if self._attempt.has_equal or not self._texts.are_new(texts):
+            # Events that came meanwhile are counted, or moved the last event.
+            total = page.signals.total
+            if total != self._stated or (
+                total is None and self._last_text in {*texts, *keys.texts}
+            ):
+                self._doubt = self._front
+            elif not self._is_opening_sure:
+                self._doubt = self._opening
+        self._texts.update(texts)
+        self._last_text, self._stated = hash(page.rows.texts[-1]), page.signals.total
 
     def end(self, slice_: Slice) -> SliceEnd:
         """Return what the end of the pull needs to know of the slice."""
@@ -470,15 +493,11 @@ class SliceHistory:
                 )
             )
         self._marks.append(self.mark)
-        self._opening = self._opening or (cursor.number, self.mark)
-        if None in keys.ids:
-            self._all_have_ids = False
-            pairs = zip(page.rows.texts, keys.ids, strict=True)
-            texts = {hash(text) for text, value in pairs if value is None}
-            self._are_texts_new &= self._texts.are_new(texts)
-            self._texts.update(texts)
         repeats = self._yielded_ids.add(keys)
         stale = repeats if self._attempt is self._yielded_ids else self._attempt.add(keys)
+        self._find_equal(page, keys)
+        self._front = (cursor.number, self.mark)
+        self._opening = self._opening or self._front
         self._again += stale.count(False)
         self._stale = self._stale + 1 if all(stale) else 0
         if self._stale == MOST_STALE:
@@ -506,6 +525,8 @@ class _Remembered:
     def __init__(self, limit: int) -> None:
         self._texts, self._ids = _Hashes(limit), _Hashes(limit)
         self._shared: set[int] = set()
+        # Whether the last page has an event that is kept, although an earlier one has its text.
+        self.has_equal = False
 
     @property
     def forgotten(self) -> bool:
@@ -518,6 +539,7 @@ class _Remembered:
     def add(self, keys: PageKeys) -> list[bool]:
         """Return for each event whether it is a repeat, and remember the others."""
         repeats = [False] * len(keys.ids)
+        self.has_equal = False
         if not keys.texts:
             return repeats
         # In C, for 10,000 events a page. In a tuple, because a whole number is its own hash.
@@ -534,6 +556,7 @@ class _Remembered:
                 if key in self._ids and not is_known:
                     self._shared.add(key)
                 repeats[index] = is_known and key not in self._shared
+                self.has_equal |= is_known and key in self._shared
                 self._texts.update((text,))
                 self._ids.update((key,))
         return repeats
