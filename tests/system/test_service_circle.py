@@ -97,6 +97,13 @@ OWN: Mapping[str, Mapping[tuple[str, int], Sequence[str]]] = {
         )
         for hour in HOURS
     },
+    "postgresql": {
+        ("2026-01-15", hour): texts_of(
+            {"seen": f"2026-01-15 {hour:02}:{number:02}:09.25+00", "n": number}
+            for number in range(12)
+        )
+        for hour in HOURS
+    },
     "all texts": {
         ("2026-01-15", hour): texts_of(
             {
@@ -125,3 +132,5 @@ def test_a_vocabulary_is_probed_served_and_probed_again(
         profile, again = circle(client.probe(with_export=True), tmp_path)
     assert [str(change) for change in differences(profile, again)] == []
     assert [*again.columns] == [*profile.columns]
+    if name == "postgresql":
+        assert again.columns["seen"].form == "YYYY-MM-DD hh:mm:ss.ff+hh"

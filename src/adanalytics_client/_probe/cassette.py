@@ -28,7 +28,7 @@ _API = re.compile(r"/api/partners/[^/?]+/ad-analytics/([^?]*)")
 _PUBLIC_HEADERS = frozenset({"content-type", "date"})
 _HOUR = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:", re.ASCII)
 _EPOCH = re.compile(r"1\d{9}(?=$|[\d.])", re.ASCII)
-_ZONE = re.compile(r"(?:Z|[+-]\d\d:?\d\d)$", re.ASCII)
+_ZONE = re.compile(r"(?:Z|[+-]\d\d(?::?\d\d)?)$", re.ASCII)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 # Hexadecimal, so that a UUID stays one.
 _ALPHABETS = ("abcdef", "ABCDEF", "0123456789")

@@ -28,7 +28,7 @@ _TYPES: Mapping[type, JsonType] = {
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _TIME = re.compile(
-    r"\d{4}-\d\d-\d\d([T ])\d\d:\d\d(:\d\d)?(?:\.(\d{1,9}))?(Z|[+-]\d\d(:?)\d\d)?", re.ASCII
+    r"\d{4}-\d\d-\d\d([T ])\d\d:\d\d(:\d\d)?(?:\.(\d{1,9}))?(Z|[+-]\d\d(:?\d\d)?)?", re.ASCII
 )
 _AMOUNT = re.compile(r"-?\d+(?:\.(\d+))?", re.ASCII)
 # Between 2001 and 2033, in seconds or less.
@@ -101,10 +101,11 @@ def _time_form(text: str) -> str | None:
         return f"epoch {_UNITS[len(epoch[1])]}{fraction}"
     if not (time := _TIME.fullmatch(text)):
         return None
-    separator, seconds, fraction, zone, colon = time.groups()
+    separator, seconds, fraction, zone, minutes = time.groups()
     shape = f"YYYY-MM-DD{separator}hh:mm{':ss' if seconds else ''}"
     shape += f".{'f' * len(fraction)}" if fraction else ""
-    return shape + ("" if zone is None else "Z" if zone == "Z" else f"+hh{colon}mm")
+    offset = "+hh" + re.sub(r"\d\d", "mm", minutes or "")
+    return shape + ("" if zone is None else "Z" if zone == "Z" else offset)
 
 
 def _amount_form(text: str) -> str | None:

@@ -58,7 +58,7 @@ _UNKNOWN = Column(type="text", longest=10)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _PER_SECOND = {"seconds": 1, "milliseconds": 10**3, "microseconds": 10**6, "nanoseconds": 10**9}
 _MICROSECOND = timedelta(microseconds=1)
-_TIME_TOKEN = re.compile(r"YYYY|MM|DD|[+-][0-9]{2}:?[0-9]{2}$|[+±-]hh:?mm$|hh|mm|ss|Z$")
+_TIME_TOKEN = re.compile(r"YYYY|MM|DD|[+-][0-9]{2}:?[0-9]{2}$|[+±-]hh:?mm$|[+±]hh$|hh|mm|ss|Z$")
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 _DIGITS = re.compile(r"([0-9]+) digits?")
 
@@ -328,6 +328,8 @@ def _writer(form: str, zone: tzinfo) -> Callable[[datetime], str]:
     def write(moment: datetime) -> str:
         local = moment.astimezone(zone)
         text = local.strftime(code).replace("{}", f"{local.microsecond:06}000"[:digits])
+        if last.endswith("hh"):
+            return text[:-2]
         return f"{text[:-2]}:{text[-2:]}" if has_colon else text
 
     return write

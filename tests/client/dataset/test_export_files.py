@@ -141,6 +141,12 @@ def test_a_flag_is_read_as_databases_and_python_write_it(
     assert read(tmp_path / "day.csv")["is_filtered"].to_pylist() == [True, False, None]
 
 
+def test_a_time_of_postgresql_is_a_time(tmp_path: Path) -> None:
+    (tmp_path / "day.csv").write_text("event_time\n2026-01-15 03:04:05.6+00\n")
+    times = read(tmp_path / "day.csv")["event_time"].cast(pa.string()).to_pylist()
+    assert times == ["2026-01-15 03:04:05.600Z"]
+
+
 @pytest.mark.parametrize("texts", [("True", "False"), ("TRUE", "FALSE")])
 def test_a_flag_of_unknown_name_agrees_with_its_pages(
     tmp_path: Path, texts: tuple[str, str]

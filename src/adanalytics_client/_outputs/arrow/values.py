@@ -45,9 +45,11 @@ _AMOUNT_TEXT = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1
 # In any case: a CSV of pandas has True and False, and one of PostgreSQL's COPY t and f.
 _FLAGS = {"true": True, "false": False, "t": True, "f": False, "0": False, "1": True}
 _DATE_TEXT = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+# PostgreSQL leaves out the minutes of an offset of whole hours:
+# https://www.postgresql.org/docs/current/datatype-datetime.html#DATATYPE-DATETIME-OUTPUT
 _TIME_TEXT = re.compile(
     r"(?P<day>\d{4}-\d\d-\d\d)[Tt ](?P<clock>\d\d:\d\d(?::\d\d)?)"
-    r"(?:\.(?P<fraction>\d{1,9}?)0*)?(?P<zone>[Zz]|[+-]\d\d:?\d\d)?",
+    r"(?:\.(?P<fraction>\d{1,9}?)0*)?(?P<zone>[Zz]|[+-]\d\d(?::?\d\d)?)?",
     re.ASCII,
 )
 # The years of times in nanoseconds: 1677 to 2262.
