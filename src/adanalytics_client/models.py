@@ -120,6 +120,25 @@ _DAY_TEXT = core_schema.chain_schema(
 )
 Text = Annotated[str | None, _OrAsSent(core_schema.str_schema(strict=True))]
 Whole = Annotated[int | None, _OrAsSent(core_schema.int_schema(strict=True))]
+# Drivers of PostgreSQL write a bigint, which its count() and its sum() of integers are, as text:
+# https://node-postgres.com/features/types
+Count = Annotated[
+    int | None,
+    _OrAsSent(
+        core_schema.union_schema(
+            [
+                core_schema.int_schema(strict=True),
+                core_schema.chain_schema(
+                    [
+                        core_schema.str_schema(strict=True, pattern=r"^(0|-?[1-9][0-9]{0,18})$"),
+                        core_schema.int_schema(),
+                    ]
+                ),
+            ],
+            mode="left_to_right",
+        )
+    ),
+]
 Flag = Annotated[bool | None, _OrAsSent(core_schema.bool_schema(strict=True))]
 Amount = Annotated[
     Decimal | None,
@@ -525,25 +544,25 @@ class SummaryRow(OpenModel):
     demand_tag_name: Text = None
     """Name of the demand tag, such as `Open Auction Video`. None when the name is unknown, or when
     not grouped by demand tag."""
-    requests: Whole = None
+    requests: Count = None
     """Number of events of type ad_request, such as `1204`."""
-    impressions: Whole = None
+    impressions: Count = None
     """Number of events of type impression, such as `902`."""
-    starts: Whole = None
+    starts: Count = None
     """Number of events of type start, such as `420`."""
-    first_quartiles: Whole = None
+    first_quartiles: Count = None
     """Number of events of type first_quartile, such as `376`."""
-    midpoints: Whole = None
+    midpoints: Count = None
     """Number of events of type midpoint, such as `338`."""
-    third_quartiles: Whole = None
+    third_quartiles: Count = None
     """Number of events of type third_quartile, such as `292`."""
-    completions: Whole = None
+    completions: Count = None
     """Number of events of type complete, such as `256`."""
-    clicks: Whole = None
+    clicks: Count = None
     """Number of events of type click, such as `9`."""
-    skips: Whole = None
+    skips: Count = None
     """Number of events of type skip, such as `66`."""
-    errors: Whole = None
+    errors: Count = None
     """Number of events of type error, such as `44`."""
     revenue: Amount = None
     """Sum of the events' revenue, in units of the summary's currency, such as `5.149394377`."""

@@ -271,3 +271,14 @@ def test_a_summary_row_joins_with_the_days(reference_variant: Any) -> None:
     event = next(iter(reference_variant.events(days[0], max_events=1)))
     assert event.event_date == days[0]
     assert event.time.date() == days[0]
+
+
+def test_a_count_may_be_text() -> None:
+    """Drivers of PostgreSQL write a bigint as text."""
+    assert SummaryRow.model_validate({"clicks": "12"}).clicks == 12
+    assert SummaryRow.model_validate_json('{"clicks": "-9"}').clicks == -9
+
+
+@pytest.mark.parametrize("text", ["1.0", "1e3", "+1", "", "01", "-0", "1_0", "9" * 20])
+def test_a_count_that_is_no_whole_number_stays_as_it_was_sent(text: str) -> None:
+    assert SummaryRow.model_validate({"clicks": text})["clicks"] == text
