@@ -518,6 +518,7 @@ class SummaryRow(OpenModel):
 
     Counts are numbers of events, money is in units of the summary's currency, and a rate is a
     fraction: 0.25 is 25 %. Quotients have six decimal places and are None when the divisor is zero.
+    A column that the service spells in another way, such as `campaignId`, has its documented name.
 
     Examples:
         >>> row = client.summary("2026-01-15").rows[0]

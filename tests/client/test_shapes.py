@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import date
 from decimal import Decimal
 from io import BytesIO
 from typing import Any
@@ -179,6 +180,36 @@ def test_ad_requests_are_requests_whatever_the_service_calls_them(
     summary = variant.call("summary", DAY)
     assert (summary.rows[0].requests, summary.rows[0].model_extra) == (7, {})
     assert (summary.totals.requests, summary.totals["ad_requests"]) == (9, 7)
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ({"campaignId": 7, "campaignName": "x"}, {"campaign_id": 7, "campaign_name": "x"}),
+        ({"Campaign": "x", "eCPM": "1.5"}, {"campaign_name": "x", "ecpm": Decimal("1.5")}),
+        ({"campaign": 7, "fillRate": None}, {"campaign_id": 7, "fill_rate": None}),
+        ({"campaign_id": 7, "campaignId": 8}, {"campaign_id": 7, "campaignId": 8}),
+        ({"cid": 7, "Clicks": "12"}, {"campaign_id": 7, "clicks": 12}),
+        ({"campaign": {"id": 7}}, {"campaign_id": {"id": 7}}),
+    ],
+)
+def test_columns_of_a_summary_have_the_documented_names(
+    open_variant: OpenVariant, stand_in: StandIn, row: dict[str, Any], expected: dict[str, Any]
+) -> None:
+    stand_in.says(Say({"data": [row, {**row, "campaign_id": 9}], "totals": {"Clicks": "12"}}))
+    variant = open_variant(service=ServiceProfile(fields={"campaign_id": "cid"}))
+    summary = variant.call("summary", DAY, group_by="campaign")
+    assert summary.rows[0].model_dump(exclude_unset=True) == expected
+    assert summary.totals.clicks == 12
+
+
+@pytest.mark.parametrize("name", ["date", "day", "eventDate"])
+@pytest.mark.parametrize("time", ["", "T00:00:00.000Z", " 00:00:00"])
+def test_a_day_of_a_summary_is_a_day(
+    variant: Variant, stand_in: StandIn, name: str, time: str
+) -> None:
+    stand_in.says(Say({"data": [{name: f"{DAY}{time}", "clicks": 1}]}))
+    assert variant.call("summary", DAY, group_by="day").rows[0].date == date(2026, 1, 15)
 
 
 DEEPEST = {"objects": b'{"a":' * 900 + b"1" + b"}" * 900, "lists": b"[" * 900 + b"]" * 900}

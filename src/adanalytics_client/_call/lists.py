@@ -18,7 +18,7 @@ from adanalytics_client._base.validation import invalid
 from adanalytics_client._json.columns import GROUP_COLUMNS, SUMMARY_COLUMNS
 from adanalytics_client._json.encoding import json_text
 from adanalytics_client._json.exact import Json
-from adanalytics_client._json.fields import COLUMN_OF_TYPE, GROUPS, ID_OF
+from adanalytics_client._json.fields import COLUMN_OF_TYPE, GROUPS, ID_OF, FieldNames
 from adanalytics_client._json.rows import Found, describe, find_rows, kind_of, stated_error
 from adanalytics_client._shapes.changes import find_at
 from adanalytics_client._shapes.page import signals, stated_shortfall, stated_warnings
@@ -49,6 +49,7 @@ _ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d(?=[T ]|$)", re.ASCII)
 _DAY = re.compile(
     r"(\d{4})([-/.]?)(\d\d)\2(\d\d)(?:[T ].*)?|(\d\d?)[-/.](\d\d?)[-/.](\d{4})", re.ASCII
 )
+_MIDNIGHT = re.compile(r"(\d{4}-\d\d-\d\d)[T ]00:00(?::00(?:\.0+)?)?(?:Z|[+-]00:?00)?", re.ASCII)
 # Between 2001 and 2286, in seconds or milliseconds.
 _EPOCH = re.compile(r"(\d{10})(?:\d{3})?", re.ASCII)
 _AMOUNT = re.compile(r"[-+]?[\d.,]+(?:[eE][-+]?\d+)?%?", re.ASCII)
@@ -209,8 +210,7 @@ def summary(
         if group_by not in GROUPS:
             raise invalid("group_by", group_by, f"Choose {', '.join(GROUPS)}, or leave it out.")
         parameters["group_by"] = group_by
-    names = ("start_date", "end_date", "group_by", "page")
-    pairs = further_params(params, names)
+    pairs = further_params(params, ("start_date", "end_date", "group_by", "page"))
     limit = (last - first).days + 1 if group_by == "day" else None
 
     def find(page_query: Mapping[str, str], answer: Answer[Json]) -> Found:
@@ -244,7 +244,8 @@ def summary(
         if single_page[0].finding.records == rows:
             error = _other_groups("the rows without groups", group_by)
             raise session.credentials.complete(error, answer.url, answer.reply)
-    result = answer.checked(session.credentials, partial(_make_summary, finding, rows))
+    names = FieldNames(session.config.service.fields)
+    result = answer.checked(session.credentials, partial(_make_summary, names, finding, rows))
     if group_by is not None:
         if group := _group_twice(rows, group_by):
             error = _other_summary(f"two rows of {group}", f"group_by={group_by}")
@@ -279,7 +280,7 @@ def _compare_with_totals(result: "Summary") -> None:
             return
 
 
-def _make_summary(finding: Found, rows: list[dict[str, Json]]) -> "Summary":
+def _make_summary(names: FieldNames, finding: Found, rows: list[dict[str, Json]]) -> "Summary":
     """Make the model of all rows, and of the fields beside those of the first page."""
     # Late, because the models take a tenth of a second to import.
     from adanalytics_client.models import Summary
@@ -298,17 +299,35 @@ def _make_summary(finding: Found, rows: list[dict[str, Json]]) -> "Summary":
     }
     totals = _taken_totals(extras)
     main_fields = {
-        "rows": [_with_requests(row) for row in rows],
-        "totals": _with_requests(totals) if isinstance(totals, dict) else totals,
+        "rows": [_as_documented(row, names) for row in rows],
+        "totals": _as_documented(totals, names) if isinstance(totals, dict) else totals,
     }
     return Summary.model_validate({**extras, **main_fields})
 
 
-def _with_requests(row: dict[str, Json]) -> dict[str, Json]:
-    """Name the count of ad requests as the other columns are named, after what they count."""
-    if "requests" in row or "ad_requests" not in row:
-        return row
-    return {"requests" if name == "ad_requests" else name: value for name, value in row.items()}
+def _as_documented(row: dict[str, Json], names: FieldNames) -> dict[str, Json]:
+    """Give the columns of a row their documented names; of two spellings, the first one has it.
+
+    A day may be a time at midnight, as JavaScript writes a date: it becomes the day.
+
+    Examples:
+        >>> _as_documented({"day": "2026-01-15T00:00:00.000Z", "eCPM": 1}, DOCUMENTED)
+        {'date': '2026-01-15', 'ecpm': 1}
+    """
+    parts: dict[str, str] = {}
+    for name, cell in row.items():
+        part = names.documented(name)
+        if part not in SUMMARY_COLUMNS:
+            part = _PARTS.get(fold(name))
+        if part in ID_OF:
+            part = f"{part}_name" if isinstance(cell, str) else f"{part}_id"
+        if part and part not in row:
+            parts.setdefault(part, name)
+    sent = {name: part for part, name in parts.items()}
+    documented = {sent.get(name, name): cell for name, cell in row.items()}
+    if isinstance(day := documented.get("date"), str) and (midnight := _MIDNIGHT.fullmatch(day)):
+        documented["date"] = midnight[1]
+    return documented
 
 
 def _taken_totals(extras: dict[str, Json]) -> Json:
@@ -429,6 +448,12 @@ _GROUPINGS = {
     **{fold(f"{group}{suffix}"): group for group in ID_OF for suffix in ("", "_id", "_name")},
 }
 _METRICS = {*map(fold, SUMMARY_COLUMNS)}.difference(map(fold, GROUP_COLUMNS))
+_PARTS = {
+    **{fold(name): "date" for name in DAY_NAMES},
+    # As the other columns are named, after what they count.
+    "adrequests": "requests",
+    **{fold(name): name for name in (*SUMMARY_COLUMNS, *ID_OF)},
+}
 
 
 def _other_summary(statement: str, query: str, *, code: str = "") -> ProtocolError:
