@@ -20,7 +20,7 @@ from adanalytics_cli.console.table_view import Column, render_markdown
 from adanalytics_cli.console.terminal import NOWHERE
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.main import cli
-from adanalytics_cli.output.summary_output import Answer, View, fill_gaps, table_rows
+from adanalytics_cli.output.summary_output import Answer, View, fill_gaps, labelled, table_rows
 from adanalytics_client import AdAnalyticsError, Client, Summary, SummaryRow
 from adanalytics_client._json.fields import GROUPS
 from adanalytics_server.local import LocalServer
@@ -167,6 +167,19 @@ def test_summary_table_ends_in_the_totals(run: Run, service: LocalServer) -> Non
     assert total["revenue"] in last
     assert any(line.startswith("(none)") for line in lines)
     assert lines[-1] == "2026-01-01 to 2026-01-20 in UTC, money in USD."
+
+
+@pytest.mark.parametrize(
+    ("row", "label"),
+    [
+        ({"campaign_id": 7}, "7"),
+        ({"campaign_id": 7, "campaign_name": None}, "7"),
+        ({"campaign_id": None}, "(none)"),
+        ({"placement": "x"}, "-"),
+    ],
+)
+def test_a_group_without_a_name_has_its_id(row: dict[str, object], label: str) -> None:
+    assert labelled(row, "campaign").get("campaign_name", "-") == label
 
 
 def test_the_suffix_gives_the_format(run: Run, service: LocalServer, tmp_path: Path) -> None:

@@ -324,11 +324,12 @@ def name_column(group_by: str) -> str:
 
 
 def labelled(row: Row, group_by: str | None) -> dict[str, object]:
-    """Return a row of a grouping with a label for a missing name."""
-    name = group_by and name_column(group_by)
-    if not name or row.get(name) is not None:
+    """Return a row of a grouping with a label for a missing name: its id, which charts lack."""
+    name, id_of = group_by and name_column(group_by), f"{group_by}_id"
+    if not name or row.get(name) is not None or {name, id_of}.isdisjoint(row):
         return {**row}
-    return {**row, name: "(no name)" if row.get(f"{group_by}_id") is not None else "(none)"}
+    id_ = row.get(id_of)
+    return {**row, name: "(none)" if id_ is None else str(id_)}
 
 
 def table_rows(answer: Answer, view: View) -> list[dict[str, object]]:
