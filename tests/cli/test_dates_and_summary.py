@@ -20,7 +20,14 @@ from adanalytics_cli.console.table_view import Column, render_markdown
 from adanalytics_cli.console.terminal import NOWHERE
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.main import cli
-from adanalytics_cli.output.summary_output import Answer, View, fill_gaps, labelled, table_rows
+from adanalytics_cli.output.summary_output import (
+    Answer,
+    View,
+    fill_gaps,
+    labelled,
+    table_note,
+    table_rows,
+)
 from adanalytics_client import AdAnalyticsError, Client, Summary, SummaryRow
 from adanalytics_client._json.fields import GROUPS
 from adanalytics_server.local import LocalServer
@@ -427,9 +434,17 @@ def test_rows_of_unknown_days_leave_no_gaps() -> None:
     assert fill_gaps(summary, date(2026, 1, 1), date(2026, 1, 16)) is summary
 
 
+@pytest.mark.parametrize(("stated", "zone"), [(None, "+05:30"), ("Asia/Tokyo", "Asia/Tokyo")])
+def test_the_days_are_those_of_the_zone_of_the_service(stated: str | None, zone: str) -> None:
+    day, summary = date(2026, 1, 15), Summary(timezone=stated)
+    assert table_note([Answer("acme", summary, day, day, "+05:30")], View(None)).endswith(
+        f"in {zone}."
+    )
+
+
 def test_totals_of_another_shape_are_no_row() -> None:
     summary = Summary.model_validate({"rows": [{"date": "2026-01-15"}], "totals": [{"clicks": 5}]})
-    answer = Answer("acme", summary, date(2026, 1, 15), date(2026, 1, 15))
+    answer = Answer("acme", summary, date(2026, 1, 15), date(2026, 1, 15), "UTC")
     (row,) = table_rows(answer, View("day"))
     assert row["date"] == date(2026, 1, 15)
 

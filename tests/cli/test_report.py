@@ -153,6 +153,17 @@ def test_counters_are_added_up(run: Run, synced: Callable[[Vocabulary], Path]) -
     assert "requests" not in rows[0]
 
 
+def test_the_days_are_those_of_the_zone_of_the_dataset(
+    run: Run, httpserver: HTTPServer, tmp_path: Path
+) -> None:
+    service = ServiceOfRows(httpserver)
+    service.rows["2026-01-15", 5] = ['{"event_time": "2026-01-15T00:10:00Z", "os": "ios"}']
+    with service.client(zone="+05:30") as client:
+        Dataset(tmp_path / "events").sync(client, "2026-01-15", via="pages")
+    shown = run("report", "os", "--in", str(tmp_path / "events"), "-f", "table")
+    assert shown.stdout.endswith("2026-01-15 in +05:30.\n")
+
+
 def test_events_of_an_unknown_vocabulary_are_counted(
     run: Run, synced: Callable[[Vocabulary], Path]
 ) -> None:

@@ -132,7 +132,7 @@ def _ask(session: "QuerySession", field: str, spans: Sequence[Span]) -> "list[li
         for code in currencies or by_currency[0]:
             for list_, side, days in zip(answers, by_currency, spans, strict=True):
                 summary = side.get(code) or Summary(currency=code)
-                list_.append(Answer(coverage.partner, summary, *days))
+                list_.append(Answer(coverage.partner, summary, *days, coverage.zone))
     return answers
 
 

@@ -12,7 +12,7 @@ from adanalytics_cli.account.connection import ask_each, connect_each, report_en
 from adanalytics_cli.core import periods
 from adanalytics_cli.core.command import command, option
 from adanalytics_cli.core.invocation import Invocation
-from adanalytics_cli.core.settings import now_at_service
+from adanalytics_cli.core.settings import find_settings, now_at_service
 from adanalytics_client import Period
 from adanalytics_client._base.dates import LATENESS
 from adanalytics_client._json.columns import SUMMARY_COLUMNS
@@ -100,16 +100,17 @@ def summary(
             spans, omission = options.compared_spans(
                 invocation, (start, end), whole_until, days_by_partner
             )
-        answers, *earlier = [_ask(clients, *days, group_by) for days in spans]
+        zone = find_settings(invocation).service.zone
+        answers, *earlier = [_ask(clients, *days, group_by, zone) for days in spans]
     result_text = write_answers(answers, earlier, group_by, options, invocation, omission=omission)
     if path := options.output.path:
         report_end(invocation, result_text, progress, days=spans[0], target=path)
 
 
 def _ask(
-    clients: "Mapping[str, Client]", first: date, last: date, group_by: GroupBy | None
+    clients: "Mapping[str, Client]", first: date, last: date, group_by: GroupBy | None, zone: str
 ) -> "list[Answer]":
     from adanalytics_cli.output.summary_output import Answer
 
     summaries = ask_each(clients, lambda client: client.summary(first, last, group_by=group_by))
-    return [Answer(partner, summary, first, last) for partner, summary in summaries.items()]
+    return [Answer(partner, summary, first, last, zone) for partner, summary in summaries.items()]

@@ -143,7 +143,7 @@ class Demo:
             "Summary", f"the same day by campaign, 1 request ({_taken(progress.seconds())}):"
         )
         click.echo()
-        answer = Answer(PARTNER, by_campaign, FIRST_DAY, FIRST_DAY)
+        answer = Answer(PARTNER, by_campaign, FIRST_DAY, FIRST_DAY, "UTC")
         listing = list_rows([answer], View("campaign"), TABLE)
         listing = replace(listing, columns=listing.columns[:_COLUMNS])
         write_rows(listing, Output(TABLE), self.invocation)

@@ -87,12 +87,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The summary of one partner, and the days that it was asked for."""
+    """The summary of one partner, the days that it was asked for, and their time zone."""
 
     partner: str
     summary: "Summary"
     first: date
     last: date
+    zone: str
 
     @property
     def currency(self) -> str:
@@ -362,7 +363,9 @@ def table_note(
     elif view.rounded:
         money = f"{money or ', money'} rounded (see --round)"
     row_count = sum(len(answer.summary.rows) for answer in answers)
-    note = f"{span(answers[0].first, answers[0].last)} in UTC{money}."
+    # The service's own word wins.
+    zones = dict.fromkeys(str(answer.summary.timezone or answer.zone) for answer in answers)
+    note = f"{span(answers[0].first, answers[0].last)} in {' and '.join(zones)}{money}."
     return note + (f" {row_count} of {all_rows} rows." if row_count < all_rows else "")
 
 

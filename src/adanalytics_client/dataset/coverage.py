@@ -20,12 +20,14 @@ class Coverage:
         partner: the partner whose events it holds.
         hours: the records of all hours that were pulled, also of those without events.
         flag: the field that says which events are filtered; None if no field does.
+        zone: the time zone of the days and hours.
     """
 
     place: str
     partner: str
     hours: Mapping[Hour, HourRecord]
     flag: str | None
+    zone: str
 
     @cached_property
     def totals(self) -> Totals | None:

@@ -109,7 +109,8 @@ class CommittedFiles:
     @property
     def coverage(self) -> Coverage:
         """What the dataset covers, by its manifest."""
-        return Coverage(self.place, self.identity.partner, self.hours, self.flag)
+        identity = self.identity
+        return Coverage(self.place, identity.partner, self.hours, self.flag, identity.zone)
 
     def select(self, columns: Types, ours: Collection[str]) -> str:
         """Return a SELECT of all events: these columns, then `ours`.
