@@ -124,7 +124,7 @@ def test_a_file_without_an_address_is_an_error(
     variant: Variant, stand_in: StandIn, tmp_path: Path, answer: Any
 ) -> None:
     stand_in.says(Say(answer))
-    with pytest.raises(errors.ProtocolError, match="2 files, but 1 of them"):
+    with pytest.raises(errors.ProtocolError, match="1 of the 2 entries"):
         fetch(variant, tmp_path / "out.csv")
     assert list(tmp_path.iterdir()) == []
 

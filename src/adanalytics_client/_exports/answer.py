@@ -337,8 +337,8 @@ def _agreed(candidates: dict[str, Files], header: str | None) -> tuple[ExportFil
     files = tuple(entry for entry in entries if entry)
     if len(files) < len(entries):
         raise ProtocolError(
-            f"The export is done and has {len(entries)} files, but {len(entries) - len(files)} of "
-            "them without an address. Nothing was downloaded, because it would be incomplete.",
+            f"The export is done, but {len(entries) - len(files)} of the {len(entries)} entries in "
+            "its list have no address. Nothing was downloaded, because it would be incomplete.",
             remedy="Start the export again, or ask for less.",
         )
     return files or ((ExportFile(header),) if header else ())

@@ -41,6 +41,11 @@ _VALUE = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 
+LOOK_AT_FILE = (
+    "Try the download later, or open its address in a browser to see what the service says."
+)
+"""The remedy for a response that is not the file."""
+
 _HOLE = bytes(16)
 _MARK_OF_LINE = b"\n" + BOM_UTF8
 _NO_LENGTH = "the service did not announce its length"
@@ -129,13 +134,10 @@ def _incomplete(problem: str) -> DownloadError:
     return DownloadError(f"The file is incomplete ({problem}).", remedy="Download it again.")
 
 
-def _other(form: str, problem: str) -> DownloadError:
+def _other(form: str, problem: str, remedy: str = LOOK_AT_FILE) -> DownloadError:
     # Its bytes are not shown: they may echo a credential.
-    return DownloadError(
-        f"The file does not begin like a {form or 'csv'} file: {problem}.",
-        remedy="Try the download later, or open its address in a browser to see what the service "
-        "says.",
-    )
+    text = f"The file does not begin like a {form or 'csv'} file: {problem}."
+    return DownloadError(text, remedy=remedy)
 
 
 def _text(file: BinaryIO, order: FileOrder) -> Iterator[bytes]:
@@ -151,8 +153,11 @@ def _pieces(file: BinaryIO, order: FileOrder) -> Iterator[bytes]:
     is_gzip = magic == GZIP_MAGIC
     # The transfer has removed one layer already, so what is left is what was ordered.
     if magic and order.is_text and is_gzip != order.packed:
-        problem = "it is gzip inside gzip" if is_gzip else "it is not compressed"
-        raise _other(f"{order.format}.gz" if order.packed else order.format, problem)
+        if is_gzip:
+            raise _other(order.format, "it is gzip inside gzip")
+        # The service may not know the compression, which its documents do not name.
+        text = "Order it without compression, under a name that does not end in .gz."
+        raise _other(f"{order.format}.gz", "it is not compressed", text)
     file.seek(0)
     pieces = iter(lambda: file.read(_AT_ONCE), b"")
     if not is_gzip:

@@ -34,7 +34,7 @@ from adanalytics_client.errors import (
 
 from .answer import status_from
 from .comparison import compare
-from .content import FileOrder
+from .content import LOOK_AT_FILE, FileOrder
 from .names import name_of, named_format, paths_in
 from .part import check_writable, source_of
 from .status import ExportFile, ExportOrder, ExportStatus
@@ -264,9 +264,7 @@ class ExportDownload:
             reason, _ = stated_reason(reply, session.credentials)
             kind = reply.head.media_type or "an answer without a media type"
             text = f"The service sent {kind} ({reason}), not the {form} file."
-            return FailedAttempt(
-                DownloadError(text, remedy="Try the download later."), can_retry=True
-            )
+            return FailedAttempt(DownloadError(text, remedy=LOOK_AT_FILE), can_retry=True)
         limited = reply.status == 403 and reply.head.get("retry-after") is not None
         # A signed address needs no credential, so a 401 there is an expired signature, too.
         missing_statuses = {403, 404, 410} | ({401} if exchange.has_signature else set())

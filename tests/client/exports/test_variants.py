@@ -293,6 +293,22 @@ def test_anything_else_is_a_typed_error_and_no_file(
     assert [path for path in tmp_path.iterdir() if ".part" not in path.suffixes] == []
 
 
+@pytest.mark.parametrize(
+    ("body", "headers", "remedy"),
+    [
+        (CSV, {}, "does not end in .gz"),
+        (lines(ROWS).replace(b"\n", b","), {"Content-Type": "application/json"}, "in a browser"),
+    ],
+)
+def test_a_file_in_another_form_says_what_helps(
+    variant: Variant, stand_in: StandIn, tmp_path: Path, body: bytes, headers: Any, remedy: str
+) -> None:
+    serve(stand_in, Service("another form", body, headers=headers, suffix=".gz"))
+    with pytest.raises(errors.DownloadError) as wrong:
+        variant.call("export", DAY, to=tmp_path / "day.csv.gz", timeout=60)
+    assert remedy in wrong.value.remedy
+
+
 @pytest.mark.parametrize("body", [CSV[:-2], CSV[:-4]])
 @pytest.mark.parametrize("check", ["auto", "none"])
 @pytest.mark.parametrize("count", [1370, None])
