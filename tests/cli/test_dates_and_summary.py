@@ -244,6 +244,32 @@ def test_a_summary_as_parquet_is_exact(
     assert all(documented.field(field.name) == field for field in shared)
 
 
+def test_rows_are_sorted_by_numbers_in_text(
+    run: Run, service: LocalServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Drivers of databases write a decimal as text; the names of groups are names."""
+    rows = [
+        {"campaign_name": name, "win_rate": rate}
+        for name, rate in {"10": "9.5", "9": "10.25", "-1": "80%", "x": None}.items()
+    ]
+    answer = Summary.model_validate({"rows": rows})
+    monkeypatch.setattr(Client, "summary", lambda *_words, **_names: answer)
+    words = ["summary", "2026-01", "-g", "campaign", "--columns", "campaign_name", "--sort"]
+    assert run(*words, "win_rate").stdout.split()[1:] == ["-1", "9", "10", "x"]
+    assert run(*words, "campaign_name").stdout.split()[1:] == ["-1", "10", "9", "x"]
+
+
+@pytest.mark.parametrize("words", [["--top", "1"], ["--sort", "vcr"]])
+def test_rows_are_not_sorted_by_a_column_that_they_lack(
+    run: Run, service: LocalServer, monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    answer = Summary.model_validate({"rows": [{"campaign_name": "a", "ctr": None}]})
+    monkeypatch.setattr(Client, "summary", lambda *_words, **_names: answer)
+    done = run("summary", "2026-01", "-g", "campaign", *words)
+    assert (done.exit_code, "No row has the column" in done.stderr) == (1, True)
+    assert run("summary", "2026-01", "-g", "campaign", "--sort", "ctr").exit_code == 0
+
+
 @pytest.mark.parametrize(
     ("words", "order"),
     [

@@ -206,14 +206,30 @@ def write_answers(
     """
     form, path = options.output.form, options.output.path
     from adanalytics_cli.output.comparison import VALUES, list_changes
-    from adanalytics_cli.output.summary_output import Order, View, find_names, list_rows
+    from adanalytics_cli.output.summary_output import (
+        Order,
+        View,
+        find_names,
+        key_columns,
+        list_rows,
+    )
 
     first, order = answers[0].summary, None
     if options.sort:
         # A dash in front turns the order.
         values = VALUES if options.compare else ()
         (name,) = find_names(first, group_by, [options.sort.removeprefix("-")], values)
-        order = Order(name, options.sort.startswith("-"))
+        is_key = name in {column.key for column in key_columns(group_by)}
+        order = Order(name, options.sort.startswith("-"), is_key)
+    rows = [row for answer in answers for row in answer.summary.rows]
+    row_names = {name for row in rows for name in row.model_fields_set}
+    sorted_by = order.name if order else "revenue" if options.top else ""
+    # Without it, the first rows would be those of the service, and not the top ones.
+    if rows and sorted_by and sorted_by not in {*row_names, *VALUES}:
+        raise CommandError(
+            f"No row has the column '{sorted_by}', so rows cannot be sorted by it.",
+            remedy="Name another column with --sort.",
+        )
     # Programs that read a file or a pipe may calculate with the numbers.
     is_seen = (path is None and sys.stdout.isatty()) or (options.chart and is_picture(path))
     is_seen |= form.is_document

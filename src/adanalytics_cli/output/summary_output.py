@@ -1,5 +1,6 @@
 """A summary as plain rows, and as the columns of a table."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -79,6 +80,7 @@ _DIGITS = {
 }
 
 _FACTS = ("currency", "start_date", "end_date")
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?%?", re.ASCII)
 # Of money: a number, or as many as its currency has.
 Digits = int | Literal["currency"]
 Row = Mapping[str, object]
@@ -127,10 +129,14 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """The column that rows are sorted by: numbers descend, text and days rise, or `turned`."""
+    """The column that rows are sorted by: numbers descend, text and days rise, or `turned`.
+
+    A number as text is a number, unless the column `names_group`.
+    """
 
     name: str
     turned: bool = False
+    names_group: bool = False
 
     def sort(self, rows: Iterable[T], value_of: Callable[[T, str], object]) -> list[T]:
         """Return the rows in this order, those without a value last.
@@ -139,15 +145,16 @@ class Order:
         """
         values = [(row, value_of(row, self.name)) for row in rows]
         present = [pair for pair in values if pair[1] is not None]
-        present.sort(key=lambda pair: _rank(pair[1]), reverse=self.turned)
+        present.sort(key=lambda pair: self._rank(pair[1]), reverse=self.turned)
         return [row for row, _ in [*present, *(pair for pair in values if pair[1] is None)]]
 
-
-def _rank(value: object) -> tuple[int, Decimal, str]:
-    if isinstance(value, int | Decimal):
-        # Not `-value`, which would round to the digits of the context.
-        return 0, Decimal(value).copy_negate(), ""
-    return 1, Decimal(0), str(value)
+    def _rank(self, value: object) -> tuple[int, Decimal, str]:
+        if isinstance(value, str) and not self.names_group and _NUMBER.fullmatch(value):
+            value = Decimal(value.removesuffix("%"))
+        if isinstance(value, int | Decimal):
+            # Not `-value`, which would round to the digits of the context.
+            return 0, Decimal(value).copy_negate(), ""
+        return 1, Decimal(0), str(value)
 
 
 @dataclass(frozen=True, slots=True)
