@@ -214,8 +214,11 @@ def _differing(
             # Both: a service that ignores `end_date` counts neither half as the rest of the other.
             count = yield from request_total(session, half[0].start, half[-1].end)
             counts += 1
-            if len(half) > 1 or count != half[0].events:
+            if count != sum(span.events for span in half):
                 parts.append((half, count or 0))
+            elif len(half) > 1:
+                # Two differences may cancel out, but those that show come first.
+                parts.insert(0, (half, count))
     return different_spans
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
@@ -259,3 +259,30 @@ def test_a_summary_may_count_filtered_events(service: ServiceOfRows, tmp_path: P
         assert "impressions" in {figure.name for figure in report.compared}
         service.summary[DAYS[0]] = {"impressions": 23}
         assert not dataset.verify(client).is_whole
+
+
+@pytest.mark.parametrize("is_from_start", [True, False])
+def test_a_range_that_the_service_shortens_is_no_difference(
+    httpserver: HTTPServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_from_start: bool
+) -> None:
+    """The halves of 80 days have more than 31, too, and a search has a bound."""
+    service = ServiceOfRows(httpserver)
+    days = [date(2026, 1, 1) + timedelta(number) for number in range(80)]
+    for number, day in enumerate(days):
+        texts = [f'{{"event_time":"{day}T03:00:00Z","n":{n}}}' for n in range(number % 3 + 1)]
+        service.rows[f"{day}", 3] = texts
+    whole = service._of_days
+
+    def shorten(first: str, last: str, hour: str | None = None) -> list[str]:
+        most = timedelta(30)
+        if is_from_start:
+            last = min(last, f"{date.fromisoformat(first) + most}")
+        else:
+            first = max(first, f"{date.fromisoformat(last) - most}")
+        return whole(first, last, hour)
+
+    with service.client() as client:
+        dataset = Dataset(tmp_path / "events")
+        dataset.sync(client)
+        monkeypatch.setattr(service, "_of_days", shorten)
+        assert dataset.verify(client, until=days[-1]).problems == []
