@@ -60,7 +60,7 @@ def test_a_table_for_people(run: Run, service: LocalServer) -> None:
 
 
 def test_one_day_is_not_called_days(run: Run, service: LocalServer) -> None:
-    assert " events on 1 day; the summary" in run("plan", "2026-01-15").stdout
+    assert " events by type on 1 day, without" in run("plan", "2026-01-15").stdout
 
 
 def test_a_period_without_data(run: Run, service: LocalServer) -> None:

@@ -84,7 +84,7 @@ def _facts(record: Record) -> list[str]:
     note = "No day of the period has data."
     if record["events"]:
         events, days = counted(record["events"], "event"), counted(record["days"], "day")
-        note = f"{events} on {days}; the summary leaves out filtered events."
+        note = f"The summary counts {events} by type on {days}, without filtered ones."
     assumptions = (
         f"Assumes {pace.answer:g} s per request, {in_bytes(int(pace.transfer))}/s, "
         f"{pace.event_bytes} B per event ({pace.row_bytes} B as CSV)."
