@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from httpcore._backends.sync import SyncStream
 from tests.client.stand_in import Asked, Say, StandIn
 from tests.client.variants import BOTH_LIBRARIES, OpenVariant
 from tests.client.wire import CHUNKED, END, OK, Wire, sized
@@ -51,6 +52,29 @@ def test_a_connection_that_closes_under_a_request(
         variant.call("start_export", "2026-01-15")
     methods = [head.split()[0] for heads in server.heads for head in heads]
     assert methods == [b"GET", b"GET", b"GET", b"POST"]
+
+
+def test_only_a_long_answer_is_read_in_large_pieces(
+    wire: Callable[..., Wire], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The memory of a large piece is cleared anew for each, which a short answer need not pay."""
+    large = b'{"dates": ["2026-01-15"], "pad": "' + b"x" * 1_000_000 + b'"}'
+    sizes: list[int] = []
+    read = SyncStream.read
+
+    def note(stream: SyncStream, size: int, timeout: float | None = None) -> bytes:
+        sizes.append(size)
+        return read(stream, size, timeout)
+
+    monkeypatch.setattr(SyncStream, "read", note)
+    server = wire([DATES, sized(large), DATES])
+    largest = []
+    with Client(server.url, api_key="k", partner="p") as client:
+        for _ in range(3):
+            client.dates()
+            largest.append(max(sizes))
+            sizes.clear()
+    assert largest == [65_536, 262_144, 65_536]
 
 
 def test_secured_connections(

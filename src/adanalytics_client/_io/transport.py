@@ -32,7 +32,9 @@ else:
 
 T = TypeVar("T", httpx.HTTPTransport, httpx.AsyncHTTPTransport)
 
-# httpcore asks for 64 KiB: pages of 6 MB take a quarter less CPU in reads of 256 KiB.
+# httpcore asks for 64 KiB: pages of 6 MB take a quarter less CPU in reads of 256 KiB. Short answers
+# would take a twentieth more, because the C library gives back so much memory after each read; and
+# TLS allocates all that it is asked for, but returns one record of 16 KiB at a time.
 _READ_SIZE = 256 * 1024
 
 # The caller's concurrency decides the number of connections. An idle one is dropped before the 5 s
@@ -178,8 +180,7 @@ class _Stream(httpcore.NetworkStream):
         self._stream = stream
         self._socket = stream.get_extra_info("socket")
         SOCKETS.add(self._socket)
-        # TLS returns one record of 16 KiB at a time, and allocates all the memory it is asked for.
-        self._read_limit = 0 if isinstance(self._socket, ssl.SSLSocket) else _READ_SIZE
+        self._read_size = 0
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         running = RUNNING.get()
@@ -191,9 +192,14 @@ class _Stream(httpcore.NetworkStream):
             # Short steps, because a blocking read hides Ctrl-C and the end of the work.
             step = SECONDS_TO_A_SIGNAL if remaining is None else min(remaining, SECONDS_TO_A_SIGNAL)
             with suppress(httpcore.ReadTimeout), running.stop.ends(self._socket):
-                return self._stream.read(max(max_bytes, self._read_limit), step)
+                piece = self._stream.read(max(max_bytes, self._read_size), step)
+                # More is waiting.
+                if len(piece) == max_bytes:
+                    self._read_size = _READ_SIZE
+                return piece
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._read_size = 0
         # httpcore also writes the empty body of a request, and its end.
         if buffer:
             with RUNNING.get().stop.ends(self._socket):
