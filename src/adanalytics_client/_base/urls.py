@@ -27,7 +27,7 @@ Params = Mapping[str, str | int | date | Sequence[str | int | date]]
 """Further query parameters by name, such as `{"campaign_id": 7}`; a list is sent as several."""
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
-_USER = re.compile(r"\A((?:[a-z][a-z0-9+.-]*:)?//)[^/?#]*@", re.IGNORECASE)
+_USER = re.compile(r"((?:[a-z][a-z0-9+.-]*:)?//)[^/?#]*@", re.IGNORECASE)
 # Known names only: signatures and keys have names that nobody can list. Any other value may hide a
 # signature behind an & in another encoding.
 _SHOWN_PARAMETER = re.compile(
@@ -96,7 +96,8 @@ class Address(str):
 
 def without_user(url: str) -> Address:
     """Return an address without its user info; the rest stays byte for byte."""
-    return Address(_USER.sub(r"\1", url))
+    user = _USER.match(url)
+    return Address(user[1] + url[user.end() :] if user else url)
 
 
 def host_of(url: str) -> str:

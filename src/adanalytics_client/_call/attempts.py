@@ -141,16 +141,15 @@ class _Attempts:
         bad_request = None
         while True:
             start = session.clock.monotonic()
-            signed_request, issued_in = request, None
+            url, secret, issued_in = request.url, None, None
             try:
                 if self.authorized and base.owns(request.url):
                     secret, issued_in = yield from session.credentials.current(log_in)
                     # httpx would replace the credential by a user in the address.
-                    url = without_user(request.url)
-                    signed_request = replace(request, url=url, credential=secret)
+                    url = without_user(url)
                 round_trip = yield from exchange(
                     session,
-                    signed_request,
+                    replace(request, url=url, credential=secret, timeout=session.config.timeout),
                     sink=self.sink,
                     carry=rules.carry,
                     deadline=deadline_of_one_request,

@@ -63,7 +63,6 @@ def exchange(
     requests of the same call preceded this one.
     """
     pause, hold = 0.0, None
-    request = replace(request, timeout=session.config.timeout)
     for number in range(resends, resends + _MOST_REDIRECTS + 1):
         # Before the permit: a request that is not sent must not cost quota.
         if deadline is not None and not deadline.left:

@@ -177,13 +177,12 @@ class BaseDriver(Generic[C]):
     def _timeouts_of(self, request: Request, remaining: float | None) -> dict[str, float | None]:
         timeouts = self._timeouts if request.timeout is None else _timeouts(request.timeout)
         if remaining is None:
-            return dict(timeouts)
+            return timeouts
         # No step may last longer than the whole request has left.
-        steps = {name: timeouts[name] for name in _STEPS}
         limit = max(remaining, _SHORTEST)
         return timeouts | {
-            name: min(limit, limit if seconds is None else seconds)
-            for name, seconds in steps.items()
+            name: limit if (seconds := timeouts[name]) is None else min(limit, seconds)
+            for name in _STEPS
         }
 
     def _failure_of(

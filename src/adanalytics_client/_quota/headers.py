@@ -48,11 +48,11 @@ def _rate(head: ResponseHead, now: float) -> tuple[int | None, float | None]:
     policies = [dict(_PARAMETER.findall(text)) for text in (head.get("ratelimit") or "").split(",")]
     # A service may limit seconds and hours at once; the tightest one stops the client.
     policy = min(policies, key=lambda entry: int(entry.get("r", sys.maxsize)))
-    remaining, reset = policy.get("r", _stated(head, "remaining")), _stated(head, "reset")
+    remaining = policy.get("r") or _stated(head, "remaining")
     seconds = None
     if "t" in policy:
         seconds = float(policy["t"])
-    elif _NUMBER.fullmatch(reset):
+    elif _NUMBER.fullmatch(reset := _stated(head, "reset")):
         seconds = float(reset)
         # Nobody states whether this header is a duration or a moment; its size tells.
         if seconds > _EPOCH_FROM:
