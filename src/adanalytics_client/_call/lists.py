@@ -4,10 +4,11 @@ import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from adanalytics_client._base.dates import Day, to_day, to_range
 from adanalytics_client._base.effects import Operation
@@ -61,8 +62,7 @@ _START_NAMES = frozenset({"startdate", "start", "since", "from", "fromdate"})
 _END_NAMES = frozenset({"enddate", "end", "until", "to", "todate"})
 
 
-@dataclass(frozen=True, slots=True)
-class _Page:
+class _Page(Struct, frozen=True):
     """A page of a list: the response, and the records in it with the objects around them."""
 
     answer: Answer[Json]

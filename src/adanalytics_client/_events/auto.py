@@ -2,9 +2,9 @@
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import date
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from adanalytics_client._base.dates import days_between, runs_of
@@ -110,8 +110,7 @@ def _pages_by_hour(events: int, size: int, hours: int) -> int:
     return rest * _pages(hourly + 1, size) + (hours - rest) * _pages(hourly, size)
 
 
-@dataclass(frozen=True, slots=True)
-class Planner:
+class Planner(Struct, frozen=True):
     """Fetches the pages of an auto pull, and plans the pull after the first one.
 
     The only slice of `plan` is the whole range.

@@ -4,10 +4,10 @@ import base64
 import binascii
 import hashlib
 import zlib
-from dataclasses import dataclass
 from datetime import date
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from adanalytics_client._base.hidden import Hidden
@@ -49,8 +49,7 @@ class Position(Hidden, frozen=True):
         return (*(cursor.slice for cursor in self.open), *self.slices[self.opened :])
 
 
-@dataclass(frozen=True, slots=True)
-class _Query:
+class _Query(Struct, frozen=True):
     """The query that a token belongs to."""
 
     partner: str | None
@@ -71,8 +70,7 @@ class _Query:
         return f"partner {self.partner}, {days}, {self.split}, {size}{in_words(self.params)}"
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(Struct, frozen=True):
     """The content of a resume token."""
 
     query: _Query

@@ -2,8 +2,9 @@
 
 import logging
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, cast
+
+from msgspec import Struct, field
 
 from adanalytics_client._base.remedies import remedy
 from adanalytics_client._json.fields import DOCUMENTED
@@ -35,8 +36,7 @@ _NAMES = 20
 _LOG = logging.getLogger("adanalytics_client")
 
 
-@dataclass(frozen=True, slots=True)
-class Typed(Generic[M]):
+class Typed(Struct, Generic[M], frozen=True):
     """Makes models of pages.
 
     Attributes:
@@ -49,7 +49,7 @@ class Typed(Generic[M]):
     adapter: "TypeAdapter[list[M]]"
     own: bool
     is_event: bool
-    foreign: list[str] = field(default_factory=list, compare=False)
+    foreign: list[str] = field(default_factory=list)
 
     @classmethod
     def of(cls, model: type[M] | None) -> "Typed[M]":

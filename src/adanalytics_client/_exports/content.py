@@ -10,12 +10,12 @@ import os
 import re
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from datetime import date
 from itertools import chain
 from typing import BinaryIO
 
 import msgspec
+from msgspec.structs import replace
 
 from adanalytics_client._base.compression import GZIP_MAGIC, UNPACKED_AT_ONCE, DamagedBody, Gunzip
 from adanalytics_client._base.spelling import fold, separator_of
@@ -51,8 +51,7 @@ _MARK_OF_LINE = b"\n" + BOM_UTF8
 _NO_LENGTH = "the service did not announce its length"
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
+class Content(msgspec.Struct, frozen=True):
     """What a file turned out to hold.
 
     Attributes:
@@ -69,8 +68,7 @@ class Content:
     is_framed: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class FileOrder:
+class FileOrder(msgspec.Struct, frozen=True):
     """The content that was ordered: the format ("" for any), its days, and whether it is gzip."""
 
     format: str

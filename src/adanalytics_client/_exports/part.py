@@ -8,7 +8,6 @@ import hashlib
 import os
 import stat
 from contextlib import suppress
-from dataclasses import dataclass
 from io import BufferedRandom
 from pathlib import Path
 from typing import Annotated, BinaryIO, Literal
@@ -75,8 +74,7 @@ def is_etag(validator: str) -> bool:
     return validator.startswith('"')
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(msgspec.Struct, frozen=True):
     """The version and the file that the bytes of a part belong to.
 
     Attributes:
