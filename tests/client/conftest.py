@@ -14,6 +14,7 @@ from typing import Any
 import httpx2
 import pytest
 from tests.client.moved_clock import MovedClock
+from tests.client.object_store import Store
 from tests.client.stand_in import StandIn
 from tests.client.variants import AsyncVariant, OpenVariant, SyncVariant, Variant
 from tests.client.wire import Wire, certified, served_with
@@ -106,6 +107,11 @@ def open_variant(
 @pytest.fixture
 def variant(open_variant: OpenVariant) -> Variant:
     return open_variant()
+
+
+@pytest.fixture
+def store(stand_in: StandIn, open_variant: OpenVariant, tmp_path: Path) -> Store:
+    return Store(stand_in, open_variant, tmp_path / "out.csv")
 
 
 @pytest.fixture(scope="session")

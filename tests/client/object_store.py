@@ -1,4 +1,4 @@
-"""An object store with one file, and what tests of its downloads do again and again."""
+"""An object store with one file, and the runs of a client that download it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.client.stand_in import Asked, Say, StandIn
-from tests.client.variants import Variant
+from tests.client.variants import OpenVariant, Variant
 
 from adanalytics_client import RetryPolicy, errors
 
@@ -20,14 +20,23 @@ DAYS = ("2026-01-01", "2026-01-31")
 
 @dataclass
 class Store:
-    """An object store with one file that honours ranges, and an API that exports to it."""
+    """An object store with one file that honours ranges, and an API that exports to it.
 
+    Each run of a client downloads the file to `target`.
+    """
+
+    stand_in: StandIn
+    open_variant: OpenVariant
+    target: Path
     content: bytes = FILE
     etag: str | None = '"v1"'
     cuts: list[int] = field(default_factory=list)
     answer: dict[str, Any] = field(default_factory=dict)
     honours_if_range: bool = True
     headers: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.stand_in.script = self
 
     def __call__(self, asked: Asked) -> Say:
         if asked.method == "POST":
@@ -48,15 +57,32 @@ class Store:
         left = None if cut is None else max(0, cut - first)
         return Say(self.content[first:], status=206, headers=headers, cut=left)
 
+    @property
+    def part(self) -> Path:
+        return self.target.with_name(f"{self.target.name}.part")
 
-def ranges(stand_in: StandIn) -> list[str | None]:
-    return [each.headers.get("range") for each in stand_in.asked if each.method == "GET"]
+    @property
+    def names(self) -> list[str]:
+        """The names of what is in the folder."""
+        return sorted(each.name for each in self.target.parent.iterdir())
 
+    @property
+    def ranges(self) -> list[str | None]:
+        """What the last run asked for."""
+        asked = self.stand_in.asked
+        return [each.headers.get("range") for each in asked if each.method == "GET"]
 
-def break_off(variant: Variant, store: Store, path: Path, cut: int = 12) -> errors.DownloadError:
-    """End a run with `cut` bytes: a second try that gets no further is the last one."""
-    store.cuts = [cut, cut]
-    with pytest.raises(errors.DownloadError) as caught:
-        variant.call("export", *DAYS, to=path, check="none")
-    store.cuts = []
-    return caught.value
+    def break_off(self, cut: int = 12) -> errors.DownloadError:
+        """End a run with `cut` bytes: a second try that gets no further is the last one."""
+        self.cuts = [cut, cut]
+        with pytest.raises(errors.DownloadError) as caught:
+            self.fetch(self.open_variant(retry=ONCE))
+        self.cuts = []
+        return caught.value
+
+    def fetch(self, variant: Variant | None = None, *days: str, **options: Any) -> bytes:
+        """Return the file that a run downloads."""
+        self.stand_in.asked.clear()
+        options = {"to": self.target, "check": "none", **options}
+        path: Path = (variant or self.open_variant()).call("export", *(days or DAYS), **options)
+        return path.read_bytes() if path.is_file() else b""

@@ -31,21 +31,6 @@ class Planned(Observer):
         self.attempts.append(info.attempt)
 
 
-@BOTH_LIBRARIES
-@pytest.mark.parametrize("cut", [0, 1, 5, 500, len(FILE) - 1])
-def test_a_broken_download_goes_on_where_it_broke_off(
-    variant: Variant, stand_in: StandIn, tmp_path: Path, cut: int
-) -> None:
-    whole = {**CSV, "ETag": '"v1"'}
-    rest = {**whole, "Content-Range": f"bytes {cut}-{len(FILE) - 1}/{len(FILE)}"}
-    again = Say(FILE[cut:], status=206, headers=rest) if cut else Say(FILE, headers=whole)
-    offer(stand_in, Say(FILE, headers=whole, cut=cut), again)
-    assert fetch(variant, tmp_path / "out.csv").read_bytes() == FILE
-    asked = stand_in.asked[2].headers
-    assert asked.get("range") == (f"bytes={cut}-" if cut else None)
-    assert asked.get("if-range") == ('"v1"' if cut else None)
-
-
 def test_a_file_that_was_replaced_meanwhile_is_fetched_afresh(
     variant: Variant, stand_in: StandIn, tmp_path: Path
 ) -> None:
@@ -84,14 +69,6 @@ def test_a_file_with_the_longest_name_arrives(
     assert fetch(open_variant(), tmp_path / name).read_bytes() == FILE
     assert stand_in.asked[-1].headers["range"] == "bytes=500-"
     assert [each.name for each in tmp_path.iterdir()] == [name]
-
-
-def test_without_a_validator_a_download_starts_afresh(
-    variant: Variant, stand_in: StandIn, tmp_path: Path
-) -> None:
-    offer(stand_in, Say(FILE, headers=CSV, cut=100), Say(FILE, headers=CSV))
-    assert fetch(variant, tmp_path / "out.csv").read_bytes() == FILE
-    assert "range" not in stand_in.asked[2].headers
 
 
 def test_a_download_that_never_gets_further_ends_and_leaves_the_old_file(

@@ -5,12 +5,12 @@ from __future__ import annotations
 import gzip
 import hashlib
 import re
-from pathlib import Path
+from itertools import product
 
 import pytest
-from tests.client.object_store import DAYS, FILE, ONCE, Store, break_off, ranges
-from tests.client.stand_in import Asked, Say, StandIn
-from tests.client.variants import OpenVariant, Variant
+from tests.client.object_store import DAYS, FILE, ONCE, Store
+from tests.client.stand_in import Asked, Say
+from tests.client.variants import BOTH_LIBRARIES
 
 from adanalytics_client import errors
 
@@ -20,99 +20,67 @@ SHORT = b"a,b\r\n1,2\r\n"
 CUTS = (0, 1, 16, 17, 18, 20, len(FILE) - 2, len(FILE) - 1)
 
 
-@pytest.fixture
-def store(stand_in: StandIn) -> Store:
-    made = Store()
-    stand_in.script = made
-    return made
+@BOTH_LIBRARIES
+def test_a_download_that_was_cut_goes_on_in_the_same_run_if_it_has_an_etag(store: Store) -> None:
+    variant = store.open_variant()
+    for cut, etag in product(CUTS, ('"v1"', None)):
+        store.cuts, store.etag = [cut], etag
+        resumes = bool(cut and etag)
+        assert store.fetch(variant) == FILE
+        assert store.ranges == [None, f"bytes={cut}-" if resumes else None]
+        assert store.stand_in.asked[2].headers.get("if-range") == (etag if resumes else None)
+        assert store.names == ["out.csv"]
 
 
-def test_a_download_that_was_cut_goes_on_in_the_same_run(
-    variant: Variant, store: Store, stand_in: StandIn, tmp_path: Path
-) -> None:
+def test_a_download_that_was_cut_goes_on_in_a_new_run(store: Store) -> None:
     for cut in CUTS:
-        stand_in.asked.clear()
-        store.cuts = [cut]
-        target = tmp_path / f"{cut}.csv"
-        variant.call("export", *DAYS, to=target, check="none")
-        assert target.read_bytes() == FILE
-        assert ranges(stand_in) == [None, f"bytes={cut}-" if cut else None]
-    assert len(list(tmp_path.iterdir())) == len(CUTS)
+        store.target.write_bytes(b"old")
+        assert store.break_off(cut).part == (str(store.part) if cut else None)
+        assert store.target.read_bytes() == b"old"
+        notes = [each.read_text() for each in store.target.parent.glob("*.json")]
+        assert "s3cret" not in "".join(notes)
+        assert store.fetch() == FILE
+        assert store.ranges == [f"bytes={cut}-" if cut else None]
+        assert store.names == ["out.csv"]
 
 
-def test_a_download_that_was_cut_goes_on_in_a_new_run(
-    open_variant: OpenVariant, store: Store, stand_in: StandIn, tmp_path: Path
-) -> None:
-    target = tmp_path / "out.csv"
-    for cut in CUTS:
-        target.write_bytes(b"old")
-        error = break_off(open_variant(retry=ONCE), store, target, cut)
-        assert error.part == (f"{target}.part" if cut else None)
-        assert target.read_bytes() == b"old"
-        assert "s3cret" not in "".join(
-            each.read_text() for each in tmp_path.iterdir() if each.suffix == ".json"
-        )
-        stand_in.asked.clear()
-        open_variant().call("export", *DAYS, to=target, check="none")
-        assert ranges(stand_in) == [f"bytes={cut}-" if cut else None]
-        assert target.read_bytes() == FILE
-        assert [each.name for each in tmp_path.iterdir()] == ["out.csv"]
-
-
-def test_a_saved_job_goes_on_with_its_download(
-    open_variant: OpenVariant, store: Store, stand_in: StandIn, tmp_path: Path
-) -> None:
+def test_a_saved_job_goes_on_with_its_download(store: Store) -> None:
     store.cuts = [9, 9]
-    first = open_variant(retry=ONCE)
+    first = store.open_variant(retry=ONCE)
     job = first.call("start_export", *DAYS)
     with pytest.raises(errors.DownloadError):
-        first.on(job, "download", tmp_path / "out.csv", check="none")
-    again = open_variant()
-    stand_in.asked.clear()
+        first.on(job, "download", store.target, check="none")
+    again = store.open_variant()
+    store.stand_in.asked.clear()
     later = type(job).from_json(again.client, job.to_json())
-    again.on(later, "download", tmp_path / "out.csv", check="none")
-    assert ranges(stand_in) == ["bytes=9-"]
-    assert len(stand_in.asked) == 1
+    again.on(later, "download", store.target, check="none")
+    assert store.ranges == ["bytes=9-"]
+    assert len(store.stand_in.asked) == 1
 
 
 @pytest.mark.parametrize("honours_if_range", [True, False])
 @pytest.mark.parametrize("new", [FILE.upper(), FILE.upper() + FILE[18:].upper(), SHORT])
-def test_two_versions_are_never_glued(
-    open_variant: OpenVariant, store: Store, tmp_path: Path, new: bytes, *, honours_if_range: bool
-) -> None:
+def test_two_versions_are_never_glued(store: Store, new: bytes, *, honours_if_range: bool) -> None:
     """Also when the service overlooks If-Range, and the new version is as long as the old one."""
-    break_off(open_variant(retry=ONCE), store, tmp_path / "out.csv")
+    store.break_off()
     store.content, store.etag, store.honours_if_range = new, '"v2"', honours_if_range
-    open_variant().call("export", *DAYS, to=tmp_path / "out.csv", check="none")
-    assert (tmp_path / "out.csv").read_bytes() == new
+    assert store.fetch() == new
 
 
-def test_a_part_of_another_export_is_not_gone_on_with(
-    open_variant: OpenVariant, store: Store, stand_in: StandIn, tmp_path: Path
+@pytest.mark.parametrize("digest", [None, hashlib.sha256(FILE).hexdigest()])
+def test_a_part_of_another_export_is_gone_on_with_if_the_bytes_are_the_same(
+    store: Store, digest: str | None
 ) -> None:
     """An ETag says something about one file only: another may have the same."""
-    break_off(open_variant(retry=ONCE), store, tmp_path / "out.csv")
-    store.answer, store.content = {"export_id": "e2"}, FILE.upper()
-    stand_in.asked.clear()
-    open_variant().call("export", *DAYS, to=tmp_path / "out.csv", check="none")
-    assert (tmp_path / "out.csv").read_bytes() == FILE.upper()
-    assert ranges(stand_in) == [None]
-
-
-def test_the_same_bytes_under_another_name_are_gone_on_with(
-    open_variant: OpenVariant, store: Store, stand_in: StandIn, tmp_path: Path
-) -> None:
-    store.answer = {"sha256": hashlib.sha256(FILE).hexdigest()}
-    break_off(open_variant(retry=ONCE), store, tmp_path / "out.csv")
+    store.answer = {"sha256": digest}
+    store.break_off()
     store.answer["export_id"] = "e2"
-    stand_in.asked.clear()
-    open_variant().call("export", *DAYS, to=tmp_path / "out.csv", check="none")
-    assert ranges(stand_in) == ["bytes=12-"]
+    store.content = FILE if digest else FILE.upper()
+    assert store.fetch() == store.content
+    assert store.ranges == ["bytes=12-" if digest else None]
 
 
-def test_a_service_may_send_less_of_the_rest_than_was_asked_for(
-    variant: Variant, stand_in: StandIn, tmp_path: Path
-) -> None:
+def test_a_service_may_send_less_of_the_rest_than_was_asked_for(store: Store) -> None:
     def script(asked: Asked) -> Say:
         if asked.method == "POST":
             return Say({"url": "/f.csv"})
@@ -125,9 +93,8 @@ def test_a_service_may_send_less_of_the_rest_than_was_asked_for(
         headers["Content-Range"] = f"bytes {first}-{last}/{len(FILE)}"
         return Say(FILE[first : last + 1], status=206, headers=headers)
 
-    stand_in.script = script
-    variant.call("export", *DAYS, to=tmp_path / "out.csv", check="none")
-    assert (tmp_path / "out.csv").read_bytes() == FILE
+    store.stand_in.script = script
+    assert store.fetch() == FILE
 
 
 DATED = {"Last-Modified": "Thu, 01 Jan 2026 00:00:00 GMT", "Date": "Thu, 01 Jan 2026 00:00:01 GMT"}
@@ -143,105 +110,83 @@ DATED = {"Last-Modified": "Thu, 01 Jan 2026 00:00:00 GMT", "Date": "Thu, 01 Jan 
     ],
 )
 def test_a_date_is_a_validator_when_it_is_older_than_the_answer(
-    open_variant: OpenVariant,
-    store: Store,
-    stand_in: StandIn,
-    tmp_path: Path,
-    dates: dict[str, str],
-    *,
-    resumes: bool,
+    store: Store, dates: dict[str, str], *, resumes: bool
 ) -> None:
     store.etag, store.headers, store.honours_if_range = None, dates, False
-    break_off(open_variant(retry=ONCE), store, tmp_path / "out.csv")
-    stand_in.asked.clear()
-    open_variant().call("export", *DAYS, to=tmp_path / "out.csv", check="none")
-    assert ranges(stand_in) == ["bytes=12-" if resumes else None]
+    store.break_off()
+    assert store.fetch() == FILE
+    assert store.ranges == ["bytes=12-" if resumes else None]
 
 
-def test_a_416_starts_afresh(
-    open_variant: OpenVariant, store: Store, stand_in: StandIn, tmp_path: Path
-) -> None:
-    break_off(open_variant(retry=ONCE), store, tmp_path / "out.csv")
+def test_a_416_starts_afresh(store: Store) -> None:
+    store.break_off()
     store.content, store.honours_if_range = SHORT, False
-    stand_in.asked.clear()
-    open_variant().call("export", *DAYS, to=tmp_path / "out.csv", check="none")
-    assert (tmp_path / "out.csv").read_bytes() == SHORT
-    assert ranges(stand_in) == ["bytes=12-", None]
+    assert store.fetch() == SHORT
+    assert store.ranges == ["bytes=12-", None]
 
 
-def test_a_gzip_file_goes_on_and_must_end(
-    open_variant: OpenVariant, store: Store, tmp_path: Path
-) -> None:
+def test_a_gzip_file_goes_on_and_must_end(store: Store) -> None:
     """Of two members, cut between them: the rest is still missing, though gzip has ended."""
     first, second = gzip.compress(SHORT[:5]), gzip.compress(SHORT[5:])
+    store.target = store.target.with_name("out.csv.gz")
     store.content = first + second
-    break_off(open_variant(retry=ONCE), store, tmp_path / "out.csv.gz", len(first))
-    open_variant().call("export", *DAYS, to=tmp_path / "out.csv.gz", check="none")
-    assert gzip.decompress((tmp_path / "out.csv.gz").read_bytes()) == SHORT
+    store.break_off(len(first))
+    assert gzip.decompress(store.fetch()) == SHORT
     store.content, store.etag = first + second[:-1], '"v2"'
-    other = tmp_path / "other.csv.gz"
+    store.target = store.target.with_name("other.csv.gz")
     with pytest.raises(errors.DownloadError, match="the end is missing"):
-        open_variant(retry=ONCE).call("export", *DAYS, to=other, check="none")
-    assert [each.name for each in tmp_path.iterdir()] == ["out.csv.gz"]
+        store.fetch(store.open_variant(retry=ONCE))
+    assert store.names == ["out.csv.gz"]
 
 
 ETAG = {"ETag": '"v1"'}
 
 
-def sent_three_bytes_of(stand_in: StandIn, *then: Say) -> None:
-    """A file of unknown length breaks off, and this is what asking for the rest brings."""
-    cut = Say(FILE, headers=ETAG, cut=3, chunked=True)
-    stand_in.says(Say({"url": "/f.csv"}), cut, *then)
-
-
-def test_a_refused_range_of_another_length_is_no_end(
-    variant: Variant, stand_in: StandIn, tmp_path: Path
+@pytest.mark.parametrize(
+    ("range_of_rest", "rest", "then", "asked"),
+    [
+        # Of an unknown length.
+        ("3-8/*", FILE[3:9], [], [None, "bytes=3-", None]),
+        ("3-8/7", FILE[3:9], [], [None, "bytes=3-", None]),
+        ("3-8/25", FILE[3:12], [], [None, "bytes=3-", None]),
+        # A range that is refused then is no end, whatever length is named.
+        (
+            "3-8/25",
+            FILE[3:9],
+            [Say(status=416, headers={"Content-Range": "bytes */9"})],
+            [None, "bytes=3-", "bytes=9-", None],
+        ),
+    ],
+)
+def test_a_rest_that_does_not_fit_its_range_is_fetched_afresh(
+    store: Store, range_of_rest: str, rest: bytes, then: list[Say], asked: list[str | None]
 ) -> None:
-    rest = Say(FILE[3:9], status=206, headers={**ETAG, "Content-Range": "bytes 3-8/*"})
-    refused = Say(status=416, headers={"Content-Range": "bytes */7"})
-    sent_three_bytes_of(stand_in, rest, refused, Say(b"a,b\r\n1,", headers={"ETag": '"v2"'}))
-    variant.call("export", *DAYS, to=tmp_path / "out.csv", check="none")
-    assert (tmp_path / "out.csv").read_bytes() == b"a,b\r\n1,"
-
-
-def test_a_part_that_is_longer_than_its_range_is_not_kept(
-    variant: Variant, stand_in: StandIn, tmp_path: Path
-) -> None:
-    longer = Say(FILE[3:12], status=206, headers={**ETAG, "Content-Range": "bytes 3-8/*"})
-    sent_three_bytes_of(stand_in, longer, Say(FILE, headers=ETAG))
-    variant.call("export", *DAYS, to=tmp_path / "out.csv", check="none")
-    assert (tmp_path / "out.csv").read_bytes() == FILE
-    assert ranges(stand_in) == [None, "bytes=3-", None]
+    """A file of unknown length breaks off after three bytes."""
+    store.stand_in.says(
+        Say({"url": "/f.csv"}),
+        Say(FILE, headers=ETAG, cut=3, chunked=True),
+        Say(rest, status=206, headers={**ETAG, "Content-Range": f"bytes {range_of_rest}"}),
+        *then,
+        Say(SHORT[:7], headers={"ETag": '"v2"'}),
+    )
+    assert store.fetch() == SHORT[:7]
+    assert store.ranges == asked
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "etag", "goes_on"),
-    [
-        ("/f.csv?id=1", "/f.csv?id=1", None, True),
-        ("/f.csv?id=1", "/f.csv?id=2", None, False),
-        ("/f.csv?id=1", "/f.csv?id=2", '"v1"', False),
-    ],
+    ("after", "etag", "goes_on"),
+    [("/f.csv?id=1", None, True), ("/f.csv?id=2", None, False), ("/f.csv?id=2", '"v1"', False)],
 )
 def test_without_an_id_a_file_is_known_by_its_whole_address(
-    open_variant: OpenVariant,
-    store: Store,
-    stand_in: StandIn,
-    tmp_path: Path,
-    before: str,
-    after: str,
-    etag: str | None,
-    *,
-    goes_on: bool,
+    store: Store, after: str, etag: str | None, *, goes_on: bool
 ) -> None:
     store.etag, store.headers, store.honours_if_range = etag, DATED, False
-    store.answer = {"export_id": None, "download_url": before}
-    break_off(open_variant(retry=ONCE), store, tmp_path / "out.csv")
+    store.answer = {"export_id": None, "download_url": "/f.csv?id=1"}
+    store.break_off()
     store.answer["download_url"] = after
     store.content = FILE if goes_on else FILE.upper()
-    stand_in.asked.clear()
-    open_variant().call("export", *DAYS, to=tmp_path / "out.csv", check="none")
-    assert (tmp_path / "out.csv").read_bytes() == store.content
-    assert ranges(stand_in) == ["bytes=12-" if goes_on else None]
+    assert store.fetch() == store.content
+    assert store.ranges == ["bytes=12-" if goes_on else None]
 
 
 @pytest.mark.parametrize(
@@ -254,22 +199,14 @@ def test_without_an_id_a_file_is_known_by_its_whole_address(
     ],
 )
 def test_a_part_of_another_order_is_not_gone_on_with(
-    open_variant: OpenVariant,
-    store: Store,
-    stand_in: StandIn,
-    tmp_path: Path,
-    days: tuple[str, str],
-    options: dict[str, str],
-    partner: str,
+    store: Store, days: tuple[str, str], options: dict[str, str], partner: str
 ) -> None:
     """Though the service gives every file the same address and ETag."""
-    target = tmp_path / "out"
+    store.target = store.target.with_name("out")
     store.answer = {"export_id": None}
-    break_off(open_variant(retry=ONCE), store, target)
+    store.break_off()
     store.content = b'{"a": 1}\n' if options.get("format") == "jsonl" else FILE.upper()
     if "compression" in options:
         store.content = gzip.compress(store.content)
-    stand_in.asked.clear()
-    open_variant(partner=partner).call("export", *days, to=target, check="none", **options)
-    assert target.read_bytes() == store.content
-    assert ranges(stand_in) == [None]
+    assert store.fetch(store.open_variant(partner=partner), *days, **options) == store.content
+    assert store.ranges == [None]
