@@ -19,23 +19,6 @@ def test_an_entry_is_the_command_of_its_name(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["sumary"], "Did you mean 'summary'?"),
-        (["xyz"], "Known commands: dates, "),
-        (["server", "usr"], "Did you mean 'user'?"),
-        (["server", "user", "ad"], "Did you mean 'add'?"),
-        (["help", "server", "user", "ad"], "Did you mean 'add'?"),
-    ],
-)
-def test_a_misspelt_command(run: Callable[..., Result], words: list[str], said: str) -> None:
-    result = run(*words)
-    assert result.exit_code == 2
-    assert said in result.stderr
-    assert result.stdout == ""
-
-
-@pytest.mark.parametrize(
     ("words", "near"),
     [
         (["--partnr", "acme", "dates"], "--partner"),

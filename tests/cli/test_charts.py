@@ -188,31 +188,6 @@ def test_a_locale_without_blocks_gets_letters(
     assert table.splitlines()[1].strip(b"-") == b""
 
 
-def test_a_chart_has_no_columns_to_choose(run: Run, service: LocalServer) -> None:
-    done = run("summary", "2026-01", "--chart", "--columns", "clicks")
-    assert (done.exit_code, done.stdout) == (2, "")
-    assert "Leave out --chart or --columns." in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["-f", "csv"], "Leave out --chart or -f csv."),
-        (["-o", "chart.csv"], "(.svg, .png, .html), not .csv"),
-        (["-o", "chart.jsonl.gz"], "(.svg, .png, .html), not .gz"),
-        (["-o", "chart.JPG"], "(.svg, .png, .html), not .jpg"),
-        (["-o", "chart.pdf"], "(.svg, .png, .html), not .pdf"),
-    ],
-)
-@pytest.mark.parametrize("command", ["dates", "summary"])
-def test_other_pictures_are_refused(
-    run: Run, service: LocalServer, command: str, words: list[str], said: str
-) -> None:
-    done = run(command, "2026-01", "--chart", *words)
-    assert (done.exit_code, done.stdout) == (2, "")
-    assert said in done.stderr
-
-
 @pytest.mark.parametrize("suffix", ["svg", "html"])
 def test_a_picture_shows_what_the_terminal_shows(
     run: Run, service: LocalServer, tmp_path: Path, suffix: str
@@ -249,9 +224,3 @@ def test_a_png(
     refused = run(*words[:-1], str(tmp_path / "other.png"))
     assert (refused.exit_code, "adanalytics[png]" in refused.stderr) == (1, True)
     assert not (tmp_path / "other.png").exists()
-
-
-def test_nothing_to_draw(run: Run, service: LocalServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    done = run("summary", "2025-01", "-g", "campaign", "--chart")
-    assert (done.exit_code, done.stdout) == (1, "")
-    assert "no numbers to draw" in done.stderr

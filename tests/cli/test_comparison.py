@@ -20,12 +20,6 @@ from adanalytics_server.local import LocalServer, Sample
 Run = Callable[..., Result]
 
 
-def test_a_number_without_its_unit_is_no_option(run: Run, service: LocalServer) -> None:
-    done = run("summary", "-30")
-    assert (done.exit_code, "Did you mean -30d?" in done.stderr) == (2, True)
-    assert run("summary", "2026-01-15..2026-01-16", "--compare", "previous").exit_code == 0
-
-
 def compared(done: Result) -> set[tuple[str, ...]]:
     """The days of a comparison, as a file names them."""
     names = ("start_date", "end_date", "before_start_date", "before_end_date")
@@ -236,20 +230,6 @@ def test_a_comparison_of_totals(run: Run, service: LocalServer, tmp_path: Path) 
     assert str(about["first day before"]) == "2026-01-15 00:00:00"
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["--compare", "lately"], "'lately' is not a date"),
-        (["--compare", "previous", "--chart"], "Leave out --chart or --compare."),
-        (["--compare", "previous", "-f", "parquet"], "not written as parquet"),
-    ],
-)
-def test_what_does_not_fit(run: Run, service: LocalServer, words: list[str], said: str) -> None:
-    done = run("summary", "2026-01", *(["-o", "x.parquet"] if "parquet" in words else []), *words)
-    assert (done.exit_code, done.stdout) == (2, "")
-    assert said in done.stderr
-
-
 @pytest.fixture(scope="module")
 def two_partners(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalServer]:
     """One server with `tokyo`, paid in yen, and `acme`, paid in dollars."""
@@ -303,36 +283,6 @@ def test_days_of_several_partners(run: Run, both: LocalServer) -> None:
         "acme,2026-01-15",
         "tokyo,2026-01-15",
     ]
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["events", "2026-01-15"],
-        ["plan", "2026-01-15"],
-        ["export", "2026-01-15", "-o", "x.csv"],
-        ["sync", "--to", "x"],
-    ],
-)
-def test_other_commands_read_one_partner(run: Run, both: LocalServer, words: list[str]) -> None:
-    done = run(*words, "--partner", "acme,tokyo")
-    assert (done.exit_code, done.stdout) == (2, "")
-    assert "reads one partner, not acme, tokyo" in " ".join(done.stderr.split())
-
-
-@pytest.mark.parametrize("words", [["summary", "2026-01-15"], ["dates"]])
-def test_a_chart_draws_one_partner(run: Run, both: LocalServer, words: list[str]) -> None:
-    done = run(*words, "--chart")
-    assert (done.exit_code, done.stdout) == (2, "")
-    assert "--chart draws one partner." in done.stderr
-
-
-@pytest.mark.parametrize("words", [["summary", "2026-01-15"], ["dates"]])
-def test_an_error_names_its_partner(run: Run, both: LocalServer, words: list[str]) -> None:
-    done = run(*words, "--partner", "acme,nobody")
-    assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr.startswith("Error: nobody: Not found")
-    assert run(*words, "--partner", "nobody").stderr.startswith("Error: Not found")
 
 
 def test_a_profile_has_a_list_of_partners(

@@ -71,13 +71,6 @@ def test_the_demo_tells_once_how_to_sign_in(tmp_path: Path) -> None:
         assert httpx.post(f"{server.url}/api/auth/login", json=body).status_code == httpx.codes.OK
 
 
-def test_keep_needs_a_new_folder(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "mine").touch()
-    result = run("demo", "--keep", str(tmp_path))
-    assert result.exit_code == 2
-    assert "is not empty" in result.stderr
-
-
 def test_keep_says_how_to_go_on(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Demo, "run", lambda _demo: None)
     kept = tmp_path / "kept"

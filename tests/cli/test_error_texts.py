@@ -18,6 +18,7 @@ from adanalytics_client._base.clock import SystemClock
 from adanalytics_server.local import LocalServer
 
 Run = Callable[..., Result]
+_ERROR = re.compile(r'(?m)^(Error: |\{"error": )')
 TEXTS = Path(__file__).with_name("error_texts.txt")
 # What two runs do not have in common, and what stands for it.
 _VARYING = (
@@ -52,6 +53,10 @@ def place(
     assert run("server", "partner", "add", "acme", "--data", "data").exit_code == 0
     Path("broken/_adanalytics/dataset.json").write_text("{}")
     Path("export.job").write_text("{}")
+    assert run("export", "2026-01-15", "--no-wait", "--job", "JOB").exit_code == 0
+    Path("BAD").write_bytes(b"\xff{")
+    Path("latin.sql").write_bytes("SELECT 'ü'".encode("latin-1"))
+    Path("empty.sql").write_text(" -- nothing\n")
     yield service
     service.faults.clear()
 
@@ -69,6 +74,7 @@ def answer(command: str, run: Run, place: LocalServer) -> str:
     if fault := settings.pop("FAULT", ""):
         place.faults.add(fault)
     done = run(*words[program + 1 :], env=settings, stdin=stdin)
+    assert not _ERROR.search(done.stdout), command
     text = f"{done.stdout}{done.stderr}".rstrip("\n")
     for varying, constant in _VARYING:
         text = varying.sub(constant, text)
@@ -77,6 +83,7 @@ def answer(command: str, run: Run, place: LocalServer) -> str:
 
 def test_the_texts_of_errors(run: Run, place: LocalServer) -> None:
     written = TEXTS.read_text()
+    before = {*Path().iterdir()}
     blocks = re.split(r"(?m)^(?=\$ |# )", written)
     shown = "".join(
         f"{line}\n{answer(line[2:], run, place)}\n" if line.startswith("$ ") else block
@@ -84,6 +91,10 @@ def test_the_texts_of_errors(run: Run, place: LocalServer) -> None:
         for line in [block.partition("\n")[0]]
     )
     check(TEXTS, shown, "UPDATE_ERROR_TEXTS")
+    # Nothing is left of what was refused, and of a file that broke off its part.
+    begun = {"fresh", "new", "day.csv.part", "day.csv.part.json"}
+    assert {each.name for each in {*Path().iterdir()} - before} == begun
+    assert [*Path("../state").rglob("logins.json")] == []
 
 
 def test_every_error_is_one_or_two_lines_and_nothing_succeeds() -> None:

@@ -240,48 +240,6 @@ def test_an_export_is_kept_before_it_is_waited_for(
     assert not target.exists()
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("2026-01-16", "--job", "JOB"), "holds another export: 2026-01-15 to 2026-01-15, csv"),
-        (("--job", "JOB", "-o", "x.jsonl"), "holds another export"),
-        (("--job", "JOB", "--compression", "gzip"), "holds another export"),
-        (
-            ("2026-01-15", "--job", "JOB", "--no-wait"),
-            "already holds an export. To fetch it, leave out --no-wait.",
-        ),
-        (("--job", "BAD"), "This is not a saved export"),
-        (("--job", "NONE"), "holds no export yet. Give START"),
-        (("--job", "JOB", "-o", "x.csv.gz"), "holds another export"),
-        (("--no-wait",), "No period. Give START"),
-        (("2026-01-15", "--no-wait", "-o", "x.csv"), "--no-wait does not fetch the file"),
-        (("2026-01-15", "--no-wait", "--deadline", "9"), "--no-wait does not fetch the file"),
-        (("2026-01-15", "-f", "csv", "-o", "x.parquet"), "-f csv does not match the name"),
-        (("2026-01-15", "--compression", "gzip", "-o", "x.csv"), "gzip does not match the name"),
-        (("2026-01-15", "--compression", "none", "-o", "x.csv.gz"), "none does not match the name"),
-        (("2026-01-15", "-o", "x.parquet.gz"), "parquet is already compressed"),
-        (("2026-01-15", "-f", "csv", "-f", "parquet"), "Give --format once."),
-        (("2026-01-15", "-f", "csv", "--json"), "Name a file for the export with -o FILE"),
-        (("2026-01-15", "--job", "."), "is a directory"),
-        (("2026-01-15", "--job", "nowhere/JOB"), "the folder"),
-    ],
-)
-def test_options_that_do_not_fit(
-    run: Run,
-    service: LocalServer,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    words: tuple[str, ...],
-    message: str,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert run("export", "2026-01-15", "--no-wait", "--job", "JOB").exit_code == 0
-    Path("BAD").write_bytes(b"\xff{")
-    result = run("export", *words)
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert message in result.stderr
-
-
 def test_a_job_is_kept_in_a_file_and_nothing_else(
     run: Run, slow: LocalServer, tmp_path: Path
 ) -> None:

@@ -16,7 +16,6 @@ from adanalytics_cli.core.errors import ExitCode
 from adanalytics_cli.core.remedies import WORDS
 from adanalytics_cli.failures import _TABLE, explain
 from adanalytics_client import Client, errors
-from adanalytics_client._base.clock import SystemClock
 from adanalytics_client._base.remedies import REMEDIES, remedy
 from adanalytics_server.local import LocalServer
 
@@ -84,52 +83,6 @@ def test_the_numbers_scripts_depend_on() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("words", "env", "code", "said"),
-    [
-        (["dates"], {"ADANALYTICS_API_KEY": "aak_wrong"}, 4, "credential was refused"),
-        (["dates"], {"ADANALYTICS_API_KEY": ""}, 4, "Not signed in"),
-        (["dates", "--partner", "nobody"], {}, 2, "Not found"),
-        (["dates", "--base-url", "stats.example"], {}, 2, "http or https"),
-        (["dates"], {"ADANALYTICS_BASE_URL": ""}, 2, "The service address is missing"),
-        (["dates"], {"ADANALYTICS_PARTNER": ""}, 2, "The partner is missing"),
-        (["dates", "--profile", "night"], {}, 2, "Unknown profile 'night'"),
-        (["summary"], {}, 2, "Missing argument 'START'"),
-        (["summary", "2026-02-30"], {}, 2, "'2026-02-30' is not in the calendar"),
-        (["summary", "2026-01-16", "2026-01-15"], {}, 2, "END 2026-01-15 is before START"),
-        (["events", "2026-01-22"], {}, 2, "is in the future. Today is 2026-01-20 in UTC"),
-        (["summary", "2026-01", "-g", "hour"], {}, 2, "'hour' is not one of"),
-        (["events", "today", "--hour", "24"], {}, 2, "give a whole number, 0 to 23, not '24'."),
-        (["events", "today", "--hour", "1-5"], {}, 2, "a whole number, 0 to 23, not '1-5'."),
-        (["events", "today", "--per-page", "0"], {}, 2, "1 to 10000, not '0'."),
-        (["events", "today", "--per-page", "10001"], {}, 2, "1 to 10000, not '10001'."),
-        (["events", "today", "--limit", "0"], {}, 2, "give a whole number, 1 or more, not '0'."),
-        (["events", "today", "-o", "day.xml"], {}, 2, "Unknown format: 'day.xml'"),
-        (["events", "today", "-o", "."], {}, 2, ". is a directory"),
-        (["events", "today", "-o", "no/day.csv"], {}, 2, "the folder no"),
-        (["export", "today", "--deadline", "0"], {}, 2, "give a number above 0, not '0'."),
-        (["export", "today", "--deadline", "inf"], {}, 2, "give a number above 0, not 'inf'."),
-        (["sync", "--to", "new", "--deadline", "nan"], {}, 2, "a number above 0, not 'nan'."),
-        (["dates", "--max-wait", "nan"], {}, 2, "give a number 0 or more, not 'nan'."),
-        (["events", "today", "--hour", "1", "--hour", "2"], {}, 2, "Give --hour once."),
-        (["dates", "-f", "csv", "--format", "csv"], {}, 2, "Give --format once."),
-        (["server", "key", "list", "--data", ".", "--data", "."], {}, 2, "Give --data once."),
-        (["events", "today", "--no-such"], {}, 2, "--no-such"),
-    ],
-)
-def test_bad_input_is_one_clear_error(
-    run: Run, service: LocalServer, words: list[str], env: dict[str, str], code: int, said: str
-) -> None:
-    result = run(*words, env=env)
-    assert result.exit_code == code
-    assert result.stdout == ""
-    assert said in result.stderr
-    lines = result.stderr.splitlines()
-    assert lines[0].startswith("Error: ")
-    assert 1 <= len(lines) <= 2
-    assert "Traceback" not in result.stderr
-
-
 def test_the_request_id_is_told(run: Run, service: LocalServer) -> None:
     """With -v on a line of its own, and as fields of an object: each of them once."""
     words = ("dates", "--partner", "nobody")
@@ -140,13 +93,6 @@ def test_the_request_id_is_told(run: Run, service: LocalServer) -> None:
     told = json.loads(run(*words, "-f", "json").stderr)
     assert re.fullmatch(r"[0-9a-f]{32}", told["request_id"])
     assert (told["error"], told["url"]) == ("Not found (404).", url)
-
-
-def test_an_error_as_json_is_one_object(run: Run, service: LocalServer) -> None:
-    result = run("summary", "2026-99", "-f", "json")
-    told = json.loads(result.stderr)
-    assert (told["exit_code"], told["kind"]) == (2, "BadParameter")
-    assert "'2026-99'" in told["error"]
 
 
 def test_debug_adds_the_traceback_without_secrets(run: Run, service: LocalServer) -> None:
@@ -168,15 +114,6 @@ def test_debug_hides_secrets_that_an_error_repeats(
     assert "Traceback (most recent call last)" in result.stderr
     assert "ZeroDivisionError: sent [hidden]" in result.stderr
     assert "my-very-own-secret" not in result.stderr
-
-
-def test_a_service_that_is_not_there(
-    run: Run, service: LocalServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(SystemClock, "sleeping", lambda _self, _until: ())
-    result = run("dates", "--base-url", NOBODY_THERE)
-    assert result.exit_code == 6
-    assert "could not connect" in result.stderr
 
 
 def test_no_defect_is_shown_as_a_traceback(

@@ -240,25 +240,6 @@ def test_logout(run: Run, sign_in: Callable[..., Result], logins: Path) -> None:
     assert "Nothing is stored" in run("-v", "logout").stderr
 
 
-@pytest.mark.parametrize(
-    ("words", "stdin", "said"),
-    [
-        ([], "", "No credential"),
-        (["--password-stdin"], "x\n", "The e-mail is missing"),
-        (["--api-key-stdin"], "", "Nothing on stdin"),
-        (["--api-key-stdin", "--email", "a@b.c"], "x\n", "needs no e-mail"),
-        (["--api-key-stdin", "--store", "keyring"], "x\n", "This machine has no keyring"),
-    ],
-)
-def test_a_login_that_cannot_start(
-    run: Run, place: LocalServer, logins: Path, words: list[str], stdin: str, said: str
-) -> None:
-    done = run("login", "--no-verify", *words, stdin=stdin)
-    assert done.exit_code in (2, 4)
-    assert said in done.stderr
-    assert not logins.exists()
-
-
 @pytest.fixture
 def at_terminal(server: LocalServer, monkeypatch: pytest.MonkeyPatch) -> LocalServer:
     """The server, and a person who may be asked; the runner takes stdin for what they type."""

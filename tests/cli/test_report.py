@@ -199,8 +199,3 @@ def test_errors_say_what_to_do(words: list[str], what: str, report: Run) -> None
     done = report(*words)
     assert (done.exit_code in {1, 2}, done.stdout) == (True, "")
     assert what in done.stderr
-
-
-def test_an_unknown_group_of_the_summary_names_the_report(run: Run, service: LocalServer) -> None:
-    done = run("summary", "2026-01-15", "-g", "country")
-    assert (done.exit_code, "adanalytics report country" in done.stderr) == (2, True)

@@ -175,16 +175,6 @@ def test_the_container_starts_a_command_that_exists_and_is_not_root() -> None:
     assert int(said["USER"].partition(":")[0])
 
 
-def test_off_this_machine_only_on_request_and_without_the_demo(
-    run: Callable[..., Result], tmp_path: Path
-) -> None:
-    refused = run("serve", "--host", "0.0.0.0", "--data", str(tmp_path))
-    assert (refused.exit_code, "--allow-remote" in refused.stderr) == (2, True)
-    words = ["--host", "0.0.0.0", "--allow-remote", "--demo", "--data", str(tmp_path)]
-    refused = run("serve", *words)
-    assert (refused.exit_code, "--demo works on this machine only" in refused.stderr) == (2, True)
-
-
 def test_all_of_it_for_tests_is_open_and_a_file_says_how_to_get_in(
     spawn: Spawn, tmp_path: Path
 ) -> None:
@@ -207,24 +197,6 @@ def test_all_of_it_for_tests_is_open_and_a_file_says_how_to_get_in(
         assert answer.json()["meta"]["total"] == 40
         assert httpx.get(f"{url}/_control/clock", headers=headers).status_code == httpx.codes.OK
         stop(process)
-
-
-@pytest.mark.parametrize(
-    ("words", "problem"),
-    [
-        (["--demo-key", "aak_for-tests"], "--demo-key belongs to the demo. Add --demo."),
-        (["--demo-events", "120000"], "--demo-events belongs to the demo. Add --demo."),
-        (["--demo", "--demo-key", "secret"], "'--demo-key': a key is aak_ and at least 8"),
-        (["--demo", "--demo-key", ""], "'--demo-key': a key is aak_ and at least 8"),
-    ],
-)
-def test_options_of_a_demo_that_cannot_be_are_refused_first(
-    run: Callable[..., Result], tmp_path: Path, words: list[str], problem: str
-) -> None:
-    data = tmp_path / "data"
-    refused = run("serve", *words, "--port", "0", "--data", str(data))
-    assert (refused.exit_code, data.exists()) == (2, False)
-    assert problem in refused.stderr
 
 
 def test_the_server_responds_as_the_service_of_a_file(spawn: Spawn, tmp_path: Path) -> None:

@@ -160,63 +160,11 @@ def test_a_bad_file_is_refused_as_a_whole(
     assert "1 event stored" in again.stdout
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "said"),
-    [
-        (["partner", "add", "acme"], 1, "already exists"),
-        (["partner", "add", "x", "--currency", "dollar"], 1, "ISO 4217"),
-        (["partner", "add", "x", "--currency", "ABC"], 1, "'ABC' is not an ISO 4217 code"),
-        (["partner", "add", "a,b"], 1, "Invalid partner id 'a,b'"),
-        (["partner", "add", "a "], 1, "Invalid partner id 'a '"),
-        (["partner", "add", "x", "--name", " "], 1, "Partner 'x' needs a name."),
-        (["user", "delete", "no@example.org"], 1, "Unknown user"),
-        (["user", "add", "x@example.org", "--role", "boss"], 2, "'boss' is not one of"),
-        (["user", "add", "x@example.org", "--role", "admin", "--password-stdin"], 2, "on stdin"),
-        (["key", "create", "--user", "no@example.org", "--name", "k"], 1, "Unknown user"),
-        (["key", "create", "--user", "ada@example.org"], 2, "--name"),
-        (["key", "delete", "no"], 1, "Unknown key"),
-        (["load", "missing.csv", "--partner", "acme"], 1, "missing.csv"),
-        (["load", "missing.csv", "--partner", "nobody"], 1, "Known partners: acme"),
-        (["load", "missing.csv", "--partner", "acme", "--map", "x"], 2, "--map 'x'"),
-        (["load", "missing.csv", "--partner", "acme", "--set", "colour=1"], 2, "colour"),
-        (["load", "--partner", "acme"], 2, "FILE"),
-        (["generate", "--partner", "nobody", "--start", "today"], 1, "Known partners: acme"),
-        (["generate", "--partner", "acme", "--start", "soon"], 2, "'soon' is not a date"),
-        (["generate", "--partner", "acme", "--start", "today", "--days", "0"], 2, "3660, not '0'."),
-    ],
-)
-def test_refusals(run: Run, data: str, words: list[str], code: int, said: str) -> None:
-    result = run("server", *words, "--data", data)
-    assert result.exit_code == code
-    assert said in result.stderr
-    assert 1 <= len(result.stderr.splitlines()) <= 2
-    assert "Traceback" not in result.stderr
-
-
 def test_generate_the_same_again(run: Run, data: str) -> None:
     words = ["server", "generate", "--partner", "acme", "--start", "-5d", "--days", "2",
              "--events-per-day", "100", "--seed", "7", "--data", data]  # fmt: skip
     assert run(*words).stdout == "acme: 200 events stored on 2 days from 2026-01-15\n"
     assert "0 events stored on 2 days from 2026-01-15, 200 already there" in run(*words).stdout
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["--host", "0.0.0.0"], "--allow-remote"),
-        (["--host", "stats.example"], "--allow-remote"),
-        (["--host", "0.0.0.0", "--allow-remote", "--demo"], "Leave --host and --allow-remote out"),
-        (["--allow-remote", "--demo"], "Leave --host and --allow-remote out"),
-        (["--allow-remote", "--test-controls"], "Leave --host and --allow-remote out"),
-        (["--dialect", "esperanto"], "Unknown dialect 'esperanto'"),
-        (["--port", "70000"], "give a whole number, 0 to 65535, not '70000'."),
-        (["--rate-limit", "-1"], "give a whole number, 0 or more, not '-1'."),
-    ],
-)
-def test_serve_refuses(run: Run, tmp_path: Path, words: list[str], said: str) -> None:
-    result = run("serve", "--data", str(tmp_path), *words)
-    assert result.exit_code == 2
-    assert said in result.stderr
 
 
 def test_a_folder_that_holds_something_else(run: Run, tmp_path: Path) -> None:

@@ -346,9 +346,3 @@ def test_csv_for_a_region(
         [cell.replace(".", mark) if amount.fullmatch(cell) else cell for cell in row]
         for row in usual
     ]
-
-
-def test_a_region_is_for_csv(run: Run, service: LocalServer) -> None:
-    result = run("summary", "2026-01", "--csv-for", "de", "-f", "json")
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert "--csv-for is for csv" in result.stderr

@@ -180,8 +180,6 @@ def test_verify_offline_asks_nobody(
     assert (result.exit_code, json.loads(result.stdout)["requests"]) == (7, 0)
     assert "is corrupt (checksum mismatch)" in result.stdout
     assert shop.asked() == Counter()
-    both = shop.run("verify", dataset, "--offline", "--deep")
-    assert (both.exit_code, "Leave out --offline or --deep" in both.stderr) == (2, True)
 
 
 def kill_sync(shop: Shop, monkeypatch: pytest.MonkeyPatch, *words: str | Path) -> None:
@@ -282,29 +280,13 @@ def test_a_broken_identity_is_told_with_a_way_out(shop: Shop, dataset: Path, hel
     assert held(dataset) == shop.rows()
 
 
-def test_verify_says_where_there_is_no_dataset(
+def test_without_a_login_verify_says_where_there_is_no_dataset(
     shop: Shop, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    result = shop.run("verify", folder)
-    assert result.exit_code == 1
-    there_is_none = f"There is no dataset at {folder}."
-    assert there_is_none in result.stderr
-    assert not folder.exists()
     for name in ("ADANALYTICS_API_KEY", "ADANALYTICS_BASE_URL"):
         monkeypatch.delenv(name)
     signed_out = shop.run("verify", folder)
     assert (signed_out.exit_code, signed_out.stderr) == (
         1,
-        f"Error: {there_is_none}\nMake one: adanalytics sync --to {folder}\n",
+        f"Error: There is no dataset at {folder}.\nMake one: adanalytics sync --to {folder}\n",
     )
-
-
-@pytest.mark.parametrize("command", [("sync", "--to"), ("verify",)])
-def test_a_file_where_the_folder_should_be(
-    shop: Shop, tmp_path: Path, command: tuple[str, ...]
-) -> None:
-    place = tmp_path / "file"
-    place.touch()
-    done = shop.run(*command, place)
-    said = f"Error: {place} is a file.\nA dataset is a folder: name another.\n"
-    assert (done.exit_code, done.stderr) == (2, said)

@@ -290,12 +290,6 @@ def test_storage_that_cannot_be_used_is_told(
     assert SECRET not in "".join(format_exception(caught.value))
 
 
-def test_an_unknown_kind_of_address_is_refused(shop: Shop) -> None:
-    result = shop.sync("--to", "nowhere://bucket/events")
-    assert result.exit_code == 1
-    assert "nowhere://bucket/events" in result.stderr
-
-
 def test_without_the_library_the_extra_is_named(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:

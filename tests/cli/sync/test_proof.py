@@ -89,8 +89,3 @@ def test_a_count_that_differs_is_a_problem(shop: Shop, dataset: Path) -> None:
     result = shop.run("verify", dataset)
     assert (result.exit_code, f"{FIRST}  the service counts" in result.stdout) == (7, True)
     assert f"sync {FIRST} {SECOND} --to {dataset} --repull 2" in result.stderr
-
-
-def test_strict_needs_the_service(shop: Shop, dataset: Path) -> None:
-    result = shop.run("verify", dataset, "--offline", "--strict")
-    assert (result.exit_code, "Leave out --offline or --strict" in result.stderr) == (2, True)

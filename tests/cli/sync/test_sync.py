@@ -135,12 +135,6 @@ def test_check_none_is_part_of_the_command_that_goes_on(shop: Shop, folder: Path
     assert (stopped.exit_code, f"Continue with: {command}" in stopped.stderr) == (5, True)
 
 
-def test_a_deadline_stops_before_the_next_request(shop: Shop, folder: Path) -> None:
-    result = shop.sync("--to", folder, "--deadline", "0.000000001")
-    assert result.exit_code == 5
-    assert "Stopped: the 1e-09 s deadline passed before the sync ended; " in result.stderr
-
-
 @BY_HOUR
 def test_one_bad_hour_leaves_the_others_alone(shop: Shop, held: Held, folder: Path) -> None:
     shop.answer("events", {"nothing": 1}, after=5, times=1)
@@ -174,22 +168,6 @@ def test_a_service_that_fails_is_6_until_it_is_known_what_is_missing(
     assert (result.exit_code, said in result.stderr) == (code, True)
 
 
-def test_a_refused_credential_ends_it_at_once(shop: Shop, folder: Path) -> None:
-    shop.sync("2026-01-15", "--to", folder)
-    shop.server.faults.add("401 always on events")
-    result = shop.sync("--to", folder)
-    assert result.exit_code == 4
-
-
-def test_drift_that_goes_on_is_told(
-    shop: Shop, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shop.server.faults.add("page drift 2 always on events")
-    result = shop.sync("2026-01-15", "--to", folder)
-    assert result.exit_code == 3
-    assert "did not fit together in 3 attempts" in result.stderr
-
-
 PAGE_META = {"total", "page", "per_page"}
 
 
@@ -205,14 +183,6 @@ def test_what_the_service_calls_partial_is_not_kept(
         result = shop.sync("2026-01-15", "--to", folder)
     assert (result.exit_code, "shard 3 timed out" in result.stderr) == (3, True)
     assert shop.sync("2026-01-15", "--to", folder).exit_code == 0
-
-
-def test_a_dataset_is_of_one_partner_service_and_format(shop: Shop, folder: Path) -> None:
-    shop.sync("2026-01-15", "--to", folder)
-    result = shop.sync("--to", folder, "--format", "jsonl")
-    assert (result.exit_code, "format parquet, not jsonl" in result.stderr) == (1, True)
-    result = shop.sync("--to", folder, "--partner", "other")
-    assert (result.exit_code, "partner acme, not other" in result.stderr) == (1, True)
 
 
 def test_a_service_that_moved_keeps_its_dataset(shop: Shop, folder: Path) -> None:
@@ -237,9 +207,3 @@ def test_a_dataset_of_json_lines_holds_what_the_service_sends(shop: Shop, folder
         row for row in shop.rows() if (row["event_date"], row["event_hour"]) == ("2026-01-15", 13)
     ]
     assert [json.loads(line) for line in part.read_text().splitlines()] == rows
-
-
-def test_there_are_no_datasets_of_csv(shop: Shop, folder: Path) -> None:
-    refused = shop.sync("2026-01-15", "--to", folder, "--format", "csv")
-    assert (refused.exit_code, "'csv' is not one of" in refused.stderr) == (2, True)
-    assert not folder.exists()
