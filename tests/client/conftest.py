@@ -15,6 +15,7 @@ import httpx2
 import pytest
 from tests.client.moved_clock import MovedClock
 from tests.client.object_store import Store
+from tests.client.one_export import OneExport
 from tests.client.stand_in import StandIn
 from tests.client.variants import AsyncVariant, OpenVariant, SyncVariant, Variant
 from tests.client.wire import Wire, certified, served_with
@@ -107,6 +108,11 @@ def open_variant(
 @pytest.fixture
 def variant(open_variant: OpenVariant) -> Variant:
     return open_variant()
+
+
+@pytest.fixture
+def export(stand_in: StandIn, open_variant: OpenVariant, tmp_path: Path) -> OneExport:
+    return OneExport(stand_in, open_variant, tmp_path)
 
 
 @pytest.fixture

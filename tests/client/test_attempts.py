@@ -5,12 +5,11 @@ from __future__ import annotations
 import errno
 import fcntl
 from email.utils import formatdate
-from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.client.moved_clock import MovedClock
-from tests.client.one_export import CSV, FILE, fetch, offer
+from tests.client.one_export import CSV, FILE, OneExport
 from tests.client.stand_in import Asked, Say, StandIn
 from tests.client.variants import OpenVariant, Variant
 
@@ -67,25 +66,23 @@ def test_a_wait_that_the_service_asks_for_postpones_the_deadline(
 
 
 def test_a_file_that_waits_for_quota_has_time_left_for_a_retry(
-    open_variant: OpenVariant, stand_in: StandIn, clock: MovedClock, tmp_path: Path
+    export: OneExport, clock: MovedClock
 ) -> None:
-    stand_in.says_by_name(
+    export.says(
         bulk_export=[Say({"download_url": "/api/partners/acme/f.csv"})],
         f_csv=[Say(status=503), Say(FILE, headers=CSV)],
     )
-    variant = open_variant(
+    export.variant = export.open_variant(
         quota=QuotaPolicy(limit=1, max_wait=10_000), retry=RetryPolicy(attempts=2, budget=10)
     )
-    assert fetch(variant, tmp_path / "out.csv").read_bytes() == FILE
+    assert export.fetch() == FILE
     assert sum(clock.sleeps) > 7000
 
 
-def test_a_file_that_appears_late_has_time_left_for_a_retry(
-    open_variant: OpenVariant, stand_in: StandIn, tmp_path: Path
-) -> None:
-    offer(stand_in, *[Say(status=404)] * 9, Say(status=503), Say(FILE, headers=CSV))
-    variant = open_variant(retry=RetryPolicy(attempts=2, budget=10))
-    assert fetch(variant, tmp_path / "out.csv").read_bytes() == FILE
+def test_a_file_that_appears_late_has_time_left_for_a_retry(export: OneExport) -> None:
+    export.offer(*[Say(status=404)] * 9, Say(status=503), Say(FILE, headers=CSV))
+    export.variant = export.open_variant(retry=RetryPolicy(attempts=2, budget=10))
+    assert export.fetch() == FILE
 
 
 @pytest.mark.parametrize(("age", "strong"), [(-1, False), (0, False), (1, True)])
@@ -181,27 +178,23 @@ def test_an_order_that_never_appeared_is_gone_an_hour_later(
 
 
 def test_a_file_that_is_not_there_is_told_once(
-    variant: Variant, stand_in: StandIn, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    export: OneExport, caplog: pytest.LogCaptureFixture
 ) -> None:
-    offer(stand_in, *[Say(status=404)] * 9, Say(FILE, headers=CSV))
-    fetch(variant, tmp_path / "out.csv")
+    export.offer(*[Say(status=404)] * 9, Say(FILE, headers=CSV))
+    export.fetch()
     assert [each.getMessage()[:26] for each in caplog.records if each.levelname == "WARNING"] == [
         "The file is not ready yet;"
     ]
 
 
 def test_a_file_system_without_locks_is_told_once(
-    variant: Variant,
-    stand_in: StandIn,
-    tmp_path: Path,
-    caplog: pytest.LogCaptureFixture,
-    monkeypatch: pytest.MonkeyPatch,
+    export: OneExport, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def no_locks(_file: Any, _operation: int) -> None:
         raise OSError(errno.ENOLCK, "No locks available")
 
     monkeypatch.setattr(fcntl, "flock", no_locks)
-    offer(stand_in, Say(FILE, headers=CSV))
-    assert fetch(variant, tmp_path / "out.csv").read_bytes() == FILE
-    assert [each.name for each in tmp_path.iterdir()] == ["out.csv"]
-    assert caplog.text.count(f"{tmp_path} has no locks") == 1
+    export.offer(Say(FILE, headers=CSV))
+    assert export.fetch() == FILE
+    assert [each.name for each in export.folder.iterdir()] == ["out.csv"]
+    assert caplog.text.count(f"{export.folder} has no locks") == 1

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 from tests.client.moved_clock import MovedClock
-from tests.client.one_export import CSV, FILE, fetch, offer, parquet
+from tests.client.one_export import CSV, FILE, OneExport, parquet
 from tests.client.stand_in import Asked, Say, StandIn
-from tests.client.variants import BOTH_LIBRARIES, OpenVariant, Variant
+from tests.client.variants import BOTH_LIBRARIES
 
 from adanalytics_client import Observer, QuotaPolicy, RetryPolicy, errors
 from adanalytics_client.observers import RetryPlanned, WaitStarted
@@ -31,129 +31,109 @@ class Planned(Observer):
         self.attempts.append(info.attempt)
 
 
-def test_a_file_that_was_replaced_meanwhile_is_fetched_afresh(
-    variant: Variant, stand_in: StandIn, tmp_path: Path
-) -> None:
+def test_a_file_that_was_replaced_meanwhile_is_fetched_afresh(export: OneExport) -> None:
     """By one of the same length, whose rest would fit."""
     new = {**CSV, "ETag": '"v2"'}
     rest = {**new, "Content-Range": f"bytes 100-{len(FILE) - 1}/{len(FILE)}"}
-    offer(
-        stand_in,
+    export.offer(
         Say(b"x" * len(FILE), headers={**CSV, "ETag": '"v1"'}, cut=100),
         Say(FILE[100:], status=206, headers=rest),
         Say(FILE, headers=new),
     )
-    assert fetch(variant, tmp_path / "out.csv").read_bytes() == FILE
+    assert export.fetch() == FILE
 
 
 @pytest.mark.parametrize(
     "name", ["x" * 251 + ".csv", "x" * 239, "€" * 85], ids=["longest", "long", "euros"]
 )
-def test_a_file_with_the_longest_name_arrives(
-    open_variant: OpenVariant, stand_in: StandIn, tmp_path: Path, name: str
-) -> None:
+def test_a_file_with_the_longest_name_arrives(export: OneExport, name: str) -> None:
     """Also in two runs, the second of which finds what the first one left."""
     whole = {**CSV, "ETag": '"v1"'}
     rest = {**whole, "Content-Range": f"bytes 500-{len(FILE) - 1}/{len(FILE)}"}
-    offer(
-        stand_in,
+    export.offer(
         Say(FILE, headers=whole, cut=500),
         Say(FILE[500:], status=206, headers=rest, cut=0),
         Say(FILE[500:], status=206, headers=rest),
     )
-    first = open_variant(retry=RetryPolicy(attempts=1))
-    with pytest.raises(errors.DownloadError) as caught:
-        fetch(first, tmp_path / name)
-    assert caught.value.part is not None
-    assert Path(caught.value.part).read_bytes() == FILE[:500]
-    assert fetch(open_variant(), tmp_path / name).read_bytes() == FILE
-    assert stand_in.asked[-1].headers["range"] == "bytes=500-"
-    assert [each.name for each in tmp_path.iterdir()] == [name]
+    first = export.open_variant(retry=RetryPolicy(attempts=1))
+    error = export.fails(errors.DownloadError, name=name, by=first)
+    assert error.part is not None
+    assert Path(error.part).read_bytes() == FILE[:500]
+    assert export.fetch(name, by=export.open_variant()) == FILE
+    assert export.asked[-1].headers["range"] == "bytes=500-"
+    assert [*export.files] == [name]
 
 
-def test_a_download_that_never_gets_further_ends_and_leaves_the_old_file(
-    variant: Variant, stand_in: StandIn, tmp_path: Path
-) -> None:
-    stand_in.says_by_name(
+def test_a_download_that_never_gets_further_ends_and_leaves_the_old_file(export: OneExport) -> None:
+    export.says(
         bulk_export=[Say({"download_url": "/f.csv?sig=secret"})],
         f_csv=[Say(FILE, headers=CSV, cut=100)],
     )
-    (tmp_path / "out.csv").write_text("old")
-    with pytest.raises(errors.DownloadError, match="after 100 of 10005 bytes") as caught:
-        fetch(variant, tmp_path / "out.csv")
-    assert "secret" not in str(caught.value)
-    assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [("out.csv", "old")]
-    assert len(stand_in.asked) == 5
+    (export.folder / "out.csv").write_text("old")
+    error = export.fails(errors.DownloadError, "after 100 of 10005 bytes")
+    assert "secret" not in str(error)
+    assert export.files == {"out.csv": b"old"}
+    assert len(export.asked) == 5
 
 
 def test_the_attempts_of_a_download_are_counted_as_they_were_sent(
-    open_variant: OpenVariant, stand_in: StandIn, clock: MovedClock, tmp_path: Path
+    export: OneExport, clock: MovedClock
 ) -> None:
     """A new byte resets the waits; the number of the attempt counts on."""
     whole = {**CSV, "ETag": '"v1"'}
     gone = Say({"error": "busy"}, status=503)
-    offer(stand_in, gone, gone, Say(FILE, headers=whole, cut=100), gone)
+    export.offer(gone, gone, Say(FILE, headers=whole, cut=100), gone)
     planned = Planned()
-    with pytest.raises(errors.DownloadError) as caught:
-        fetch(open_variant(observer=planned), tmp_path / "out.csv")
-    assert isinstance(caught.value.__cause__, errors.ServerError)
-    assert caught.value.attempts == len(stand_in.asked) - 1 == 6
+    error = export.fails(errors.DownloadError, by=export.open_variant(observer=planned))
+    assert isinstance(error.__cause__, errors.ServerError)
+    assert error.attempts == len(export.asked) - 1 == 6
     assert planned.attempts == [1, 2, 3, 4, 5]
     assert clock.sleeps == [0.5, 1.0, 0.5, 0.5, 1.0]
 
 
-def test_a_gzip_file_without_its_end_is_found(
-    variant: Variant, stand_in: StandIn, tmp_path: Path
-) -> None:
+def test_a_gzip_file_without_its_end_is_found(export: OneExport) -> None:
     packed = gzip.compress(FILE[:999]) + gzip.compress(FILE[999:])
-    stand_in.says_by_name(
-        bulk_export=[Say({"download_url": "/f.gz"})], f_gz=[Say(packed[:-3]), Say(packed)]
-    )
-    assert fetch(variant, tmp_path / "out.csv.gz").read_bytes() == packed
+    export.says(bulk_export=[Say({"download_url": "/f.gz"})], f_gz=[Say(packed[:-3]), Say(packed)])
+    assert export.fetch("out.csv.gz") == packed
 
 
-def test_a_content_encoding_is_undone(variant: Variant, stand_in: StandIn, tmp_path: Path) -> None:
+def test_a_content_encoding_is_undone(export: OneExport) -> None:
     packed, headers = gzip.compress(FILE), {"Content-Encoding": "gzip", **CSV}
-    offer(stand_in, Say(packed[:-3], headers=headers), Say(packed, headers=headers))
-    assert fetch(variant, tmp_path / "out.csv").read_bytes() == FILE
-    assert stand_in.asked[1].headers["accept-encoding"] == "identity"
+    export.offer(Say(packed[:-3], headers=headers), Say(packed, headers=headers))
+    assert export.fetch() == FILE
+    assert export.asked[1].headers["accept-encoding"] == "identity"
 
 
 @BOTH_LIBRARIES
 def test_a_file_on_another_origin_never_gets_the_credential(
-    variant: Variant, stand_in: StandIn, other_origin: StandIn, tmp_path: Path
+    export: OneExport, other_origin: StandIn
 ) -> None:
-    stand_in.says(Say({"download_url": f"{other_origin.url}/d/../f{{1}}.csv?a=%2f&b='|<'"}))
+    export.stand_in.says(Say({"download_url": f"{other_origin.url}/d/../f{{1}}.csv?a=%2f&b='|<'"}))
     other_origin.says(Say(FILE, headers=CSV))
-    assert fetch(variant, tmp_path / "out.csv").read_bytes() == FILE
+    assert export.fetch() == FILE
     (asked,) = other_origin.asked
     assert asked.target == "/d/../f{1}.csv?a=%2f&b='|<'"
     assert not {"authorization", "cookie"} & asked.headers.keys()
 
 
 def test_a_401_elsewhere_is_not_answered_with_the_credential(
-    variant: Variant, stand_in: StandIn, other_origin: StandIn, tmp_path: Path
+    export: OneExport, other_origin: StandIn
 ) -> None:
-    stand_in.says(Say({"download_url": f"{other_origin.url}/f.csv"}))
+    export.stand_in.says(Say({"download_url": f"{other_origin.url}/f.csv"}))
     other_origin.says(Say(status=401))
-    with pytest.raises(errors.AuthenticationError):
-        fetch(variant, tmp_path / "out.csv")
+    export.fails(errors.AuthenticationError)
     assert "authorization" not in other_origin.asked[0].headers
     assert len(other_origin.asked) == 1
 
 
-def test_a_file_at_home_gets_the_credential_after_a_401(
-    variant: Variant, stand_in: StandIn, tmp_path: Path
-) -> None:
-    offer(stand_in, Say(status=401), Say(FILE, headers=CSV))
-    assert fetch(variant, tmp_path / "out.csv").read_bytes() == FILE
-    assert ["authorization" in asked.headers for asked in stand_in.asked] == [True, False, True]
+def test_a_file_at_home_gets_the_credential_after_a_401(export: OneExport) -> None:
+    export.offer(Say(status=401), Say(FILE, headers=CSV))
+    assert export.fetch() == FILE
+    assert ["authorization" in asked.headers for asked in export.asked] == [True, False, True]
 
 
 @BOTH_LIBRARIES
-def test_a_redirect_at_home_is_followed_without_the_credential(
-    variant: Variant, stand_in: StandIn, tmp_path: Path
-) -> None:
+def test_a_redirect_at_home_is_followed_without_the_credential(export: OneExport) -> None:
     def script(asked: Asked) -> Say:
         with_it = "authorization" in asked.headers
         if asked.method == "POST":
@@ -162,115 +142,90 @@ def test_a_redirect_at_home_is_followed_without_the_credential(
             return Say(status=302, headers={"Location": "/g.csv"}) if with_it else Say(status=401)
         return Say(status=400) if with_it else Say(FILE, headers=CSV)
 
-    stand_in.script = script
-    assert fetch(variant, tmp_path / "out.csv").read_bytes() == FILE
+    export.stand_in.script = script
+    assert export.fetch() == FILE
 
 
-def test_an_empty_file_is_one_of_no_events_only_where_a_number_says_so(
-    variant: Variant, stand_in: StandIn, tmp_path: Path
-) -> None:
-    (tmp_path / "out.csv").write_text("old")
+def test_an_empty_file_is_one_of_no_events_only_where_a_number_says_so(export: OneExport) -> None:
+    (export.folder / "out.csv").write_text("old")
     for rows in (20, None, 0):
-        stand_in.says_by_name(
+        export.says(
             bulk_export=[Say({"download_url": "/f.csv", "row_count": rows})],
             f_csv=[Say(b"", headers=CSV)],
         )
         if rows == 0:
-            assert fetch(variant, tmp_path / "out.csv").read_bytes() == b""
+            assert export.fetch() == b""
             continue
         problem = "it is empty, and" if rows is None else "has 0 events, but 20 were announced"
-        with pytest.raises(errors.DownloadError, match=problem):
-            fetch(variant, tmp_path / "out.csv")
-        assert [each.read_text() for each in tmp_path.iterdir()] == ["old"]
+        export.fails(errors.DownloadError, problem)
+        assert [each.read_text() for each in export.folder.iterdir()] == ["old"]
 
 
 @pytest.mark.parametrize("status", [204, 302])
-def test_an_answer_without_a_file_is_asked_for_again(
-    variant: Variant, stand_in: StandIn, tmp_path: Path, status: int
-) -> None:
+def test_an_answer_without_a_file_is_asked_for_again(export: OneExport, status: int) -> None:
     """A redirect without an address is none, too."""
-    offer(stand_in, Say(status=status), Say(FILE, headers=CSV))
-    assert fetch(variant, tmp_path / "out.csv").read_bytes() == FILE
-    offer(stand_in, Say(status=status))
-    with pytest.raises(errors.DownloadError, match=rf"\(status {status}\), not the csv file"):
-        fetch(variant, tmp_path / "out.csv")
+    export.offer(Say(status=status), Say(FILE, headers=CSV))
+    assert export.fetch() == FILE
+    export.offer(Say(status=status))
+    export.fails(errors.DownloadError, rf"\(status {status}\), not the csv file")
 
 
-def test_an_encoding_that_cannot_be_undone_says_what_to_do(
-    variant: Variant, stand_in: StandIn, tmp_path: Path
-) -> None:
-    offer(stand_in, Say(FILE, headers={"Content-Encoding": "br", **CSV}))
-    with pytest.raises(
-        errors.DownloadError, match=r"'br', which was not requested\. Configure the"
-    ):
-        fetch(variant, tmp_path / "out.csv")
+def test_an_encoding_that_cannot_be_undone_says_what_to_do(export: OneExport) -> None:
+    export.offer(Say(FILE, headers={"Content-Encoding": "br", **CSV}))
+    export.fails(errors.DownloadError, r"'br', which was not requested\. Configure the")
 
 
-def test_several_files_all_arrive_or_none(
-    variant: Variant, stand_in: StandIn, tmp_path: Path
-) -> None:
+def test_several_files_all_arrive_or_none(export: OneExport) -> None:
     files = [{"url": "/a.csv", "name": "../a.csv"}, {"url": "/b.csv"}]
-    stand_in.says_by_name(
+    export.says(
         bulk_export=[Say({"files": files})],
         a_csv=[Say(FILE, headers=CSV)],
         b_csv=[Say(status=410), Say(FILE, headers=CSV)],
     )
-    job = variant.call("start_export", "2026-01-01")
+    job = export.order()
     with pytest.raises(errors.ConfigurationError, match=r"2 files\. Name a folder"):
-        variant.on(job, "download", tmp_path / "out.csv", check="none")
+        export.download(job)
     with pytest.raises(errors.ExportExpired):
-        variant.on(job, "download", tmp_path, check="none")
-    assert list(tmp_path.iterdir()) == []
-    variant.on(job, "download", tmp_path, check="none")
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["a.csv", "b.csv"]
+        export.download(job, "")
+    assert export.files == {}
+    export.download(job, "")
+    assert sorted(export.files) == ["a.csv", "b.csv"]
 
 
-def test_a_status_that_is_a_bad_request_is_no_refusal_of_the_credential(
-    variant: Variant, stand_in: StandIn, tmp_path: Path
-) -> None:
+def test_a_status_that_is_a_bad_request_is_no_refusal_of_the_credential(export: OneExport) -> None:
     """A signed address refuses a credential with 400, so it is polled once without."""
-    stand_in.says_by_name(
+    export.says(
         bulk_export=[Say({"status": "queued", "status_url": "/x1"})],
         x1=[Say({"error": "The export is damaged"}, 400), Say({"error": "Unauthorized"}, 401)],
     )
-    job = variant.call("start_export", "2026-01-01")
+    job = export.order()
     with pytest.raises(errors.InvalidRequest, match="The export is damaged"):
-        variant.on(job, "download", tmp_path / "out.csv", check="none")
+        export.download(job)
 
 
-def test_an_impossible_path_is_an_error_before_anything_is_sent(
-    open_variant: OpenVariant, stand_in: StandIn, tmp_path: Path
-) -> None:
-    with pytest.raises(errors.ConfigurationError, match="does not exist"):
-        fetch(open_variant(), tmp_path / "nowhere" / "out.csv")
-    os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(errors.ConfigurationError, match="is a device or a pipe"):
-        fetch(open_variant(), tmp_path / "pipe")
-    assert stand_in.asked == []
+def test_an_impossible_path_is_an_error_before_anything_is_sent(export: OneExport) -> None:
+    export.fails(errors.ConfigurationError, "does not exist", name="nowhere/out.csv")
+    os.mkfifo(export.folder / "pipe")
+    export.fails(errors.ConfigurationError, "is a device or a pipe", name="pipe")
+    assert export.asked == []
 
 
-def test_two_downloads_to_one_path_do_not_mix(
-    variant: Variant, stand_in: StandIn, tmp_path: Path
-) -> None:
+def test_two_downloads_to_one_path_do_not_mix(export: OneExport) -> None:
     import fcntl
 
-    offer(stand_in, Say(FILE, headers=CSV))
-    with (tmp_path / "out.csv.part").open("wb") as other:
+    export.offer(Say(FILE, headers=CSV))
+    with (export.folder / "out.csv.part").open("wb") as other:
         fcntl.flock(other, fcntl.LOCK_EX)
-        with pytest.raises(errors.DownloadError, match="Another process"):
-            fetch(variant, tmp_path / "out.csv")
+        export.fails(errors.DownloadError, "Another process")
 
 
-def test_a_file_that_outgrows_what_was_announced_is_not_read_on(
-    variant: Variant, stand_in: StandIn, tmp_path: Path
-) -> None:
-    stand_in.says_by_name(
+def test_a_file_that_outgrows_what_was_announced_is_not_read_on(export: OneExport) -> None:
+    export.says(
         bulk_export=[Say({"download_url": "/f.csv", "size_bytes": 1000})],
         f_csv=[Say(bytes(8_000_000), headers=CSV, chunked=True)],
     )
-    with pytest.raises(errors.DownloadError, match="more than the 1000 bytes"):
-        fetch(variant, tmp_path / "out.csv")
-    assert list(tmp_path.iterdir()) == []
+    export.fails(errors.DownloadError, "more than the 1000 bytes")
+    assert export.files == {}
 
 
 @pytest.mark.parametrize(
@@ -283,22 +238,17 @@ def test_a_file_that_outgrows_what_was_announced_is_not_read_on(
     ],
 )
 def test_a_file_that_is_not_there_yet_is_waited_for(
-    open_variant: OpenVariant,
-    stand_in: StandIn,
-    tmp_path: Path,
-    clock: MovedClock,
-    answer: dict[str, Any],
-    status: int,
+    export: OneExport, clock: MovedClock, answer: dict[str, Any], status: int
 ) -> None:
     """As long as for an export, and not only as often as a failure is repeated."""
     waits = Waits()
     # A refusal may be meant for strangers, so the first is followed by one with the credential.
     refusals = 5 if status == 202 else 6
-    stand_in.says_by_name(
+    export.says(
         bulk_export=[Say(answer)], f_csv=[Say(status=status)] * refusals + [Say(FILE, headers=CSV)]
     )
-    variant = open_variant(observer=waits, retry=RetryPolicy(attempts=2))
-    assert fetch(variant, tmp_path / "out.csv").read_bytes() == FILE
+    export.variant = export.open_variant(observer=waits, retry=RetryPolicy(attempts=2))
+    assert export.fetch() == FILE
     assert clock.sleeps == [1.0, 1.5, 2.25, 3.375, 5.0625]
     assert waits.reasons == ["the file is not ready yet"] * 5
 
@@ -307,17 +257,11 @@ def test_a_file_that_is_not_there_yet_is_waited_for(
     ("status", "kind"), [(404, errors.ExportExpired), (202, errors.DownloadError)]
 )
 def test_a_file_that_never_appears_is_waited_for_until_the_timeout(
-    open_variant: OpenVariant,
-    stand_in: StandIn,
-    tmp_path: Path,
-    clock: MovedClock,
-    status: int,
-    kind: type[errors.AdAnalyticsError],
+    export: OneExport, clock: MovedClock, status: int, kind: type[errors.AdAnalyticsError]
 ) -> None:
-    offer(stand_in, Say(status=status))
-    variant = open_variant(retry=RetryPolicy(attempts=2))
-    with pytest.raises(kind):
-        variant.call("export", "2026-01-01", to=tmp_path / "out.csv", timeout=60, check="none")
+    export.offer(Say(status=status))
+    export.variant = export.open_variant(retry=RetryPolicy(attempts=2))
+    export.fails(kind, timeout=60)
     assert sum(clock.sleeps) == 60
 
 
@@ -331,27 +275,21 @@ def test_a_file_that_never_appears_is_waited_for_until_the_timeout(
     ],
 )
 def test_a_file_that_was_there_or_is_refused_has_expired_at_once(
-    variant: Variant,
-    stand_in: StandIn,
-    tmp_path: Path,
-    answer: dict[str, Any],
-    status: int,
-    first: dict[str, Any],
+    export: OneExport, answer: dict[str, Any], status: int, first: dict[str, Any]
 ) -> None:
-    stand_in.says_by_name(bulk_export=[Say(answer)], f_csv=[Say(**first), Say(status=status)])
-    with pytest.raises(errors.ExportExpired, match=f"no longer offered \\({status}\\)"):
-        fetch(variant, tmp_path / "out.csv")
-    assert len(stand_in.asked) <= 4
+    export.says(bulk_export=[Say(answer)], f_csv=[Say(**first), Say(status=status)])
+    export.fails(errors.ExportExpired, f"no longer offered \\({status}\\)")
+    assert len(export.asked) <= 4
 
 
 def test_a_file_that_an_old_job_does_not_find_has_expired_at_once(
-    variant: Variant, stand_in: StandIn, tmp_path: Path, clock: MovedClock
+    export: OneExport, clock: MovedClock
 ) -> None:
-    offer(stand_in, Say(status=404))
-    job = variant.call("start_export", "2026-01-01")
+    export.offer(Say(status=404))
+    job = export.order()
     clock.now += 86_400
     with pytest.raises(errors.ExportExpired):
-        variant.on(job, "download", tmp_path / "out.csv", check="none")
+        export.download(job)
     assert clock.sleeps == []
 
 
@@ -381,24 +319,17 @@ ERROR = b'{"error": "gone"}'
     ],
 )
 def test_an_answer_in_place_of_a_file_is_an_error_that_names_it(
-    variant: Variant,
-    stand_in: StandIn,
-    tmp_path: Path,
-    form: str,
-    body: bytes,
-    kind: str,
-    expected: str,
+    export: OneExport, form: str, body: bytes, kind: str, expected: str
 ) -> None:
-    stand_in.says_by_name(
+    export.says(
         bulk_export=[Say({"status": "done", "download_url": "/f"})],
         f=[Say(body, headers={"Content-Type": kind, "ETag": '"1"'})],
     )
-    (tmp_path / "out").write_text("old")
-    with pytest.raises(errors.DownloadError, match=expected) as caught:
-        variant.call("export", "2026-01-01", to=tmp_path / "out", format=form, check="none")
-    assert form in str(caught.value)
-    assert caught.value.part is None
-    assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [("out", "old")]
+    (export.folder / "out").write_text("old")
+    error = export.fails(errors.DownloadError, expected, name="out", format=form)
+    assert form in str(error)
+    assert error.part is None
+    assert export.files == {"out": b"old"}
 
 
 @pytest.mark.parametrize(
@@ -415,47 +346,36 @@ def test_an_answer_in_place_of_a_file_is_an_error_that_names_it(
     ],
 )
 def test_a_file_is_not_refused_for_its_looks(
-    variant: Variant, stand_in: StandIn, tmp_path: Path, form: str, body: bytes, kind: str
+    export: OneExport, form: str, body: bytes, kind: str
 ) -> None:
-    stand_in.says_by_name(
-        bulk_export=[Say({"url": "/f"})], f=[Say(body, headers={"Content-Type": kind})]
-    )
-    path = variant.call("export", "2026-01-01", to=tmp_path / "out", format=form, check="none")
-    assert path.read_bytes() == body
+    export.says(bulk_export=[Say({"url": "/f"})], f=[Say(body, headers={"Content-Type": kind})])
+    assert export.fetch("out", format=form) == body
 
 
 @pytest.mark.parametrize("status", [202, 503])
 def test_a_wait_beyond_the_timeout_does_not_start(
-    variant: Variant, stand_in: StandIn, tmp_path: Path, clock: MovedClock, status: int
+    export: OneExport, clock: MovedClock, status: int
 ) -> None:
-    offer(stand_in, Say(status=status, headers={"Retry-After": "1000"}))
-    with pytest.raises((errors.DownloadError, errors.ServerError)):
-        variant.call("export", "2026-01-01", to=tmp_path / "out.csv", timeout=60, check="none")
+    export.offer(Say(status=status, headers={"Retry-After": "1000"}))
+    export.fails((errors.DownloadError, errors.ServerError), timeout=60)
     assert clock.sleeps == []
 
 
 @pytest.mark.parametrize("quota", [QuotaPolicy(on_limit="raise"), QuotaPolicy(max_wait=60)])
 def test_a_limit_of_downloads_is_raised_where_waiting_is_not_wanted(
-    open_variant: OpenVariant,
-    stand_in: StandIn,
-    tmp_path: Path,
-    clock: MovedClock,
-    quota: QuotaPolicy,
+    export: OneExport, clock: MovedClock, quota: QuotaPolicy
 ) -> None:
-    offer(stand_in, Say(status=429, headers={"Retry-After": "1000"}))
-    with pytest.raises(errors.RateLimited):
-        open_variant(quota=quota).call(
-            "export", "2026-01-01", to=tmp_path / "out.csv", check="none"
-        )
+    export.offer(Say(status=429, headers={"Retry-After": "1000"}))
+    export.fails(errors.RateLimited, by=export.open_variant(quota=quota))
     assert clock.sleeps == []
 
 
 def test_a_limit_of_downloads_is_waited_for_and_announced(
-    open_variant: OpenVariant, stand_in: StandIn, tmp_path: Path, clock: MovedClock
+    export: OneExport, clock: MovedClock
 ) -> None:
     waits = Waits()
-    offer(stand_in, Say(status=429, headers={"Retry-After": "1000"}), Say(FILE, headers=CSV))
-    open_variant(observer=waits).call("export", "2026-01-01", to=tmp_path / "out.csv", check="none")
+    export.offer(Say(status=429, headers={"Retry-After": "1000"}), Say(FILE, headers=CSV))
+    export.fetch(by=export.open_variant(observer=waits))
     assert clock.sleeps == [1000.0]
     assert waits.reasons == ["the service asked to slow down"]
 
@@ -478,18 +398,11 @@ ENDS: list[tuple[dict[str, Any], type[errors.AdAnalyticsError], str]] = [
 
 @pytest.mark.parametrize(("then", "kind", "expected"), ENDS)
 def test_the_error_names_the_kept_part_whatever_ended_the_download(
-    open_variant: OpenVariant,
-    stand_in: StandIn,
-    tmp_path: Path,
-    then: dict[str, Any],
-    kind: type[errors.AdAnalyticsError],
-    expected: str,
+    export: OneExport, then: dict[str, Any], kind: type[errors.AdAnalyticsError], expected: str
 ) -> None:
-    _breaks_off(stand_in, then, KEEPING)
-    part = tmp_path / "out.csv.part"
-    with pytest.raises(errors.DownloadError) as caught:
-        open_variant().call("export", "2026-01-01", to=tmp_path / "out.csv", check="none")
-    error = caught.value
+    _breaks_off(export.stand_in, then, KEEPING)
+    part = export.folder / "out.csv.part"
+    error = export.fails(errors.DownloadError, by=export.open_variant())
     assert (error.part, part.stat().st_size) == (str(part), 100)
     assert isinstance(error.__cause__, kind)
     assert "broke off after 100 bytes" in str(error)
@@ -497,16 +410,15 @@ def test_the_error_names_the_kept_part_whatever_ended_the_download(
     assert f"kept in {part}, and the same call resumes from there" in str(error)
     assert "s3cret" not in str(error)
     # Nothing arrives this time, and what is there stays.
-    with pytest.raises(errors.DownloadError) as caught:
-        open_variant().call("export", "2026-01-01", to=tmp_path / "out.csv", check="none")
-    assert (caught.value.part, part.stat().st_size) == (str(part), 100)
+    error = export.fails(errors.DownloadError, by=export.open_variant())
+    assert (error.part, part.stat().st_size) == (str(part), 100)
 
 
 @pytest.mark.parametrize("ending", ["hangs", "is gone"])
 def test_a_service_that_does_not_answer_any_more(
-    open_variant: OpenVariant, stand_in: StandIn, other_origin: StandIn, tmp_path: Path, ending: str
+    export: OneExport, other_origin: StandIn, ending: str
 ) -> None:
-    stand_in.says(Say({"id": "e1", "url": f"{other_origin.url}/f.csv"}))
+    export.stand_in.says(Say({"id": "e1", "url": f"{other_origin.url}/f.csv"}))
     gate = threading.Event()
     waits = [Say(FILE, headers=KEEPING, cut=100)]
 
@@ -517,54 +429,40 @@ def test_a_service_that_does_not_answer_any_more(
 
     other_origin.script = script
     try:
-        with pytest.raises(errors.DownloadError) as caught:
-            open_variant(timeout=0.2).call(
-                "export", "2026-01-01", to=tmp_path / "out.csv", check="none"
-            )
+        error = export.fails(errors.DownloadError, by=export.open_variant(timeout=0.2))
     finally:
         gate.set()
-    assert caught.value.part == str(tmp_path / "out.csv.part")
+    assert error.part == str(export.folder / "out.csv.part")
 
 
-def test_an_error_that_the_caller_asked_for_stays_itself(
-    open_variant: OpenVariant, stand_in: StandIn, tmp_path: Path
-) -> None:
-    _breaks_off(stand_in, ENDS[1][0], KEEPING)
-    with pytest.raises(errors.RateLimited) as caught:
-        open_variant(quota=QuotaPolicy(on_limit="raise")).call(
-            "export", "2026-01-01", to=tmp_path / "out.csv", check="none"
-        )
-    assert caught.value.retry_after == 9999
-    assert (tmp_path / "out.csv.part").stat().st_size == 100
+def test_an_error_that_the_caller_asked_for_stays_itself(export: OneExport) -> None:
+    _breaks_off(export.stand_in, ENDS[1][0], KEEPING)
+    error = export.fails(
+        errors.RateLimited, by=export.open_variant(quota=QuotaPolicy(on_limit="raise"))
+    )
+    assert error.retry_after == 9999
+    assert (export.folder / "out.csv.part").stat().st_size == 100
 
 
 @pytest.mark.parametrize(("then", "kind", "expected"), ENDS)
 def test_where_nothing_is_kept_the_error_is_the_services(
-    variant: Variant,
-    stand_in: StandIn,
-    tmp_path: Path,
-    then: dict[str, Any],
-    kind: type[errors.AdAnalyticsError],
-    expected: str,
+    export: OneExport, then: dict[str, Any], kind: type[errors.AdAnalyticsError], expected: str
 ) -> None:
-    _breaks_off(stand_in, then, {"Content-Type": "text/csv"})
-    with pytest.raises(kind) as caught:
-        variant.call("export", "2026-01-01", to=tmp_path / "out.csv", check="none")
-    assert expected in str(caught.value)
-    assert list(tmp_path.iterdir()) == []
+    _breaks_off(export.stand_in, then, {"Content-Type": "text/csv"})
+    error = export.fails(kind)
+    assert expected in str(error)
+    assert export.files == {}
 
 
-def test_a_file_that_is_whole_is_kept_when_the_next_one_fails(
-    variant: Variant, stand_in: StandIn, tmp_path: Path
-) -> None:
-    stand_in.says_by_name(
+def test_a_file_that_is_whole_is_kept_when_the_next_one_fails(export: OneExport) -> None:
+    export.says(
         bulk_export=[Say({"id": "e1", "files": ["/a.csv", "/b.csv"]})],
         a_csv=[Say(FILE, headers=KEEPING)],
         b_csv=[Say(status=503)],
     )
     with pytest.raises(errors.DownloadError, match="after 10005 bytes") as caught:
-        variant.call("export", "2026-01-01", to=tmp_path, check="none")
-    assert caught.value.part == str(tmp_path / "a.csv.part")
+        export.variant.call("export", "2026-01-01", to=export.folder, check="none")
+    assert caught.value.part == str(export.folder / "a.csv.part")
 
 
 PACKED = gzip.compress(FILE, mtime=0)
@@ -588,38 +486,27 @@ def _announced(content: bytes) -> dict[str, Any]:
     ],
 )
 def test_a_file_that_is_stored_packed_arrives_as_it_was_ordered(
-    variant: Variant,
-    stand_in: StandIn,
-    tmp_path: Path,
-    announced: bytes | None,
-    name: str,
-    compression: str | None,
-    arrived: bytes,
+    export: OneExport, announced: bytes | None, name: str, compression: str | None, arrived: bytes
 ) -> None:
     """What is announced may be about the stored bytes or about those in them."""
     said = _announced(announced) if announced is not None else {}
-    offer(stand_in, Say(PACKED, headers=ENCODED, chunked=True), **said)
-    variant.call("export", "2026-01-01", to=tmp_path / name, compression=compression, check="none")
-    assert (tmp_path / name).read_bytes() == arrived
+    export.offer(Say(PACKED, headers=ENCODED, chunked=True), **said)
+    assert export.fetch(name, compression=compression) == arrived
 
 
 @pytest.mark.parametrize("announced", [{}, _announced(PACKED), _announced(TWICE)])
 def test_a_packed_file_that_was_packed_again_on_its_way(
-    variant: Variant, stand_in: StandIn, tmp_path: Path, announced: dict[str, Any]
+    export: OneExport, announced: dict[str, Any]
 ) -> None:
-    offer(stand_in, Say(TWICE, headers=ENCODED), **announced)
-    variant.call("export", "2026-01-01", to=tmp_path / "out.csv.gz", check="none")
-    assert (tmp_path / "out.csv.gz").read_bytes() == PACKED
+    export.offer(Say(TWICE, headers=ENCODED), **announced)
+    assert export.fetch("out.csv.gz") == PACKED
 
 
 @pytest.mark.parametrize("content", [b"a,b", b"a,b\n"])
-def test_a_packed_file_of_next_to_nothing_stays_packed(
-    variant: Variant, stand_in: StandIn, tmp_path: Path, content: bytes
-) -> None:
+def test_a_packed_file_of_next_to_nothing_stays_packed(export: OneExport, content: bytes) -> None:
     packed = gzip.compress(content, mtime=0)
-    offer(stand_in, Say(packed, headers=ENCODED))
-    variant.call("export", "2026-01-01", to=tmp_path / "out.csv.gz", check="none")
-    assert (tmp_path / "out.csv.gz").read_bytes() == packed
+    export.offer(Say(packed, headers=ENCODED))
+    assert export.fetch("out.csv.gz") == packed
 
 
 @pytest.mark.parametrize(
@@ -634,49 +521,36 @@ def test_a_packed_file_of_next_to_nothing_stays_packed(
     ],
 )
 def test_a_body_that_is_not_the_announced_file_is_refused(
-    variant: Variant,
-    stand_in: StandIn,
-    tmp_path: Path,
-    sent: bytes,
-    announced: dict[str, Any],
-    kind: type[errors.DownloadError],
+    export: OneExport, sent: bytes, announced: dict[str, Any], kind: type[errors.DownloadError]
 ) -> None:
-    offer(stand_in, Say(sent, headers=ENCODED), **announced)
-    with pytest.raises(kind):
-        variant.call("export", "2026-01-01", to=tmp_path / "out.csv.gz", check="none")
-    assert list(tmp_path.iterdir()) == []
+    export.offer(Say(sent, headers=ENCODED), **announced)
+    export.fails(kind, name="out.csv.gz")
+    assert export.files == {}
 
 
 @pytest.mark.parametrize("headers", [{}, ENCODED])
 def test_zeros_behind_the_last_member_are_no_damage(
-    variant: Variant, stand_in: StandIn, tmp_path: Path, headers: dict[str, str]
+    export: OneExport, headers: dict[str, str]
 ) -> None:
     members = gzip.compress(FILE[:999]), gzip.compress(FILE[999:])
     padded = members[0] + bytes(512) + members[1] + bytes(100_000)
-    stand_in.says_by_name(
-        bulk_export=[Say({"download_url": "/f.gz"})], f_gz=[Say(padded, headers=headers)]
-    )
-    variant.call("export", "2026-01-01", to=tmp_path / "out.csv.gz", check="none")
-    assert (tmp_path / "out.csv.gz").read_bytes() == padded
-    variant.call("export", "2026-01-01", to=tmp_path / "out.csv", check="none")
-    assert (tmp_path / "out.csv").read_bytes() == FILE
+    export.says(bulk_export=[Say({"download_url": "/f.gz"})], f_gz=[Say(padded, headers=headers)])
+    assert export.fetch("out.csv.gz") == padded
+    assert export.fetch() == FILE
 
 
-def test_a_rest_in_another_encoding_is_no_rest(
-    variant: Variant, stand_in: StandIn, tmp_path: Path
-) -> None:
+def test_a_rest_in_another_encoding_is_no_rest(export: OneExport) -> None:
     """Though a service may forget that each encoding needs an ETag of its own."""
     headers = {"ETag": '"v1"'}
     rest = {**headers, "Content-Encoding": "gzip", "Content-Range": "bytes 12-20/*"}
-    stand_in.says(
+    export.stand_in.says(
         Say({"download_url": "/f.csv"}),
         Say(FILE, headers=headers, chunked=True, cut=12),
         Say(PACKED[12:21], status=206, headers=rest),
         Say(FILE, headers=headers),
     )
-    variant.call("export", "2026-01-01", to=tmp_path / "out.csv", check="none")
-    assert (tmp_path / "out.csv").read_bytes() == FILE
-    assert stand_in.asked[-1].headers.get("range") is None
+    assert export.fetch() == FILE
+    assert export.asked[-1].headers.get("range") is None
 
 
 def _repetitive(size: int) -> bytes:
@@ -687,20 +561,20 @@ def _repetitive(size: int) -> bytes:
 
 @pytest.mark.parametrize("name", ["out.csv", "out.csv.gz"])
 def test_a_file_that_is_packed_a_thousandfold_is_never_in_memory(
-    variant: Variant, stand_in: StandIn, tmp_path: Path, name: str
+    export: OneExport, name: str
 ) -> None:
     """Neither what comes so, nor what is a packed file inside."""
     size = 48 * MIB
     packed = _repetitive(size)
     sent = packed if name == "out.csv" else gzip.compress(packed, mtime=0)
-    offer(stand_in, Say(sent, headers=ENCODED))
+    export.offer(Say(sent, headers=ENCODED))
     tracemalloc.start()
     try:
-        variant.call("export", "2026-01-01", to=tmp_path / name, check="none")
+        export.variant.call("export", "2026-01-01", to=export.folder / name, check="none")
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert (tmp_path / name).stat().st_size == (4 + size if name == "out.csv" else len(packed))
+    assert (export.folder / name).stat().st_size == (4 + size if name == "out.csv" else len(packed))
     assert peak < 16 * MIB
 
 
@@ -721,7 +595,7 @@ def test_a_file_that_is_packed_a_thousandfold_is_never_in_memory(
     ],
 )
 def test_each_file_arrives_under_a_name_of_its_own(
-    variant: Variant, stand_in: StandIn, tmp_path: Path, given: list[str], made: list[str]
+    export: OneExport, given: list[str], made: list[str]
 ) -> None:
     files = [{"url": f"/{number}", "name": name} for number, name in enumerate(given)]
 
@@ -730,8 +604,8 @@ def test_each_file_arrives_under_a_name_of_its_own(
             return Say({"status": "done", "files": files})
         return Say(f"path,name\n{asked.path},\n".encode(), headers={"Content-Type": "text/csv"})
 
-    stand_in.script = script
-    job = variant.call("start_export", "2026-01-01")
-    variant.on(job, "download", tmp_path, check="none")
-    content = {each.name: each.read_text() for each in tmp_path.iterdir()}
+    export.stand_in.script = script
+    job = export.order()
+    export.download(job, "")
+    content = {each.name: each.read_text() for each in export.folder.iterdir()}
     assert content == {name: f"path,name\n/{number},\n" for number, name in enumerate(made)}

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from datetime import date
-from pathlib import Path
 
 import pytest
-from tests.client.one_export import CSV, FILE, fetch
+from tests.client.one_export import CSV, FILE, OneExport
 from tests.client.stand_in import Say, StandIn
 from tests.client.variants import Variant
 
@@ -51,9 +50,9 @@ def test_the_next_request_is_sent(variant: Variant, stand_in: StandIn, status: i
     assert variant.call("dates") == [date(2026, 1, 15)]
 
 
-def test_an_order_is_accepted(variant: Variant, stand_in: StandIn, tmp_path: Path) -> None:
-    stand_in.says_by_name(
+def test_an_order_is_accepted(export: OneExport) -> None:
+    export.says(
         bulk_export=[Say(status=202, headers={**PACKED, "Location": "/f.csv"})],
         f_csv=[Say(FILE, headers=CSV)],
     )
-    assert fetch(variant, tmp_path / "out.csv").read_bytes() == FILE
+    assert export.fetch() == FILE

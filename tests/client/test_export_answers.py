@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.client.one_export import CSV, FILE, PATH, fetch, parquet
-from tests.client.stand_in import Say, StandIn
-from tests.client.variants import OpenVariant, Variant
+from tests.client.one_export import CSV, FILE, PATH, OneExport, parquet
+from tests.client.stand_in import Say
+from tests.client.variants import Variant
 
 from adanalytics_client import Observer, errors
 from adanalytics_client.observers import PartialAnswer
@@ -44,35 +44,31 @@ def addresses(job: Any) -> list[str]:
         {"download_url": "/f.csv", "files": [{"url": "/f.csv"}]},
     ],
 )
-def test_the_first_answer_may_name_the_file(
-    variant: Variant, stand_in: StandIn, tmp_path: Path, body: Any
-) -> None:
-    stand_in.says_by_name(bulk_export=[Say(body)], f_csv=[Say(FILE, headers=CSV)])
-    assert fetch(variant, tmp_path / "out.csv").read_bytes() == FILE
-    assert [asked.path for asked in stand_in.asked] == [PATH, "/f.csv"]
-    assert json.loads(stand_in.asked[0].body) == {
+def test_the_first_answer_may_name_the_file(export: OneExport, body: Any) -> None:
+    export.says(bulk_export=[Say(body)], f_csv=[Say(FILE, headers=CSV)])
+    assert export.fetch() == FILE
+    assert [asked.path for asked in export.asked] == [PATH, "/f.csv"]
+    assert json.loads(export.asked[0].body) == {
         "start_date": "2026-01-01",
         "end_date": "2026-01-31",
         "format": "csv",
     }
-    assert [each.name for each in tmp_path.iterdir()] == ["out.csv"]
+    assert [*export.files] == ["out.csv"]
 
 
-def test_a_location_header_is_polled_and_may_be_the_file(
-    variant: Variant, stand_in: StandIn, tmp_path: Path
-) -> None:
-    stand_in.says_by_name(
+def test_a_location_header_is_polled_and_may_be_the_file(export: OneExport) -> None:
+    export.says(
         bulk_export=[Say(status=201, headers={"Location": "/f.csv"})],
         f_csv=[Say(FILE, headers=CSV)],
     )
-    assert fetch(variant, tmp_path / "out.csv").read_bytes() == FILE
-    assert [asked.path for asked in stand_in.asked] == [PATH, "/f.csv", "/f.csv"]
+    assert export.fetch() == FILE
+    assert [asked.path for asked in export.asked] == [PATH, "/f.csv", "/f.csv"]
 
 
-def test_specific_names_come_before_generic_ones(variant: Variant, stand_in: StandIn) -> None:
+def test_specific_names_come_before_generic_ones(export: OneExport) -> None:
     for name in NAMES[:7]:
-        stand_in.says(Say({"url": "/job", "link": "/job", name: "/f.csv"}))
-        assert addresses(variant.call("start_export", "2026-01-01")) == ["f.csv"]
+        export.stand_in.says(Say({"url": "/job", "link": "/job", name: "/f.csv"}))
+        assert addresses(export.order()) == ["f.csv"]
 
 
 @pytest.mark.parametrize(
@@ -85,9 +81,9 @@ def test_specific_names_come_before_generic_ones(variant: Variant, stand_in: Sta
         {"status": "done", "download_url": ["/f.csv", "/g.csv"], "url": "/job"},
     ],
 )
-def test_a_list_gives_all_of_its_files(variant: Variant, stand_in: StandIn, answer: Any) -> None:
-    stand_in.says(Say(answer))
-    assert addresses(variant.call("start_export", "2026-01-01")) == ["f.csv", "g.csv"]
+def test_a_list_gives_all_of_its_files(export: OneExport, answer: Any) -> None:
+    export.stand_in.says(Say(answer))
+    assert addresses(export.order()) == ["f.csv", "g.csv"]
 
 
 @pytest.mark.parametrize(
@@ -100,12 +96,10 @@ def test_a_list_gives_all_of_its_files(variant: Variant, stand_in: StandIn, answ
         {"url": "/job?sig=abc", "files": [{"url": "/f"}, {"url": "/g"}]},
     ],
 )
-def test_names_that_disagree_are_an_error(
-    variant: Variant, stand_in: StandIn, named: dict[str, Any]
-) -> None:
-    stand_in.says(Say({"status": "done", **named}, headers={"X-Request-Id": "r1"}))
+def test_names_that_disagree_are_an_error(export: OneExport, named: dict[str, Any]) -> None:
+    export.stand_in.says(Say({"status": "done", **named}, headers={"X-Request-Id": "r1"}))
     with pytest.raises(errors.ProtocolError, match="name different files") as caught:
-        variant.call("start_export", "2026-01-01")
+        export.order()
     assert all(name.replace("_", "") in str(caught.value) for name in named)
     assert "sig=abc" not in str(caught.value)
     assert caught.value.request_id == "r1"
@@ -120,20 +114,17 @@ def test_names_that_disagree_are_an_error(
         [{"url": "/f.csv"}, {"path": "/g.csv"}],
     ],
 )
-def test_a_file_without_an_address_is_an_error(
-    variant: Variant, stand_in: StandIn, tmp_path: Path, answer: Any
-) -> None:
-    stand_in.says(Say(answer))
-    with pytest.raises(errors.ProtocolError, match="1 of the 2 entries"):
-        fetch(variant, tmp_path / "out.csv")
-    assert list(tmp_path.iterdir()) == []
+def test_a_file_without_an_address_is_an_error(export: OneExport, answer: Any) -> None:
+    export.stand_in.says(Say(answer))
+    export.fails(errors.ProtocolError, "1 of the 2 entries")
+    assert export.files == {}
 
 
-def test_done_without_a_file_names_the_keys(variant: Variant, stand_in: StandIn) -> None:
-    stand_in.says(Say({"status": "done", "thing": 1}))
-    job = variant.call("start_export", "2026-01-01")
+def test_done_without_a_file_names_the_keys(export: OneExport) -> None:
+    export.stand_in.says(Say({"status": "done", "thing": 1}))
+    job = export.order()
     with pytest.raises(errors.ProtocolError, match=r"status, thing.* last_status\.answer of"):
-        variant.on(job, "wait")
+        export.on(job, "wait")
     assert job.last_status.answer["thing"] == 1
 
 
@@ -150,16 +141,16 @@ def test_done_without_a_file_names_the_keys(variant: Variant, stand_in: StandIn)
     ],
 )
 def test_the_address_of_a_job_is_asked_until_it_is_done(
-    variant: Variant, stand_in: StandIn, tmp_path: Path, first: dict[str, Any]
+    export: OneExport, first: dict[str, Any]
 ) -> None:
     done = {"status": "success", "data": {"status": "success", "download_url": "/f.csv"}}
-    stand_in.says_by_name(
+    export.says(
         bulk_export=[Say(**first)],
         st=[Say({"status": "processing"}), Say(done)],
         f_csv=[Say(FILE, headers=CSV)],
     )
-    assert fetch(variant, tmp_path / "out.csv").read_bytes() == FILE
-    assert [asked.path for asked in stand_in.asked[1:]] == ["/st", "/st", "/f.csv"]
+    assert export.fetch() == FILE
+    assert [asked.path for asked in export.asked[1:]] == ["/st", "/st", "/f.csv"]
 
 
 @pytest.mark.parametrize(
@@ -173,10 +164,10 @@ def test_the_address_of_a_job_is_asked_until_it_is_done(
         *((word, "working") for word in ("pending", "In-Progress", "cancelling", "baking", "ok")),
     ],
 )
-def test_words_for_a_state(variant: Variant, stand_in: StandIn, word: str, phase: str) -> None:
+def test_words_for_a_state(export: OneExport, word: str, phase: str) -> None:
     for name in ("status", "state", "exportStatus"):
-        stand_in.says(Say({name: word, "status_url": "/st", "download_url": "/f"}))
-        status = variant.call("start_export", "2026-01-01").last_status
+        export.stand_in.says(Say({name: word, "status_url": "/st", "download_url": "/f"}))
+        status = export.order().last_status
         assert (status.status_text, status.phase.value) == (word, phase)
 
 
@@ -194,16 +185,10 @@ def test_words_for_a_state(variant: Variant, stand_in: StandIn, word: str, phase
     ],
 )
 def test_word_and_status_code_say_whether_an_address_is_of_the_file(
-    variant: Variant,
-    stand_in: StandIn,
-    content: Any,
-    code: int,
-    phase: str,
-    files: list[str],
-    poll: str | None,
+    export: OneExport, content: Any, code: int, phase: str, files: list[str], poll: str | None
 ) -> None:
-    stand_in.says(Say(content, code) if content else Say(status=code))
-    job = variant.call("start_export", "2026-01-01")
+    export.stand_in.says(Say(content, code) if content else Say(status=code))
+    job = export.order()
     status = job.last_status
     assert (status.phase.value, addresses(job)) == (phase, files)
     assert (status.poll_url or "").rpartition("/")[2] == (poll or "")
@@ -213,15 +198,15 @@ def test_word_and_status_code_say_whether_an_address_is_of_the_file(
 @pytest.mark.parametrize("error", ["disk full", {"code": 7, "message": "disk full"}])
 @pytest.mark.parametrize("envelope", [False, True])
 def test_a_success_that_carries_an_error_gives_the_reason(
-    variant: Variant, stand_in: StandIn, error: Any, *, envelope: bool
+    export: OneExport, error: Any, *, envelope: bool
 ) -> None:
     answer = {"data": {"error": error}} if envelope else {"error": error}
-    stand_in.says(Say(answer, headers={"X-Request-Id": "r1"}))
+    export.stand_in.says(Say(answer, headers={"X-Request-Id": "r1"}))
     with pytest.raises(errors.ExportFailed, match="refused the export: disk full") as caught:
-        variant.call("start_export", "2026-01-01")
+        export.order()
     assert caught.value.request_id == "r1"
     assert caught.value.url is not None
-    assert len(stand_in.asked) == 1
+    assert len(export.asked) == 1
 
 
 @pytest.mark.parametrize(
@@ -236,24 +221,24 @@ def test_a_success_that_carries_an_error_gives_the_reason(
     ],
 )
 def test_a_failure_carries_the_services_reason(
-    variant: Variant, stand_in: StandIn, beside: dict[str, Any], expected: str
+    export: OneExport, beside: dict[str, Any], expected: str
 ) -> None:
     answer = {"status": "FAILED", "id": "x1", "status_url": "/st", "secret-key": 1, **beside}
-    stand_in.says(Say(answer, headers={"X-Request-Id": "r1"}))
-    job = variant.call("start_export", "2026-01-01")
+    export.stand_in.says(Say(answer, headers={"X-Request-Id": "r1"}))
+    job = export.order()
     with pytest.raises(errors.ExportFailed, match=expected) as caught:
-        variant.on(job, "wait", timeout=60)
+        export.on(job, "wait", timeout=60)
     assert (caught.value.export_id, caught.value.status) == ("x1", "FAILED")
     assert caught.value.request_id == "r1"
     assert "secret-key" not in repr(job.last_status) + repr(job.last_status.keys)
-    assert len(stand_in.asked) == 1
+    assert len(export.asked) == 1
 
 
-def test_an_expired_export_is_typed(variant: Variant, stand_in: StandIn) -> None:
-    stand_in.says(Say({"status": "expired", "message": "kept for a day."}))
-    job = variant.call("start_export", "2026-01-01")
+def test_an_expired_export_is_typed(export: OneExport) -> None:
+    export.stand_in.says(Say({"status": "expired", "message": "kept for a day."}))
+    job = export.order()
     with pytest.raises(errors.ExportExpired, match=r"expired: kept for a day\. Start it again"):
-        variant.on(job, "wait", timeout=600)
+        export.on(job, "wait", timeout=600)
 
 
 class Partials(Observer):
@@ -265,23 +250,23 @@ class Partials(Observer):
 
 
 def test_an_error_beside_the_file_goes_to_the_observer_and_the_log(
-    open_variant: OpenVariant, stand_in: StandIn, caplog: pytest.LogCaptureFixture
+    export: OneExport, caplog: pytest.LogCaptureFixture
 ) -> None:
     done = {"status": "completed", "download_url": "/f.csv", "message": "hello"}
-    stand_in.says(
+    export.stand_in.says(
         Say({"status": "queued", "status_url": "/st"}, 202),
         Say({**done, "error": "shard 3 timed out for secret-key"}, headers={"X-Request-Id": "r1"}),
         Say({**done, "error": None}),
     )
     observer = Partials()
-    variant = open_variant(observer=observer)
+    export.variant = export.open_variant(observer=observer)
     with caplog.at_level(logging.WARNING, "adanalytics_client"):
-        status = variant.on(variant.call("start_export", "2026-01-01"), "wait", timeout=60)
-        assert variant.call("start_export", "2026-01-01").last_status.reason is None
+        status = export.on(export.order(), "wait", timeout=60)
+        assert export.order().last_status.reason is None
     assert (status.done, status.reason) == (True, "shard 3 timed out for ***")
     (partial,) = observer.heard
     assert (partial.reason, partial.request_id) == ("shard 3 timed out for ***", "r1")
-    assert partial.url == f"{stand_in.url}/st"
+    assert partial.url == f"{export.stand_in.url}/st"
     assert [each.getMessage() for each in caplog.records] == [str(partial)]
 
 
@@ -298,57 +283,50 @@ DIGEST = sha256(FILE).hexdigest().upper()
     ],
 )
 def test_size_and_checksum_are_verified(
-    variant: Variant, stand_in: StandIn, tmp_path: Path, measures: dict[str, Any], problem: str
+    export: OneExport, measures: dict[str, Any], problem: str
 ) -> None:
     alone = {"download_url": "/f.csv", **measures}
     for where in (alone, {"files": [{"url": "/f.csv", **measures}]}):
-        stand_in.says_by_name(
+        export.says(
             bulk_export=[Say({"status": "done", **where})],
             f_csv=[Say(FILE, headers=CSV, chunked=True)],
         )
         if not problem:
-            assert fetch(variant, tmp_path / "out.csv").read_bytes() == FILE
+            assert export.fetch() == FILE
             continue
-        with pytest.raises(errors.DownloadError, match=problem) as caught:
-            fetch(variant, tmp_path / "out.csv")
-        assert isinstance(caught.value, errors.ChecksumMismatch) == ("sha256" in measures)
-        assert list(tmp_path.iterdir()) == []
+        error = export.fails(errors.DownloadError, problem)
+        assert isinstance(error, errors.ChecksumMismatch) == ("sha256" in measures)
+        assert export.files == {}
 
 
 @pytest.mark.parametrize("size", [-1, "many", "", True, []])
-def test_a_size_that_is_not_a_number_is_ignored(
-    variant: Variant, stand_in: StandIn, size: Any
-) -> None:
+def test_a_size_that_is_not_a_number_is_ignored(export: OneExport, size: Any) -> None:
     measures = {"size_bytes": size, "row_count": size, "sha256": "none"}
-    stand_in.says(Say({"status": "done", "download_url": "/f.csv", **measures}))
-    status = variant.call("start_export", "2026-01-01").last_status
+    export.stand_in.says(Say({"status": "done", "download_url": "/f.csv", **measures}))
+    status = export.order().last_status
     assert (status.row_count, status.files[0].size_bytes, status.files[0].sha256) == (None,) * 3
 
 
-def test_an_order_that_may_have_arrived_is_not_repeated(
-    variant: Variant, stand_in: StandIn
-) -> None:
-    stand_in.says(Say(hang_up=True))
+def test_an_order_that_may_have_arrived_is_not_repeated(export: OneExport) -> None:
+    export.stand_in.says(Say(hang_up=True))
     with pytest.raises(errors.TransportError):
-        variant.call("start_export", "2026-01-01")
-    assert len(stand_in.asked) == 1
+        export.order()
+    assert len(export.asked) == 1
 
 
-def test_an_order_that_was_refused_for_its_rate_is_repeated(
-    variant: Variant, stand_in: StandIn
-) -> None:
-    stand_in.says(Say(status=429, headers={"Retry-After": "2"}), Say({"url": "/f"}))
-    assert variant.call("start_export", "2026-01-01").last_status.done
+def test_an_order_that_was_refused_for_its_rate_is_repeated(export: OneExport) -> None:
+    export.stand_in.says(Say(status=429, headers={"Retry-After": "2"}), Say({"url": "/f"}))
+    assert export.order().last_status.done
 
 
 @pytest.mark.parametrize("wrong", [{"timeout": -1}, {"to": 5}, {"format": ""}, {"format": 5}])
 def test_a_wrong_argument_is_an_error_before_anything_is_sent(
-    variant: Variant, stand_in: StandIn, tmp_path: Path, wrong: dict[str, Any]
+    export: OneExport, wrong: dict[str, Any]
 ) -> None:
     (name,) = wrong
     with pytest.raises(errors.ConfigurationError, match=name):
-        variant.call("export", "2026-01-01", **{"to": tmp_path / "x", **wrong}, check="none")
-    assert stand_in.asked == []
+        export.fetch(**wrong)
+    assert export.asked == []
 
 
 BODIES = {"csv": b"a,b\r\n1,2\r\n", "jsonl": b'{"event_id": "1"}\n', "parquet": parquet()}
@@ -373,23 +351,18 @@ BODIES = {"csv": b"a,b\r\n1,2\r\n", "jsonl": b'{"event_id": "1"}\n', "parquet": 
     ],
 )
 def test_the_order_follows_the_suffix(
-    variant: Variant,
-    stand_in: StandIn,
-    tmp_path: Path,
-    name: str,
-    given: dict[str, str],
-    ordered: dict[str, str],
+    export: OneExport, name: str, given: dict[str, str], ordered: dict[str, str]
 ) -> None:
     form = ordered.get("format", "csv")
     body = BODIES[form]
     if ordered.get("compression") == "gzip" and form != "parquet":
         body = gzip.compress(body)
-    stand_in.says_by_name(bulk_export=[Say({"download_url": "/f"})], f=[Say(body)])
-    variant.call("export", "2026-01-01", to=tmp_path / name, **given, check="none")
-    said = json.loads(stand_in.asked[0].body)
-    days = {"start_date": "2026-01-01", "end_date": "2026-01-01"}
+    export.says(bulk_export=[Say({"download_url": "/f"})], f=[Say(body)])
+    options: dict[str, Any] = {**given}
+    assert export.fetch(name, **options) == body
+    said = json.loads(export.asked[0].body)
+    days = {"start_date": "2026-01-01", "end_date": "2026-01-31"}
     assert said == {"format": "csv", **days, **ordered}
-    assert (tmp_path / name).read_bytes() == body
 
 
 @pytest.mark.parametrize(
@@ -404,16 +377,10 @@ def test_the_order_follows_the_suffix(
     ],
 )
 def test_a_contradiction_is_an_error_before_anything_is_sent(
-    variant: Variant,
-    stand_in: StandIn,
-    tmp_path: Path,
-    name: str,
-    given: dict[str, str],
-    expected: str,
+    export: OneExport, name: str, given: dict[str, str], expected: str
 ) -> None:
-    with pytest.raises(errors.ConfigurationError, match=expected):
-        variant.call("export", "2026-01-01", to=tmp_path / name, **given, check="none")
-    assert (stand_in.asked, list(tmp_path.iterdir())) == ([], [])
+    export.fails(errors.ConfigurationError, expected, name=name, **given)
+    assert (export.asked, export.files) == ([], {})
 
 
 def test_the_reference_server_writes_what_the_suffix_says(

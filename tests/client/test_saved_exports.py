@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 from tests.client.moved_clock import MovedClock
-from tests.client.one_export import CSV, FILE
+from tests.client.one_export import CSV, FILE, OneExport
 from tests.client.stand_in import Asked, Say, StandIn
-from tests.client.variants import OpenVariant, SyncVariant, Variant
+from tests.client.variants import SyncVariant, Variant
 
 from adanalytics_client import AsyncExportJob, ExportJob, errors
 from adanalytics_server.local import LocalServer
@@ -32,51 +32,48 @@ def again(variant: Variant, job: Any, text: str | None = None) -> Any:
     return kind.from_json(variant.client, job.to_json() if text is None else text)
 
 
-def test_a_job_goes_on_from_its_text(
-    open_variant: OpenVariant, stand_in: StandIn, tmp_path: Path
-) -> None:
-    stand_in.says_by_name(
+def test_a_job_goes_on_from_its_text(export: OneExport) -> None:
+    export.says(
         bulk_export=[Say({"status": "queued", "status_url": "/st", "id": "e1", "n": 1.50}, 202)],
         st=[Say({"status": "done", "url": "/f.csv", "row_count": "2000"})],
         f_csv=[Say(PACKED, headers=CSV)],
     )
-    variant = open_variant()
-    job = variant.call("start_export", "2026-01-01", "2026-01-31", compression="gzip")
+    job = export.variant.call("start_export", "2026-01-01", "2026-01-31", compression="gzip")
     assert "secret-key" not in job.to_json()
-    other = open_variant()
+    other = export.open_variant()
     later = again(other, job)
     assert later.last_status == job.last_status
     assert later.last_status.answer["n"] == Decimal("1.50")
     assert later.to_json() == job.to_json()
     assert other.on(later, "wait").row_count == 2000
-    path = other.on(again(other, later), "download", tmp_path / "out.csv", check="none")
+    path = other.on(again(other, later), "download", export.folder / "out.csv", check="none")
     assert path.read_bytes() == PACKED
 
 
 @pytest.mark.parametrize("way", ["text", "pickle"])
 def test_a_saved_job_keeps_the_pause_that_the_service_asked_for(
-    variant: Variant, stand_in: StandIn, clock: MovedClock, way: str
+    export: OneExport, clock: MovedClock, way: str
 ) -> None:
-    stand_in.says(
+    export.stand_in.says(
         Say({"status": "queued", "status_url": "/st"}, 202, headers={"Retry-After": "120"}),
         Say({"status": "done", "url": "/f"}),
     )
-    job = variant.call("start_export", "2026-01-01")
-    later = again(variant, pickle.loads(pickle.dumps(job)) if way == "pickle" else job)
+    job = export.order()
+    later = again(export.variant, pickle.loads(pickle.dumps(job)) if way == "pickle" else job)
     assert later.last_status.answered_at == job.last_status.answered_at
     clock.now += 50
-    assert variant.on(later, "wait", timeout=600).done
+    assert export.on(later, "wait", timeout=600).done
     assert clock.sleeps == [70.0]
 
 
-def test_a_text_of_an_earlier_version_knows_no_pause(variant: Variant, stand_in: StandIn) -> None:
+def test_a_text_of_an_earlier_version_knows_no_pause(export: OneExport) -> None:
     queued = {"status": "queued", "status_url": "/st"}
-    stand_in.says(Say(queued, 202, headers={"Retry-After": "120"}))
-    job = variant.call("start_export", "2026-01-01")
+    export.stand_in.says(Say(queued, 202, headers={"Retry-After": "120"}))
+    job = export.order()
     said = json.loads(job.to_json())
     for name in ("retry_after", "answered_at"):
         del said["status"][name]
-    status = again(variant, job, json.dumps(said)).last_status
+    status = again(export.variant, job, json.dumps(said)).last_status
     assert (status.retry_after, status.answered_at, status.status_text) == (None, None, "queued")
 
 
@@ -91,16 +88,17 @@ def test_a_text_of_an_earlier_version_knows_no_pause(variant: Variant, stand_in:
         {"status": None},
     ],
 )
-def test_a_text_that_does_not_fit_is_refused(
-    variant: Variant, stand_in: StandIn, change: dict[str, Any]
-) -> None:
-    stand_in.says(Say({"url": "/f"}))
-    job = variant.call("start_export", "2026-01-01")
+def test_a_text_that_does_not_fit_is_refused(export: OneExport, change: dict[str, Any]) -> None:
+    export.stand_in.says(Say({"url": "/f"}))
+    job = export.order()
     said = json.loads(job.to_json())
     for text in (json.dumps(said | change), "", "{", "[]"):
         with pytest.raises(errors.ConfigurationError, match="saved export"):
-            again(variant, job, text)
-    assert again(variant, job, json.dumps(said | {"since_then": 1})).last_status == job.last_status
+            again(export.variant, job, text)
+    assert (
+        again(export.variant, job, json.dumps(said | {"since_then": 1})).last_status
+        == job.last_status
+    )
 
 
 @pytest.mark.parametrize(
@@ -115,81 +113,75 @@ def test_a_text_that_does_not_fit_is_refused(
     ],
 )
 def test_a_service_is_known_however_its_address_is_spelled(
-    open_variant: OpenVariant, stand_in: StandIn, spelled: str, *, same: bool
+    export: OneExport, spelled: str, *, same: bool
 ) -> None:
-    stand_in.says(Say({"url": "/f"}))
-    kept = json.loads(open_variant().call("start_export", "2026-01-01").to_json())
-    variant = open_variant("http://stats.example/v2")
-    kind = ExportJob if isinstance(variant, SyncVariant) else AsyncExportJob
+    export.stand_in.says(Say({"url": "/f"}))
+    kept = json.loads(export.open_variant().call("start_export", "2026-01-01").to_json())
+    export.variant = export.open_variant("http://stats.example/v2")
+    kind = ExportJob if isinstance(export.variant, SyncVariant) else AsyncExportJob
     text = json.dumps(kept | {"base_url": spelled})
     if same:
-        assert kind.from_json(variant.client, text).last_status.files
+        assert kind.from_json(export.variant.client, text).last_status.files
     else:
         with pytest.raises(
             errors.ConfigurationError, match="saved export belongs to partner 'acme'"
         ):
-            kind.from_json(variant.client, text)
+            kind.from_json(export.variant.client, text)
 
 
-def test_a_pickled_job_leaves_its_client_behind(
-    variant: Variant, stand_in: StandIn, tmp_path: Path
-) -> None:
+def test_a_pickled_job_leaves_its_client_behind(export: OneExport) -> None:
     ordered = {"url": "/f.csv", "expires_at": "2026-02-01", "echo": ["secret-key"]}
-    stand_in.says_by_name(bulk_export=[Say(ordered)], f_csv=[Say(FILE, headers=CSV)])
-    job = variant.call("start_export", "2026-01-01")
+    export.says(bulk_export=[Say(ordered)], f_csv=[Say(FILE, headers=CSV)])
+    job = export.order()
     note = pickle.dumps(job)
     assert b"secret-key" not in note
     kept = pickle.loads(note)
     assert type(kept) is type(job)
     assert (kept.order, kept.export_id, kept.last_status) == (job.order, None, job.last_status)
     assert (repr(kept), kept.to_json()) == (repr(job), job.to_json())
-    for name, *arguments in (("status",), ("wait",), ("download", tmp_path / "x.csv")):
+    for name, *arguments in (("status",), ("wait",), ("download", export.folder / "x.csv")):
         with pytest.raises(errors.ConfigurationError, match="from_json"):
-            variant.on(kept, name, *arguments)
-    one = again(variant, job, kept.to_json())
-    assert variant.on(one, "download", tmp_path / "x.csv", check="none").read_bytes() == FILE
+            export.on(kept, name, *arguments)
+    one = again(export.variant, job, kept.to_json())
+    assert export.on(one, "download", export.folder / "x.csv", check="none").read_bytes() == FILE
     status = job.last_status
     assert pickle.loads(pickle.dumps(status)) == copy.deepcopy(status) == status
     assert status.answer == {"url": "/f.csv", "expires_at": "2026-02-01", "echo": ["***"]}
 
 
-def test_half_a_surrogate_pair_in_an_answer_can_be_saved(
-    variant: Variant, stand_in: StandIn, tmp_path: Path
-) -> None:
+def test_half_a_surrogate_pair_in_an_answer_can_be_saved(export: OneExport) -> None:
     ordered = {"url": "/f.csv", "n\ud83d": "\ud83d\\ud83d", "rate": 0.5, "note": "\U0001f600\u00e9"}
-    stand_in.says_by_name(bulk_export=[Say(ordered)], f_csv=[Say(FILE, headers=CSV)])
-    job = variant.call("start_export", "2026-01-01")
-    place = tmp_path / "export.job"
+    export.says(bulk_export=[Say(ordered)], f_csv=[Say(FILE, headers=CSV)])
+    job = export.order()
+    place = export.folder / "export.job"
     place.write_text(job.to_json(), encoding="utf-8")
-    later = again(variant, job, place.read_text(encoding="utf-8"))
+    later = again(export.variant, job, place.read_text(encoding="utf-8"))
     assert later.last_status == pickle.loads(pickle.dumps(job)).last_status == job.last_status
     assert later.last_status.answer["n\ud83d"] == "\ud83d\\ud83d"
     assert later.to_json() == job.to_json()
-    assert variant.on(later, "download", tmp_path / "x.csv", check="none").read_bytes() == FILE
+    assert export.on(later, "download", export.folder / "x.csv", check="none").read_bytes() == FILE
 
 
 @pytest.mark.parametrize("status", [403, 410])
-def test_an_expired_address_is_asked_for_anew(
-    variant: Variant, stand_in: StandIn, tmp_path: Path, status: int
-) -> None:
+def test_an_expired_address_is_asked_for_anew(export: OneExport, status: int) -> None:
     """In the middle of the file: what has arrived stays, and the new address gives the rest."""
     rest = {**KEEPING, "Content-Range": f"bytes 4-{len(FILE) - 1}/{len(FILE)}"}
-    stand_in.says_by_name(
+    export.says(
         bulk_export=[Say({"status": "done", "status_url": "/st", "url": "/old.csv"})],
         st=[Say({"status": "done", "url": "/new.csv"})],
         old_csv=[Say(FILE, headers=KEEPING, cut=4), Say(status=status)],
         new_csv=[Say(FILE[4:], status=206, headers=rest)],
     )
-    job = variant.call("start_export", "2026-01-01")
-    assert variant.on(job, "download", tmp_path / "out.csv", check="none").read_bytes() == FILE
-    assert [asked.path for asked in stand_in.asked[1:]] == [
+    job = export.order()
+    assert export.download(job) == FILE
+    assert [asked.path for asked in export.asked[1:]] == [
         "/old.csv",
         # After a 403 once more, with the credential.
         *["/old.csv"] * (2 if status == 403 else 1),
         "/st",
         "/new.csv",
     ]
-    assert stand_in.asked[-1].headers["range"] == "bytes=4-"
+    assert export.asked[-1].headers["range"] == "bytes=4-"
     assert job.last_status.files[0].url.endswith("/new.csv")
 
 
@@ -197,41 +189,34 @@ def test_an_expired_address_is_asked_for_anew(
     "refusal", [{"status": 401, "body": {"error": "link expired"}}, {"status": 404}]
 )
 def test_an_address_that_expired_under_another_status_is_asked_for_anew(
-    variant: Variant, stand_in: StandIn, tmp_path: Path, refusal: dict[str, Any]
+    export: OneExport, refusal: dict[str, Any]
 ) -> None:
-    stand_in.says_by_name(
+    export.says(
         bulk_export=[Say({"status": "done", "status_url": "/st", "url": "/old.csv"})],
         st=[Say({"status": "done", "url": "/new.csv"})],
         old_csv=[Say(**refusal)],
         new_csv=[Say(FILE, headers=CSV)],
     )
-    job = variant.call("start_export", "2026-01-01")
-    assert variant.on(job, "download", tmp_path / "out.csv", check="none").read_bytes() == FILE
+    job = export.order()
+    assert export.download(job) == FILE
 
 
-def test_a_refusal_that_a_fresh_address_does_not_change_is_raised(
-    variant: Variant, stand_in: StandIn, tmp_path: Path
-) -> None:
+def test_a_refusal_that_a_fresh_address_does_not_change_is_raised(export: OneExport) -> None:
     same = Say({"status": "done", "status_url": "/st", "url": "/f.csv"})
-    stand_in.says_by_name(bulk_export=[same], st=[same], f_csv=[Say(status=401)])
-    with pytest.raises(errors.AuthenticationError):
-        variant.call("export", "2026-01-01", to=tmp_path / "out.csv", check="none")
-    stand_in.says_by_name(bulk_export=[same], st=[same], f_csv=[Say(status=400)])
-    with pytest.raises(errors.InvalidRequest):
-        variant.call("export", "2026-01-01", to=tmp_path / "out.csv", check="none")
+    export.says(bulk_export=[same], st=[same], f_csv=[Say(status=401)])
+    export.fails(errors.AuthenticationError)
+    export.says(bulk_export=[same], st=[same], f_csv=[Say(status=400)])
+    export.fails(errors.InvalidRequest)
 
 
-def test_an_id_gives_a_fresh_address_too(
-    variant: Variant, stand_in: StandIn, tmp_path: Path
-) -> None:
-    stand_in.says_by_name(
+def test_an_id_gives_a_fresh_address_too(export: OneExport) -> None:
+    export.says(
         bulk_export=[Say({"status": "pending", "id": "e1"}, status=202)],
         e1=[Say({"url": "/old.csv", "id": "e1"}), Say({"url": "/new.csv", "id": "e1"})],
         old_csv=[Say(status=403)],
         new_csv=[Say(FILE, headers=CSV)],
     )
-    variant.call("export", "2026-01-01", to=tmp_path / "out.csv", check="none")
-    assert (tmp_path / "out.csv").read_bytes() == FILE
+    assert export.fetch() == FILE
 
 
 @pytest.mark.parametrize(
@@ -244,32 +229,28 @@ def test_an_id_gives_a_fresh_address_too(
     ],
 )
 def test_an_address_that_stays_expired_is_typed_and_ends(
-    variant: Variant, stand_in: StandIn, tmp_path: Path, fresh: dict[str, Any]
+    export: OneExport, fresh: dict[str, Any]
 ) -> None:
-    stand_in.says_by_name(
+    export.says(
         bulk_export=[Say({"status": "done", "status_url": "/st", "url": "/old.csv"})],
         st=[Say(**fresh)],
         old_csv=[Say(status=403)],
     )
-    with pytest.raises(errors.ExportExpired):
-        variant.call("export", "2026-01-01", to=tmp_path / "out.csv", check="none")
-    assert len(stand_in.asked) == 4
-    assert list(tmp_path.iterdir()) == []
+    export.fails(errors.ExportExpired)
+    assert len(export.asked) == 4
+    assert export.files == {}
 
 
-def test_addresses_that_all_expire_at_once_end(
-    variant: Variant, stand_in: StandIn, tmp_path: Path
-) -> None:
+def test_addresses_that_all_expire_at_once_end(export: OneExport) -> None:
     def script(asked: Asked) -> Say:
         if "csv" in asked.path:
             return Say(status=403)
-        number = len(stand_in.asked)
+        number = len(export.asked)
         return Say({"status": "done", "status_url": "/st", "url": f"/{number}.csv"})
 
-    stand_in.script = script
-    with pytest.raises(errors.ExportExpired):
-        variant.call("export", "2026-01-01", to=tmp_path / "out.csv", check="none")
-    assert len(stand_in.asked) == 6
+    export.stand_in.script = script
+    export.fails(errors.ExportExpired)
+    assert len(export.asked) == 6
 
 
 def test_the_real_server_gives_a_fresh_address(
@@ -343,15 +324,13 @@ def _expiring(stand_in: StandIn, listed: list[Any], later: dict[str, Any]) -> No
     stand_in.script = script
 
 
-def test_files_that_are_listed_alike_get_fresh_addresses(
-    variant: Variant, stand_in: StandIn, tmp_path: Path
-) -> None:
+def test_files_that_are_listed_alike_get_fresh_addresses(export: OneExport) -> None:
     """In the same order, with the same names where any are stated."""
     old = [{"url": "/old1/a.csv", "name": "a.csv"}, "/old2/b.csv?sig=old"]
     new = [{"url": "/new1/a.csv", "name": "a.csv"}, "/new2/b.csv?sig=new"]
-    _expiring(stand_in, old, {"files": new})
-    variant.call("export", "2026-01-01", to=tmp_path, check="none")
-    found = {each.name: each.read_bytes() for each in tmp_path.iterdir()}
+    _expiring(export.stand_in, old, {"files": new})
+    export.variant.call("export", "2026-01-01", to=export.folder, check="none")
+    found = export.files
     assert found == {"a.csv": FILE, "b.csv": ANOTHER}
 
 
@@ -371,42 +350,40 @@ def _described(**what: Any) -> list[Any]:
     ],
 )
 def test_files_that_may_be_others_are_an_error(
-    variant: Variant, stand_in: StandIn, tmp_path: Path, later: list[Any], expected: str
+    export: OneExport, later: list[Any], expected: str
 ) -> None:
     digest = sha256(FILE).hexdigest()
     listed = [{"url": "/a.csv?sig=old", "sha256": digest, "size_bytes": len(FILE)}]
-    _expiring(stand_in, [*listed, "/b.csv?sig=old"], {"files": later})
+    _expiring(export.stand_in, [*listed, "/b.csv?sig=old"], {"files": later})
     with pytest.raises(errors.ExportExpired, match=expected) as caught:
-        variant.call("export", "2026-01-01", to=tmp_path, check="none")
+        export.variant.call("export", "2026-01-01", to=export.folder, check="none")
     assert caught.value.export_id == "e1"
     assert "sig" not in str(caught.value)
-    assert [each.name for each in tmp_path.iterdir() if each.suffix == ".csv"] == []
+    assert [each.name for each in export.folder.iterdir() if each.suffix == ".csv"] == []
 
 
-def test_files_of_two_exports_are_never_delivered_as_one(
-    variant: Variant, stand_in: StandIn, tmp_path: Path
-) -> None:
+def test_files_of_two_exports_are_never_delivered_as_one(export: OneExport) -> None:
     """The id was asked for fresh addresses, and the service answers with another export."""
 
     def listed(export_id: str, sign: str) -> Say:
         files = [f"/a.csv?sig={sign}", f"/b.csv?sig={sign}"]
         return Say({"status": "done", "id": export_id, "files": files})
 
-    stand_in.says_by_name(
+    export.says(
         bulk_export=[Say({"status": "pending", "id": "e1"}, status=202)],
         e1=[listed("e1", "old"), listed("e2", "new")],
         a_csv=[Say(FILE, headers=CSV)],
         b_csv=[Say(status=403), Say(status=403), Say(ANOTHER, headers=CSV)],
     )
     with pytest.raises(errors.ExportExpired, match=r"another export \(e2\)\. Order") as caught:
-        variant.call("export", "2026-01-01", to=tmp_path, check="none")
+        export.variant.call("export", "2026-01-01", to=export.folder, check="none")
     assert caught.value.export_id == "e1"
-    assert [each.name for each in tmp_path.iterdir() if each.suffix == ".csv"] == []
+    assert [each.name for each in export.folder.iterdir() if each.suffix == ".csv"] == []
 
 
 @pytest.mark.parametrize("expired", [True, False], ids=["expired", "refused once"])
 def test_an_address_that_is_refused_with_the_credential_and_without_is_asked_for_anew(
-    variant: Variant, stand_in: StandIn, tmp_path: Path, *, expired: bool
+    export: OneExport, *, expired: bool
 ) -> None:
     refusals = [Say({"error": "Unauthorized"}, status=401)]
 
@@ -421,22 +398,18 @@ def test_an_address_that_is_refused_with_the_credential_and_without_is_asked_for
             return refusals[0]
         return refusals.pop() if refusals and not expired else Say(FILE, headers=CSV)
 
-    stand_in.script = script
-    variant.call("export", "2026-01-01", to=tmp_path / "out.csv", check="none")
-    assert (tmp_path / "out.csv").read_bytes() == FILE
-    asked = [each.path for each in stand_in.asked]
+    export.stand_in.script = script
+    assert export.fetch() == FILE
+    asked = [each.path for each in export.asked]
     assert asked[1:] == ["/f.csv"] * 3 + (["/st", "/f.csv"] if expired else [])
 
 
-def test_an_address_that_stays_refused_says_to_start_again(
-    variant: Variant, stand_in: StandIn, tmp_path: Path
-) -> None:
+def test_an_address_that_stays_refused_says_to_start_again(export: OneExport) -> None:
     def script(asked: Asked) -> Say:
         if asked.method == "POST":
             return Say({"status": "done", "url": "/f.csv?sig=old"})
         return Say(status=400 if "authorization" in asked.headers else 401)
 
-    stand_in.script = script
-    with pytest.raises(errors.ExportExpired, match=r"no longer offered \(401\)"):
-        variant.call("export", "2026-01-01", to=tmp_path / "out.csv", check="none")
-    assert len(stand_in.asked) == 4
+    export.stand_in.script = script
+    export.fails(errors.ExportExpired, r"no longer offered \(401\)")
+    assert len(export.asked) == 4
