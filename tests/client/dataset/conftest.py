@@ -5,9 +5,12 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+from pytest_httpserver import HTTPServer
+from tests.client.dataset.service_of_rows import ServiceOfRows
 from tests.client.dataset.shop import Shop
 
 from adanalytics_client import Client
+from adanalytics_client.dataset import Dataset, PartFormat
 from adanalytics_client.dataset.pull import fetch
 from adanalytics_server.local import LocalServer, Sample
 
@@ -47,3 +50,19 @@ def shop(running: LocalServer, tmp_path: Path, saved: Path) -> Shop:
 def hourly(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages so small that a day is asked for by the hour, as a large one is."""
     monkeypatch.setattr(fetch, "EVENTS_PER_PAGE", 25)
+
+
+@pytest.fixture
+def service(httpserver: HTTPServer) -> ServiceOfRows:
+    return ServiceOfRows(httpserver)
+
+
+@pytest.fixture
+def form() -> PartFormat:
+    return "parquet"
+
+
+@pytest.fixture
+def dataset(tmp_path: Path, form: PartFormat) -> Dataset:
+    """A dataset that is not there yet, of the `form` that a test is parametrized with."""
+    return Dataset(tmp_path / "events", format=form)

@@ -58,10 +58,9 @@ def test_reports_say_what_was_done(client: Client, tmp_path: Path) -> None:
 
 
 def test_a_failed_query_is_in_the_report(
-    server: LocalServer, client: Client, tmp_path: Path
+    server: LocalServer, client: Client, dataset: Dataset, tmp_path: Path
 ) -> None:
     server.faults.add("422 always on events")
-    dataset = Dataset(tmp_path / "events")
     with pytest.raises(Exception, match="422"):
         dataset.sync(client)
     server.faults.clear()
@@ -87,10 +86,9 @@ def _odd(times: int | None = None) -> Fault:
 
 
 def test_of_many_queries_one_fails_alone_and_a_refused_credential_ends_all(
-    server: LocalServer, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    server: LocalServer, client: Client, dataset: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fetch, "EVENTS_PER_PAGE", 5)
-    dataset = Dataset(tmp_path / "events")
     server.faults.add("401 always on events")
     with pytest.raises(AuthenticationError):
         dataset.sync(client, "2026-01-15", via="pages")
@@ -165,8 +163,7 @@ def test_a_dataset_is_of_one_partner_and_place(
         Dataset(tmp_path).sync(client)
 
 
-def test_an_observer_ends_a_run_and_the_next_goes_on(client: Client, tmp_path: Path) -> None:
-    dataset = Dataset(tmp_path / "events")
+def test_an_observer_ends_a_run_and_the_next_goes_on(client: Client, dataset: Dataset) -> None:
     with pytest.raises(Stop):
         dataset.sync(client.with_options(observer=AtMost(2)))
     assert dataset.report is not None
@@ -175,10 +172,13 @@ def test_an_observer_ends_a_run_and_the_next_goes_on(client: Client, tmp_path: P
 
 
 def test_an_interrupted_wait_leaves_the_client_open(
-    server: LocalServer, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    server: LocalServer,
+    client: Client,
+    dataset: Dataset,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("adanalytics_client.dataset.pull.fetch.EVENTS_PER_PAGE", 10)
-    dataset = Dataset(tmp_path / "events")
     with Client(
         server.url,
         api_key=server.api_key,
@@ -208,14 +208,13 @@ def test_one_process_at_a_time(client: Client, tmp_path: Path) -> None:
     assert refused == [DatasetInUse]
 
 
-def test_a_verification_counts_its_hours(client: Client, tmp_path: Path) -> None:
+def test_a_verification_counts_its_hours(client: Client, dataset: Dataset) -> None:
     counts: list[HoursVerified] = []
 
     class Counts(Observer):
         def verified(self, info: HoursVerified) -> None:
             counts.append(info)
 
-    dataset = Dataset(tmp_path / "events")
     dataset.sync(client, "2026-01-15")
     observed = client.with_options(observer=Counts())
     assert dataset.verify(observed, deep=True, until="2026-01-15").is_whole

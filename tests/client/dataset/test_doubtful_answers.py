@@ -70,9 +70,8 @@ def test_of_a_day_that_lacks_one_hour_only_that_hour_is_requested(
 
 
 def test_a_repull_that_fails_leaves_a_day_that_another_one_completes(
-    server: LocalServer, client: Client, tmp_path: Path
+    server: LocalServer, client: Client, dataset: Dataset
 ) -> None:
-    dataset = Dataset(tmp_path)
     dataset.sync(client, "2026-01-15", via="pages")
     server.faults.add(replace(answer("events", {}), times=None))
     assert dataset.sync(client, "2026-01-15", via="pages", repull=1).left == 24

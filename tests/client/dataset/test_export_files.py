@@ -263,6 +263,7 @@ def test_processes_write_what_one_process_writes(
 def test_a_line_break_in_quotes_leaves_a_file_to_one_process(
     server: LocalServer,
     client: Client,
+    dataset: Dataset,
     tmp_path: Path,
     httpserver: HTTPServer,
     small_sections: None,
@@ -278,7 +279,6 @@ def test_a_line_break_in_quotes_leaves_a_file_to_one_process(
     server.faults.add(
         Fault(effect="status", operation="start_export", status=200, body=json.dumps(answer))
     )
-    dataset = Dataset(tmp_path / "events")
     report = dataset.sync(client, DAY, via="export", workers=2)
     assert (report.events, report.failed) == (300, [])
     domains = pyarrow.dataset.dataset(tmp_path / "events/data").to_table()["domain"].unique()

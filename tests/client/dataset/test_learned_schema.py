@@ -21,17 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from pytest_httpserver import HTTPServer
-
     from adanalytics_client.dataset import PartFormat
 
 FIRST, SECOND = "2026-01-15", "2026-01-16"
 EXPORTS = {"csv": as_csv, "parquet": as_parquet}
-
-
-@pytest.fixture
-def service(httpserver: HTTPServer) -> ServiceOfRows:
-    return ServiceOfRows(httpserver)
 
 
 @pytest.fixture(params=VOCABULARIES)
@@ -154,13 +147,11 @@ WIDENED: list[dict[str, tuple[tuple[str, str], str, list[Any] | None]]] = [
 @pytest.mark.parametrize("columns", WIDENED, ids=["new fields", "fields with a meaning"])
 def test_columns_widen_over_days(
     service: ServiceOfRows,
-    tmp_path: Path,
-    form: PartFormat,
+    dataset: Dataset,
     way: str,
     columns: dict[str, tuple[tuple[str, str], str, list[Any] | None]],
 ) -> None:
     service.counts = False
-    dataset = Dataset(tmp_path, format=form)
     days = [
         ",".join(f'"{name}":{values[at]}' for name, (values, *_) in columns.items())
         for at in range(2)
@@ -184,9 +175,7 @@ def test_columns_widen_over_days(
 
 
 @pytest.mark.parametrize("form", ["parquet", "jsonl"])
-def test_times_of_every_spelling_are_one_column(
-    service: ServiceOfRows, tmp_path: Path, form: PartFormat
-) -> None:
+def test_times_of_every_spelling_are_one_column(service: ServiceOfRows, dataset: Dataset) -> None:
     times = {
         '"2026-01-15T03:00:00Z"': "2026-01-15 03:00:00.000000000Z",
         '"2026-01-16 03:00:00"': "2026-01-16 03:00:00.000000000Z",
@@ -196,7 +185,6 @@ def test_times_of_every_spelling_are_one_column(
         "1768878000.25": "2026-01-20 03:00:00.250000000Z",
         '"2026-01-21T08:30:00+05:30"': "2026-01-21 03:00:00.000000000Z",
     }
-    dataset = Dataset(tmp_path, format=form)
     for number, value in enumerate(times):
         service.rows[f"2026-01-{15 + number}", 3] = [f'{{"event_time":{value},"n":{number}}}']
     with service.client() as client:
@@ -215,9 +203,9 @@ NESTED = (
 
 @pytest.mark.parametrize("form", ["parquet", "jsonl"])
 def test_numbers_in_objects_and_texts_keep_their_digits(
-    service: ServiceOfRows, tmp_path: Path, form: PartFormat
+    service: ServiceOfRows, dataset: Dataset
 ) -> None:
-    dataset, exact = Dataset(tmp_path, format=form), "0.30000000000000004441"
+    exact = "0.30000000000000004441"
     rows = [
         f'{{"ymdh":"2026-01-15T03:00:00","deep":{value},"odd":{odd},"n":{exact},"list":[1.50]}}'
         for value, odd in ((NESTED, exact), ("null", '"x 1.50"'), ('"1.50"', "2.50"), ("[]", "7"))
@@ -273,12 +261,9 @@ def test_names_that_sql_knows_already_get_others(
 
 
 @pytest.mark.parametrize("form", ["parquet", "jsonl"])
-def test_thousands_of_fields_and_deep_ones_stay(
-    service: ServiceOfRows, tmp_path: Path, form: PartFormat
-) -> None:
+def test_thousands_of_fields_and_deep_ones_stay(service: ServiceOfRows, dataset: Dataset) -> None:
     many = ",".join(f'"field_{number}":{number}' for number in range(1_100))
     deep = '{"a":[' * 60 + "1.5" + "]}" * 60
-    dataset = Dataset(tmp_path, format=form)
     sync_days(service, dataset, [f'{{"ymdh":"2026-01-15T03:00:00Z",{many},"deep":{deep}}}'])
     table = dataset.query("SELECT * FROM events")
     assert len(table.schema) == 1 + 1_100 + 1 + 4
@@ -288,13 +273,12 @@ def test_thousands_of_fields_and_deep_ones_stay(
 
 
 def test_a_csv_of_another_order_and_with_quoted_empty_texts(
-    service: ServiceOfRows, tmp_path: Path
+    service: ServiceOfRows, dataset: Dataset
 ) -> None:
     files = [
         b'timestamp,a,b\n2026-01-15T03:00:00Z,,""\n',
         b"b,new,timestamp,a\nx,1,2026-01-16T03:00:00Z,2\n",
     ]
-    dataset = Dataset(tmp_path)
     with service.client() as client:
         for day, body in zip((FIRST, SECOND), files, strict=True):
             service.rows[day, 3] = ["{}"]
@@ -319,11 +303,10 @@ CELLS = {
 
 @pytest.mark.parametrize(("form", "before"), [("parquet", ""), ("jsonl", "7")])
 def test_plain_numbers_of_a_csv_are_numbers(
-    service: ServiceOfRows, tmp_path: Path, form: PartFormat, before: str
+    service: ServiceOfRows, dataset: Dataset, before: str
 ) -> None:
     rows = [[*row] for row in zip_longest(*(cells for cells, _ in CELLS.values()), fillvalue="")]
     lines = [f"2026-01-16T03:00:{at:02}Z,{','.join(cells)}" for at, cells in enumerate(rows)]
-    dataset = Dataset(tmp_path, format=form)
     with service.client() as client:
         if before:
             fields = ",".join(f'"{name}":{before}' for name in CELLS)
@@ -363,9 +346,9 @@ def test_the_schema_of_a_dataset_is_kept_beside_its_records(
 @pytest.mark.parametrize("form", ["parquet", "jsonl"])
 @pytest.mark.parametrize("names", [["filename", "", "file_row_number"], ["Filename"]])
 def test_a_field_of_any_name_is_queried(
-    service: ServiceOfRows, tmp_path: Path, form: PartFormat, names: list[str]
+    service: ServiceOfRows, dataset: Dataset, names: list[str]
 ) -> None:
-    dataset, exact = Dataset(tmp_path, format=form), "0.30000000000000004441"
+    exact = "0.30000000000000004441"
     fields = ",".join(f'"{name}":{exact}' for name in names)
     sync_days(service, dataset, [f'{{"timestamp":"2026-01-15T03:00:00Z",{fields}}}'])
     assert dataset.query("SELECT count(*) AS n FROM events").to_pylist() == [{"n": 1}]
@@ -373,8 +356,7 @@ def test_a_field_of_any_name_is_queried(
     assert values.count(Decimal(exact)) == len(names)
 
 
-def test_a_whole_number_widens_to_many_digits(service: ServiceOfRows, tmp_path: Path) -> None:
-    dataset = Dataset(tmp_path)
+def test_a_whole_number_widens_to_many_digits(service: ServiceOfRows, dataset: Dataset) -> None:
     sync_days(service, dataset, *days_of("x", "5", "1.2345678901234567e-05"))
     sums = dataset.query("SELECT sum(x) AS s FROM events").to_pylist()
     assert sums == [{"s": Decimal("5.000012345678901234567")}]
@@ -394,12 +376,11 @@ def test_a_whole_number_widens_to_many_digits(service: ServiceOfRows, tmp_path: 
     ],
 )
 def test_a_figure_of_a_service_is_compared_by_its_name(
-    service: ServiceOfRows, tmp_path: Path, flag: str, stated: str, problem: str, reason: str
+    service: ServiceOfRows, dataset: Dataset, flag: str, stated: str, problem: str, reason: str
 ) -> None:
     row = '{"ymdh":"2026-01-15T03:00:00Z","views":%d%s}'
     service.rows[FIRST, 3] = [row % (10, flag), row % (20, flag)]
     service.summary[FIRST] = {"views": stated}
-    dataset = Dataset(tmp_path)
     with service.client() as client:
         assert problem in str(dataset.sync(client, FIRST).failed)
         report = dataset.verify(client, until=FIRST)
@@ -411,8 +392,7 @@ def test_a_figure_of_a_service_is_compared_by_its_name(
     assert ("views" in {figure.name for figure in report.compared}) is not bool(reason)
 
 
-def test_a_sum_that_is_gone_is_a_change(service: ServiceOfRows, tmp_path: Path) -> None:
-    dataset = Dataset(tmp_path)
+def test_a_sum_that_is_gone_is_a_change(service: ServiceOfRows, dataset: Dataset) -> None:
     later = [',"paid":"n/a"', "", ',"paid":null']
     for repull, fields in ((0, [',"paid":5'] * 3), (3, later)):
         for number, field in enumerate(fields, 15):
@@ -444,10 +424,9 @@ def test_a_documented_amount_is_summed_after_any_number_of_fields(
 
 
 def test_verify_notices_a_day_whose_events_the_service_has_removed(
-    service: ServiceOfRows, tmp_path: Path
+    service: ServiceOfRows, dataset: Dataset
 ) -> None:
     service.rows = {(FIRST, 1): ['{"id": 1}'], (SECOND, 2): ['{"id": 2}', '{"id": 3}']}
-    dataset = Dataset(tmp_path / "events")
     with service.client() as client:
         dataset.sync(client, FIRST, SECOND)
         del service.rows[SECOND, 2]
@@ -459,11 +438,10 @@ def test_verify_notices_a_day_whose_events_the_service_has_removed(
 
 
 def test_verify_notices_a_restated_day_whose_figures_cannot_be_compared(
-    service: ServiceOfRows, tmp_path: Path
+    service: ServiceOfRows, dataset: Dataset
 ) -> None:
     row = '{"ymdh":"2026-01-15T03:00:00Z","views":%d}'
     service.rows[FIRST, 3], service.summary[FIRST] = [row % 10, row % 20], {"views": "30"}
-    dataset = Dataset(tmp_path)
     with service.client() as client:
         dataset.sync(client, FIRST)
         # Events that do not say whether they are filtered may be left out of the summary.
@@ -477,7 +455,7 @@ def test_verify_notices_a_restated_day_whose_figures_cannot_be_compared(
 
 @pytest.mark.parametrize(("longest", "orders"), [(7, 1), (3, 3), (2, 5), (1, 8)])
 def test_verify_orders_exports_of_fewer_days_if_the_service_refuses_many(
-    service: ServiceOfRows, tmp_path: Path, longest: int, orders: int
+    service: ServiceOfRows, dataset: Dataset, longest: int, orders: int
 ) -> None:
     row = '{"ymdh":"2026-01-%02dT03:00:00Z","n":%d}'
     days = range(15, 20)
@@ -486,7 +464,6 @@ def test_verify_orders_exports_of_fewer_days_if_the_service_refuses_many(
         ["ymdh,n\n", *(",".join(map(str, json.loads(text).values())) + "\n" for text in texts)]
     ).encode()
     service.longest = longest
-    dataset = Dataset(tmp_path / "events")
     with service.client() as client:
         dataset.sync(client, via="pages")
         service.asked.clear()
@@ -499,7 +476,7 @@ def test_verify_orders_exports_of_fewer_days_if_the_service_refuses_many(
 
 @pytest.mark.parametrize("cell", ['{"b":[1,2.50],"a":null}', '{"a": null, "b": [1, 2.50]}'])
 def test_verify_compares_objects_whatever_the_order_of_their_names(
-    service: ServiceOfRows, tmp_path: Path, cell: str
+    service: ServiceOfRows, dataset: Dataset, cell: str
 ) -> None:
     row = '{"event_time":"%sT03:00:00Z","key_values":{"b":"1","a":"%d"},"geo":%s,"half":%s}'
     half = r'{"b":"\ud83d"}'  # of a character, as text
@@ -511,7 +488,6 @@ def test_verify_compares_objects_whatever_the_order_of_their_names(
         for at in (2, 0, 1)
     ]
     file = "\n".join(["event_time,key_values,geo,half", *cells, ""])
-    dataset = Dataset(tmp_path / "events")
     with service.client() as client:
         dataset.sync(client, FIRST, via="pages")
         service.export = lambda _texts: file.encode()
@@ -522,14 +498,13 @@ def test_verify_compares_objects_whatever_the_order_of_their_names(
 
 
 def test_verify_does_not_compare_local_times_with_an_export_by_the_hour(
-    service: ServiceOfRows, tmp_path: Path
+    service: ServiceOfRows, dataset: Dataset
 ) -> None:
     row = '{"ymdh":"2026-01-15T%02d:00:00","n":%d}'
     service.rows = {(FIRST, hour): [row % (hour, hour)] for hour in range(24)}
     service.export = lambda texts: "".join(
         ["ymdh,n\n", *(",".join(map(str, json.loads(text).values())) + "\n" for text in texts)]
     ).encode()
-    dataset = Dataset(tmp_path / "events")
     with service.client(zone="Europe/Berlin") as client:
         assert dataset.sync(client, FIRST).events == 24
         assert dataset.verify(client, until=FIRST).is_whole
@@ -538,11 +513,10 @@ def test_verify_does_not_compare_local_times_with_an_export_by_the_hour(
 
 
 def test_a_restated_day_that_once_did_not_agree_is_pulled_again(
-    service: ServiceOfRows, tmp_path: Path
+    service: ServiceOfRows, dataset: Dataset
 ) -> None:
     row = '{"ymdh":"2026-01-15T03:00:00Z","views":%d}'
     service.rows[FIRST, 3], service.summary[FIRST] = [row % 10, row % 20], {"views": "30"}
-    dataset = Dataset(tmp_path)
     with service.client() as client:
         dataset.sync(client, FIRST)
         service.rows[FIRST, 3], service.summary[FIRST] = [row % 10, row % 19], {"views": "99"}
@@ -555,14 +529,13 @@ def test_a_restated_day_that_once_did_not_agree_is_pulled_again(
 
 
 def test_a_service_that_spells_its_fields_anew(
-    service: ServiceOfRows, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    service: ServiceOfRows, dataset: Dataset, caplog: pytest.LogCaptureFixture
 ) -> None:
     """From one day to the next, `event_type` becomes `eventType`, and so on."""
     times = '{"event_id":"%d","event_time":"%sT03:00:00Z","revenue":"2",'
     old = times + '"event_type":"click","is_filtered":%s}'
     new = times.replace("event_id", "eventId").replace("event_t", "eventT").replace("rev", "Rev")
     new += '"eventType":"click","isFiltered":%s}'
-    dataset = Dataset(tmp_path / "events")
     with service.client() as client:
         for day, row in ((FIRST, old), (SECOND, new)):
             service.rows[day, 3] = [row % (1, day, "false"), row % (2, day, "true")]
@@ -578,10 +551,9 @@ def test_a_service_that_spells_its_fields_anew(
 
 
 def test_a_restated_day_names_the_counters_of_its_events_that_changed(
-    service: ServiceOfRows, tmp_path: Path
+    service: ServiceOfRows, dataset: Dataset
 ) -> None:
     row = '{"ymdh":"2026-01-15T03:00:00","impressions":1,"clicks":%d}'
-    dataset = Dataset(tmp_path)
     with service.client() as client:
         service.rows[FIRST, 3] = [row % 1, row % 1]
         service.summary[FIRST] = {"impressions": 2, "clicks": 2}
@@ -595,11 +567,10 @@ def test_a_restated_day_names_the_counters_of_its_events_that_changed(
 
 
 def test_an_hour_whose_amounts_may_have_moved_is_pulled_with_those_whose_number_did(
-    service: ServiceOfRows, tmp_path: Path
+    service: ServiceOfRows, dataset: Dataset
 ) -> None:
     service.rows = {(FIRST, 3): ['{"views":10}'], (FIRST, 5): ['{"views":20}']}
     service.summary[FIRST] = {"views": "30"}
-    dataset = Dataset(tmp_path)
     with service.client() as client:
         dataset.sync(client, FIRST)
         service.rows = {(FIRST, 3): ['{"views":10}', '{"views":7}'], (FIRST, 5): ['{"views":15}']}

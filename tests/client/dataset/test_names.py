@@ -146,13 +146,12 @@ def test_other_names_of_fields_have_names(tmp_path: Path) -> None:
     ],
 )
 def test_a_name_is_what_a_service_sends(
-    id_: object, name: object, expected: list[Any], httpserver: HTTPServer, tmp_path: Path
+    dataset: Dataset, id_: object, name: object, expected: list[Any], httpserver: HTTPServer
 ) -> None:
     service = ServiceOfRows(httpserver)
     event = {"event_time": f"{FIRST}T03:00:00Z", "campaign_id": id_}
     service.rows[FIRST, 3] = [json.dumps(event)]
     service.campaigns = [{"campaign_id": id_, "campaign_name": name}]
-    dataset = Dataset(tmp_path / "events")
     with service.client() as client:
         assert dataset.sync(client).events == 1
     sql = "SELECT campaign_id, campaign_name AS name FROM campaigns JOIN events USING (campaign_id)"

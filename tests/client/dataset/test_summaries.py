@@ -51,10 +51,9 @@ def list_only(httpserver: HTTPServer, *days: str) -> None:
 
 
 def test_days_that_only_the_summary_has_are_pulled(
-    service: ServiceOfRows, httpserver: HTTPServer, tmp_path: Path
+    service: ServiceOfRows, dataset: Dataset, httpserver: HTTPServer
 ) -> None:
     list_only(httpserver, *DAYS[2:])
-    dataset = Dataset(tmp_path / "events")
     with service.client() as client:
         assert dataset.sync(client, *SPAN).events == 72
         assert dataset.verify(client).is_whole
@@ -92,14 +91,16 @@ def test_days_that_only_the_summary_has_are_pulled_if_no_day_is_listed(
 
 
 def test_stated_days_need_no_list_of_days(
-    service: ServiceOfRows, httpserver: HTTPServer, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    service: ServiceOfRows,
+    dataset: Dataset,
+    httpserver: HTTPServer,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     def answer(body: str, status: int) -> Response:
         return Response(body, status, content_type="application/json")
 
     replace_handler(httpserver, "dates", lambda _: answer(json.dumps(DAYS), 200))
     del service.summary[DAYS[0]]
-    dataset = Dataset(tmp_path / "events")
     with service.client() as client:
         assert dataset.sync(client, *SPAN).events == 72
         assert dataset.sync(client, *SPAN).wanted == 0
@@ -133,6 +134,7 @@ def test_a_range_without_a_summary_is_counted(
 )
 def test_a_summary_by_day_without_days_states_nothing(
     service: ServiceOfRows,
+    dataset: Dataset,
     httpserver: HTTPServer,
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
@@ -142,7 +144,6 @@ def test_a_summary_by_day_without_days_states_nothing(
     replace_handler(
         httpserver, "summary", lambda _: Response(body, content_type="application/json")
     )
-    dataset = Dataset(tmp_path / "events")
     with service.client() as client:
         for span in (SPAN, ()):
             caplog.clear()
@@ -160,10 +161,9 @@ def test_a_summary_by_day_without_days_states_nothing(
 
 
 def test_days_that_agreed_with_a_summary_are_not_pulled_again_for_one_without_days(
-    service: ServiceOfRows, httpserver: HTTPServer, tmp_path: Path
+    service: ServiceOfRows, dataset: Dataset, httpserver: HTTPServer
 ) -> None:
     """A caching proxy may ignore the grouping: all days would seem restated, and then once more."""
-    dataset = Dataset(tmp_path / "events")
     with service.client() as client:
         assert dataset.sync(client, *SPAN).events == 72
         service.asked.clear()
@@ -180,7 +180,7 @@ def test_days_that_agreed_with_a_summary_are_not_pulled_again_for_one_without_da
 
 
 def test_a_day_that_was_counted_and_never_came_is_not_up_to_date(
-    service: ServiceOfRows, httpserver: HTTPServer, tmp_path: Path
+    service: ServiceOfRows, dataset: Dataset, httpserver: HTTPServer
 ) -> None:
     list_only(httpserver)
     service.summary.clear()
@@ -188,19 +188,17 @@ def test_a_day_that_was_counted_and_never_came_is_not_up_to_date(
     replace_handler(
         httpserver, "events", lambda _: Response(empty, content_type="application/json")
     )
-    dataset = Dataset(tmp_path / "events")
     with service.client() as client:
         assert {failed.query[:10] for failed in dataset.sync(client, DAYS[0]).failed} == {DAYS[0]}
         assert {failed.query[:10] for failed in dataset.sync(client, DAYS[0]).failed} == {DAYS[0]}
 
 
 def test_only_the_day_that_lost_an_event_differs_from_its_count(
-    service: ServiceOfRows, tmp_path: Path
+    service: ServiceOfRows, dataset: Dataset
 ) -> None:
     """The summary does not count what its columns do not name, so only the count shows it."""
     for day in DAYS:
         service.summary[day] = {"visits": 7}
-    dataset = Dataset(tmp_path / "events")
     with service.client() as client:
         dataset.sync(client)
         service.rows[DAYS[1], 5] = []
@@ -210,7 +208,7 @@ def test_only_the_day_that_lost_an_event_differs_from_its_count(
 
 
 def test_an_error_behind_the_last_event_is_no_count(
-    service: ServiceOfRows, httpserver: HTTPServer, tmp_path: Path
+    service: ServiceOfRows, dataset: Dataset, httpserver: HTTPServer
 ) -> None:
     texts = {day: [text for (of, _), (text,) in service.rows.items() if of == day] for day in DAYS}
 
@@ -229,7 +227,6 @@ def test_an_error_behind_the_last_event_is_no_count(
         return Response(body, status, content_type="application/json")
 
     replace_handler(httpserver, "events", events)
-    dataset = Dataset(tmp_path / "events")
     with service.client() as client:
         assert dataset.sync(client).events == 72
         report = dataset.verify(client)
@@ -241,17 +238,15 @@ def test_an_error_behind_the_last_event_is_no_count(
         assert not dataset.verify(client).is_whole
 
 
-def test_days_without_events_cost_nothing_more(service: ServiceOfRows, tmp_path: Path) -> None:
-    dataset = Dataset(tmp_path / "events")
+def test_days_without_events_cost_nothing_more(service: ServiceOfRows, dataset: Dataset) -> None:
     with service.client() as client:
         assert dataset.sync(client, "2026-01-10", "2026-01-20").events == 72
     assert service.asked == ["dates", "summary", *["events"] * 2]
 
 
-def test_a_summary_may_count_filtered_events(service: ServiceOfRows, tmp_path: Path) -> None:
+def test_a_summary_may_count_filtered_events(service: ServiceOfRows, dataset: Dataset) -> None:
     for (day, hour), (text,) in service.rows.items():
         service.rows[day, hour] = [text[:-1] + f', "is_filtered": {json.dumps(hour < 6)}}}']
-    dataset = Dataset(tmp_path / "events")
     with service.client() as client:
         assert dataset.sync(client).failed == []
         report = dataset.verify(client)

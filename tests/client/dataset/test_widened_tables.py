@@ -7,7 +7,7 @@ import shutil
 from datetime import date
 from decimal import Decimal
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from tests.client.dataset.service_of_rows import ServiceOfRows
@@ -20,8 +20,6 @@ from adanalytics_client.dataset.storage.local import open_store
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from pytest_httpserver import HTTPServer
 
     from adanalytics_client.dataset import TableFormat
 
@@ -38,8 +36,7 @@ ROWS = [
 
 
 @pytest.fixture
-def service(httpserver: HTTPServer) -> ServiceOfRows:
-    service = ServiceOfRows(httpserver)
+def service(service: ServiceOfRows) -> ServiceOfRows:
     service.rows = {("2026-01-15", 3): [FIRST]}
     return service
 
@@ -54,9 +51,8 @@ def sync_both_days(service: ServiceOfRows, dataset: Dataset) -> None:
 
 @pytest.mark.parametrize("form", ["parquet", "jsonl"])
 def test_older_files_are_read_with_the_types_of_all(
-    service: ServiceOfRows, tmp_path: Path, form: Any
+    service: ServiceOfRows, dataset: Dataset
 ) -> None:
-    dataset = Dataset(tmp_path, format=form)
     sync_both_days(service, dataset)
     names = ", ".join(ROWS[0])
     events = dataset.query(f"SELECT {names} FROM events ORDER BY ymdh")  # names of ours
@@ -161,14 +157,13 @@ def test_a_table_refuses_nanoseconds_with_a_reason(service: ServiceOfRows, tmp_p
 
 
 def test_a_field_with_the_name_of_our_column_keeps_it(
-    service: ServiceOfRows, tmp_path: Path
+    service: ServiceOfRows, dataset: Dataset
 ) -> None:
     service.rows = {
         ("2026-01-15", 3): [
             '{"hour":"x","date":5,"_text":1,"ID":"a","id":"b","partner":"p","currency":7}'
         ]
     }
-    dataset = Dataset(tmp_path)
     with service.client(fields={"currency": "cur"}) as client:
         assert dataset.sync(client, "2026-01-15").failed == []
     (row,) = dataset.query("SELECT * EXCLUDE (_date) FROM events").to_pylist()
@@ -185,8 +180,7 @@ def test_a_field_with_the_name_of_our_column_keeps_it(
     }
 
 
-def test_the_schema_of_a_dataset_widens(service: ServiceOfRows, tmp_path: Path) -> None:
-    dataset = Dataset(tmp_path)
+def test_the_schema_of_a_dataset_widens(service: ServiceOfRows, dataset: Dataset) -> None:
     with service.client() as client:
         dataset.sync(client, "2026-01-15")
     before = {field.name: str(field.type) for field in dataset.schema}
@@ -205,14 +199,13 @@ def test_the_schema_of_a_dataset_widens(service: ServiceOfRows, tmp_path: Path) 
 
 
 def test_without_a_time_a_sync_pulls_by_the_hour_and_its_plan_says_so(
-    service: ServiceOfRows, tmp_path: Path
+    service: ServiceOfRows, dataset: Dataset
 ) -> None:
     """The summary states a small day, which would be one request if the events told their hours."""
     service.rows = {
         ("2026-01-15", hour): [f'{{"at":"{hour}h","n":{hour}}}'] for hour in (*range(9), 23)
     }
     service.summary = {"2026-01-15": {"impressions": 10}}
-    dataset = Dataset(tmp_path)
     with service.client() as client:
         plan = dataset.plan(client, "2026-01-15")
         assert (plan.by_hour, plan.requests >= 24) == (True, True)
@@ -225,11 +218,10 @@ def test_without_a_time_a_sync_pulls_by_the_hour_and_its_plan_says_so(
 
 
 def test_a_time_field_makes_one_request_of_a_small_day(
-    service: ServiceOfRows, tmp_path: Path
+    service: ServiceOfRows, dataset: Dataset
 ) -> None:
     service.rows = {("2026-01-15", 3): ['{"at":"2026-01-15 03:04:05"}']}
     service.summary = {"2026-01-15": {"impressions": 1}}
-    dataset = Dataset(tmp_path)
     with service.client(time_field="at") as client:
         plan = dataset.plan(client, "2026-01-15")
         assert (plan.by_hour, plan.requests <= 2 + 4) == (False, True)
@@ -254,14 +246,13 @@ def test_amounts_in_a_form_that_is_not_known_are_said_to_be_so(
 
 @pytest.mark.parametrize("form", ["parquet", "jsonl"])
 def test_a_column_that_becomes_text_is_named_once_and_without_the_key(
-    service: ServiceOfRows, tmp_path: Path, caplog: pytest.LogCaptureFixture, form: Any
+    service: ServiceOfRows, dataset: Dataset, caplog: pytest.LogCaptureFixture
 ) -> None:
     name = "a-test-key"
     service.rows = {
         ("2026-01-15", hour): [f'{{"ymdh":"2026-01-15 {hour:02}:00:00","{name}":{value},"n":1}}']
         for hour, value in ((3, "1"), (4, '"x"'), (5, "2"))
     }
-    dataset = Dataset(tmp_path, format=form)
     with service.client() as client:
         assert dataset.sync(client, "2026-01-15").failed == []
         assert dataset.verify(client, until="2026-01-15").is_whole
