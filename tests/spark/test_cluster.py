@@ -1,6 +1,5 @@
 """Spark with two executor processes; the journal of the reference server is the witness."""
 
-import json
 import os
 import signal
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -8,12 +7,12 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+from tests.server_answers import answer
 from tests.spark.on_spark import FIRST, SECOND, asked, command_line_of, processes_of, rows_of
 
 from adanalytics_client import Client
 from adanalytics_client.dataset import Dataset, DatasetError
 from adanalytics_client.spark import sync
-from adanalytics_server.faults import Fault
 from adanalytics_server.local import LocalServer
 
 
@@ -49,10 +48,7 @@ def test_a_sync_says_what_is_missing(
     with Client.from_env() as client:
         rows = client.summary(FIRST, FIRST, group_by="day").model_dump(mode="json")
         rows["rows"][0]["impressions"] += 1
-        answer = {"summary": rows["rows"]}
-        server.faults.add(
-            Fault(effect="status", operation="summary", status=200, body=json.dumps(answer))
-        )
+        server.faults.add(answer("summary", {"summary": rows["rows"]}))
         with pytest.raises(DatasetError, match="The events of 2026-01-15 do not agree"):
             sync(cluster, Dataset(tmp_path / "events"), client, FIRST)
 

@@ -1,6 +1,5 @@
 """What the tests of sync share: a small service that is put back before each, and its data."""
 
-import json
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,11 +10,11 @@ from click.testing import CliRunner, Result
 from tests.cli.sync.faulty_s3 import FaultyS3, serve
 from tests.client.dataset.shop import Service
 from tests.datasets import READERS, Reader, Row, read_rows
+from tests.server_answers import answer
 
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.main import cli
 from adanalytics_client.dataset.pull import fetch as dataset_fetch
-from adanalytics_server.faults import Fault
 from adanalytics_server.local import LocalServer, Sample
 
 
@@ -36,17 +35,7 @@ class Shop(Service):
         self, operation: str, body: object, *, after: int = 0, times: int | None = None
     ) -> None:
         """Let the service answer an operation with this JSON."""
-        self.server.faults.add(
-            Fault(
-                effect="status",
-                operation=operation,
-                status=200,
-                body=json.dumps(body),
-                content_type="application/json",
-                after=after,
-                times=times,
-            )
-        )
+        self.server.faults.add(answer(operation, body, after=after, times=times))
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from tests.server_answers import answer
 
 from adanalytics_cli.main import cli
 from adanalytics_client import Client, QuotaPolicy
@@ -31,18 +32,7 @@ PAGE_SIZES = {"pages": 15, "hours": 2, "export": 10_000}
 
 def answers(operation: str, *bodies: str) -> list[Fault]:
     """Whole answers that are not what the service has: once, and always."""
-    return [
-        Fault(
-            effect="status",
-            operation=operation,
-            times=times,
-            status=200,
-            body=body,
-            content_type="application/json",
-        )
-        for body in bodies
-        for times in (1, None)
-    ]
+    return [answer(operation, body, times=times) for body in bodies for times in (1, None)]
 
 
 FAULTS: dict[str, list[str | Fault]] = {

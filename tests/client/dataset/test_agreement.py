@@ -3,25 +3,12 @@
 import json
 import stat
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from tests.client.dataset.shop import FIRST, FIRST_LOOK, LOOK, NAMES, SECOND, Shop
+from tests.server_answers import answer
 
 from adanalytics_client.dataset.pull import fetch
-from adanalytics_server.faults import Fault
-
-
-def answer(operation: str, body: str, **when: Any) -> Fault:
-    """Complete answers of an operation that differ from the data of the service."""
-    return Fault(
-        effect="status",
-        operation=operation,
-        status=200,
-        body=body,
-        content_type="application/json",
-        **when,
-    )
 
 
 @pytest.mark.parametrize(("size", "after"), [(25, 2), (10_000, 0)])

@@ -10,11 +10,11 @@ import pytest
 from tests.client.dataset.service_of_rows import ServiceOfRows
 from tests.client.dataset.shop import FIRST, LOOK, SECOND, Shop
 from tests.datasets import Row, everything_in
+from tests.server_answers import answer
 
 from adanalytics_client.dataset import Dataset, Hour, SyncReport
 from adanalytics_client.dataset.pull import fetch
 from adanalytics_client.dataset.storage.local import LocalStore
-from adanalytics_server.faults import Fault
 from adanalytics_server.local import LocalServer
 
 if TYPE_CHECKING:
@@ -190,11 +190,8 @@ def test_an_hour_of_today_that_the_summary_contradicts_is_not_emptied(today: Tod
     shop = today.shop
     shop.sync()
     before = shop.held()
-    body = '{"data": [], "meta": {"total": 0, "page": 1, "per_page": 1}}'
-    fault = Fault(
-        effect="status", operation="events", status=200, body=body, content_type="application/json"
-    )
-    shop.server.faults.add(fault)
+    body = {"data": [], "meta": {"total": 0, "page": 1, "per_page": 1}}
+    shop.server.faults.add(answer("events", body))
     shop.now += timedelta(minutes=61)
     assert "has fewer events than before" in shop.sync().failed[0].message
     assert shop.held() == before

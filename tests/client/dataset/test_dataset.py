@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from tests.client.dataset.shop import AtMost, Stop
+from tests.server_answers import answer
 
 from adanalytics_client import (
     AuthenticationError,
@@ -27,7 +28,6 @@ from adanalytics_client.dataset import (
 )
 from adanalytics_client.dataset.pull import fetch
 from adanalytics_client.observers import HoursVerified, PullPlanned
-from adanalytics_server.faults import Fault
 from adanalytics_server.local import LocalServer
 
 
@@ -64,25 +64,13 @@ def test_a_failed_query_is_in_the_report(
     with pytest.raises(Exception, match="422"):
         dataset.sync(client)
     server.faults.clear()
-    server.faults.add(_odd())
+    server.faults.add(answer("events", {"nothing": 1}))
     report = dataset.sync(client)
     server.faults.clear()
     assert [(each.kind, len(each.hours)) for each in report.failed] == [("ProtocolError", 48)]
     assert repr(report) == "SyncReport(0 hours, 0 events, 48 missing hours, 1 failure)"
     assert (tmp_path / "events" / report.file).is_file()
     assert dataset.sync(client).events == 600
-
-
-def _odd(times: int | None = None) -> Fault:
-    """Answer with a page of no events."""
-    return Fault(
-        effect="status",
-        operation="events",
-        status=200,
-        body='{"nothing": 1}',
-        content_type="application/json",
-        times=times,
-    )
 
 
 def test_of_many_queries_one_fails_alone_and_a_refused_credential_ends_all(
@@ -96,7 +84,7 @@ def test_of_many_queries_one_fails_alone_and_a_refused_credential_ends_all(
     asked = [entry for entry in server.journal.entries() if entry.operation == "events"]
     assert len(asked) == fetch.AT_A_TIME
     server.faults.clear()
-    server.faults.add(_odd(1))
+    server.faults.add(answer("events", {"nothing": 1}, times=1))
     report = dataset.sync(client, "2026-01-15", via="pages")
     assert [(each.kind, len(each.hours)) for each in report.failed] == [("ProtocolError", 1)]
     assert dataset.sync(client, "2026-01-15").left == 0

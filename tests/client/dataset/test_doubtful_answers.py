@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.server_answers import answer
 
 from adanalytics_client.dataset import Dataset
-from adanalytics_server.faults import Fault
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,18 +42,6 @@ def test_a_day_that_the_service_lists_is_never_in_the_future(
     assert Dataset(tmp_path).sync(client).wanted == 48
 
 
-def answer(operation: str, body: object) -> Fault:
-    """One complete answer that differs from the data of the service."""
-    return Fault(
-        effect="status",
-        operation=operation,
-        times=1,
-        status=200,
-        body=json.dumps(body),
-        content_type="application/json",
-    )
-
-
 def test_of_a_day_that_lacks_one_hour_only_that_hour_is_requested(
     server: LocalServer, client: Client, tmp_path: Path
 ) -> None:
@@ -73,7 +59,7 @@ def test_a_repull_that_fails_leaves_a_day_that_another_one_completes(
     server: LocalServer, client: Client, dataset: Dataset
 ) -> None:
     dataset.sync(client, "2026-01-15", via="pages")
-    server.faults.add(replace(answer("events", {}), times=None))
+    server.faults.add(answer("events", {}))
     assert dataset.sync(client, "2026-01-15", via="pages", repull=1).left == 24
     server.faults.clear()
     assert dataset.sync(client, "2026-01-15", via="pages", repull=1).left == 0
@@ -82,7 +68,7 @@ def test_a_repull_that_fails_leaves_a_day_that_another_one_completes(
 def test_an_empty_list_of_days_is_asked_for_once_more(
     server: LocalServer, client: Client, tmp_path: Path
 ) -> None:
-    server.faults.add(answer("dates", {"dates": []}))
+    server.faults.add(answer("dates", {"dates": []}, times=1))
     assert Dataset(tmp_path).sync(client).events == 600
     assert asked(server)["dates"] == 2
 
@@ -92,9 +78,13 @@ def test_stated_days_that_seem_empty_are_asked_for_again(
 ) -> None:
     """A plan, and a sync without a check, request no count that would tell more."""
     days, dataset = ("2026-01-15", "2026-01-16"), Dataset(tmp_path)
-    server.faults.add(answer("dates", {"dates": []}), answer("summary", {"data": []}))
+    server.faults.add(
+        answer("dates", {"dates": []}, times=1), answer("summary", {"data": []}, times=1)
+    )
     assert len(dataset.plan(client, *days).hours) == 48
-    server.faults.add(answer("dates", {"dates": []}), answer("summary", {"data": []}))
+    server.faults.add(
+        answer("dates", {"dates": []}, times=1), answer("summary", {"data": []}, times=1)
+    )
     assert dataset.sync(client, *days, check="none").events == 600
 
 
@@ -109,7 +99,7 @@ def test_events_that_arrive_twice_start_their_query_again(
         Dataset(tmp_path).sync(client, "2026-01-15", via="pages")
     server.faults.clear()
     pages = {"page": 3, "per_page": 100, "total": 300, "total_pages": 3, "has_more": False}
-    server.faults.add(answer("events", {"events": rows[198:298], "pagination": pages}))
+    server.faults.add(answer("events", {"events": rows[198:298], "pagination": pages}, times=1))
     asked(server)
     assert Dataset(tmp_path).sync(client, "2026-01-15", via="pages").events == 300
     # The pages alone show it, so the summary is not asked for again.

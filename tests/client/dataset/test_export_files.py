@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import gzip
-import json
 from concurrent.futures.process import BrokenProcessPool
 from datetime import date
 from decimal import Decimal
@@ -16,6 +15,7 @@ import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.parquet as pq
 import pytest
+from tests.server_answers import answer
 
 from adanalytics_client import ProtocolError
 from adanalytics_client.dataset import Dataset
@@ -24,7 +24,6 @@ from adanalytics_client.dataset.hours.events import EventTables
 from adanalytics_client.dataset.hours.sections import PARQUET, Section, beginning_of
 from adanalytics_client.dataset.pull import exports
 from adanalytics_client.dataset.pull.workers import WorkerPool
-from adanalytics_server.faults import Fault
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -275,10 +274,8 @@ def test_a_line_break_in_quotes_leaves_a_file_to_one_process(
     out.writeheader()
     out.writerows({**line, "domain": "one\ntwo"} for line in lines)
     httpserver.expect_request("/day").respond_with_data(text.getvalue())
-    answer = {"status": "completed", "row_count": 300, "download_url": httpserver.url_for("/day")}
-    server.faults.add(
-        Fault(effect="status", operation="start_export", status=200, body=json.dumps(answer))
-    )
+    done = {"status": "completed", "row_count": 300, "download_url": httpserver.url_for("/day")}
+    server.faults.add(answer("start_export", done))
     report = dataset.sync(client, DAY, via="export", workers=2)
     assert (report.events, report.failed) == (300, [])
     domains = pyarrow.dataset.dataset(tmp_path / "events/data").to_table()["domain"].unique()

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.server_answers import answer
 
 from adanalytics_client import Client, ConfigurationError, NotFound, RetryPolicy, TransportError
 from adanalytics_client.dataset import Dataset, DatasetError
-from adanalytics_server.faults import Fault
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,14 +36,7 @@ def test_a_mistyped_address_does_not_keep_the_folder(client: Client, tmp_path: P
 def test_a_dataset_without_hours_may_be_taken_over(
     server: LocalServer, client: Client, tmp_path: Path
 ) -> None:
-    nothing = Fault(
-        effect="status",
-        operation="dates",
-        status=200,
-        body='{"dates": []}',
-        content_type="application/json",
-    )
-    server.faults.add(nothing)
+    server.faults.add(answer("dates", {"dates": []}))
     assert Dataset(tmp_path).sync(client).wanted is None
     server.faults.clear()
     held = Dataset(tmp_path).holdings()

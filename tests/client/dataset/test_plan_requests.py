@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.client.dataset.shop import FIRST, LOOK, NAMES, SECOND, Shop
 from tests.datasets import read_rows
+from tests.server_answers import answer
 
 from adanalytics_client import Client, ServiceProfile
 from adanalytics_client.dataset import Dataset
@@ -77,16 +78,8 @@ def test_a_sync_that_was_stopped(
 def test_a_day_that_was_rejected(shop: Shop) -> None:
     """Its hours seem unchanged, and yet a sync pulls them again."""
     shop.fill()
-    body = f'{{"data": [{{"date": "{FIRST}", "clicks": 1}}]}}'
-    fault = Fault(
-        effect="status",
-        operation="summary",
-        status=200,
-        body=body,
-        content_type="application/json",
-        times=2,
-    )
-    shop.server.faults.add(fault)
+    body = {"data": [{"date": FIRST, "clicks": 1}]}
+    shop.server.faults.add(answer("summary", body, times=2))
     assert shop.sync().failed
     shop.server.faults.clear()
     requests, more = check(shop)

@@ -8,11 +8,11 @@ import pyarrow.parquet as pq
 import pytest
 from tests.client.dataset.shop import FIRST, Shop
 from tests.datasets import READERS
+from tests.server_answers import answer
 
 from adanalytics_client import AuthenticationError
 from adanalytics_client.dataset import Dataset, PartFormat
 from adanalytics_client.tables import event_schema
-from adanalytics_server.faults import Fault
 
 
 def parts_of(folder: Path) -> list[str]:
@@ -59,10 +59,3 @@ def test_hours_without_events_have_no_file(shop: Shop, form: PartFormat) -> None
         assert dataset.sync(client, FIRST).left == 0
         assert len(parts_of(shop.folder)) == files
         assert dataset.verify(client, until=FIRST).is_whole
-
-
-def answer(operation: str, body: str) -> Fault:
-    """Every answer of an operation is this one."""
-    return Fault(
-        effect="status", operation=operation, status=200, body=body, content_type="application/json"
-    )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.dataset
 import pytest
+from tests.server_answers import answer
 from werkzeug import Request, Response
 
 from adanalytics_client import (
@@ -139,11 +140,11 @@ def test_a_day_that_is_no_longer_listed_is_reported(
 ) -> None:
     parts = [task.run() for task in dataset.tasks(client, FIRST)]
     bodies = {
-        "dates": f'{{"dates": ["{SECOND}"]}}',
-        "summary": f'{{"data": [{{"date": "{SECOND}", "impressions": 1}}]}}',
+        "dates": {"dates": [SECOND]},
+        "summary": {"data": [{"date": SECOND, "impressions": 1}]},
     }
     for operation, body in bodies.items():
-        server.faults.add(Fault(effect="status", operation=operation, status=200, body=body))
+        server.faults.add(answer(operation, body))
     (failed,) = dataset.commit(client, parts).failed
     assert failed.query == FIRST
     server.faults.clear()
@@ -266,9 +267,7 @@ def test_a_file_that_is_not_there_yet_is_awaited(
     """Its status was polled, so that address has answered; the file's has not."""
     body = client.export(FIRST, to=tmp_path / "day.csv").read_bytes()
     order = {"status": "processing", "status_url": httpserver.url_for("/status")}
-    server.faults.add(
-        Fault(effect="status", operation="start_export", status=200, body=json.dumps(order))
-    )
+    server.faults.add(answer("start_export", order))
     done = {"status": "completed", "row_count": 300, "size_bytes": len(body)}
     address = {"download_url": httpserver.url_for("/day")}
     httpserver.expect_request("/status").respond_with_json(done | address)
@@ -294,10 +293,8 @@ def test_each_file_of_an_export_is_a_task(
     for name, part in (("one", rows[:middle]), ("two", [rows[0], *rows[middle:]])):
         httpserver.expect_request(f"/{name}").respond_with_data(b"".join(part))
     files = [{"url": httpserver.url_for(f"/{name}")} for name in ("one", "two")]
-    answer = {"status": "completed", "row_count": 300, "files": files}
-    server.faults.add(
-        Fault(effect="status", operation="start_export", status=200, body=json.dumps(answer))
-    )
+    done = {"status": "completed", "row_count": 300, "files": files}
+    server.faults.add(answer("start_export", done))
     tasks = dataset.tasks(client, FIRST)
     assert [(task.number, task.of) for task in tasks] == [(0, 2), (1, 2)]
     parts = [task.run() for task in reversed(tasks)]
@@ -387,9 +384,8 @@ def _offer(server: LocalServer, httpserver: HTTPServer, body: bytes, **other: ob
         return response.make_conditional(request.environ, ranges, len(body))
 
     httpserver.expect_request("/day").respond_with_handler(send)
-    answer = {"download_url": httpserver.url_for("/day"), "status": "completed"}
-    text = json.dumps(answer | {"row_count": other.get("row_count", 300)})
-    server.faults.add(Fault(effect="status", operation="start_export", status=200, body=text))
+    done = {"download_url": httpserver.url_for("/day"), "status": "completed"}
+    server.faults.add(answer("start_export", done | {"row_count": other.get("row_count", 300)}))
 
 
 @pytest.mark.parametrize(
