@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.dataset
 import pytest
 from tests.client.raw_events import event_batch
+from tests.programs import run_program
 
 from adanalytics_client import Client, RetryPolicy
 from adanalytics_client.dataset import Dataset
@@ -409,12 +410,9 @@ def test_an_airflow_task_fails_while_hours_are_missing(
     task: str, error: str, airflow: Path, server: LocalServer
 ) -> None:
     server.faults.add("500 on events")
-    done = subprocess.run(
+    done = run_program(
         [AIRFLOW / "python", "-c", f"import airflow_dag, airflow_tasks_dag; {task}"],
         cwd=airflow / "dags",
-        capture_output=True,
-        text=True,
-        check=False,
         timeout=120,
     )
     assert error in done.stderr
@@ -469,15 +467,7 @@ def home(server: LocalServer, tmp_path: Path) -> Path:
 def as_cron(line: str, home: Path) -> "subprocess.CompletedProcess[str]":
     """Run a line with the shell, the environment and the folder that cron gives it."""
     given = {"HOME": str(home), "LOGNAME": "ada", "SHELL": "/bin/sh", "PATH": "/usr/bin:/bin"}
-    return subprocess.run(
-        ["/bin/sh", "-c", line],
-        env=given,
-        cwd=home,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
+    return run_program(["/bin/sh", "-c", line], env=given, cwd=home, timeout=120)
 
 
 def test_the_line_for_cron_runs_as_it_is_written(home: Path) -> None:

@@ -4,11 +4,11 @@ The programs run in a process of their own, because the stand-in takes away what
 """
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from tests.programs import run_program
 
 TESTS = Path(__file__).parent
 BEGIN = """
@@ -141,13 +141,10 @@ def test_on_windows(tmp_path: Path) -> None:
     for name, program in PROGRAMS.items():
         (tmp_path / name).mkdir()
         programs.append(f"os.chdir({str(tmp_path / name)!r})\n{program}")
-    done = subprocess.run(
+    done = run_program(
         [sys.executable, "-c", BEGIN + "".join(programs)],
         cwd=tmp_path,
         env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
         timeout=240,
     )
     assert done.returncode == 0, done.stderr[-3000:]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from tests.programs import run_program
 
 from adanalytics_cli.main import COMMANDS, cli
 
@@ -90,10 +91,8 @@ def test_fish_shows_descriptions_to_their_end(run: Callable[..., Result]) -> Non
     if not shutil.which("fish"):
         pytest.skip("fish is not installed; its script was only read")
     asked = script.replace(" adanalytics)", f" {sys.executable} -m adanalytics_cli)")
-    done = subprocess.run(
+    done = run_program(
         ["fish", "--no-config", "-c", f"{asked}\ncomplete --do-complete 'adanalytics doc'"],
-        capture_output=True,
-        text=True,
         check=True,
     )
     assert done.stdout == ("doctor\tCheck the settings, this machine and the service.\n")

@@ -11,6 +11,7 @@ from typing import BinaryIO
 
 import pytest
 from click.testing import Result
+from tests.programs import run_program
 
 from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.output.output_file import open_output
@@ -217,11 +218,8 @@ def test_a_disk_that_fills_up_is_named(
     limit = "import resource, runpy; resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536)); "
     program = limit + "runpy.run_module('adanalytics_cli', run_name='__main__', alter_sys=True)"
     command, *rest = words
-    done = subprocess.run(
-        [sys.executable, "-c", program, command, "2026-01-15", "-o", str(target), *rest],
-        capture_output=True,
-        text=True,
-        check=False,
+    done = run_program(
+        [sys.executable, "-c", program, command, "2026-01-15", "-o", str(target), *rest]
     )
     assert done.returncode == 1
     # The quota log may outgrow the limit, too, which is one warning before the error.

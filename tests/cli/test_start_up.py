@@ -2,10 +2,10 @@
 
 import json
 import os
-import subprocess
 import sys
 
 import pytest
+from tests.programs import run_program
 
 from adanalytics_cli.main import COMMANDS
 from adanalytics_cli.server.group import server
@@ -35,12 +35,8 @@ HEAVY = {
 
 
 def modules_after(*words: str) -> set[str]:
-    done = subprocess.run(
-        [sys.executable, "-c", PROBE, *words],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, "COLUMNS": "80"},
+    done = run_program(
+        [sys.executable, "-c", PROBE, *words], check=True, env={**os.environ, "COLUMNS": "80"}
     )
     told = json.loads(done.stderr.splitlines()[-1])
     assert told["code"] in (0, None)

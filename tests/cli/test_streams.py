@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.processes import TIMEOUT, Spawn, finish
+from tests.programs import run_program
 
 from adanalytics_server.local import LocalServer
 
@@ -25,9 +26,7 @@ def test_a_closed_pipe_ends_quietly(spawn: Spawn, service: LocalServer, form: st
 def by_shell(line: str) -> tuple[int, str, str]:
     """Exit status, stdout and stderr of the program with redirections."""
     line = f"{sys.executable} -m adanalytics_cli {line}"
-    done = subprocess.run(
-        ["sh", "-c", line], capture_output=True, check=False, text=True, timeout=TIMEOUT
-    )
+    done = run_program(["sh", "-c", line], timeout=TIMEOUT)
     return done.returncode, done.stdout, done.stderr
 
 

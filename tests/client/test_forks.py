@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from tests.client.wire import Wire, sized
+from tests.programs import run_program
 
 DATES = sized(b'{"dates": ["2026-01-15"]}')
 MORE = sized(b'{"events": [{"event_id": "1"}], "has_more": true}')
@@ -117,14 +117,7 @@ def refused(work):
 def run(program: str, url: str, **environment: str) -> None:
     """Run a program of its own: it has no other threads, which a fork would leave behind."""
     command = [sys.executable, "-W", "error", "-c", BEGIN + REFUSED + program, url]
-    done = subprocess.run(
-        command,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = run_program(command, env={**os.environ, **environment})
     assert (done.returncode, done.stderr) == (0, "")
 
 

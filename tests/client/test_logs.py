@@ -7,7 +7,6 @@ import logging
 import os
 import re
 import socket
-import subprocess
 import sys
 import traceback
 from collections.abc import Callable, Iterator
@@ -17,6 +16,7 @@ from typing import Any
 import pytest
 from tests.client.stand_in import Say, StandIn
 from tests.client.variants import BOTH_LIBRARIES, OpenVariant, Variant
+from tests.programs import run_program
 
 from adanalytics_client import Client, QuotaPolicy, errors
 from adanalytics_client._base.logs import JsonFormatter
@@ -178,14 +178,7 @@ for _ in range(2):
     client = Client({reference.url!r}, api_key="wrong-key", partner="acme")
 client.dates()
 """
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "ADANALYTICS_LOG": level},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
+    done = run_program([sys.executable, "-c", code], env={**os.environ, "ADANALYTICS_LOG": level})
     logged = done.stderr.partition("Traceback")[0]
     assert re.fullmatch(f"{begin}.*\\n" if begin != "$" else "", logged), logged
 
@@ -196,14 +189,7 @@ from adanalytics_client import Client
 Client({reference.url!r}, api_key="wrong-key", partner="acme").dates()
 """
     environment = {"ADANALYTICS_LOG": "debug", "ADANALYTICS_LOG_FORMAT": "json"}
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
+    done = run_program([sys.executable, "-c", code], env={**os.environ, **environment})
     record = json.loads(done.stderr.partition("\n")[0])
     assert list(record) == ["time", "level", "logger", "message"]
     assert (record["level"], record["logger"]) == ("DEBUG", "adanalytics_client")

@@ -8,7 +8,6 @@ import logging
 import os
 import resource
 import shutil
-import subprocess
 import sys
 import threading
 from datetime import UTC, datetime
@@ -19,6 +18,7 @@ import pytest
 from tests.client.moved_clock import MovedClock
 from tests.client.stand_in import Say, StandIn
 from tests.client.variants import OpenVariant
+from tests.programs import run_program
 
 from adanalytics_client import AsyncClient, Client, QuotaPolicy, errors
 
@@ -223,13 +223,7 @@ def test_a_damaged_file_counts_as_full_for_an_hour(
 def on_a_full_disk(script: str, *words: str) -> str:
     """Run a script in a process that can write no byte to a file."""
     limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
-    return subprocess.run(
-        [sys.executable, "-B", "-c", limit + script, *words],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-    ).stderr
+    return run_program([sys.executable, "-B", "-c", limit + script, *words], check=True).stderr
 
 
 LAST_SEND = """

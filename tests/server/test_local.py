@@ -10,6 +10,7 @@ import httpx
 import pytest
 from argon2 import PasswordHasher, extract_parameters
 from starlette.types import Receive, Scope, Send
+from tests.programs import run_program
 
 from adanalytics_server.accounts.credentials import hash_password
 from adanalytics_server.clock import Clock
@@ -40,9 +41,7 @@ def test_without_its_extra_it_says_what_to_install() -> None:
         "sys.modules['fastapi'] = None\n"
         "from adanalytics_server.local import LocalServer\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False
-    )
+    done = run_program([sys.executable, "-c", program])
     assert "fastapi is missing: pip install 'adanalytics[server]'" in done.stderr
 
 

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import httpx
 import pytest
+from tests.programs import run_program
 
 from adanalytics_server.local import LocalServer, event
 from adanalytics_server.pytest_plugin import pytest_configure_node
@@ -80,13 +81,10 @@ async def test_an_open_client_is_closed(adanalytics_async_client, anyio_backend)
 def run(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     """Run pytest in a folder with our plugins, and no other than those of the options."""
     ours = ("-p", "adanalytics", "-p", "adanalytics_client.pytest_plugin", "-p", "no:cacheprovider")
-    return subprocess.run(
+    return run_program(
         [sys.executable, "-m", "pytest", "-q", *ours, *options, "."],
         cwd=folder,
-        capture_output=True,
-        text=True,
         timeout=120,
-        check=False,
         env={"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
     )
 

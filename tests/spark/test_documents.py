@@ -1,10 +1,10 @@
 """The documents about Spark run in a program of their own, whose JVM knows their server."""
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
+from tests.programs import run_program
 from tests.test_docs import SPARK_PAGE, code_of
 
 from adanalytics_server.local import LocalServer
@@ -33,13 +33,5 @@ def test_the_page_and_the_docstrings_run(server: LocalServer, tmp_path: Path) ->
     (tmp_path / "spark-defaults.conf").write_text(QUICK)
     environment = {**os.environ, "SPARK_CONF_DIR": str(tmp_path), "SPARK_LOCAL_IP": "127.0.0.1"}
     environment.pop("PYSPARK_PYTHON", None)
-    done = subprocess.run(
-        [sys.executable, program],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
+    done = run_program([sys.executable, program], cwd=tmp_path, env=environment, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr

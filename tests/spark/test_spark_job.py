@@ -1,11 +1,11 @@
 """The example of a Spark job runs as a program of its own."""
 
-import subprocess
 import sys
 from pathlib import Path
 
 import pyarrow.dataset
 import pytest
+from tests.programs import run_program
 from tests.spark.on_spark import FIRST, SECOND, rows_of
 
 from adanalytics_client import Client
@@ -22,13 +22,7 @@ def test_the_example_writes_hours_and_prints_the_figures_of_the_service(
         summary = client.summary(FIRST, SECOND, group_by="day").rows
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
-    done = subprocess.run(
-        [sys.executable, EXAMPLE, str(FIRST), str(SECOND)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
+    done = run_program([sys.executable, EXAMPLE, str(FIRST), str(SECOND)], timeout=300)
     assert done.returncode == 0, done.stderr
     assert server.api_key not in done.stdout + done.stderr
     shown = [line.split("|") for line in done.stdout.splitlines() if line.startswith("|2026")]

@@ -16,6 +16,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from tests.programs import run_program
 
 from adanalytics_client import Client
 
@@ -33,13 +34,8 @@ Counts = Counter[tuple[date, int, int, str]]
 
 def adanalytics(*arguments: str | Path, stdin: str = "") -> str:
     """Run a command to its end and return what it printed."""
-    done = subprocess.run(
-        [sys.executable, "-m", "adanalytics_cli", *map(str, arguments)],
-        input=stdin,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
+    done = run_program(
+        [sys.executable, "-m", "adanalytics_cli", *map(str, arguments)], text=stdin, timeout=120
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

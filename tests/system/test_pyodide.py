@@ -2,10 +2,10 @@
 
 import json
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
+from tests.programs import run_program
 
 from adanalytics_client import Client
 from adanalytics_server.local import LocalServer, Sample
@@ -75,13 +75,7 @@ def test_a_pull_in_webassembly_brings_the_same_events() -> None:
     with LocalServer(sample=Sample(days=2, events_per_day=300, seed=3)) as server:
         access = (server.url, server.api_key, server.partner)
         words = ["node", "--input-type=module", "--eval", NODE]
-        done = subprocess.run(
-            [*words, str(INSTALLED), str(ROOT / "src"), PULL, *access],
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=300,
-        )
+        done = run_program([*words, str(INSTALLED), str(ROOT / "src"), PULL, *access], timeout=300)
         assert done.returncode == 0, done.stderr
         with Client(server.url, api_key=server.api_key, partner=server.partner) as client:
             ids = sorted(str(event.event_id) for event in client.events("2026-01-15", "2026-01-16"))

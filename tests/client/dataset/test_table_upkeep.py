@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from datetime import UTC, date, datetime, timedelta
 from importlib import import_module
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.client.dataset.table_reader import Reader, configure
+from tests.programs import run_program
 
 from adanalytics_client import Client, ConfigurationError
 from adanalytics_client.dataset import Dataset, DatasetError, TableConflict
@@ -158,11 +158,8 @@ def test_the_extensions_of_duckdb_read_the_table(
         "plan = base.sql(f'EXPLAIN ANALYZE {select}').fetchall()[0][1]\n"
         "print(json.dumps([rows, plan]))\n"
     )
-    done = subprocess.run(
-        [DUCKDB, "-c", script, kind, address, select, place.parent / "extensions"],
-        capture_output=True,
-        text=True,
-        check=True,
+    done = run_program(
+        [DUCKDB, "-c", script, kind, address, select, place.parent / "extensions"], check=True
     )
     # Above it there may be a progress bar.
     rows, plan = json.loads(done.stdout.splitlines()[-1])
