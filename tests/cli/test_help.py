@@ -62,22 +62,16 @@ def test_sentences_fit_40_columns(
         assert not [line for line in prose if line.endswith("-")]
 
 
-@pytest.mark.parametrize("path", [(), ("server",), ("server", "key")])
-def test_a_group_alone_shows_its_help_as_it_is(
-    run: Callable[..., Result], pages: dict[str, str], path: tuple[str, ...]
+@pytest.mark.parametrize(
+    "words", ["", "server", "server key", "help", "help dates", "help server key create"]
+)
+def test_a_group_alone_and_help_before_a_command_show_its_help_as_it_is(
+    run: Callable[..., Result], pages: dict[str, str], words: str
 ) -> None:
-    result = run(*path)
-    page = pages[" ".join(("adanalytics", *path, "--help"))]
-    assert (result.exit_code, result.stdout, result.stderr) == (2, "", page)
-
-
-@pytest.mark.parametrize("path", [(), ("dates",), ("server", "key", "create")])
-def test_help_before_the_command(
-    run: Callable[..., Result], pages: dict[str, str], path: tuple[str, ...]
-) -> None:
-    result = run("help", *path)
-    page = pages[" ".join(("adanalytics", *path, "--help"))]
-    assert (result.exit_code, result.stdout, result.stderr) == (0, page, "")
+    result = run(*words.split())
+    page = pages[" ".join(["adanalytics", *words.removeprefix("help").split(), "--help"])]
+    shown = (0, page, "") if words.startswith("help") else (2, "", page)
+    assert (result.exit_code, result.stdout, result.stderr) == shown
 
 
 def test_commands_stand_in_groups(pages: dict[str, str]) -> None:

@@ -244,17 +244,20 @@ def test_values_that_python_does_not_have(query: Run, value: str, tmp_path: Path
     assert "This is a bug" not in query(sql, "--chart").stderr
 
 
-@pytest.mark.parametrize("value", ["[DATE 'infinity']", "map {DATE '2026-01-01': TIME '24:00'}"])
-def test_such_a_value_in_a_list_or_an_object_is_an_error(query: Run, value: str) -> None:
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("[DATE 'infinity']", "Cast its column to VARCHAR"),
+        ("map {DATE '2026-01-01': TIME '24:00'}", "Cast its column to VARCHAR"),
+        (f"{2**127 - 1}::HUGEINT", "Could not cast value"),
+        (f"{2**127 - 1}::UHUGEINT", "Could not cast value"),
+    ],
+)
+def test_a_value_that_cannot_be_written_is_an_error(query: Run, value: str, said: str) -> None:
     done = query(f"SELECT {value} AS v")
-    assert (done.exit_code, "Cast its column to VARCHAR" in done.stderr) == (2, True), done.stderr
-
-
-@pytest.mark.parametrize("kind", ["HUGEINT", "UHUGEINT"])
-def test_a_number_of_39_digits_is_no_other_number(query: Run, kind: str) -> None:
-    done = query(f"SELECT {2**127 - 1}::{kind} AS v")
-    assert (done.exit_code, done.stdout) == (2, "")
-    assert "Could not cast value" in done.stderr
+    # The header may be there already.
+    assert (done.exit_code, done.stdout) == (2, "v\n" if "VARCHAR" in said else "")
+    assert said in done.stderr
 
 
 ENDINGS = ["; -- remark", ";;", " -- a; b", "; /* a; */ ;\n-- c", " /* ; */;", "\n;\n", "; --'ü;"]
