@@ -338,11 +338,9 @@ def test_chosen_columns(run: Run, service: LocalServer, tmp_path: Path, form: st
 
 
 @pytest.mark.parametrize("option", ["--sort", "--columns"])
-def test_a_column_that_no_row_has(run: Run, service: LocalServer, option: str) -> None:
-    near = run("summary", "2026-01", option, "revnue").stderr
-    assert "no column 'revnue'. Did you mean 'revenue'?" in near
-    other = run("summary", "2026-01", "-g", "day", option, "campaign_name").stderr
-    assert "no column 'campaign_name'. Known columns: date, requests, " in other
+def test_without_a_row_every_column_may_be_named(
+    run: Run, service: LocalServer, option: str
+) -> None:
     empty = run("summary", "2025-01", "-g", "day", option, "clicks")
     assert (empty.exit_code, empty.stderr) == (0, "")
 

@@ -57,6 +57,7 @@ def place(
     Path("BAD").write_bytes(b"\xff{")
     Path("latin.sql").write_bytes("SELECT 'ü'".encode("latin-1"))
     Path("empty.sql").write_text(" -- nothing\n")
+    Path("theirs.csv").write_text("Demand Tag,Imps\nOne,1\n")
     yield service
     service.faults.clear()
 

@@ -53,8 +53,6 @@ def test_hours_that_are_missing_are_named(
     with monkeypatch.context() as patched:
         patched.setattr(Dataset, "holdings", lambda _self: holdings)
         _check_gaps(shop, dataset)
-    refused = shop.run("dates", "--in", dataset / "none")
-    assert (refused.exit_code, "There is no dataset" in refused.stderr) == (1, True)
 
 
 def _check_gaps(shop: Shop, dataset: Path) -> None:
