@@ -13,22 +13,13 @@ from typing import Any
 
 import pytest
 from tests.client.moved_clock import MovedClock
+from tests.client.notes import Notes
 from tests.client.one_export import CSV, FILE, OneExport, parquet
 from tests.client.stand_in import Asked, Say, StandIn
 from tests.client.variants import BOTH_LIBRARIES
 
-from adanalytics_client import Observer, QuotaPolicy, RetryPolicy, errors
+from adanalytics_client import QuotaPolicy, RetryPolicy, errors
 from adanalytics_client.observers import RetryPlanned, WaitStarted
-
-
-class Planned(Observer):
-    """Keeps the numbers of the attempts that are to be repeated."""
-
-    def __init__(self) -> None:
-        self.attempts: list[int] = []
-
-    def retry(self, info: RetryPlanned) -> None:
-        self.attempts.append(info.attempt)
 
 
 def test_a_file_that_was_replaced_meanwhile_is_fetched_afresh(export: OneExport) -> None:
@@ -83,11 +74,11 @@ def test_the_attempts_of_a_download_are_counted_as_they_were_sent(
     whole = {**CSV, "ETag": '"v1"'}
     gone = Say({"error": "busy"}, status=503)
     export.offer(gone, gone, Say(FILE, headers=whole, cut=100), gone)
-    planned = Planned()
-    error = export.fails(errors.DownloadError, by=export.open_variant(observer=planned))
+    notes = Notes()
+    error = export.fails(errors.DownloadError, by=export.open_variant(observer=notes))
     assert isinstance(error.__cause__, errors.ServerError)
     assert error.attempts == len(export.asked) - 1 == 6
-    assert planned.attempts == [1, 2, 3, 4, 5]
+    assert [info.attempt for info in notes.of(RetryPlanned)] == [1, 2, 3, 4, 5]
     assert clock.sleeps == [0.5, 1.0, 0.5, 0.5, 1.0]
 
 
@@ -241,16 +232,16 @@ def test_a_file_that_is_not_there_yet_is_waited_for(
     export: OneExport, clock: MovedClock, answer: dict[str, Any], status: int
 ) -> None:
     """As long as for an export, and not only as often as a failure is repeated."""
-    waits = Waits()
+    notes = Notes()
     # A refusal may be meant for strangers, so the first is followed by one with the credential.
     refusals = 5 if status == 202 else 6
     export.says(
         bulk_export=[Say(answer)], f_csv=[Say(status=status)] * refusals + [Say(FILE, headers=CSV)]
     )
-    export.variant = export.open_variant(observer=waits, retry=RetryPolicy(attempts=2))
+    export.variant = export.open_variant(observer=notes, retry=RetryPolicy(attempts=2))
     assert export.fetch() == FILE
     assert clock.sleeps == [1.0, 1.5, 2.25, 3.375, 5.0625]
-    assert waits.reasons == ["the file is not ready yet"] * 5
+    assert [info.reason for info in notes.of(WaitStarted)] == ["the file is not ready yet"] * 5
 
 
 @pytest.mark.parametrize(
@@ -291,14 +282,6 @@ def test_a_file_that_an_old_job_does_not_find_has_expired_at_once(
     with pytest.raises(errors.ExportExpired):
         export.download(job)
     assert clock.sleeps == []
-
-
-class Waits(Observer):
-    def __init__(self) -> None:
-        self.reasons: list[str] = []
-
-    def wait(self, info: WaitStarted) -> None:
-        self.reasons.append(info.reason)
 
 
 ERROR = b'{"error": "gone"}'
@@ -373,11 +356,11 @@ def test_a_limit_of_downloads_is_raised_where_waiting_is_not_wanted(
 def test_a_limit_of_downloads_is_waited_for_and_announced(
     export: OneExport, clock: MovedClock
 ) -> None:
-    waits = Waits()
+    notes = Notes()
     export.offer(Say(status=429, headers={"Retry-After": "1000"}), Say(FILE, headers=CSV))
-    export.fetch(by=export.open_variant(observer=waits))
+    export.fetch(by=export.open_variant(observer=notes))
     assert clock.sleeps == [1000.0]
-    assert waits.reasons == ["the service asked to slow down"]
+    assert [info.reason for info in notes.of(WaitStarted)] == ["the service asked to slow down"]
 
 
 KEEPING = {**CSV, "ETag": '"v1"'}

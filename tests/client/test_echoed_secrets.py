@@ -12,26 +12,15 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from tests.client.notes import Notes
 from tests.client.stand_in import Asked, Say, StandIn
 from tests.client.variants import OpenVariant
 
 import adanalytics_client
-from adanalytics_client import Observer, errors
+from adanalytics_client import errors
 
 KEY = "aak_S3CRET-key"
 DATES = {"dates": ["2026-01-15"]}
-
-
-class Notes(Observer):
-    """Keeps all that an observer is told."""
-
-    def __init__(self) -> None:
-        self.told: list[Any] = []
-
-    def due(self, info: Any) -> None:
-        self.told.append(info)
-
-    request = retry = wait = partial = due
 
 
 def test_a_request_id_that_echoes_it(open_variant: OpenVariant, stand_in: StandIn) -> None:

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.client.notes import Notes
 from tests.client.one_export import CSV, FILE, PATH, OneExport, parquet
 from tests.client.stand_in import Say
 from tests.client.variants import Variant
 
-from adanalytics_client import Observer, errors
+from adanalytics_client import errors
 from adanalytics_client.observers import PartialAnswer
 
 NAMES = [
@@ -241,14 +242,6 @@ def test_an_expired_export_is_typed(export: OneExport) -> None:
         export.on(job, "wait", timeout=600)
 
 
-class Partials(Observer):
-    def __init__(self) -> None:
-        self.heard: list[PartialAnswer] = []
-
-    def partial(self, info: PartialAnswer) -> None:
-        self.heard.append(info)
-
-
 def test_an_error_beside_the_file_goes_to_the_observer_and_the_log(
     export: OneExport, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -258,13 +251,13 @@ def test_an_error_beside_the_file_goes_to_the_observer_and_the_log(
         Say({**done, "error": "shard 3 timed out for secret-key"}, headers={"X-Request-Id": "r1"}),
         Say({**done, "error": None}),
     )
-    observer = Partials()
-    export.variant = export.open_variant(observer=observer)
+    notes = Notes()
+    export.variant = export.open_variant(observer=notes)
     with caplog.at_level(logging.WARNING, "adanalytics_client"):
         status = export.on(export.order(), "wait", timeout=60)
         assert export.order().last_status.reason is None
     assert (status.done, status.reason) == (True, "shard 3 timed out for ***")
-    (partial,) = observer.heard
+    (partial,) = notes.of(PartialAnswer)
     assert (partial.reason, partial.request_id) == ("shard 3 timed out for ***", "r1")
     assert partial.url == f"{export.stand_in.url}/st"
     assert [each.getMessage() for each in caplog.records] == [str(partial)]

@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 from tests.client.frozen_time import FROZEN, Worker, most_in_an_hour, run_all
+from tests.client.notes import Notes
 from tests.client.stand_in import Asked, Say, StandIn
 from tests.client.variants import OpenVariant, Variant
 
-from adanalytics_client import Observer, QuotaPolicy, RetryPolicy, errors
+from adanalytics_client import QuotaPolicy, RetryPolicy, errors
 from adanalytics_client._base.effects import ResponseHead
 from adanalytics_client._quota.store import QuotaStore
 from adanalytics_client._quota.window import Moment, Permit, Quota
@@ -183,14 +184,10 @@ def test_a_policy_scales_the_pauses(open_held: OpenVariant, limited: Limited) ->
 def test_a_wait_says_why_and_when_it_asks_again(
     open_held: OpenVariant, limited: Limited, caplog: pytest.LogCaptureFixture
 ) -> None:
-    waits: list[WaitStarted] = []
-
-    class Watch(Observer):
-        def wait(self, info: WaitStarted) -> None:
-            waits.append(info)
-
+    notes = Notes()
     limited.until = BEGIN + timedelta(minutes=3)
-    open_held(observer=Watch()).call("dates")
+    open_held(observer=notes).call("dates")
+    waits = notes.of(WaitStarted)
     assert [wait.seconds for wait in waits] == pytest.approx([20, 40, 120])
     assert all(wait.asks_again for wait in waits)
     assert caplog.messages == [

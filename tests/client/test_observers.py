@@ -8,6 +8,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from tests.client.notes import Notes
 from tests.client.stand_in import Say, StandIn
 from tests.client.variants import OpenVariant, Variant
 
@@ -102,19 +103,15 @@ def test_the_size_announced_is_expected_of_a_body_without_a_length(
     packed: bool,
     expected: int | None,
 ) -> None:
-    content, told = b"a,b\r\n" + b"1,2\r\n" * 599, []
-
-    class Progress(Observer):
-        def bytes(self, info: BytesReceived) -> None:
-            told.append(info)
-
+    content, notes = b"a,b\r\n" + b"1,2\r\n" * 599, Notes()
     headers = {"Content-Type": "text/csv"} | ({"Content-Encoding": "gzip"} if packed else {})
     body = gzip.compress(content) if packed else content
     stand_in.says_by_name(
         bulk_export=[Say({"status": "done", "url": "/f.csv", **announced})],
         f_csv=[Say(body, headers=headers, chunked=True)],
     )
-    variant = open_variant(observer=Progress())
+    variant = open_variant(observer=notes)
     variant.call("export", DAY, to=tmp_path / "out.csv", check="none")
+    told = notes.of(BytesReceived)
     assert {info.expected for info in told} == {expected}
     assert told[-1].received == len(body)

@@ -6,10 +6,11 @@ import logging
 from typing import Any
 
 import pytest
+from tests.client.notes import Notes
 from tests.client.stand_in import Say, StandIn
 from tests.client.variants import OpenVariant, Variant
 
-from adanalytics_client import Observer, ProtocolError
+from adanalytics_client import ProtocolError
 from adanalytics_client.observers import PartialAnswer
 
 DAY = "2026-01-15"
@@ -68,14 +69,6 @@ NO_SIGNS: list[dict[str, Any]] = [
 ]
 
 
-class Told(Observer):
-    def __init__(self) -> None:
-        self.partial_answers: list[PartialAnswer] = []
-
-    def partial(self, info: PartialAnswer) -> None:
-        self.partial_answers.append(info)
-
-
 @pytest.mark.parametrize(("sign", "words"), SIGNS)
 def test_an_error_beside_no_data_is_not_taken_for_no_data(
     variant: Variant, stand_in: StandIn, sign: dict[str, Any], words: str
@@ -101,8 +94,8 @@ def test_an_error_beside_no_data_is_not_taken_for_no_data(
 def test_room_for_an_error_is_none(
     open_variant: OpenVariant, stand_in: StandIn, room: dict[str, Any]
 ) -> None:
-    told = Told()
-    variant = open_variant(observer=told)
+    notes = Notes()
+    variant = open_variant(observer=notes)
     stand_in.says(Say({"events": [], **room}))
     assert variant.rows(DAY, split="none") == []
     stand_in.says(Say({"events": ROWS, "total": 2, **room}))
@@ -111,7 +104,7 @@ def test_room_for_an_error_is_none(
     assert variant.call("dates") == []
     stand_in.says(Say({"summary": [], **room}))
     assert variant.call("summary", DAY).rows == []
-    assert told.partial_answers == []
+    assert notes.of(PartialAnswer) == []
 
 
 SHORTFALLS: list[tuple[dict[str, Any], str]] = [
@@ -294,13 +287,13 @@ def test_on_drift_warn_takes_them_and_tells(
     sign: dict[str, Any],
     words: str,
 ) -> None:
-    told = Told()
-    variant, headers = open_variant(observer=told), {"X-Request-Id": "r-17"}
+    notes = Notes()
+    variant, headers = open_variant(observer=notes), {"X-Request-Id": "r-17"}
     stand_in.says(Say({"events": ROWS, "total": 2, **sign}, headers=headers))
     with caplog.at_level(logging.WARNING, "adanalytics_client"):
         pages = variant.pages(DAY, split="none", on_drift="warn")
-    assert [page.partial for page in pages] == told.partial_answers
-    (partial,) = told.partial_answers
+    assert [page.partial for page in pages] == notes.of(PartialAnswer)
+    (partial,) = notes.of(PartialAnswer)
     assert words in partial.reason
     assert (partial.request_id, "/events?start_date=2026-01-15" in partial.url) == ("r-17", True)
     (line,) = [each.getMessage() for each in caplog.records if each.levelname == "WARNING"]
@@ -320,19 +313,19 @@ def test_an_echoed_parameter_says_nothing(variant: Variant, stand_in: StandIn) -
 
 
 def test_events_about_errors_are_events(open_variant: OpenVariant, stand_in: StandIn) -> None:
-    told = Told()
-    variant = open_variant(observer=told)
+    notes = Notes()
+    variant = open_variant(observer=notes)
     rows = [{"event_id": "a", "error": "no ad", "error_code": 303, "status": "failed"}]
     stand_in.says(Say({"events": rows, "total": 1}))
     assert variant.rows(DAY, split="none") == rows
-    assert told.partial_answers == []
+    assert notes.of(PartialAnswer) == []
 
 
 def test_a_stated_error_shows_no_credential_and_ends(
     open_variant: OpenVariant, stand_in: StandIn
 ) -> None:
-    told = Told()
-    variant = open_variant(observer=told, api_key="k1-secret")
+    notes = Notes()
+    variant = open_variant(observer=notes, api_key="k1-secret")
     words = "x" * 990 + "k1-secret" + "y" * 5000
     stand_in.says(Say({"events": [], "error": words}))
     with pytest.raises(ProtocolError) as caught:
@@ -344,8 +337,8 @@ def test_a_stated_error_shows_no_credential_and_ends(
         variant.rows(DAY, split="none")
     assert "k1-s" not in str(caught.value)
     variant.rows(DAY, split="none", on_drift="warn")
-    assert "k1-s" not in str(told.partial_answers[0])
-    assert len(str(told.partial_answers[0])) < 1500
+    assert "k1-s" not in str(notes.of(PartialAnswer)[0])
+    assert len(str(notes.of(PartialAnswer)[0])) < 1500
 
 
 def test_a_page_as_text_tells_it_too(variant: Variant, stand_in: StandIn) -> None:
