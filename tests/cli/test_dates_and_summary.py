@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 from pyarrow import parquet
+from tests.server_answers import operations
 
 from adanalytics_cli.console.table_view import Column, render_markdown
 from adanalytics_cli.console.terminal import NOWHERE
@@ -87,7 +88,7 @@ def test_how_fresh_the_data_are(service: LocalServer, hour: str, said: str, requ
     service.journal.clear()
     shown = CliRunner().invoke(cli, ["dates", "-f", "table"], obj=invocation)
     assert shown.stdout.splitlines()[-1] == said
-    asked = [entry.operation for entry in service.journal.entries()]
+    asked = operations(service)
     assert asked == ["dates", *["events"] * requests]
 
 
@@ -97,7 +98,7 @@ def test_the_hours_of_the_service(run: Run, service: LocalServer) -> None:
     assert (row["date"], row["hours"], row["missing"]) == ("2026-01-15", 24, "")
     with Client(service.url, api_key=service.api_key, partner=service.partner) as client:
         assert row["events"] == len(list(client.events("2026-01-15")))
-    assert [entry.operation for entry in service.journal.entries()][:25] == ["events"] * 25
+    assert operations(service)[:25] == ["events"] * 25
     service.journal.clear()
     # Without a day, of the last one with data; hours to come are neither asked for nor missing.
     now = datetime(2026, 1, 16, 9, 10, tzinfo=UTC)

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import pytest
 from click.testing import Result
 from pytest_httpserver import HTTPServer
+from tests.server_answers import operations
 
 from adanalytics_cli.output import formats
 from adanalytics_cli.output.formats import FORMATS
@@ -157,10 +158,6 @@ def test_an_export_that_takes_its_time(run: Run, slow: LocalServer) -> None:
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """Waits before repeats take no time."""
     monkeypatch.setattr(SystemClock, "sleeping", lambda *_: ())
-
-
-def operations(server: LocalServer) -> list[str | None]:
-    return [each.operation for each in server.journal.entries()]
 
 
 def test_an_export_started_now_and_fetched_later(

@@ -7,16 +7,13 @@ from datetime import date
 
 import pytest
 from click.testing import Result
+from tests.server_answers import operations
 
 from adanalytics_client import QuotaState
 from adanalytics_client.pricing import Estimate, Price, prices
 from adanalytics_server.local import LocalServer, Sample
 
 Run = Callable[..., Result]
-
-
-def operations(service: LocalServer) -> list[str | None]:
-    return [entry.operation for entry in service.journal.entries()]
 
 
 def test_a_record(run: Run, service: LocalServer) -> None:

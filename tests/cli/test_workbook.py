@@ -12,6 +12,7 @@ from typing import Any
 import openpyxl
 import pytest
 from click.testing import Result
+from tests.server_answers import operations
 
 from adanalytics_cli.console.table_view import Column, Total, count, percent
 from adanalytics_cli.core.errors import CommandError
@@ -306,7 +307,7 @@ def test_more_events_than_a_sheet_takes_are_not_pulled(
     done = run(*words)
     assert (done.exit_code, [*folder.iterdir()]) == (1, [])
     assert "events, and a sheet takes 500." in done.stderr
-    asked = [entry.operation for entry in service.journal.entries()]
+    asked = operations(service)
     assert asked.count("events") == 1
     assert run(*words, "--limit", "600").exit_code == 0
 

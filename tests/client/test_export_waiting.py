@@ -13,6 +13,7 @@ from tests.client.moved_clock import MovedClock
 from tests.client.one_export import CSV, FILE, PATH, OneExport, parquet
 from tests.client.stand_in import Asked, Say
 from tests.client.variants import OpenVariant
+from tests.server_answers import operations
 
 from adanalytics_client import QuotaPolicy, errors
 from adanalytics_server.local import LocalServer, Sample
@@ -23,10 +24,6 @@ def server() -> Iterator[LocalServer]:
     """The reference server; its worker makes every export of more than 50 events."""
     with LocalServer(sample=Sample(days=1, events_per_day=60), export_inline_max=50) as server:
         yield server
-
-
-def operations(server: LocalServer) -> list[str | None]:
-    return [each.operation for each in server.journal.entries()]
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from adanalytics_server.local import LocalServer
-
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -18,11 +16,6 @@ FIRST, SECOND = date(2026, 1, 15), date(2026, 1, 16)
 
 def rows_of(table: pa.Table) -> list[dict[str, Any]]:
     return sorted(table.to_pylist(), key=lambda row: row["event_id"])
-
-
-def asked(server: LocalServer) -> list[str | None]:
-    """Return the operation of each request."""
-    return [entry.operation for entry in server.journal.entries()]
 
 
 def processes_of(session: "SparkSession") -> Iterator[int]:

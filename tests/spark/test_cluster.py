@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from tests.server_answers import answer
-from tests.spark.on_spark import FIRST, SECOND, asked, command_line_of, processes_of, rows_of
+from tests.server_answers import answer, operations
+from tests.spark.on_spark import FIRST, SECOND, command_line_of, processes_of, rows_of
 
 from adanalytics_client import Client
 from adanalytics_client.dataset import Dataset, DatasetError
@@ -35,7 +35,7 @@ def test_the_rows_are_those_of_the_service(
         committed = sync(cluster, dataset, client, FIRST, SECOND)
         again = sync(cluster, dataset, client, FIRST, SECOND)
         expected = client.events(FIRST, SECOND).to_arrow()
-    assert asked(server).count("start_export") == 2
+    assert operations(server).count("start_export") == 2
     assert committed.count() == again.count() == 600
     found = committed.select(*expected.schema.names).toArrow()
     assert rows_of(found) == rows_of(expected)
@@ -70,7 +70,7 @@ def test_a_killed_executor_brings_no_event_twice(
         assert dataset.verify(client, until=SECOND).is_whole
     assert victim not in executors_of(cluster)
     # The task of the killed executor ran again.
-    assert asked(server).count("download") == 2 + 1
+    assert operations(server).count("download") == 2 + 1
 
 
 def test_a_restated_hour_of_a_table_is_read_once(

@@ -10,6 +10,7 @@ from typing import Any
 from unittest.mock import MagicMock
 
 import pytest
+from tests.datasets import flip
 
 from adanalytics_client.dataset.staging import Staging
 
@@ -32,13 +33,6 @@ def delete(file: Path) -> None:
 def cut(file: Path) -> None:
     content = file.read_bytes()
     file.write_bytes(content[: len(content) // 2])
-
-
-def flip(file: Path) -> None:
-    """Same length, another byte: only its checksum tells."""
-    content = bytearray(file.read_bytes())
-    content[len(content) // 2] ^= 1
-    file.write_bytes(content)
 
 
 def commands_in(stderr: str) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 import pytest
 from tests.client.dataset.shop import COUNT, FIRST, SECOND, Shop
-from tests.datasets import READERS, Row, files_in
+from tests.datasets import READERS, Row, files_in, flip
 
 from adanalytics_client import ConfigurationError
 from adanalytics_client.dataset import Dataset, DatasetError, Hour, Partition
@@ -36,13 +36,6 @@ def data_of(shop: Shop) -> set[str]:
 def partition_of(shop: Shop) -> str:
     holdings = shop.dataset.holdings()
     return holdings.partition if holdings else ""
-
-
-def flip(file: Path) -> None:
-    """Change a byte, not the size: only the checksum tells."""
-    content = bytearray(file.read_bytes())
-    content[len(content) // 2] ^= 1
-    file.write_bytes(content)
 
 
 def restate(shop: Shop, number: int = 1, day: str = FIRST) -> None:

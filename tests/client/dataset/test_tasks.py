@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.dataset
 import pytest
-from tests.server_answers import answer
+from tests.server_answers import answer, operations
 from werkzeug import Request, Response
 
 from adanalytics_client import (
@@ -52,10 +52,6 @@ def rows_of(dataset: Dataset) -> list[dict[str, object]]:
     return sorted(table.to_pylist(), key=lambda row: str(row["event_id"]))
 
 
-def asked(server: LocalServer) -> list[str | None]:
-    return [entry.operation for entry in server.journal.entries()]
-
-
 @pytest.mark.parametrize(
     "carry",
     [
@@ -72,7 +68,7 @@ def test_tasks_bring_what_a_sync_brings(
     carry: Callable[[Task | Part], Task | Part],
 ) -> None:
     tasks = dataset.tasks(client, FIRST, SECOND)
-    assert asked(server) == ["dates", "summary", "start_export", "start_export"]
+    assert operations(server) == ["dates", "summary", "start_export", "start_export"]
     carried = [carry(task) for task in tasks]
     assert all(server.api_key not in pickle.dumps(each).decode("latin1") for each in carried)
     assert "signature" not in repr(tasks)
@@ -215,7 +211,7 @@ def test_a_worker_that_cannot_deliver_says_so_before_it_downloads(
     server.journal.clear()
     with pytest.raises(DatasetError, match=problem):
         change(task, tmp_path).run()
-    assert asked(server) == []
+    assert operations(server) == []
 
 
 def test_a_worker_of_another_patch_release_delivers(client: Client, dataset: Dataset) -> None:
@@ -317,7 +313,7 @@ def test_a_service_without_parquet_is_asked_for_csv_from_then_on(
         Fault(effect="status", operation="start_export", times=1, status=400, body=refused)
     )
     parts = [task.run() for task in dataset.tasks(client, FIRST, SECOND)]
-    assert asked(server).count("start_export") == 3
+    assert operations(server).count("start_export") == 3
     assert dataset.commit(client, parts).events == 600
 
 
@@ -426,7 +422,7 @@ def test_a_line_break_in_quotes_is_read_by_the_commit(
     report = dataset.commit(client, parts)
     assert (report.events, report.failed) == (300, [])
     # One is for the file of this test.
-    assert asked(server).count("start_export") == 2
+    assert operations(server).count("start_export") == 2
     assert dataset.verify(client, until=FIRST).is_whole
 
 
