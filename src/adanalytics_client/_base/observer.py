@@ -127,7 +127,7 @@ class PageDrift:
         distinct: the number of distinct events in the slice so far.
         total: the service's count of events in the slice, if it states one.
         last: whether this is the last page; if so, `distinct` should equal `total`.
-        moved: whether the page has other events, or another order, than in an earlier request.
+        moved: whether the page has other events, another order or a smaller count than before.
         unsteady: whether `total` fell and rose, so that new events may be counted for missing ones.
     """
 
@@ -143,8 +143,10 @@ class PageDrift:
     def __str__(self) -> str:
         text = f"Page {self.number} of {self.slice}"
         if self.moved:
-            text += " has other events, or another order, when it is requested again, so events of"
-            text += " other pages may be missing, or come twice;"
+            text += (
+                " has other events, another order or a smaller count when it is requested again,"
+            )
+            text += " so events of other pages may be missing, or come twice;"
         if self.repeated:
             is_one = self.repeated == 1
             events = "an event, which was" if is_one else f"{self.repeated} events, which were"

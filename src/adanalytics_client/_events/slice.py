@@ -156,7 +156,7 @@ def read_slice(
             history.skip(cursor, page)
         _refuse(cursor, page, history)
         new_page, drift = history.compare(cursor, page)
-        if doubt := history.doubtful_page():
+        while doubt := history.doubtful_page():
             moved = history.moved_page(doubt, (yield doubt))
             if moved and rules.on_drift == "raise":
                 raise page.rows.source.sign(
@@ -237,10 +237,9 @@ class SliceHistory:
         self._attempt = self._yielded_ids
         # Of the events without an id, which are all yielded.
         self._texts, self._last_text = _Hashes(self._most_ids), 0
-        # The numbers and marks of the first page, of the page before, and of one to request again.
-        front = (cursor.number - 1, cursor.mark) if cursor.mark else None
-        self._opening = self._front = front
-        self._doubt: tuple[int, str] | None = None
+        # The numbers and marks of the first page, the page before, and pages to request again.
+        self._opening = self._front = {cursor.number - 1: cursor.mark} if cursor.mark else {}
+        self._doubts: dict[int, str] = {}
         self._is_opening_sure = False
         # The events of an attempt after the first one, each counted once.
         self._again = 0
@@ -268,19 +267,18 @@ class SliceHistory:
 
         They may be equal. Or the service orders its events anew for each request, which the first
         page shows, or the last one of an earlier run. Or events that came meanwhile moved them to
-        the next page: then the page in front of it is another one now, and the service counts as
-        many events as arrived, for some came twice and others not at all.
+        the next page: then the page in front of it is another one now, or the first one where many
+        are equal, and the service counts as many events as arrived, for some came twice and others
+        not at all.
         """
-        if self._doubt is None:
-            return None
-        self._is_opening_sure |= self._doubt == self._opening
-        return Cursor(self._tail.slice, self._doubt[0], attempt=1)
+        self._is_opening_sure |= not self._opening.keys().isdisjoint(self._doubts)
+        return Cursor(self._tail.slice, max(self._doubts), attempt=1) if self._doubts else None
 
     def moved_page(self, cursor: Cursor, page: FetchedPage) -> PageDrift | None:
         """Describe a page that has no longer the events of an earlier request, or fewer behind."""
         total = page.signals.total
-        is_same = page.keys and self._doubt == (cursor.number, page.keys.mark)
-        self._doubt = None
+        mark = self._doubts.pop(cursor.number)
+        is_same = page.keys and page.keys.mark == mark
         if is_same and (total is None or total >= (self.total or 0)):
             return None
         number = cursor.number
@@ -306,7 +304,7 @@ class SliceHistory:
         """Forget the order of the pages, but not the events, to pull the slice again."""
         self._attempt, self._again = _Remembered(self._most_ids), 0
         self._marks.clear()
-        self._opening = self._front = None
+        self._opening = self._front = {}
         self._stale = 0
         self._total_is_old = True
         self.fall, self._before_attempt = 0, self.distinct
@@ -401,7 +399,7 @@ class SliceHistory:
         """
         is_earlier = self._is_first_page and self._opening != self._front
         if is_earlier and self.total is None and page.signals.total is None:
-            self._doubt = self._opening
+            self._doubts |= self._opening
         if not self._earlier:
             return
         are_shared = self._yielded_ids.has_shared_ids
@@ -410,7 +408,7 @@ class SliceHistory:
                 is_identified = value is not None and not are_shared
                 repeats[at] |= is_identified
                 if not (is_identified or self._is_opening_sure):
-                    self._doubt = self._opening
+                    self._doubts |= self._opening
 
     def _find_equal(self, page: FetchedPage, keys: PageKeys) -> None:
         """Doubt a page if events that nothing identifies have the texts of earlier ones."""
@@ -425,9 +423,9 @@ class SliceHistory:
             if total != self._stated or (
                 total is None and self._last_text in {*texts, *keys.texts}
             ):
-                self._doubt = self._front
+                self._doubts |= self._opening | self._front
             elif not self._is_opening_sure:
-                self._doubt = self._opening
+                self._doubts |= self._opening
         self._texts.update(texts)
         self._last_text, self._stated = hash(page.rows.texts[-1]), page.signals.total
 
@@ -496,7 +494,7 @@ class SliceHistory:
         repeats = self._yielded_ids.add(keys)
         stale = repeats if self._attempt is self._yielded_ids else self._attempt.add(keys)
         self._find_equal(page, keys)
-        self._front = (cursor.number, self.mark)
+        self._front = {cursor.number: self.mark}
         self._opening = self._opening or self._front
         self._again += stale.count(False)
         self._stale = self._stale + 1 if all(stale) else 0
