@@ -190,7 +190,7 @@ def test_ad_requests_are_requests_whatever_the_service_calls_them(
         ({"campaign": 7, "fillRate": None}, {"campaign_id": 7, "fill_rate": None}),
         ({"campaign_id": 7, "campaignId": 8}, {"campaign_id": 7, "campaignId": 8}),
         ({"cid": 7, "Clicks": "12"}, {"campaign_id": 7, "clicks": 12}),
-        ({"campaign": {"id": 7}}, {"campaign_id": {"id": 7}}),
+        ({"campaign": {"id": 7}}, {"campaign": {"id": 7}}),
     ],
 )
 def test_columns_of_a_summary_have_the_documented_names(

@@ -26,6 +26,7 @@ from adanalytics_cli.output.output_file import output_options
 from adanalytics_cli.output.row_output import write_chart
 from adanalytics_client import Period
 from adanalytics_client._base.quantities import counted
+from adanalytics_client._json.columns import METRIC_COLUMNS
 
 if TYPE_CHECKING:
     from adanalytics_cli.output.summary_output import Answer, Digits
@@ -225,7 +226,7 @@ def write_answers(
     row_names = {name for row in rows for name in row.model_fields_set}
     sorted_by = order.name if order else "revenue" if options.top else ""
     # Without it, the first rows would be those of the service, and not the top ones.
-    if rows and sorted_by and sorted_by not in {*row_names, *VALUES}:
+    if rows and sorted_by in METRIC_COLUMNS - row_names:
         raise CommandError(
             f"No row has the column '{sorted_by}', so rows cannot be sorted by it.",
             remedy="Name another column with --sort.",

@@ -16,7 +16,7 @@ from adanalytics_client._base.remedies import remedy
 from adanalytics_client._base.spelling import fold
 from adanalytics_client._base.urls import Params, Resource, further_params, with_query
 from adanalytics_client._base.validation import invalid
-from adanalytics_client._json.columns import GROUP_COLUMNS, SUMMARY_COLUMNS
+from adanalytics_client._json.columns import METRIC_COLUMNS, SUMMARY_COLUMNS
 from adanalytics_client._json.encoding import json_text
 from adanalytics_client._json.exact import Json
 from adanalytics_client._json.fields import COLUMN_OF_TYPE, GROUPS, ID_OF, FieldNames
@@ -319,9 +319,9 @@ def _as_documented(row: dict[str, Json], names: FieldNames) -> dict[str, Json]:
         part = names.documented(name)
         if part not in SUMMARY_COLUMNS:
             part = _PARTS.get(fold(name))
-        if part in ID_OF:
+        if part in ID_OF and isinstance(cell, str | int):
             part = f"{part}_name" if isinstance(cell, str) else f"{part}_id"
-        if part and part not in row:
+        if part in SUMMARY_COLUMNS and part not in row:
             parts.setdefault(part, name)
     sent = {name: part for part, name in parts.items()}
     documented = {sent.get(name, name): cell for name, cell in row.items()}
@@ -447,7 +447,7 @@ _GROUPINGS = {
     **{fold(name): "day" for name in DAY_NAMES},
     **{fold(f"{group}{suffix}"): group for group in ID_OF for suffix in ("", "_id", "_name")},
 }
-_METRICS = {*map(fold, SUMMARY_COLUMNS)}.difference(map(fold, GROUP_COLUMNS))
+_METRICS = {*map(fold, METRIC_COLUMNS)}
 _PARTS = {
     **{fold(name): "date" for name in DAY_NAMES},
     # As the other columns are named, after what they count.

@@ -13,6 +13,7 @@ from .fields import COLUMN_OF_TYPE, DOCUMENTED, EVENT_KINDS, GROUP_KINDS, SUMMAR
 EVENT_COLUMNS = tuple(EVENT_KINDS)
 GROUP_COLUMNS = tuple(GROUP_KINDS)
 SUMMARY_COLUMNS = tuple(SUMMARY_KINDS)
+METRIC_COLUMNS = SUMMARY_KINDS.keys() - GROUP_KINDS.keys()
 
 
 def count_events(row: Mapping[str, Any]) -> int | None:
