@@ -7,14 +7,14 @@
 #
 #   docker build -t adanalytics-for-tests --target for-tests .
 
-FROM python:3.12-slim AS build
+FROM python:3.12-slim@sha256:78387bc3881b8273120a12ebe6c1ab22b018ccc2c9adf565ae1ac9b536e184ea AS build
 WORKDIR /source
 COPY pyproject.toml README.md LICENSE adanalytics.cdx.json ./
 COPY src ./src
 RUN python -m venv /opt/adanalytics \
  && /opt/adanalytics/bin/pip install --no-cache-dir '.[server,arrow,s3]'
 
-FROM python:3.12-slim AS base
+FROM python:3.12-slim@sha256:78387bc3881b8273120a12ebe6c1ab22b018ccc2c9adf565ae1ac9b536e184ea AS base
 LABEL org.opencontainers.image.title="adanalytics" \
       org.opencontainers.image.description="Client, command line and reference server" \
       org.opencontainers.image.licenses="Apache-2.0"
