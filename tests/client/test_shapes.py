@@ -204,7 +204,7 @@ def test_columns_of_a_summary_have_the_documented_names(
 
 
 @pytest.mark.parametrize("name", ["date", "day", "eventDate"])
-@pytest.mark.parametrize("time", ["", "T00:00:00.000Z", " 00:00:00"])
+@pytest.mark.parametrize("time", ["", "T00:00:00.000Z", " 00:00:00", " 00:00:00+00"])
 def test_a_day_of_a_summary_is_a_day(
     variant: Variant, stand_in: StandIn, name: str, time: str
 ) -> None:

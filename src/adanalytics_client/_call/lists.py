@@ -50,7 +50,9 @@ _ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d(?=[T ]|$)", re.ASCII)
 _DAY = re.compile(
     r"(\d{4})([-/.]?)(\d\d)\2(\d\d)(?:[T ].*)?|(\d\d?)[-/.](\d\d?)[-/.](\d{4})", re.ASCII
 )
-_MIDNIGHT = re.compile(r"(\d{4}-\d\d-\d\d)[T ]00:00(?::00(?:\.0+)?)?(?:Z|[+-]00:?00)?", re.ASCII)
+_MIDNIGHT = re.compile(
+    r"(\d{4}-\d\d-\d\d)[T ]00:00(?::00(?:\.0+)?)?(?:Z|[+-]00(?::?00)?)?", re.ASCII
+)
 # Between 2001 and 2286, in seconds or milliseconds.
 _EPOCH = re.compile(r"(\d{10})(?:\d{3})?", re.ASCII)
 _AMOUNT = re.compile(r"[-+]?[\d.,]+(?:[eE][-+]?\d+)?%?", re.ASCII)
