@@ -24,6 +24,7 @@ from adanalytics_client import (
     Summary,
     SummaryRow,
 )
+from adanalytics_client._json.fields import COLUMN_OF_TYPE
 
 MODELS: list[type[Event | Summary | SummaryRow]] = [Event, Summary, SummaryRow]
 DAY = date(2026, 1, 15)
@@ -273,10 +274,11 @@ def test_a_summary_row_joins_with_the_days(reference_variant: Any) -> None:
     assert event.time.date() == days[0]
 
 
-def test_a_count_may_be_text() -> None:
+@pytest.mark.parametrize("name", COLUMN_OF_TYPE.values())
+def test_a_count_may_be_text(name: str) -> None:
     """Drivers of PostgreSQL write a bigint as text."""
-    assert SummaryRow.model_validate({"clicks": "12"}).clicks == 12
-    assert SummaryRow.model_validate_json('{"clicks": "-9"}').clicks == -9
+    assert SummaryRow.model_validate({name: "12"})[name] == 12
+    assert SummaryRow.model_validate_json(f'{{"{name}": "-9"}}')[name] == -9
 
 
 @pytest.mark.parametrize("text", ["1.0", "1e3", "+1", "", "01", "-0", "1_0", "9" * 20])
