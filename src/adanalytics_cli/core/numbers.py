@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 
-class _InWords(click.ParamType):  # type: ignore[type-arg]  # not generic in click 8.2
+class _InWords(click.ParamType):  # type: ignore[type-arg]  # not generic in 8.2, the oldest
     """A range of numbers that words its bounds, in its help and its error."""
 
     noun: str
