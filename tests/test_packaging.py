@@ -40,7 +40,7 @@ def test_only_two_packages_have_an_upper_bound() -> None:
     extras = PROJECT["optional-dependencies"].values()
     bounds = [*PROJECT["dependencies"], *(bound for extra in extras for bound in extra)]
     bounded = [each for each in bounds if re.search(r"<|~=|==", each.partition(";")[0])]
-    assert bounded == ["httpx>=0.27.2,<1", "uvicorn>=0.30,<1"]
+    assert bounded == ["httpx>=0.28.1,<1", "uvicorn>=0.30,<1"]
 
 
 def test_the_licence_of_each_dependency_is_listed() -> None:

@@ -1,17 +1,13 @@
 """Columns as expressions of SQL: types, casts, and the members of JSON lines."""
 
-import re
 from collections.abc import Collection, Mapping
 
 import pyarrow as pa
 
-from adanalytics_client._base.validation import import_extra
 from adanalytics_client._json.encoding import json_text
-from adanalytics_client._json.fields import Kind
 from adanalytics_client._json.types import UNITS, Base, ColumnType
 from adanalytics_client._outputs.arrow.schema import arrow_type
 from adanalytics_client.dataset.records.layout import PartFormat
-from adanalytics_client.errors import ConfigurationError
 
 from .names import literal
 
@@ -23,11 +19,6 @@ _TYPES: Mapping[Base, str] = {
     "pairs": "MAP(VARCHAR, VARCHAR)",
     "text": "VARCHAR",
 }
-# The first version that reads decimals of JSON exactly; tried with 1.2.2, 1.5.0, 2.0.0 and 2.0.1.
-_EXACT_SINCE = (2, 0, 1)
-_NUMBERS = re.compile(r"\d+")
-# Decimal digits that every double keeps.
-_FLOAT_DIGITS = 15
 # In a line of JSON, a text or a number; and a character that no text has, by Unicode's rules.
 _PARTS = r'("(?:[^"\\]|\\.)*")|(-?[0-9][-+.eE0-9]*)'
 _MARK = "\ufdd0"
@@ -41,37 +32,13 @@ def sql_type(type_: ColumnType) -> str:
     if type_.base in {"time", "epoch"}:
         if type_.decimals <= UNITS["us"]:
             return "TIMESTAMPTZ"
-        # Earlier versions of DuckDB cut nanoseconds to microseconds.
-        if _version() < _EXACT_SINCE:
-            raise _inexact("times with nanoseconds")
         return "TIMESTAMPTZ_NS"
     return _TYPES[type_.base]
 
 
-def reading_type(name: str, type_: ColumnType, kind: Kind | None) -> str:
-    """Return the type by which a value of JSON lines is read exactly, before it is cast.
-
-    Raises:
-        ConfigurationError: where DuckDB reads numbers with a fraction through floats.
-    """
-    if type_.base == "number" and type_.scale and _version() < _EXACT_SINCE:
-        # As text it keeps the digits of amounts that are text, and of numbers with a few.
-        if kind is not Kind.AMOUNT and type_.precision > _FLOAT_DIGITS:
-            raise _inexact(f"all digits of {name} from JSON lines")
-        return "VARCHAR"
+def reading_type(type_: ColumnType) -> str:
+    """Return the type by which a value of JSON lines is read exactly, before it is cast."""
     return "VARCHAR" if type_.base in {"bit", "time", "epoch", "null"} else sql_type(type_)
-
-
-def _version() -> tuple[int, ...]:
-    version = import_extra("duckdb").__version__
-    return tuple(map(int, _NUMBERS.findall(version)[:3]))
-
-
-def _inexact(subject: str) -> ConfigurationError:
-    version = ".".join(map(str, _version()))
-    return ConfigurationError(
-        f"DuckDB {version} cannot read {subject}.", remedy="Install duckdb 2.0.1 or later."
-    )
 
 
 def cast(place: str, own: ColumnType, type_: ColumnType, form: PartFormat) -> str:

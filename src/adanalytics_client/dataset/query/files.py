@@ -164,10 +164,9 @@ class CommittedFiles:
         )
         if self.identity.form == "parquet":
             return f"read_parquet({literals(paths)}, {_FILES_ONLY}) AS t({places}, filename)"
-        kind_of = self.identity.names.kind
         read_as = {
             # As text, a number is rounded to that of a float.
-            name: reading_type(name, type_ if is_fraction(type_) else columns[name], kind_of(name))
+            name: reading_type(type_ if is_fraction(type_) else columns[name])
             for name, type_ in file_types.items()
         }
         # DuckDB does not distinguish capital letters, so it finds only one of such names. It knows
