@@ -5,7 +5,7 @@ are one piece, but nothing guarantees that.
 """
 
 from collections.abc import Iterator
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from itertools import groupby
 from pathlib import Path
 
@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import ipc
 
+from adanalytics_client import ServiceProfile
 from adanalytics_client._base.remedies import remedy
 from adanalytics_client._json.fields import DOCUMENTED, FieldNames
 from adanalytics_client._outputs.arrow.conversion import as_text
@@ -162,8 +163,14 @@ def _hour_numbers(table: Table, names: FieldNames, zone: str) -> "pa.ChunkedArra
             "Some events have no field with a known time, so their hours are unknown.",
             remedy=remedy("time_field"),
         )
-    times = times.cast(pa.timestamp("s", zone), safe=False)
-    return pc.divide(pc.local_timestamp(times).cast(pa.int64()), 3600).cast(pa.int32())
+    seconds = times.cast(pa.timestamp("s", "UTC"), safe=False).cast(pa.int64())
+    # Arrow before version 22 knows no zone such as +05:30, and none at all on some machines. All
+    # zones change at quarters of an hour.
+    quarters = pc.divide(seconds, 900).combine_chunks().dictionary_encode()
+    tz = ServiceProfile(zone=zone).tzinfo()
+    moments = [datetime.fromtimestamp(at * 900, tz) for at in quarters.dictionary.to_pylist()]
+    hours = int32s(int(moment.replace(tzinfo=UTC).timestamp() // 3600) for moment in moments)
+    return pa.chunked_array([hours.take(quarters.indices)])
 
 
 def split_by_key(table: Table, keys: "pa.Array") -> Iterator[tuple[int, Table]]:
