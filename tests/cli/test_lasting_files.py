@@ -23,8 +23,8 @@ COMMANDS = [
     "login --api-key-stdin",
     f"sync {DAY} --to new/events",
 ]
-# Made anew when they are lost.
-SCRATCH = {"quota", "scratch", "journal", "spool", "__pycache__"}
+# Made anew when they are lost, or, as the history of runs, of no use to the next run.
+SCRATCH = {"quota", "scratch", "journal", "spool", "__pycache__", "runs.json"}
 
 
 class Disk:
