@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from adanalytics_client._base.locks import lock
+from adanalytics_client._base import locks
 from adanalytics_server.local import LocalServer
 
 Run = Callable[..., Result]
@@ -21,6 +21,8 @@ def refuse_locks(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
         raise OSError(number, "not here")
 
     monkeypatch.setattr(fcntl, "flock", flock)
+    # Folders of earlier tests may have had the same name.
+    monkeypatch.setattr(locks, "_FOLDERS_WITHOUT_LOCKS", set())
 
 
 @pytest.mark.parametrize("number", [errno.EOPNOTSUPP, errno.ENOLCK, errno.ENOSYS, errno.EBADF])
@@ -56,4 +58,4 @@ def test_commands_go_on_with_one_remark(
 def test_another_refusal_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     refuse_locks(monkeypatch, errno.EIO)
     with (tmp_path / "file").open("wb") as file, pytest.raises(OSError, match="not here"):
-        lock(file, tmp_path, wait=False)
+        locks.lock(file, tmp_path, wait=False)

@@ -100,7 +100,7 @@ def test_a_terminal_is_asked(
     result = run(*YEAR, stdin=answer)
     service.faults.clear()
     assert result.exit_code == code
-    assert result.stderr.startswith(f"{NEEDS}\nStart it? [y/N]: ")
+    assert result.stderr.startswith(f"{NEEDS}\nStart it? [y/N]:")
     assert bool(service.journal.entries()) == (code == 4)
 
 

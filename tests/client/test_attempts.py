@@ -14,6 +14,7 @@ from tests.client.stand_in import Asked, Say, StandIn
 from tests.client.variants import OpenVariant, Variant
 
 from adanalytics_client import QuotaPolicy, RetryPolicy, errors
+from adanalytics_client._base import locks
 from adanalytics_client._base.effects import ResponseHead
 from adanalytics_client._exports.transfer import validator_of
 
@@ -194,6 +195,7 @@ def test_a_file_system_without_locks_is_told_once(
         raise OSError(errno.ENOLCK, "No locks available")
 
     monkeypatch.setattr(fcntl, "flock", no_locks)
+    monkeypatch.setattr(locks, "_FOLDERS_WITHOUT_LOCKS", set())
     export.offer(Say(FILE, headers=CSV))
     assert export.fetch() == FILE
     assert [each.name for each in export.folder.iterdir()] == ["out.csv"]
