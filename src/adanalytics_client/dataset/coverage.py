@@ -2,13 +2,15 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from functools import cached_property
 from itertools import combinations
 
+from adanalytics_client._base.dates import days_between
+
 from .hours.totals import Totals
 from .records.layout import Hour, hours_of
-from .records.manifest import HourRecord
+from .records.manifest import DayRecord, HourRecord
 
 
 @dataclass(frozen=True)
@@ -18,21 +20,26 @@ class Coverage:
     Attributes:
         place: the folder or address of the dataset.
         partner: the partner whose events it holds.
-        hours: the records of all hours that were pulled, also of those without events.
+        records: the records of the days, also of hours without events.
         flag: the field that says which events are filtered; None if no field does.
         zone: the time zone of the days and hours.
     """
 
     place: str
     partner: str
-    hours: Mapping[Hour, HourRecord]
+    records: Sequence[DayRecord]
     flag: str | None
     zone: str
 
     @cached_property
+    def hours(self) -> Mapping[Hour, HourRecord]:
+        """The records of all hours that were pulled."""
+        return {hour: part for record in self.records for hour, part in record.by_hour.items()}
+
+    @cached_property
     def totals(self) -> Totals | None:
         """The counts and sums of all events that are not filtered; None if they are not known."""
-        return Totals.sum(record.totals for record in self.hours.values())
+        return Totals.sum(record.totals for record in self.records)
 
     @property
     def currencies(self) -> tuple[str, ...] | None:
@@ -41,7 +48,7 @@ class Coverage:
 
     @property
     def events(self) -> int:
-        return sum(record.rows for record in self.hours.values())
+        return sum(record.rows for record in self.records)
 
     @property
     def filtered(self) -> int | None:
@@ -50,20 +57,12 @@ class Coverage:
 
     @property
     def days(self) -> list[date]:
-        return sorted({hour.day for hour in self.hours})
+        return [record.day for record in self.records if record.hours]
 
     @property
     def last_whole_day(self) -> date | None:
         """The last day whose 24 hours were all pulled after they were over."""
-        whole = (
-            day
-            for day in self.days
-            if all(
-                hour in self.hours and hour.is_over(self.hours[hour].asked_at)
-                for hour in hours_of(day)
-            )
-        )
-        return max(whole, default=None)
+        return max((record.day for record in self.records if record.is_settled), default=None)
 
     @property
     def missing(self) -> list[Hour]:
@@ -71,7 +70,7 @@ class Coverage:
         if not self.hours:
             return []
         first, last = min(self.hours), max(self.hours)
-        days = map(date.fromordinal, range(first.day.toordinal(), last.day.toordinal() + 1))
+        days = days_between(first.day, last.day)
         between = (hour for day in days for hour in hours_of(day) if first <= hour <= last)
         return [hour for hour in between if hour not in self.hours]
 
@@ -96,12 +95,8 @@ def runs_of_hours(hours: Iterable[Hour]) -> list[tuple[Hour, Hour]]:
     """
     runs: list[tuple[Hour, Hour]] = []
     for hour in sorted(hours):
-        if runs and _number(hour) == _number(runs[-1][1]) + 1:
+        if runs and hour.start - runs[-1][1].start == timedelta(hours=1):
             runs[-1] = (runs[-1][0], hour)
         else:
             runs.append((hour, hour))
     return runs
-
-
-def _number(hour: Hour) -> int:
-    return hour.day.toordinal() * 24 + hour.hour

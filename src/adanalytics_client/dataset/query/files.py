@@ -1,6 +1,6 @@
 """The files that the manifest of a dataset names, as DuckDB reads them."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Self
@@ -10,8 +10,8 @@ from adanalytics_client._json.types import DEFAULTS, NULL, Base, ColumnType, Typ
 from adanalytics_client.dataset.coverage import Coverage
 from adanalytics_client.dataset.errors import DatasetDamaged, DatasetError
 from adanalytics_client.dataset.hours.files import checksum
-from adanalytics_client.dataset.records.layout import DATA, MANIFEST, Hour
-from adanalytics_client.dataset.records.manifest import DataFile, HourRecord, Identity, Manifest
+from adanalytics_client.dataset.records.layout import DATA, MANIFEST
+from adanalytics_client.dataset.records.manifest import DataFile, DayRecord, Identity, Manifest
 from adanalytics_client.dataset.records.names import Names, read_names
 from adanalytics_client.dataset.schema import Schema
 from adanalytics_client.dataset.storage.local import Store, open_store
@@ -54,7 +54,7 @@ class CommittedFiles:
     store: Store
     identity: Identity
     schema: Schema
-    hours: Mapping[Hour, HourRecord]
+    records: Sequence[DayRecord]
     files: Sequence[DataFile]
     group_names: Names
     scheme: str
@@ -70,9 +70,8 @@ class CommittedFiles:
         """
         store = open_store(place)
         identity, manifest = Identity.require(store), Manifest(store)
-        days = manifest.records(manifest.days())
-        hours = {hour: record for day in days for hour, record in day.by_hour.items()}
-        files = [file for day in days for file in day.data_files(identity)]
+        records = manifest.records(manifest.days())
+        files = [file for record in records for file in record.data_files(identity)]
         # An answer about fewer days than asked for would look complete.
         for day, damage in manifest.damaged.items():
             raise DatasetDamaged(
@@ -80,7 +79,7 @@ class CommittedFiles:
             )
         schema, names = Schema.read(store), read_names(store)
         scheme = f"adanalytics{next(_SCHEMES)}"
-        return cls(place, store, identity, schema, hours, files, names, scheme, [])
+        return cls(place, store, identity, schema, records, files, names, scheme, [])
 
     def address(self, name: str) -> str:
         """Return the address by which DuckDB reads a file; see `mount`."""
@@ -110,7 +109,7 @@ class CommittedFiles:
     def coverage(self) -> Coverage:
         """What the dataset covers, by its manifest."""
         identity = self.identity
-        return Coverage(self.place, identity.partner, self.hours, self.flag, identity.zone)
+        return Coverage(self.place, identity.partner, self.records, self.flag, identity.zone)
 
     def select(self, columns: Types, ours: Collection[str]) -> str:
         """Return a SELECT of all events: these columns, then `ours`.
