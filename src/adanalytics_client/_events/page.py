@@ -54,10 +54,15 @@ def ids_of(rows: RawRows) -> list[EventId | None]:
             ids = [event.id for event in decoder.decode(b"[%b}]" % b"},".join(fronts))]
     if len(ids) < len(rows) or None in ids:
         ids = [event.id for event in map(one_decoder.decode, rows.texts)]
-    # If all events have ids, none is checked singly: that would cost as much as reading them.
-    if {*map(type, ids)} <= {str, int} and NO_IDS.isdisjoint(ids):
-        return ids
-    return [value if is_id(value) else None for value in ids]
+    return only_ids(ids)
+
+
+def only_ids(values: list[Any]) -> list[EventId | None]:
+    """Return None in place of the values that identify no event."""
+    # If all are ids, none is checked singly: that would cost as much as reading them.
+    if {*map(type, values)} <= {str, int} and NO_IDS.isdisjoint(values):
+        return values
+    return [value if is_id(value) else None for value in values]
 
 
 def digest_of(event: bytes) -> str:

@@ -10,7 +10,7 @@ from tempfile import SpooledTemporaryFile
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from adanalytics_client._events.page import NO_IDS, EventId, is_id
+from adanalytics_client._events.page import EventId, only_ids
 from adanalytics_client._json.fields import FieldNames
 
 from .events import Table, int32s, names_with_values
@@ -83,11 +83,7 @@ class Ids:
         if pa.types.is_decimal(column.type):
             # Whole numbers that are too long for 64 bits.
             column = column.cast(pa.string())
-        ids: list[EventId | None] = column.to_pylist()
-        # If all events have ids, none is checked singly.
-        if {*map(type, ids)} <= {str, int} and NO_IDS.isdisjoint(ids):
-            return ids
-        return [event_id if is_id(event_id) else None for event_id in ids]
+        return only_ids(column.to_pylist())
 
 
 def _content(row: dict[str, object]) -> int:
