@@ -69,23 +69,18 @@ class IcebergLog:
 
     def check_name(self) -> None:
         """Refuse the name of a table that is not of this dataset."""
-        with self._catalog() as catalog:
-            if catalog.table_exists(self._name):
-                self._load(catalog)
+        with self._table():
+            pass
 
     def names(self, days: Collection[date] | None = None) -> Iterable[str]:
-        with self._catalog() as catalog:
-            if not catalog.table_exists(self._name):
-                return []
-            files = self._files(self._load(catalog), days)
+        with self._table() as table:
+            files = self._files(table, days) if table else ()
             return [file.file_path.removeprefix(self._root) for file in files]
 
     def types(self) -> dict[str, str]:
         arrow = import_module("pyiceberg.io.pyarrow")
-        with self._catalog() as catalog:
-            if not catalog.table_exists(self._name):
-                return {}
-            schema = arrow.schema_to_pyarrow(self._load(catalog).schema())
+        with self._table() as table:
+            schema = arrow.schema_to_pyarrow(table.schema()) if table else ()
             return {field.name: stored_type(field.type) for field in schema}
 
     def change(self, change: Change) -> None:
@@ -155,10 +150,9 @@ class IcebergLog:
 
         A version expires when the next one was there before that moment.
         """
-        with self._catalog() as catalog:
-            if not catalog.table_exists(self._name):
+        with self._table() as table:
+            if not table:
                 return (), ()
-            table = self._load(catalog)
             protected = {ref.snapshot_id for ref in table.metadata.refs.values()}
             snapshots = sorted(table.snapshots(), key=lambda snapshot: snapshot.sequence_number)
             expired = [
@@ -170,7 +164,7 @@ class IcebergLog:
             if expired:
                 ids = [snapshot.snapshot_id for snapshot in expired]
                 table.maintenance.expire_snapshots().by_ids(ids).commit()
-                table = self._load(catalog)
+                table.refresh()
             paths = [
                 table.metadata_location,
                 *(log.metadata_file for log in table.metadata.metadata_log),
@@ -215,6 +209,12 @@ class IcebergLog:
         catalogs = import_module("pyiceberg.catalog")
         with closing(catalogs.load_catalog(name, **settings)) as catalog:
             yield catalog
+
+    @contextmanager
+    def _table(self) -> Iterator[Any]:
+        """Open the table; None if there is none yet."""
+        with self._catalog() as catalog:
+            yield self._load(catalog) if catalog.table_exists(self._name) else None
 
     def _load(self, catalog: Any) -> Any:  # noqa: ANN401  # as above
         table = catalog.load_table(self._name)
