@@ -192,12 +192,11 @@ def write_hours(
     folder: Path,
     identity: Identity,
     asked_at: datetime,
-    wrote: Callable[[FinishedHour], None] = lambda _: None,
 ) -> tuple[list[FinishedHour], int]:
     """Write the files of the wanted hours, and count the events of all hours.
 
     A day that was over when it was requested, and of which all hours are wanted, is one file if it
-    is small and the dataset has files of days. `wrote` is called with each hour that is done.
+    is small and the dataset has files of days.
 
     The disk needs room for another copy of the events, as Arrow columns; memory needs room only for
     what `HourPartition` holds. All files have the types of all events.
@@ -216,9 +215,7 @@ def write_hours(
             pairs = [(hour, partition.take(hour)) for hour in hours]
             is_day = len(pairs) == HOURS and identity.may_join(day, asked_at)
             for group in [pairs] if is_day else ([pair] for pair in pairs):
-                for done in write_file(group, folder, identity, asked_at, tables):
-                    finished.append(done)
-                    wrote(done)
+                finished += write_file(group, folder, identity, asked_at, tables)
     return finished, partition.rows
 
 

@@ -165,18 +165,21 @@ class Fetcher:
     def _pull(self, spool: Spool) -> Pulled:
         """Pull one query; runs on its own thread."""
         # An export is one moment of the service's data, in which nothing drifts.
-        if spool.query.way == "export":
-            hours = self.exports.pull(spool)
-            for finished in hours:
-                self._tell(finished)
-            return Pulled(hours, spool)
+        pull = self.exports.pull if spool.query.way == "export" else self._pull_pages
+        pulled = Pulled(pull(spool), spool)
+        for finished in pulled.hours:
+            report = HourWritten(str(finished.hour), finished.record.rows)
+            notify(self.client.observer.written, report)
+        return pulled
+
+    def _pull_pages(self, spool: Spool) -> list[FinishedHour]:
         problem = ""
         for attempt in range(ATTEMPTS):
             start = spool.start
             if start is None or attempt:
                 start = spool.begin(self.now())
             try:
-                return Pulled(self._partition_pages(spool, start.at), spool)
+                return self._partition_pages(spool, start.at)
             except HourUnknown:
                 spool.clear()
                 raise
@@ -239,10 +242,6 @@ class Fetcher:
                 # The first page was good, so a fault of a later one may be temporary.
                 raise _Drift(error.message) from error
 
-    def _tell(self, finished: FinishedHour) -> None:
-        report = HourWritten(str(finished.hour), finished.record.rows)
-        notify(self.client.observer.written, report)
-
     def _partition_pages(self, spool: Spool, asked_at: datetime) -> list[FinishedHour]:
         query, total, identity = spool.query, None, self.identity
         tables = EventTables(identity.names, self.types, with_texts=identity.form == "jsonl")
@@ -256,9 +255,7 @@ class Fetcher:
                     table = tables.from_jsonl(page.jsonl)
                 yield table
 
-        finished, rows = write_hours(
-            query, tables, events(), self.folder, identity, asked_at, self._tell
-        )
+        finished, rows = write_hours(query, tables, events(), self.folder, identity, asked_at)
         if total is not None and total != rows:
             raise _Drift(f"{counted(rows, 'event')} arrived where the service counts {total:,}")
         if repeated := sum(part.repeated for part in finished):
