@@ -2,13 +2,13 @@
 
 import logging
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from .errors import DatasetError, DatasetInUse
 from .records.layout import RUNS
-from .records.manifest import Damaged, Identity, seal, unseal
+from .records.manifest import Identity, read_record, seal
 from .report import SyncReport
 from .storage.local import Store
 
@@ -47,9 +47,7 @@ class Run:
 
 def read_runs(store: Store) -> list[Run]:
     """Read the runs in their order; a missing or damaged file has none."""
-    with suppress(Damaged):
-        return unseal(store.read(RUNS), dict[str, list[Run]])["runs"]
-    return []
+    return (read_record(store, RUNS, dict[str, list[Run]]) or {"runs": []})["runs"]
 
 
 @contextmanager

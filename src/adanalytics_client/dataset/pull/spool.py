@@ -14,7 +14,7 @@ from typing import Self
 
 from adanalytics_client.dataset.planning import Query
 from adanalytics_client.dataset.records.layout import EXPORTS, SPOOL
-from adanalytics_client.dataset.records.manifest import Damaged, seal, unseal
+from adanalytics_client.dataset.records.manifest import read_record, seal
 from adanalytics_client.dataset.storage.local import Store
 
 _HEAD, _PAGE = "query.json", "page-"
@@ -152,10 +152,7 @@ def folder_of(query: Query) -> str:
 
 
 def read_start(store: Store, folder: str) -> Start | None:
-    try:
-        return unseal(store.read(f"{folder}/{_HEAD}"), Start)
-    except Damaged:
-        return None
+    return read_record(store, f"{folder}/{_HEAD}", Start)
 
 
 def _clear(store: Store, folder: str) -> None:

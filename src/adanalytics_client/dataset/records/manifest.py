@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import Any, Self, TypeVar
@@ -71,6 +72,13 @@ def unseal(content: bytes | None, kind: type[T]) -> T:
         return msgspec.convert(record, kind, str_keys=True)
     except msgspec.ValidationError as error:
         raise Damaged(str(error)) from None
+
+
+def read_record(store: Store, name: str, kind: type[T]) -> T | None:
+    """Read a record from its file; None if it is missing or damaged."""
+    with suppress(Damaged):
+        return unseal(store.read(name), kind)
+    return None
 
 
 def _digest(record: Mapping[str, Any]) -> str:

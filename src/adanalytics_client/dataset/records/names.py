@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Collection, Mapping
-from contextlib import suppress
 from datetime import date
 
 import msgspec
@@ -11,7 +10,7 @@ from adanalytics_client._json.fields import ID_OF, FieldNames, GroupBy
 from adanalytics_client.dataset.storage.local import Store
 
 from .layout import NAMES
-from .manifest import Damaged, seal, unseal
+from .manifest import read_record, seal
 
 MOST_NAMES = 100_000
 """The most names of a group that are kept."""
@@ -48,9 +47,7 @@ Names = Mapping[GroupBy, GroupNames]
 
 def read_names(store: Store) -> dict[GroupBy, GroupNames]:
     """Read the names of a dataset; a missing or damaged file has none."""
-    with suppress(Damaged):
-        return unseal(store.read(NAMES), dict[GroupBy, GroupNames])
-    return {}
+    return read_record(store, NAMES, dict[GroupBy, GroupNames]) or {}
 
 
 def write_names(names: Names, store: Store) -> None:

@@ -1,10 +1,8 @@
 """Recover from a stop between two steps of replacing the files of hours or days: see `contents`."""
 
-from contextlib import suppress
-
 from .contents import Contents, days_beside
 from .layout import JOURNAL, REPARTITION, Partition
-from .manifest import Damaged, unseal
+from .manifest import read_record
 from .repartition import repartition
 
 
@@ -21,7 +19,7 @@ def recover(contents: Contents) -> None:
             contents.put_in_place(day)
     contents.save_records({*manifest.unsaved})
     store.remove_all(name for name in sorted(journal) if name != REPARTITION)
-    if REPARTITION in journal:
-        with suppress(Damaged):
-            partitions = unseal(store.read(REPARTITION), dict[str, Partition])
-            repartition(contents, partitions["partition"])
+    if REPARTITION in journal and (
+        partitions := read_record(store, REPARTITION, dict[str, Partition])
+    ):
+        repartition(contents, partitions["partition"])

@@ -13,7 +13,6 @@ from datetime import date, datetime, timedelta
 from functools import cached_property
 from importlib.util import find_spec
 from itertools import chain
-from typing import Self
 
 import msgspec
 import pyarrow as pa
@@ -24,7 +23,7 @@ from adanalytics_client._json.types import Types
 from adanalytics_client._outputs.arrow.schema import arrow_schema
 from adanalytics_client.dataset.errors import DatasetError
 from adanalytics_client.dataset.records.layout import DATA, TABLE
-from adanalytics_client.dataset.records.manifest import Damaged, Identity, Manifest, seal, unseal
+from adanalytics_client.dataset.records.manifest import Identity, Manifest, read_record, seal
 from adanalytics_client.dataset.schema import Schema, hour_column
 from adanalytics_client.dataset.storage.local import Store
 from adanalytics_client.errors import AdAnalyticsError
@@ -60,20 +59,6 @@ class TableRecord(msgspec.Struct, frozen=True):
     retained_hours: int | None = None
     pruned_at: datetime | None = None
     unlisted: Mapping[str, datetime] = msgspec.field(default_factory=dict)
-
-    @classmethod
-    def read(cls, store: Store) -> Self | None:
-        """Read the record; None if there is none yet, or if it is damaged.
-
-        Without it a sync compares everything, and removes nothing.
-        """
-        try:
-            return unseal(store.read(TABLE), cls)
-        except Damaged:
-            return None
-
-    def write(self, store: Store) -> None:
-        store.write(TABLE, seal(self))
 
     @property
     def retention(self) -> timedelta | None:
@@ -113,7 +98,8 @@ class FileTable:
     @cached_property
     def _written(self) -> "_Written":
         """The record in the store, and whether a stop may have left the table behind it."""
-        record = TableRecord.read(self._store)
+        # Without it a sync compares everything, and removes nothing.
+        record = read_record(self._store, TABLE, TableRecord)
         return _Written(record, record is None or record.is_behind)
 
     def check_name(self) -> None:
@@ -173,7 +159,7 @@ class FileTable:
 
     def _write(self, record: TableRecord) -> None:
         if record != self._written.record:
-            record.write(self._store)
+            self._store.write(TABLE, seal(record))
             self._written.record = record
 
     @staticmethod
