@@ -44,9 +44,6 @@ class Proxies:
         """Return the proxies in the variables, and in the system's settings if it has any."""
         return cls({name: text.strip() for name, text in getproxies().items()})
 
-    def __bool__(self) -> bool:
-        return any(self.addresses.get(name) for name in _SCHEMES)
-
     def variable_for(self, url: str) -> str | None:
         """Return the variable with the proxy for an address, without `_PROXY`; None for none."""
         scheme, host, port = origin_of(url) or ("", "", 0)

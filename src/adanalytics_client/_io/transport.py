@@ -77,7 +77,7 @@ class _Routes(Generic[T]):
 
     def _transport_for(self, request: httpx.Request) -> T:
         url, scheme = request.url, request.url.scheme
-        key = self._proxies.variable_for(str(url)) if self._proxies else None, scheme
+        key = self._proxies.variable_for(str(url)), scheme
         with self._making:
             if key not in self._transports:
                 trust = _trust() if scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

@@ -1,8 +1,6 @@
 """Decode JSON exactly: no number passes through float."""
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from decimal import Decimal
 from typing import Any, NoReturn
 
@@ -34,8 +32,7 @@ def _refuse(constant: str) -> NoReturn:
     raise NotJson(f"it holds {constant}, which is not JSON")
 
 
-DECODER = json.JSONDecoder(parse_float=Decimal, parse_constant=_refuse)
-"""Reads numbers with a fraction or exponent as Decimal; call it inside `refusing`."""
+_DECODER = json.JSONDecoder(parse_float=Decimal, parse_constant=_refuse)
 
 
 def parse(body: bytes | bytearray) -> Json:
@@ -81,19 +78,10 @@ def parse_text(text: str) -> Json:
     Raises:
         NotJson: for anything but one valid document.
     """
-    with refusing():
-        return DECODER.decode(text)
-
-
-@contextmanager
-def refusing() -> Iterator[None]:
-    """Turn any error of a decoder into NotJson."""
     try:
-        yield
+        return _DECODER.decode(text)
     except NotJson:
         raise
-    except IndexError:
-        raise NotJson("it ends too early") from None
     except ArithmeticError:
         raise NotJson("it holds a number with an exponent beyond any Decimal") from None
     except RecursionError:

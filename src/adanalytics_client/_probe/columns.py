@@ -124,10 +124,8 @@ def moment_of(value: Json) -> datetime | None:
     with suppress(ValueError, OverflowError):
         if _EPOCH.fullmatch(text):
             return from_epoch(text)
-        if time := _TIME.fullmatch(text):
-            # At most microseconds.
-            digits = time[3] or ""
-            moment = datetime.fromisoformat(text.replace(f".{digits}", f".{digits[:6]}", 1))
+        if _TIME.fullmatch(text):
+            moment = datetime.fromisoformat(text)
             return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return None
 

@@ -176,10 +176,8 @@ def _plain(value: Any) -> Json:  # noqa: ANN401  # of any Arrow type
         return repr(value) if value != value or abs(value) == float("inf") else Decimal(repr(value))
     if isinstance(value, bytes):
         return value.decode("utf-8", "backslashreplace")
-    return value.isoformat() if isinstance(value, datetime | date | time) else _other(value)
-
-
-def _other(value: Any) -> Json:  # noqa: ANN401  # of any Arrow type
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
     return value if isinstance(value, str | int | Decimal | None) else str(value)
 
 

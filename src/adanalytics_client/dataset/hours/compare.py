@@ -12,7 +12,7 @@ from decimal import Decimal
 
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._base.spelling import fold
-from adanalytics_client._json.fields import COLUMN_OF_TYPE, SUMMARY_KINDS, FieldNames
+from adanalytics_client._json.fields import COLUMN_OF_TYPE, DOCUMENTED, SUMMARY_KINDS, FieldNames
 
 from .totals import ADDITIVE, EXACT, OTHER, Figure, Figures, Range, Totals, figure_text
 
@@ -111,7 +111,7 @@ class DayComparison:
 
 
 def compare_day(
-    totals: Totals | None, figures: Figures, names: FieldNames | None = None
+    totals: Totals | None, figures: Figures, names: FieldNames = DOCUMENTED
 ) -> DayComparison:
     """Compare the totals of a day with the figures of its row in the summary.
 
@@ -134,8 +134,8 @@ def compare_day(
         if totals is None:
             uncompared[name] = "the totals of the events are not known"
             continue
-        readings = [*_readings(name, totals, names or FieldNames())]
-        alternatives = _readings(name, every, names or FieldNames()) if every else ()
+        readings = [*_readings(name, totals, names)]
+        alternatives = _readings(name, every, names) if every else ()
         agreed = next(
             (
                 reading

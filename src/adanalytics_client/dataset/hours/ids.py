@@ -29,9 +29,9 @@ class Ids:
         without: the number of events without an id.
     """
 
-    def __init__(self, names: FieldNames | None = None) -> None:
+    def __init__(self, names: FieldNames) -> None:
         self.without = 0
-        self._names = names or FieldNames()
+        self._names = names
         self._hashes = _Hashes()
 
     def close(self) -> None:

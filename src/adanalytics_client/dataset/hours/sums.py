@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from adanalytics_client._base.spelling import fold
 from adanalytics_client._json.fields import (
     COLUMN_OF_TYPE,
+    DOCUMENTED,
     EVENT_KINDS,
     SUMMARY_KINDS,
     FieldNames,
@@ -32,14 +33,13 @@ _COLUMN_OF_TYPE = {fold(name): column for name, column in COLUMN_OF_TYPE.items()
 _MOST_INTEGER, _MOST_DIGITS = 2**63 - 1, 10**37
 
 
-def totals_of(table: Table, names: FieldNames | None = None) -> Totals:
+def totals_of(table: Table, names: FieldNames = DOCUMENTED) -> Totals:
     """Add up the events of a `pyarrow.Table` that are not filtered.
 
     Args:
         table: events with any columns.
         names: the names by which the service sends the documented fields.
     """
-    names = names or FieldNames()
     columns = names_with_values(table)
     folds = {*map(fold, columns)}
     # A column of a former spelling has no values.
