@@ -193,7 +193,8 @@ class Credentials:
             token = yield from log_in.operation(self._source)
         except errors.AdAnalyticsError as error:
             # A login that only this call's deadline cut short says nothing to the others.
-            if not _lacked_time(error, log_in):
+            temporary = (errors.ServerError, errors.TransportError)
+            if not isinstance(error, temporary if log_in.deadline else errors.RequestTimeout):
                 self._failure = error
                 self._round += 1
             raise
@@ -203,12 +204,3 @@ class Credentials:
         self._secret = token
         self._failure = None
         self._round += 1
-
-
-def _lacked_time(error: errors.AdAnalyticsError, log_in: LogIn) -> bool:
-    """Return whether a login with more time might succeed, so that its failure is not shared."""
-    has_deadline, temporary = (
-        log_in.deadline is not None,
-        (errors.ServerError, errors.TransportError),
-    )
-    return isinstance(error, temporary if has_deadline else errors.RequestTimeout)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -238,7 +239,11 @@ def summary(
     answer, finding = pages[0].answer, pages[0].finding
     rows = [row for page in pages for row in page.finding.records]
     is_doubtful = bool(rows) and (len(rows) == 1 or group_by == "day")
-    if group_by is not None and is_doubtful and not _names_group(rows[0], group_by):
+    if (
+        group_by is not None
+        and is_doubtful
+        and not any((*map(_grouping_of, rows[0]), *_days_in(rows[0], group_by)))
+    ):
         del parameters["group_by"]
         single_page = yield from _read_pages(
             session, "summary", parameters, partial(find, parameters), params=pairs
@@ -350,7 +355,8 @@ def _refuse_other(first: date, last: date, grouping: str | None, finding: Found)
     # A range may be stated without its end.
     ends = {str(last), str(last + timedelta(1))}
     for content in finding.containers:
-        for key, value in (*content.items(), *_meta(content)):
+        metas = [member.items() for member in content.values() if isinstance(member, dict)]
+        for key, value in chain(content.items(), *metas):
             name, is_day = fold(key), isinstance(value, str) and _ISO_DAY.match(value)
             if is_day and (
                 (name in _START_NAMES and value[:10] != str(first))
@@ -402,10 +408,6 @@ def _is_label(name: str, cell: Json) -> bool:
     return name not in _METRICS and (is_text or name.endswith("id"))
 
 
-def _names_group(row: Mapping[str, Json], grouping: str) -> bool:
-    return any(map(_grouping_of, row)) or any(_days_in(row, grouping))
-
-
 def _days_in(row: Mapping[str, Json], grouping: str | None) -> Iterator[date]:
     """Yield the days that a row of a summary may be of; 12/01/2026 may be two.
 
@@ -427,12 +429,6 @@ def _days_in(row: Mapping[str, Json], grouping: str | None) -> Iterator[date]:
             ):
                 with suppress(ValueError):
                     yield date(*map(int, numbers))
-
-
-def _meta(content: dict[str, Json]) -> Iterator[tuple[str, Json]]:
-    return (
-        (k, v) for member in content.values() if isinstance(member, dict) for k, v in member.items()
-    )
 
 
 def _grouping_of(column: str) -> str | None:

@@ -129,14 +129,12 @@ def request(
     body = None if json is None else json_text(json).encode()
     rules = Rules(repeatable=verb in _REPEATABLE)
     http_request = Request(verb, url, headers, body)
-    answer = yield from call(session, http_request, _read_any, rules)
+    answer = yield from call(
+        session, http_request, lambda reply: read_json(reply) if reply.body else None, rules
+    )
     head = answer.reply.head
     request_id = session.credentials.request_id(head)
     return Response(head.status, Headers(head.headers), answer.value, request_id)
-
-
-def _read_any(reply: Reply) -> Json:
-    return read_json(reply) if reply.body else None
 
 
 def log_in(session: Session) -> Operation[str]:

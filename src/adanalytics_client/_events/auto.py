@@ -153,7 +153,9 @@ class Planner(Struct, frozen=True):
             return page
         day_counts = yield from self._known(session, page)
         counts = self._estimated(day_counts, page)
-        ranges = self._lay_out(counts, size) if counts else []
+        hour, by_hour = self.plan.hour, self.plan.by_hour
+        ranges = lay_out(self._days(), counts, size=size, hour=hour, by_hour=by_hour)
+        ranges = ranges if counts else []
         if [part.cut for part in ranges] in ([], ["whole"]):
             return page
         # Events that the summary leaves out may be on a day that neither it nor `dates` lists.
@@ -166,10 +168,6 @@ class Planner(Struct, frozen=True):
         requests = requests_of(ranges, counts, size=size, hour=self.plan.hour)
         plan = self._bounded(len(slices), requests, sum(counts.values()), size)
         return Position(slices, tuple(ranges), plan=plan)
-
-    def _lay_out(self, counts: DayCounts, size: int) -> list[DateRange]:
-        plan = self.plan
-        return lay_out(self._days(), counts, size=size, hour=plan.hour, by_hour=plan.by_hour)
 
     def _rest_of(self, cursor: Cursor, page: FetchedPage) -> PullPlanned | None:
         """Count the pages after the first, if any follow and their number is known."""

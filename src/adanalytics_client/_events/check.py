@@ -191,7 +191,9 @@ class PullCheck:
         # A pull that is resumed behind its last page may have ended before its comparison.
         if self._compared > 1 or not (plan.slices or self._is_resumed):
             return None
-        if self._refusal and not (self._is_comparable and self._confirms_refusal):
+        # The count of the range confirms a refusal if it is not the total of the slice.
+        is_confirmed = len(self._ends) > 1 or {*self._totals} == {None}
+        if self._refusal and not (self._is_comparable and is_confirmed):
             raise self._refusal
         self.doubt = self.doubt_at_end
         is_counted = self._is_comparable and (self._is_always or bool(self.doubt or self._refusal))
@@ -245,11 +247,6 @@ class PullCheck:
         if largest < _LEAST_CAP or self._totals[largest] < _SHARED_BY:
             return ""
         return f"the largest total, {largest:,}, is that of {self._totals[largest]} of its queries"
-
-    @property
-    def _confirms_refusal(self) -> bool:
-        """Return whether the count of the range is another one than the total of the slice."""
-        return len(self._ends) > 1 or {*self._totals} == {None}
 
     def take(self, outcome: "tuple[Span, ...] | BaseException") -> list[tuple[int, Cursor]]:
         """Take the result of a comparison; return the slices to read on, and where.

@@ -151,8 +151,9 @@ class Deduplicator:
         count = 0
         ids = page.keys.ids if page.keys else ids_of(page.rows)
         self._warn(page, ids)
+        digests, pull = self._events._digests, self._pull  # noqa: SLF001  # of this module
         for event_id in ids:
-            is_repeat = event_id is not None and self._is_earlier(self._events, event_id)
+            is_repeat = event_id is not None and digests.get(_digest(event_id), pull) != pull
             repeats.append(is_repeat)
             if is_repeat:
                 self._additions.repeated += 1
@@ -165,9 +166,6 @@ class Deduplicator:
         """Add the ids collected since the last call to `seen`."""
         if self._events is not None and self._additions is not None:
             self._events._take(self._additions, self._pull)  # noqa: SLF001  # of this module
-
-    def _is_earlier(self, events: SeenEvents, event_id: EventId) -> bool:
-        return events._digests.get(_digest(event_id), self._pull) != self._pull  # noqa: SLF001  # as above
 
     def _warn(self, page: FetchedPage, ids: Sequence[EventId | None]) -> None:
         """Warn once about a page whose events have no id."""

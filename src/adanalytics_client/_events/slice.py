@@ -178,7 +178,13 @@ def read_slice(
                 fall=history.fall,
             )
             if history.total is None and next_cursor.number > rules.most_pages:
-                raise page.rows.source.sign(_endless(next_cursor))
+                raise page.rows.source.sign(
+                    ProtocolError(
+                        f"{cursor.slice} has more than {cursor.number:,} pages and states no "
+                        "total, so its end is not in sight.",
+                        remedy=remedy("smaller_queries"),
+                    )
+                )
         resume = next_cursor
         is_whole = not (history.missing or history.gone or history.is_unsteady)
         if next_cursor is None and not is_whole and rules.on_drift == "raise":
@@ -187,7 +193,10 @@ def read_slice(
                 retry_from = Cursor(cursor.slice, cursor.number + 1, total=history.total, fall=-1)
             if history.repeatable and history.missing >= 0 and cursor.attempt + 1 < MOST_ATTEMPTS:
                 # The drift advises pulling the slice again, which happens now.
-                next_cursor, drift, problem = _first_page_again(cursor, history), None, None
+                _LOG.warning("%s; requesting all again.", _counts(cursor, history))
+                history.begin_attempt()
+                next_cursor = Cursor(cursor.slice, total=history.total, attempt=cursor.attempt + 1)
+                drift = problem = None
         if retry_from and (problem or next_cursor):
             # A later run does not know which events were yielded and which are gone, but behind the
             # last page it can say that some are missing.
@@ -618,13 +627,6 @@ def _moved(page: FetchedPage, keys: PageKeys, last: str) -> int:
     return next(places, 0)
 
 
-def _first_page_again(cursor: Cursor, history: SliceHistory) -> Cursor:
-    """Return to the first page of a slice whose events may be incomplete."""
-    _LOG.warning("%s; requesting all again.", _counts(cursor, history))
-    history.begin_attempt()
-    return Cursor(cursor.slice, total=history.total, attempt=cursor.attempt + 1)
-
-
 def _counts(cursor: Cursor, history: SliceHistory) -> str:
     """Say in which way the events are not those that the service counts."""
     if history.missing:
@@ -644,14 +646,6 @@ def _different(cursor: Cursor, history: SliceHistory) -> ProtocolError:
         step = "Report it to the service"
     return ProtocolError(
         f"{_counts(cursor, history)}{detail}.", remedy=remedy("accept_difference", step)
-    )
-
-
-def _endless(cursor: Cursor) -> ProtocolError:
-    return ProtocolError(
-        f"{cursor.slice} has more than {cursor.number - 1:,} pages and states no total, so its end "
-        "is not in sight.",
-        remedy=remedy("smaller_queries"),
     )
 
 

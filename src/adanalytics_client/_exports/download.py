@@ -119,7 +119,16 @@ class ExportDownload:
             part_path = _kept(transfer, transfers)
             if part_path is None or self._caller_acts_first(error):
                 raise
-            raise _broken_off(error, part_path, sum(part.received for part in transfers)) from error
+            size = sum(part.received for part in transfers)
+            raise DownloadError(
+                f"The download broke off after {size} bytes: {error.message}",
+                remedy=f"What arrived is kept in {part_path}, and the same call resumes from "
+                "there.",
+                part=part_path,
+                request_id=error.request_id,
+                attempts=error.attempts,
+                url=error.url,
+            ) from error
         finally:
             for transfer in transfers:
                 transfer.close()
@@ -303,17 +312,6 @@ def _kept(present: Transfer | None, transfers: list[Transfer]) -> str | None:
     """Return the part that is kept of the current file, else of an earlier one."""
     paths = (part.kept for part in (present, *reversed(transfers)) if part)
     return next((str(path) for path in paths if path is not None), None)
-
-
-def _broken_off(error: StatusError | TransportError, part_path: str, size: int) -> DownloadError:
-    return DownloadError(
-        f"The download broke off after {size} bytes: {error.message}",
-        remedy=f"What arrived is kept in {part_path}, and the same call resumes from there.",
-        part=part_path,
-        request_id=error.request_id,
-        attempts=error.attempts,
-        url=error.url,
-    )
 
 
 def _renewed(

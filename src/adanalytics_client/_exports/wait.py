@@ -43,11 +43,9 @@ def ask_status(
         return last_status
     # A list of several files may still grow, so none of them shows that the export is done.
     of_file = last_status.poll_url is None and len(last_status.files) == 1
-    url = (
-        last_status.files[0].url
-        if of_file
-        else last_status.poll_url or _address_by_id(session, last_status)
-    )
+    url = last_status.files[0].url if of_file else last_status.poll_url
+    if not url and last_status.export_id is not None:
+        url = f"{session.address('bulk-export')}/{quote(last_status.export_id, safe='')}"
     if url is None:
         if last_status.order_repeated:
             raise described(_without_address(session), last_status)
@@ -76,12 +74,6 @@ def ask_status(
     if is_guess and status.poll_url is None:
         status = replace(status, poll_url=Address(url))
     return replace(status, address_exists=status.poll_url in {None, url}).after(last_status)
-
-
-def _address_by_id(session: Session, status: ExportStatus) -> str | None:
-    if status.export_id is None:
-        return None
-    return f"{session.address('bulk-export')}/{quote(status.export_id, safe='')}"
 
 
 def _without_address(session: Session) -> errors.ProtocolError:

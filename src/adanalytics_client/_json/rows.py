@@ -238,8 +238,11 @@ def _without_list(content: dict[str, Json], names: set[str], *, single: bool) ->
     records = [(parent, value) for parent, value in values if isinstance(value, dict) and value]
     if single:
         # An object of objects is an envelope and no record.
-        records = [pair for pair in records if not all(map(_is_container, pair[1].values()))]
-        return [Found([value], parent) for parent, value in records]
+        return [
+            Found([value], parent)
+            for parent, value in records
+            if not all(isinstance(cell, dict | list | RawRows) for cell in value.values())
+        ]
     kinds = [
         kind
         for value, kind in _PLACEHOLDERS
@@ -248,10 +251,6 @@ def _without_list(content: dict[str, Json], names: set[str], *, single: bool) ->
     if not content:
         kinds = ["{}"]
     return [Found([], (content,), placeholder=kinds[0])] if kinds else []
-
-
-def _is_container(value: Json) -> bool:
-    return isinstance(value, dict | list | RawRows)
 
 
 def _at_path(content: dict[str, Json], path: list[str]) -> list[Found]:

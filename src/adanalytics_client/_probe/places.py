@@ -87,10 +87,6 @@ def _beside(content: Json, rows_key: str) -> Iterator[tuple[str, str, Json]]:
         yield from _numbers(content, prefix)
 
 
-def _is_count(value: Json) -> bool:
-    return isinstance(value, dict) and value.keys() == {"value", "relation"}
-
-
 def _numbers(content: dict[str, Json], prefix: str) -> Iterator[tuple[str, str, Json]]:
     for name, value in content.items():
         yield f"{prefix}{name}", name, value
@@ -107,7 +103,9 @@ def number_places(look: Look, rows_key: str | None) -> PageProfile:
         for path, name, value in _beside(look.content, rows_key or "")
         # A name with a dot is no step of a path.
         # Elasticsearch's total is an object with its value.
-        if (not isinstance(value, list | dict) or _is_count(value)) and "." not in name
+        if not isinstance(value, list | dict)
+        or (isinstance(value, dict) and value.keys() == {"value", "relation"})
+        if "." not in name
     ]
     single += [(f"header {name}", {}, {name: value}) for name, value in look.headers.items()]
     places: dict[str, str] = {}

@@ -132,12 +132,8 @@ def find_needs(
     needs = compare(service)
     # Days that vanished would be pulled, and their events removed, so the service has to say it
     # twice.
-    if any(need.asked and _is_silent(service, record_of(day)) for day, need in needs.days.items()):
+    states = [service.state(day) for day in days]
+    silent = [state.day for state in states if not (state.has_data and state.figures)]
+    if any(needs.days[day].asked and record_of(day).rows for day in silent):
         needs = compare(ask())
     return needs
-
-
-def _is_silent(service: ServiceDays, record: DayRecord) -> bool:
-    """Return whether events are held of a day that the service says nothing about."""
-    state = service.state(record.day)
-    return bool(record.rows) and not (state.has_data and state.figures)

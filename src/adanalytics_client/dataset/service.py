@@ -2,7 +2,7 @@
 
 import hashlib
 import logging
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cached_property
@@ -18,7 +18,7 @@ from adanalytics_client.errors import NotFound, ProtocolError
 
 from .hours.totals import NOTHING, Figures, events_in, stated_figures
 from .records.layout import Hour, hours_of
-from .records.manifest import OUTDATED, UNCONFIRMED, DayRecord, Manifest
+from .records.manifest import OUTDATED, UNCONFIRMED, Manifest
 
 if TYPE_CHECKING:
     from adanalytics_client._json.fields import GroupBy
@@ -31,6 +31,8 @@ NO_DATA = "no data"
 
 NO_ROW = hashlib.sha256(b"").hexdigest()
 """The fingerprint of a day with data of which the summary has no row."""
+
+_WITHOUT_ROW = {UNCONFIRMED, OUTDATED, NO_DATA, NO_ROW}
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +135,9 @@ def fetch_service_days(client: View, span: Period | None, manifest: Manifest) ->
         except ProtocolError as error:
             # Without any day, there is nothing that the count could be compared with. A day that
             # agreed with its row would seem restated.
-            if error.remedy.code != OTHER_GROUPS or not days or _has_row(manifest.records(days)):
+            hours = (hour for record in manifest.records(days) for hour in record.hours.values())
+            fingerprints = {hour.fingerprint for hour in hours} - _WITHOUT_ROW
+            if error.remedy.code != OTHER_GROUPS or not days or fingerprints:
                 raise
             text = "The summary states nothing for days, so changes of a day may stay unseen: %s"
             _LOG.warning(text, error.message)
@@ -188,12 +192,6 @@ def _state(day: date, row: "SummaryRow | None", without: Figures) -> DayState:
             text = json_text(row.model_dump())
     figures = stated_figures(row.model_dump()) if row else without
     return DayState(day, hashlib.sha256(text.encode()).hexdigest(), figures)
-
-
-def _has_row(records: Iterable[DayRecord]) -> bool:
-    """Return whether an hour of some days agreed with a row of a summary."""
-    fingerprints = {hour.fingerprint for record in records for hour in record.hours.values()}
-    return bool(fingerprints - {UNCONFIRMED, OUTDATED, NO_DATA, NO_ROW})
 
 
 def _day_of(row: "SummaryRow") -> date | None:

@@ -5,7 +5,7 @@ sync begins with it.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
 from datetime import date
@@ -25,7 +25,6 @@ from .planning import Query, Via, Way, plan_queries, requests_of
 from .pull.fetch import expected_counts, forecast, most_requests
 from .pull.spool import Start, keep_started, list_started
 from .records.layout import Hour, hours_of
-from .records.manifest import DayRecord
 from .records.names import read_names, spans_without_names
 from .report import SyncPlan
 from .schema import tell_hours
@@ -132,13 +131,17 @@ def plan(update: Update, *, via: Via, repull: int = 0) -> SyncPlan:
         # An event on a page shows which columns an export must have.
         learning += any(query.way == "export" for query in queries)
 
-    def queries_by(way: Way) -> list[Query]:
-        return _list_queries(update, starts, reasons, service, way, types)
-
     forecasts = expected_counts(service)
     sample = _Sample(whole[0].first, whole[0].last, total) if total is not None else None
     events = _likely_events(update, service, sample)
-    rest = {day: _events_beside(update.contents.manifest.day(day), reasons) for day in events}
+    rest = {
+        day: sum(
+            hour_record.rows
+            for hour, hour_record in update.contents.manifest.day(day).by_hour.items()
+            if hour not in reasons
+        )
+        for day in events
+    }
     pulls = most_requests(queries, service, store, events, rest)
     doubtful = (day for day, need in needs.days.items() if need.doubtful)
     days = {*doubtful, *(hour.day for hour in reasons)}
@@ -158,7 +161,10 @@ def plan(update: Update, *, via: Via, repull: int = 0) -> SyncPlan:
         needs.damaged,
         _is_by_hour(update, types),
         {
-            way: sum(requests_of(query, forecasts) for query in queries_by(way))
+            way: sum(
+                requests_of(query, forecasts)
+                for query in _list_queries(update, starts, reasons, service, way, types)
+            )
             for way in get_args(Way)
         },
     )
@@ -302,12 +308,6 @@ def _likely_events(
     return {
         day: max(-(-events * rows // count), record_of(day).rows) for day, events in counts.items()
     }
-
-
-def _events_beside(record: DayRecord, hours: Collection[Hour]) -> int:
-    return sum(
-        hour_record.rows for hour, hour_record in record.by_hour.items() if hour not in hours
-    )
 
 
 def _differing(update: Update, needs: Needs) -> Iterator[Hour]:

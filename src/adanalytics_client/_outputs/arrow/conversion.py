@@ -316,7 +316,10 @@ def map_of_pairs(texts: pa.StringArray, suffix: str = "") -> pa.MapArray:
         ValueError: for an element that is neither null nor an object of texts and nulls.
     """
     dictionary = texts.dictionary_encode()
-    sets = [_read_pairs(text, suffix) for text in dictionary.dictionary.to_pylist()]
+    distinct = dictionary.dictionary.to_pylist()
+    if not all(text.endswith(suffix) for text in distinct):
+        raise ValueError(suffix)
+    sets = [pairs_of(text.removesuffix(suffix)) for text in distinct]
     return _map_array(sets).take(dictionary.indices)
 
 
@@ -358,12 +361,6 @@ def _ordered(text: str) -> str:
             ordered.encode()
             return ordered
     return text
-
-
-def _read_pairs(text: str, suffix: str) -> Pairs | None:
-    if not text.endswith(suffix):
-        raise ValueError(text)
-    return pairs_of(text.removesuffix(suffix))
 
 
 def _map_array(sets: Sequence[Pairs | None]) -> pa.MapArray:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from adanalytics_client._events.page import EventId, only_ids
-from adanalytics_client._json.fields import FieldNames
+from adanalytics_client._json.fields import DOCUMENTED, FieldNames
 
 from .events import Table, int32s, names_with_values
 
@@ -29,9 +29,9 @@ class Ids:
         without: the number of events without an id.
     """
 
-    def __init__(self, names: FieldNames) -> None:
+    def __init__(self, names: FieldNames | None = None) -> None:
         self.without = 0
-        self._names = names
+        self._names = names or DOCUMENTED
         self._hashes = _Hashes()
 
     def close(self) -> None:

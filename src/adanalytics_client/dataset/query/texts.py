@@ -35,17 +35,15 @@ TIME_TEXTS: Mapping[str, Callable[[str], str]] = {
 """How a day or a time is written as text, by the id of its type."""
 
 
-def _pairs(value: str) -> str:
-    """Return compact JSON with the names in order."""
-    return f"CAST(to_json(map_from_entries(list_sort(map_entries({value})))) AS VARCHAR)"
-
-
 _TEXTS: Mapping[str, Callable[[str], str]] = {
     **dict.fromkeys(_PLAIN, str),
     **dict.fromkeys(
         ("float", "double"), lambda value: f"CASE WHEN isfinite({value}) THEN {value}::DOUBLE END"
     ),
-    "map": _pairs,
+    # Compact JSON with the names in order.
+    "map": lambda value: (
+        f"CAST(to_json(map_from_entries(list_sort(map_entries({value})))) AS VARCHAR)"
+    ),
 }
 
 

@@ -422,7 +422,8 @@ class Contents:
         # The record names a file beside the data until the file is among the data, so that a kill
         # at any point leaves a record whose files exist.
         names = {of_hour.file for of_hour in record.hours.values()}
-        places = {name: _among_data(name) for name in names if name.startswith(JOURNAL)}
+        beside = (name for name in names if name.startswith(JOURNAL))
+        places = {name: f"{DATA}/{name.removeprefix(f'{JOURNAL}/')}" for name in beside}
         used.update(places.values())
         self._remove(*(name for name in identity.names_of(day) if name not in used))
         for name, place in sorted(places.items()):
@@ -499,10 +500,6 @@ class Contents:
 def _beside(name: str) -> str:
     """Return the name of a file of the data while it is beside them."""
     return f"{JOURNAL}/{name.removeprefix(f'{DATA}/')}"
-
-
-def _among_data(name: str) -> str:
-    return f"{DATA}/{name.removeprefix(f'{JOURNAL}/')}"
 
 
 def days_beside(journal: Iterable[str]) -> list[date]:

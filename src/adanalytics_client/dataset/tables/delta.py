@@ -70,7 +70,9 @@ class DeltaLog:
     def change(self, change: Change) -> None:
         """List other files in one transaction."""
         kinds = import_module("deltalake.transaction")
-        names = self._partitions(change.columns)
+        names = [free_name(name, change.columns) for name in self.partitions]
+        if self._table is not None:
+            names = list(self._table.metadata().partition_columns)
         fields = [field.with_name(name) for name, field in zip(names, (_DATE, _HOUR), strict=False)]
         schema = self._delta.Schema.from_arrow(pa.schema([*change.columns, *fields]))
         # A vacuum on any machine compares it with the time of that system.
@@ -131,11 +133,6 @@ class DeltaLog:
     def others(self) -> Collection[str]:
         """Return the names of further files that may be unlisted; the log has none."""
         return ()
-
-    def _partitions(self, columns: pa.Schema) -> list[str]:
-        if self._table is not None:
-            return list(self._table.metadata().partition_columns)
-        return [free_name(name, columns) for name in self.partitions]
 
 
 def _settings(hours: int | None) -> dict[str, str]:

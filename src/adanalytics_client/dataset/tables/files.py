@@ -18,6 +18,9 @@ from adanalytics_client.dataset.storage.local import Store
 _LEAST, _MOST = Context(15, ROUND_FLOOR), Context(15, ROUND_CEILING)
 _MILLISECOND = timedelta(milliseconds=1)
 _AT_ONCE = 8
+_HAVE_RANGES = (
+    *(pa.types.is_date, pa.types.is_timestamp, pa.types.is_integer, pa.types.is_decimal),
+)
 
 _ENCODER = msgspec.json.Encoder(decimal_format="number")
 
@@ -93,7 +96,7 @@ def delta_statistics(footer: pq.FileMetaData) -> str:
     for at in range(footer.num_columns):
         name = footer.schema.column(at).path
         # A nested column has another path than its field.
-        if name not in schema.names or not _has_range(schema.field(name).type):
+        if name not in schema.names or not any(of(schema.field(name).type) for of in _HAVE_RANGES):
             continue
         groups = [footer.row_group(g).column(at).statistics for g in range(footer.num_row_groups)]
         if any(group is None or not group.has_null_count for group in groups):
@@ -105,12 +108,6 @@ def delta_statistics(footer: pq.FileMetaData) -> str:
             most[name] = _bound(max(group.max for group in filled), is_most=True)
     statistics = {"minValues": least, "maxValues": most, "nullCount": nulls}
     return _ENCODER.encode({"numRecords": footer.num_rows, **statistics}).decode()
-
-
-def _has_range(type_: pa.DataType) -> bool:
-    kinds = pa.types
-    checks = (kinds.is_date, kinds.is_timestamp, kinds.is_integer, kinds.is_decimal)
-    return any(check(type_) for check in checks)
 
 
 def _bound(value: Any, *, is_most: bool = False) -> Any:  # noqa: ANN401  # of the type of a column
