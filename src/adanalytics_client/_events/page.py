@@ -146,6 +146,14 @@ class FetchedPage(Hidden, frozen=True):
         return replace(self, rows=self.rows.without(mask), keys=None) if any(mask) else self
 
 
+def _repr_of(page: "Page | TextPage") -> str:
+    """Return what a page is of and how much it has, then its drift and what is partial, if any."""
+    facts = [str(page.slice), f"page {page.number}", counted(len(page), "event")]
+    facts += ["last"] if page.last else []
+    facts += [str(fact) for fact in (page.drift, page.partial) if fact]
+    return f"{type(page).__name__}({', '.join(facts)})"
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Page:
     """One page of events.
@@ -182,8 +190,7 @@ class Page:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def __repr__(self) -> str:
-        return _repr_of(self)
+    __repr__ = _repr_of
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -217,16 +224,7 @@ class TextPage:
     def __len__(self) -> int:
         return self.events
 
-    def __repr__(self) -> str:
-        return _repr_of(self)
-
-
-def _repr_of(page: Page | TextPage) -> str:
-    """Return what a page is of and how much it has, then its drift and what is partial, if any."""
-    facts = [str(page.slice), f"page {page.number}", counted(len(page), "event")]
-    facts += ["last"] if page.last else []
-    facts += [str(fact) for fact in (page.drift, page.partial) if fact]
-    return f"{type(page).__name__}({', '.join(facts)})"
+    __repr__ = _repr_of
 
 
 for _class in (Page, TextPage):

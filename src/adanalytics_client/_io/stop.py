@@ -15,7 +15,7 @@ SECONDS_TO_A_SIGNAL = 1.0
 """The longest read or wait for a page: a signal that comes just before it does not end it."""
 
 
-class Stop:
+class Stop(threading.Event):
     """A flag that is set once; setting it also ends every read, write and wait under way.
 
     Nothing else interrupts a thread that reads from a socket, so each request registers its socket
@@ -23,22 +23,15 @@ class Stop:
     """
 
     def __init__(self) -> None:
-        self._event = threading.Event()
+        super().__init__()
         self._process = os.getpid()
         # Reentrant: a signal handler may close the client during any of these methods.
         self._lock = threading.RLock()
         self._sockets: set[socket.socket] = set()
 
-    def is_set(self) -> bool:
-        return self._event.is_set()
-
-    def wait(self, seconds: float) -> bool:
-        """Wait for `seconds`, or until it is set; return whether it is."""
-        return self._event.wait(seconds)
-
     def set(self) -> None:
         """Set the flag, and end every request under way."""
-        self._event.set()
+        super().set()
         if os.getpid() != self._process:
             return
         # Under the lock, because a released socket may already serve another request.

@@ -43,13 +43,11 @@ class Hold:
 
     Attributes:
         since: the first refusal.
-        refused_at: the last refusal.
         probe_at: when a request may ask again.
         probe_until: when the probe in flight counts as lost; 0 without one.
     """
 
     since: float
-    refused_at: float
     probe_at: float
     probe_until: float
 
@@ -61,7 +59,7 @@ class Hold:
 
 def read_hold(log: Connection) -> Hold | None:
     """Return the hold of the key, or None if it is free."""
-    row = log.execute("SELECT since, refused_at, probe_at, probe_until FROM hold").fetchone()
+    row = log.execute("SELECT since, probe_at, probe_until FROM hold").fetchone()
     return row and Hold(*row)
 
 
