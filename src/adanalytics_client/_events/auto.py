@@ -91,23 +91,23 @@ def requests_of(
         day_counts = [counts[day] for day in range_days]
         empty = (part.end - part.start).days + 1 - len(day_counts)
         if part.cut == "whole":
-            total += _pages(sum(day_counts), size)
+            total += pages_of(sum(day_counts), size)
         elif part.cut == "hour" and hour is None:
             total += part.hours * empty
             total += sum(_pages_by_hour(count, size, part.hours) for count in day_counts)
         else:
-            total += empty + sum(_pages(count, size) for count in day_counts)
+            total += empty + sum(pages_of(count, size) for count in day_counts)
     return total
 
 
-def _pages(events: int, size: int) -> int:
+def pages_of(events: int, size: int) -> int:
     return max(1, -(-events // size))
 
 
 def _pages_by_hour(events: int, size: int, hours: int) -> int:
     """Count the pages of hours that share the events evenly; an empty hour is one page."""
     hourly, rest = divmod(events, hours)
-    return rest * _pages(hourly + 1, size) + (hours - rest) * _pages(hourly, size)
+    return rest * pages_of(hourly + 1, size) + (hours - rest) * pages_of(hourly, size)
 
 
 class Planner(Struct, frozen=True):

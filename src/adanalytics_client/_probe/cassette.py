@@ -26,12 +26,13 @@ ORIGIN, PARTNER = "http://service.example", "partner"
 
 _API = re.compile(r"/api/partners/[^/?]+/ad-analytics/([^?]*)")
 _PUBLIC_HEADERS = frozenset({"content-type", "date"})
-_HOUR = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:", re.ASCII)
+_TIME = re.compile(
+    r"(\d{4}-\d\d-\d\d[T ]\d\d:)(.*?)((?:Z|[+-]\d\d(?::?\d\d)?)?)", re.ASCII | re.DOTALL
+)
 _EPOCH = re.compile(r"1\d{9}(?=$|[\d.])", re.ASCII)
-_ZONE = re.compile(r"(?:Z|[+-]\d\d(?::?\d\d)?)$", re.ASCII)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 # Hexadecimal, so that a UUID stays one.
-_ALPHABETS = ("abcdef", "ABCDEF", "0123456789")
+_LETTERS = ("abcdef", "ABCDEF")
 
 
 def recorded(operation: Operation[T], cassette: "Cassette") -> Operation[T]:
@@ -148,34 +149,25 @@ class Cassette:
 
     def _scrambled(self, text: str) -> str:
         """Return other letters and digits; a time stays in its hour."""
-        if hour := _HOUR.match(text):
-            minutes = text[hour.end() :]
-            return hour[0] + self._minutes(minutes)
+        if time := _TIME.fullmatch(text):
+            hour, clock, zone = time.groups()
+            # So that minutes and seconds stay below 60.
+            return hour + self._letters(clock, digits="012345") + zone
         if epoch := _EPOCH.match(text):
             seconds = int(epoch[0])
             moment = seconds - seconds % 3600 + self._noise(text)[0] * 14
             return f"{moment}{self._letters(text[10:])}"
         return self._letters(text)
 
-    def _minutes(self, text: str) -> str:
-        """Replace `mm:ss.fff`, and keep the zone."""
-        zone = _ZONE.search(text)
-        clock = text[: zone.start()] if zone else text
-        noise = self._noise(text)
-        parts = [f"{byte % 60:02}" for byte in noise[:2]]
-        new_clock = ":".join(parts)[: len(clock)] + self._letters(clock[5:])
-        return new_clock + (zone[0] if zone else "")
-
-    def _letters(self, text: str) -> str:
-        noise = self._noise(text)
-        return "".join(map(_other, text, noise))
+    def _letters(self, text: str, digits: str = "0123456789") -> str:
+        return "".join(map(partial(_other, digits), text, self._noise(text)))
 
     def _noise(self, text: str) -> bytes:
         return shake_256(self._key + text.encode("utf-8", "surrogatepass")).digest(len(text) + 2)
 
 
-def _other(character: str, byte: int) -> str:
-    for alphabet in _ALPHABETS:
+def _other(digits: str, character: str, byte: int) -> str:
+    for alphabet in (*_LETTERS, digits):
         if character in alphabet:
             return alphabet[byte % len(alphabet)]
     # Of any other letter only that it is one stays.

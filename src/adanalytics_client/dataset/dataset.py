@@ -342,12 +342,9 @@ class Dataset:
         from .runs import recorded_run
         from .update import Update
 
-        if start is None and end is not None:
-            raise ConfigurationError("end is given without start.", remedy="Pass start, too.")
         view = View(client)
-        now, span = self._clock_of(view.service, view.now), None
-        if start is not None:
-            span = Period(*to_range(start, end, today=now().date()))
+        now = self._clock_of(view.service, view)
+        span = _span(start, end, now)
         report = SyncReport(now().astimezone(UTC))
         if not dry:
             self.report = report
@@ -429,7 +426,7 @@ class Dataset:
         identity = Identity.require(store)
         view = View(client) if client else None
         service = view.service if view else ServiceProfile(zone=identity.zone)
-        now = self._clock_of(service, view.now if view else lambda: service.now(time.time()))
+        now = self._clock_of(service, view)
         last = Period.parse(until, now().date()).last if until is not None else None
         # Also while it only reads: a sync would change files between two checks.
         with store.lock():
@@ -519,12 +516,8 @@ class Dataset:
         identity = Identity.require(store)
         manifest, service = Manifest(store), ServiceProfile(zone=identity.zone)
         days = manifest.days()
-        if start is not None:
-            now = self._clock_of(service, lambda: service.now(time.time()))
-            first, last = to_range(start, end, today=now().date())
-            days = [day for day in days if first <= day <= last]
-        elif end is not None:
-            raise ConfigurationError("end is given without start.", remedy="Pass start, too.")
+        if span := _span(start, end, self._clock_of(service)):
+            days = [day for day in days if span.first <= day <= span.last]
         changes = [change for day in manifest.records(days) for change in changes_of(day)]
         # Part of a history would pass for the whole one.
         for day, problem in manifest.damaged.items():
@@ -703,11 +696,12 @@ class Dataset:
         return connection.sql(select_events({self.place: files}))
 
     def _clock_of(
-        self, service: ServiceProfile, now: Callable[[], datetime]
+        self, service: ServiceProfile, view: "View | None" = None
     ) -> Callable[[], datetime]:
-        """Return the dataset's own clock in the time zone of the service, or else `now`."""
-        clock = self._clock
-        return now if clock is None else lambda: clock().astimezone(service.tzinfo())
+        """Return the clock in the time zone of the service: the dataset's own, or the client's."""
+        if (clock := self._clock) is not None:
+            return lambda: clock().astimezone(service.tzinfo())
+        return view.now if view else lambda: service.now(time.time())
 
     def _identity(self, client: "View", store: Store, moved_from: str | None = None) -> Identity:
         """Return the identity of the dataset, which must be that of the client.
@@ -772,6 +766,14 @@ class Dataset:
             return identity.partition
         # The record of it may have been lost.
         return "hour" if any("/hour=" in name for name in names) else "day"
+
+
+def _span(start: Day | None, end: Day | None, now: Callable[[], datetime]) -> Period | None:
+    if start is not None:
+        return Period(*to_range(start, end, today=now().date()))
+    if end is not None:
+        raise ConfigurationError("end is given without start.", remedy="Pass start, too.")
+    return None
 
 
 _DURATION = re.compile(r"([0-9]{1,5})([hd])", re.ASCII)

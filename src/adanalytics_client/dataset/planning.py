@@ -9,7 +9,7 @@ from typing import Literal, Self
 
 from adanalytics_client import QuotaState
 from adanalytics_client._base.dates import days_between
-from adanalytics_client._events.auto import MOST_FULL_PAGES, lay_out
+from adanalytics_client._events.auto import MOST_FULL_PAGES, lay_out, pages_of
 from adanalytics_client.pricing import Estimate, Pace, prices
 
 from .records.layout import Hour
@@ -97,7 +97,7 @@ def requests_of(query: Query, counts: ExpectedCounts) -> int:
     if query.way == "export":
         estimate = Estimate(query.first, query.last, _counts_of(query, counts) or None)
         return prices(estimate, QuotaState(None, None, None))[-1].requests
-    return max(1, -(-events_of(query, counts) // counts.page))
+    return pages_of(events_of(query, counts), counts.page)
 
 
 def events_of(query: Query, counts: ExpectedCounts) -> int:
@@ -168,8 +168,8 @@ def _of_some_hours(hours: tuple[Hour, ...], counts: ExpectedCounts) -> Iterator[
     """Query a few hours of a day one by one, unless the complete day takes fewer requests."""
     day = hours[0].day
     count = counts.counts.get(day, 0)
-    by_hour = len(hours) * max(1, -(-count // (24 * counts.page)))
-    pages = max(1, -(-count // counts.page))
+    by_hour = len(hours) * pages_of(count, 24 * counts.page)
+    pages = pages_of(count, counts.page)
     if count and pages < by_hour and pages <= MOST_FULL_PAGES:
         yield Query("pages", day, day, None, hours)
     else:
