@@ -24,7 +24,7 @@ from .status import ExportFile, ExportOrder, ExportStatus
 _LARGEST_NOTE = 16_384
 _ANYBODY = 0o666
 _OWNER = 0o600
-# Bytes; `.NAME.part.json.tmp` then fits the usual limit of 255.
+# Bytes; `NAME.part.json` then fits the usual limit of 255.
 _LONGEST_NAME = 238
 _REPEATED = 40
 
@@ -131,16 +131,8 @@ class PartialFile:
         if note is None:
             self._note.unlink(missing_ok=True)
             return
-        temporary = self._note.with_name(f".{self._note.name}.tmp")
-        temporary.unlink(missing_ok=True)
-        try:
-            # Only as a new file: a link here would overwrite its target.
-            with temporary.open("xb") as file:
-                file.write(msgspec.json.encode(note))
-                files.put_in_place(file, temporary, self._note)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
+        with files.replacing(self._note) as file:
+            file.write(msgspec.json.encode(note))
 
     def finish(self, note: Note | None) -> None:
         """Rename the part to its target; if that fails, keep the part and save `note` beside it."""

@@ -199,8 +199,7 @@ class Transfer:
 
     def _accept_rest(self, head: ResponseHead) -> bool:
         """Return whether a 206 is the rest; if not, the file starts again."""
-        match = _RANGE.fullmatch((head.get("content-range") or "").strip())
-        first, last, total = map(int, match.groups()) if match else (-1, 0, 0)
+        first, last, total = _range_of(head)
         is_same = self._note is not None and _is_version(head, self._note.validator)
         same_length = self.total in {None, total} and first <= last < total
         # Whatever the service sends instead of the rest, the file begins again: never two versions
@@ -267,8 +266,7 @@ class FileRange:
         self.accepted = False
         if head.status not in {200, 206}:
             return False
-        match = _RANGE.fullmatch((head.get("content-range") or "").strip())
-        first, last, size = map(int, match.groups()) if match else (-1, -1, 0)
+        first, last, size = _range_of(head)
         validator = validator_of(head)
         if self.file_version is None and validator is not None:
             self.file_version = StoredFile(size, validator)
@@ -300,6 +298,12 @@ class FileRange:
     def restart(self) -> None:
         self.received, self.accepted = 0, False
         self._file.seek(self._bounds.start)
+
+
+def _range_of(head: ResponseHead) -> tuple[int, ...]:
+    """Return the first and last byte of a range, and the length of the file."""
+    match = _RANGE.fullmatch((head.get("content-range") or "").strip())
+    return tuple(map(int, match.groups())) if match else (-1, 0, 0)
 
 
 def incomplete(text: str) -> DownloadError:

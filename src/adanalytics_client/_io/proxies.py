@@ -177,10 +177,8 @@ def _split(proxy: str) -> tuple[str, str, str]:
     return scheme if mark else "http", user_info, place
 
 
-def _problem_of(proxy: str | None) -> str | None:
+def _problem_of(proxy: str) -> str | None:
     """Return the fault of a proxy's address, if any, without repeating the address."""
-    if not proxy:
-        return None
     scheme, user_info, place = _split(proxy)
     if any(map(str.isspace, place)):
         return _NO_ADDRESS

@@ -286,14 +286,11 @@ class HourReader:
             if number != self._group:
                 # Not by iter_batches, which keeps much of the groups that it has read.
                 table = self._file.read_row_group(number, use_threads=False)
-                keys = table[hour_name].combine_chunks() if hour_name else None
-                split = (
-                    split_by_key(table.drop_columns(hour_name), keys)
-                    if hour_name
-                    else [(-1, table)]
-                )
-                self._group, self._parts = number, dict(split)
-            part = self._parts.get(hour.hour if hour_name else -1)
+                self._group, self._parts = number, {hour.hour: table}
+                if hour_name:
+                    keys = table[hour_name].combine_chunks()
+                    self._parts = dict(split_by_key(table.drop_columns(hour_name), keys))
+            part = self._parts.get(hour.hour)
             if part is not None:
                 yield tables.widened(part)
 

@@ -50,7 +50,7 @@ class Section:
             begin = max(_line_at(file, self.begin), len(header))
             return begin, max(_line_at(file, self.end), begin)
 
-    def collect(self, path: Path, size: int, fetch: Callable[[BinaryIO, range], None]) -> None:
+    def collect(self, path: Path, size: int, fetch: Callable[[BinaryIO, range], object]) -> None:
         """Download only the bytes needed to read the section, and put them in a sparse file."""
         from pyarrow.parquet import read_metadata
 

@@ -71,19 +71,25 @@ class LocalStore:
             lasting: make the file survive a power failure.
             private: make the file readable only by its owner, if the storage supports this.
         """
-        target, aside = self._path(name), self._path(SCRATCH) / secrets.token_hex(8)
+        target, opener = self._path(name), partial(os.open, mode=0o600) if private else None
+        with self._aside() as aside:
+            with open(aside, "xb", opener=opener) as file:
+                file.write(content)
+                make_folder(target.parent)
+                # A file whose loss costs nothing is spared the sync to the disk.
+                if lasting:
+                    put_in_place(file, aside, target)
+            if not lasting:
+                rename(aside, target)
+
+    @contextmanager
+    def _aside(self) -> Iterator[Path]:
+        """Name a file to be moved to its place; it is removed if that fails."""
+        aside = self._path(SCRATCH) / secrets.token_hex(8)
         with write_errors(self.place):
             make_folder(aside.parent)
-            opener = partial(os.open, mode=0o600) if private else None
             try:
-                with open(aside, "xb", opener=opener) as file:
-                    file.write(content)
-                    make_folder(target.parent)
-                    # A file whose loss costs nothing is spared the sync to the disk.
-                    if lasting:
-                        put_in_place(file, aside, target)
-                if not lasting:
-                    rename(aside, target)
+                yield aside
             except BaseException:
                 aside.unlink(missing_ok=True)
                 raise
@@ -104,15 +110,9 @@ class LocalStore:
 
         It may replace another file.
         """
-        aside = self._path(SCRATCH) / secrets.token_hex(8)
-        with write_errors(self.place):
-            make_folder(aside.parent)
-            try:
-                shutil.copyfile(self._path(name), aside)
-                self.move_in(str(aside), target)
-            except BaseException:
-                aside.unlink(missing_ok=True)
-                raise
+        with self._aside() as aside:
+            shutil.copyfile(self._path(name), aside)
+            self.move_in(str(aside), target)
 
     def flush(self) -> None:
         """Sync the names of the moved files to the disk."""

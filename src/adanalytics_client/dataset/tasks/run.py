@@ -1,10 +1,10 @@
 """Run a task: download its file, check it, and sort its events into hours that no reader sees."""
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from secrets import token_hex
 from tempfile import TemporaryDirectory
-from typing import BinaryIO
 
 from adanalytics_client import __version__
 from adanalytics_client._export_files import open_signed
@@ -41,11 +41,8 @@ def run_task(task: Task) -> Part:
         folder = store.local(name) or Path(scratch)
         file = folder / "export"
         if (stored_file := task.stored) and task.section:
-
-            def fetch(into: BinaryIO, span: range) -> None:
-                export.receive(into, span, stored_file)
-
-            task.section.collect(file, stored_file.size, fetch)
+            receive = partial(export.receive, file_version=stored_file)
+            task.section.collect(file, stored_file.size, receive)
         else:
             export.download(file)
         try:
