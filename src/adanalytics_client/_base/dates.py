@@ -291,7 +291,7 @@ Period.__module__ = "adanalytics_client"
 
 
 # The years 2001 to 2033, below the numbers that are a day and its hour, such as 2026011513.
-_EPOCH = re.compile(r"(1[0-9]{9})((?:[0-9]{3}){0,3})(?:\.([0-9]+))?")
+EPOCH = re.compile(r"(1[0-9]{9})((?:[0-9]{3}){0,3})(?:\.([0-9]+))?")
 
 
 def from_epoch(text: str) -> datetime | None:
@@ -301,7 +301,7 @@ def from_epoch(text: str) -> datetime | None:
         >>> print(from_epoch("1768482309250"))
         2026-01-15 13:05:09.250000+00:00
     """
-    if not (epoch := _EPOCH.fullmatch(text)):
+    if not (epoch := EPOCH.fullmatch(text)):
         return None
     decimals = f"{epoch[2]}{epoch[3] or ''}"
     begin = datetime.fromtimestamp(int(epoch[1]), UTC)

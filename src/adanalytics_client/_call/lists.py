@@ -4,14 +4,14 @@ import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from adanalytics_client._base.dates import Day, to_day, to_range
+from adanalytics_client._base.dates import Day, from_epoch, to_day, to_range
 from adanalytics_client._base.effects import Operation
 from adanalytics_client._base.remedies import remedy
 from adanalytics_client._base.spelling import fold
@@ -54,8 +54,6 @@ _DAY = re.compile(
 _MIDNIGHT = re.compile(
     r"(\d{4}-\d\d-\d\d)[T ]00:00(?::00(?:\.0+)?)?(?:Z|[+-]00(?::?00)?)?", re.ASCII
 )
-# Between 2001 and 2286, in seconds or milliseconds.
-_EPOCH = re.compile(r"(\d{10})(?:\d{3})?", re.ASCII)
 _AMOUNT = re.compile(r"[-+]?[\d.,]+(?:[eE][-+]?\d+)?%?", re.ASCII)
 ROUND = 5
 """A list of a multiple of so many records may be the first of several pages."""
@@ -420,8 +418,8 @@ def _days_in(row: Mapping[str, Json], grouping: str | None) -> Iterator[date]:
         if name not in DAY_NAMES and (grouping != "day" or fold(name) in _METRICS):
             continue
         text = str(cell)
-        if epoch := _EPOCH.fullmatch(text):
-            yield datetime.fromtimestamp(int(epoch[1]), UTC).date()
+        if moment := from_epoch(text):
+            yield moment.date()
         elif parts := _DAY.fullmatch(text):
             year, _, month, day, first, second, last = parts.groups()
             for numbers in (

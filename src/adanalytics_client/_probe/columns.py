@@ -8,7 +8,7 @@ from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
-from adanalytics_client._base.dates import from_epoch
+from adanalytics_client._base.dates import EPOCH, from_epoch
 from adanalytics_client._base.spelling import fold
 from adanalytics_client._json.encoding import json_text
 from adanalytics_client._json.exact import Json
@@ -31,8 +31,6 @@ _TIME = re.compile(
     r"\d{4}-\d\d-\d\d([T ])\d\d:\d\d(:\d\d)?(?:\.(\d{1,9}))?(Z|[+-]\d\d(:?\d\d)?)?", re.ASCII
 )
 _AMOUNT = re.compile(r"-?\d+(?:\.(\d+))?", re.ASCII)
-# Between 2001 and 2033, in seconds or less.
-_EPOCH = re.compile(r"1\d{9}((?:\d{3}){0,3})(?:\.(\d+))?", re.ASCII)
 _UNITS = {0: "seconds", 3: "milliseconds", 6: "microseconds", 9: "nanoseconds"}
 MINUTE = timedelta(minutes=1)
 _MOST_OF = 0.95
@@ -96,9 +94,9 @@ def _form(texts: Sequence[str], form_of: Callable[[str], str | None]) -> str | N
 
 
 def _time_form(text: str) -> str | None:
-    if epoch := _EPOCH.fullmatch(text):
-        fraction = f".{'f' * len(epoch[2])}" if epoch[2] else ""
-        return f"epoch {_UNITS[len(epoch[1])]}{fraction}"
+    if epoch := EPOCH.fullmatch(text):
+        fraction = f".{'f' * len(epoch[3])}" if epoch[3] else ""
+        return f"epoch {_UNITS[len(epoch[2])]}{fraction}"
     if not (time := _TIME.fullmatch(text)):
         return None
     separator, seconds, fraction, zone, minutes = time.groups()
@@ -122,8 +120,8 @@ def moment_of(value: Json) -> datetime | None:
     """
     text = value if isinstance(value, str) else json_text(value)
     with suppress(ValueError, OverflowError):
-        if _EPOCH.fullmatch(text):
-            return from_epoch(text)
+        if moment := from_epoch(text):
+            return moment
         if _TIME.fullmatch(text):
             moment = datetime.fromisoformat(text)
             return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
