@@ -132,12 +132,9 @@ class Deduplicator:
     differ.
     """
 
-    def __init__(self, events: SeenEvents | None) -> None:
-        self._events = events
-        self._additions = SeenEvents(most=events.most) if events is not None else None
-        self._pull = 0
-        if events is not None:
-            self._pull = events._pulls = events._pulls + 1  # noqa: SLF001  # of this module
+    def __init__(self, events: SeenEvents) -> None:
+        self._events, self._additions = events, SeenEvents(most=events.most)
+        self._pull = events._pulls = events._pulls + 1  # noqa: SLF001  # of this module
         self._warned = False
 
     def filter(self, page: FetchedPage, remaining: int | None) -> FetchedPage:
@@ -145,8 +142,6 @@ class Deduplicator:
 
         The ids of events behind the `remaining` ones that may be yielded are not collected.
         """
-        if self._events is None or self._additions is None:
-            return page
         repeats = []
         count = 0
         ids = page.keys.ids if page.keys else ids_of(page.rows)
@@ -164,8 +159,7 @@ class Deduplicator:
 
     def settle(self) -> None:
         """Add the ids collected since the last call to `seen`."""
-        if self._events is not None and self._additions is not None:
-            self._events._take(self._additions, self._pull)  # noqa: SLF001  # of this module
+        self._events._take(self._additions, self._pull)  # noqa: SLF001  # of this module
 
     def _warn(self, page: FetchedPage, ids: Sequence[EventId | None]) -> None:
         """Warn once about a page whose events have no id."""

@@ -116,7 +116,8 @@ class PullRun:
         position = pull.position or Position(
             plan.slices, plan.ranges, is_partial=plan.days is not None
         )
-        self._deduplicator = Deduplicator(request.seen)
+        deduplicator = None if request.seen is None else Deduplicator(request.seen)
+        self.settle: Callable[[], None] = deduplicator.settle if deduplicator else lambda: None
         check = PullCheck(
             plan,
             position,
@@ -133,7 +134,7 @@ class PullRun:
             max_events=request.max_events,
             report=partial(report_drift, session.observer),
             announce=partial(notify, session.observer.plan),
-            leave_out=self._deduplicator.filter,
+            leave_out=deduplicator.filter if deduplicator else lambda page, _: page,
         )
         self._reader = PageReader(
             plan.per_page,
@@ -156,9 +157,6 @@ class PullRun:
         """Report the size of the output, if it has one."""
         if size is not None:
             notify(self._session.observer.output, BytesWritten(size))
-
-    def settle(self) -> None:
-        self._deduplicator.settle()
 
 
 class QueryBase(Generic[D, M]):

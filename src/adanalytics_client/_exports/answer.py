@@ -20,7 +20,7 @@ from adanalytics_client._call.session import Session
 from adanalytics_client._json.exact import Json, NotJson, parse
 from adanalytics_client._quota.headers import retry_after
 from adanalytics_client._shapes.changes import changed
-from adanalytics_client._shapes.page import number_of, stated_shortfall
+from adanalytics_client._shapes.page import first_value, number_of, stated_shortfall
 from adanalytics_client._shapes.places import values_at
 from adanalytics_client._shapes.service import ExportFact, ExportProfile, ServiceProfile
 from adanalytics_client.errors import ProtocolError
@@ -237,14 +237,7 @@ def _read_status(
         export_id=_text(fields, "exportid", "jobid", "id") if ids is None else _first_text(ids),
         files=_measured(files, fields),
         reason=_reason(fields, _REASONS if phase in _ENDED_BADLY else ("error",)),
-        row_count=next(
-            (
-                number
-                for value in (map(fields.get, _ROWS) if rows is None else rows)
-                if (number := number_of(value)) is not None
-            ),
-            None,
-        ),
+        row_count=first_value(map(number_of, map(fields.get, _ROWS) if rows is None else rows)),
         retry_after=retry_after,
         poll_url=poll,
         keys=tuple(answer),

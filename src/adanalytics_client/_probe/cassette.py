@@ -81,9 +81,7 @@ class Cassette:
             body = self._letters(reply.body.decode("utf-8", "replace"))
         else:
             look = Look(reply.status, headers, content)
-            pages = number_places(look, rows_place(look, name=resource))
-            public = {pages.total, pages.page, pages.per_page, pages.pages, pages.more}
-            public.add(pages.next)
+            public = {*number_places(look, rows_place(look, name=resource)).values()}
             body = json_text(self._replaced(content, BODY, public)) if reply.body else ""
         response = {
             "status": {"code": reply.status, "message": ""},

@@ -65,7 +65,7 @@ class EventProbe:
         days, page = yield from self._first_page(page)
         self.rows_key = rows_place(page, name="events", hint=self.asker.hint)
         rows = self.day.rows = page.rows(self.rows_key)
-        self._places = number_places(page, self.rows_key)
+        self._places = PageProfile(**number_places(page, self.rows_key))
         if not rows:
             return replace(self._places, shortfall=page.shortfall)
         self._total = number_of(page.at(self._places.total))
@@ -107,7 +107,7 @@ class EventProbe:
         if page.rows(key):
             return None, page
         # No events on page 1, but a total: pages count from 0.
-        if number_of(page.at(number_places(page, None).total)):
+        if number_of(page.at(number_places(page, None).get("total", ""))):
             self._first = 0
             return None, (yield from self._look(page=0, per_page=FEW))
         # The service lists the day, so `end_date` may not be included.

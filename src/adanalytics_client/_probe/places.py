@@ -3,13 +3,13 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from adanalytics_client._base.spelling import fold
 from adanalytics_client._json.exact import Json
 from adanalytics_client._json.rows import BODY, Found, find_rows, is_rows, members, stated_error
 from adanalytics_client._shapes.page import PAGING, signals, stated_shortfall
 from adanalytics_client._shapes.places import values_at
-from adanalytics_client._shapes.service import PageProfile
 from adanalytics_client.errors import ProtocolError
 
 _PLAIN = re.compile(r'true|false|\d{1,3}|"[a-z_]{1,20}"')
@@ -94,8 +94,8 @@ def _numbers(content: dict[str, Json], prefix: str) -> Iterator[tuple[str, str, 
             yield from _numbers(value, f"{prefix}{name}.")
 
 
-def number_places(look: Look, rows_key: str | None) -> PageProfile:
-    """Return the places of the page numbers of a page that others follow."""
+def number_places(look: Look, rows_key: str | None) -> dict[str, Any]:
+    """Return the places of the page numbers of a page that others follow, for a `PageProfile`."""
     rows = look.rows(rows_key)
     # Each member and header by itself shows what it is read as.
     single: list[tuple[str, dict[str, Json], dict[str, str]]] = [
@@ -108,7 +108,7 @@ def number_places(look: Look, rows_key: str | None) -> PageProfile:
         if "." not in name
     ]
     single += [(f"header {name}", {}, {name: value}) for name, value in look.headers.items()]
-    places: dict[str, str] = {}
+    places: dict[str, Any] = {}
     for place, content, headers in single:
         page_signals = signals(Found([*rows], (content,)), headers)
         for name in _NUMBERS:
@@ -118,7 +118,4 @@ def number_places(look: Look, rows_key: str | None) -> PageProfile:
             value = next(iter((*content.values(), *headers.values())))
             is_flag = isinstance(value, bool) or str(value).lower() in {"true", "false"}
             places.setdefault("more" if is_flag else "next", place)
-    total, page, per_page, pages, flag, next_page = (
-        places.get(name, "") for name in (*_NUMBERS, "more", "next")
-    )
-    return PageProfile(total, page, per_page, pages, flag, next_page)
+    return places

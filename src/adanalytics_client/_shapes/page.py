@@ -215,7 +215,7 @@ def _by_place(
     """Return the statements at the places of a profile, and by name where it has none."""
 
     def number(place: str, number_by_name: int | None) -> int | None:
-        statement = _first(_number(place, value) for value in _values(finding, headers, place))
+        statement = first_value(_number(place, value) for value in _values(finding, headers, place))
         return number_by_name if statement is None else statement
 
     flags, links = statements.flags, statements.links
@@ -289,13 +289,15 @@ def _by_name(finding: Found, headers: Mapping[str, str]) -> Signals:
         # Of two totals the larger one, because a pull that is short of it is not whole.
         total=max((total for total in totals if total is not None), default=None),
         # A `page_count` of the events on this page counts those.
-        pages=_first(
+        pages=first_value(
             number_of(value, 1)
             for name, _, value in members
             if _PAGES.fullmatch(name) and (name, value) != ("pagecount", len(finding))
         ),
-        page=_first(number_of(value) for name, _, value in members if name in _PAGE),
-        per_page=_first(number_of(value, 1) for name, _, value in members if name in _PER_PAGE),
+        page=first_value(number_of(value) for name, _, value in members if name in _PAGE),
+        per_page=first_value(
+            number_of(value, 1) for name, _, value in members if name in _PER_PAGE
+        ),
         flags=tuple(
             (flag, f"{key}: {json_text(value)}")
             for name, key, value in members
@@ -502,5 +504,5 @@ def number_of(value: Json, lowest: int = 0) -> int | None:
     return value if value >= lowest else None
 
 
-def _first(values: Iterable[T | None]) -> T | None:
+def first_value(values: Iterable[T | None]) -> T | None:
     return next((value for value in values if value is not None), None)

@@ -144,10 +144,7 @@ class CommittedFiles:
                 texts["hour"] = _HOUR
             if field := self.identity.names.sent("currency", file_types):
                 texts["currency"] = places[field]
-            expressions = {
-                name: f"CAST({text} AS {OUR_TYPES[name]})" for name, text in texts.items()
-            }
-            values += [expressions[name] for name in ours]
+            values += [f"CAST({texts[name]} AS {OUR_TYPES[name]})" for name in ours]
             selection = zip(values, names, strict=True)
             fields = ", ".join(f"{value} AS {quote(name)}" for value, name in selection)
             source = self._source(paths, file_types, columns, has_hour=has_hour)

@@ -140,17 +140,14 @@ def summarize(
             if label == code
         ]
         totals = {name: sum(row[name] for row in groups) for name in figures}
-        facts = {
-            "currency": code,
-            "start_date": first,
-            "end_date": last,
-            "group_by": group or field,
-        }
         summaries.append(
             Summary(
                 rows=[SummaryRow.model_validate(_with_rates(row)) for row in groups],
                 totals=SummaryRow.model_validate(_with_rates(totals)) if groups else None,
-                **facts,
+                currency=code,
+                start_date=first,
+                end_date=last,
+                group_by=group or field,
             )
         )
     return summaries
