@@ -214,25 +214,20 @@ def summary(
     pairs = further_params(params, ("start_date", "end_date", "group_by", "page"))
     limit = (last - first).days + 1 if group_by == "day" else None
 
-    def find(page_query: Mapping[str, str], answer: Answer[Json]) -> Found:
+    def find(answer: Answer[Json]) -> Found:
         service, content = session.config.service, _content(answer)
         rows_key = service.summary.rows_key if service.summary else None
         key = rows_key or service.rows_key
         find = partial(find_rows, content, rows_key=key, extra_name="summary", single=True)
         finding = find_at(service, rows_key, content, find)
-        _refuse_other(first, last, page_query.get("group_by"), finding)
+        _refuse_other(first, last, parameters.get("group_by"), finding)
         return finding
 
     def may_be_cut(finding: Found) -> bool:
         return group_by is not None and len(finding) > 1 and len(finding) != limit
 
     pages = yield from _read_pages(
-        session,
-        "summary",
-        parameters,
-        partial(find, parameters),
-        params=pairs,
-        may_be_cut=may_be_cut,
+        session, "summary", parameters, find, params=pairs, may_be_cut=may_be_cut
     )
     answer, finding = pages[0].answer, pages[0].finding
     rows = [row for page in pages for row in page.finding.records]
@@ -243,9 +238,7 @@ def summary(
         and not any((*map(_grouping_of, rows[0]), *_days_in(rows[0], group_by)))
     ):
         del parameters["group_by"]
-        single_page = yield from _read_pages(
-            session, "summary", parameters, partial(find, parameters), params=pairs
-        )
+        single_page = yield from _read_pages(session, "summary", parameters, find, params=pairs)
         if single_page[0].finding.records == rows:
             error = _other_groups("the rows without groups", group_by)
             raise session.credentials.complete(error, answer.url, answer.reply)

@@ -135,39 +135,35 @@ class Planner(Struct, frozen=True):
         self, session: Session, cursor: Cursor, page: FetchedPage
     ) -> Operation[FetchedPage | Position]:
         """Choose between more pages of the whole range and smaller slices."""
-        next_cursor, size = page.next_cursor, len(page)
+        next_cursor, size, plan, hour = page.next_cursor, len(page), self.plan, self.plan.hour
         if page.signals.contradiction_on(cursor.number):
             return page
-        if next_cursor is None or (
-            self.plan.hour is not None and cursor.slice.start == cursor.slice.end
-        ):
+        if next_cursor is None or (hour is not None and cursor.slice.start == cursor.slice.end):
             return page
-        if page.signals.total is None and page.signals.pages is None and size < self.plan.per_page:
+        if page.signals.total is None and page.signals.pages is None and size < plan.per_page:
             # This is the only page, or one that the service cut silently: the next page shows
             # which. If that is the same page again, the error is raised after this page.
             next_page = yield from self.reader.read(session, next_cursor)
             if not len(next_page) and not page.signals.next_sign:
                 return replace(page, next_cursor=None)
-        bounds = [bound for bound in (_total(page), self.plan.max_events) if bound is not None]
+        bounds = [bound for bound in (_total(page), plan.max_events) if bound is not None]
         if bounds and min(bounds) <= MOST_FULL_PAGES * size:
             return page
         day_counts = yield from self._known(session, page)
         counts = self._estimated(day_counts, page)
-        hour, by_hour = self.plan.hour, self.plan.by_hour
-        ranges = lay_out(self._days(), counts, size=size, hour=hour, by_hour=by_hour)
-        ranges = ranges if counts else []
+        ranges = lay_out(self._days(), counts, size=size, hour=hour, by_hour=plan.by_hour)
         if [part.cut for part in ranges] in ([], ["whole"]):
             return page
         # Events that the summary leaves out may be on a day that neither it nor `dates` lists.
         if page.signals.total in {None, sum(day_counts.values())}:
             ranges = yield from self._without_empty(session, ranges, counts)
-        if self.plan.before is not None:
-            ranges = [*begun(ranges, self.plan.before, self.plan.hour)]
-        check_slices(ranges, self.plan.hour)
-        slices = slices_of(ranges, self.plan.hour)
-        requests = requests_of(ranges, counts, size=size, hour=self.plan.hour)
-        plan = self._bounded(len(slices), requests, sum(counts.values()), size)
-        return Position(slices, tuple(ranges), plan=plan)
+        if plan.before is not None:
+            ranges = [*begun(ranges, plan.before, hour)]
+        check_slices(ranges, hour)
+        slices = slices_of(ranges, hour)
+        requests = requests_of(ranges, counts, size=size, hour=hour)
+        rest = self._bounded(len(slices), requests, sum(counts.values()), size)
+        return Position(slices, tuple(ranges), plan=rest)
 
     def _rest_of(self, cursor: Cursor, page: FetchedPage) -> PullPlanned | None:
         """Count the pages after the first, if any follow and their number is known."""

@@ -250,11 +250,9 @@ def merge(
     """List the figures that were compared on any of the days, and those that were not on some."""
     places, reasons = dict[str, list[int | None]](), dict[str, dict[date, str]]()
     for day, comparison in days.items():
-        for name, digits in comparison.equal.items():
+        # A day that differs was compared, too, to no known number of digits.
+        for name, digits in {**comparison.equal, **dict.fromkeys(comparison.differing)}.items():
             places.setdefault(name, []).append(digits)
-        for name in comparison.differing:
-            # A day that differs was compared, too, to no known number of digits.
-            places.setdefault(name, []).append(None)
         for name, reason in comparison.uncompared.items():
             reasons.setdefault(name, {})[day] = reason
     compared = [

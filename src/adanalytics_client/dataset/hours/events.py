@@ -250,23 +250,20 @@ def to_jsonl(table: Table, types: Types, names: FieldNames) -> Iterator[bytes]:
     for field in table.schema:
         column, is_amount = table[field.name], names.kind(field.name) is Kind.AMOUNT
         if pa.types.is_map(field.type):
-            columns[field.name] = [
-                pairs if pairs is None else dict(pairs) for pairs in column.to_pylist()
-            ]
+            values = [pairs if pairs is None else dict(pairs) for pairs in column.to_pylist()]
         elif pa.types.is_decimal(field.type) and is_amount:
-            columns[field.name] = _amounts_as_text(column).to_pylist()
+            values = _amounts_as_text(column).to_pylist()
         elif types[field.name].base == "epoch":
             # Other files may show that these are plain numbers.
             parts = (epochs_of(types[field.name], chunk) for chunk in column.chunks)
-            columns[field.name] = [*chain.from_iterable(parts)]
+            values = [*chain.from_iterable(parts)]
         elif pa.types.is_timestamp(field.type) or pa.types.is_date(field.type):
-            columns[field.name] = [
-                text for chunk in column.chunks for text in as_text(chunk).to_pylist()
-            ]
+            values = [text for chunk in column.chunks for text in as_text(chunk).to_pylist()]
         else:
-            columns[field.name] = column.to_pylist()
-    for values in zip(*columns.values(), strict=True):
-        yield utf8(json_text(dict(zip(columns, values, strict=True)))) + b"\n"
+            values = column.to_pylist()
+        columns[field.name] = values
+    for row in zip(*columns.values(), strict=True):
+        yield utf8(json_text(dict(zip(columns, row, strict=True)))) + b"\n"
 
 
 def _amounts_as_text(column: "pa.ChunkedArray") -> "pa.ChunkedArray":
