@@ -71,7 +71,7 @@ def days_of(rows: RawRows, zone: tzinfo) -> frozenset[date] | None:
     for name in names[:1] if zone is UTC else names:
         # Up to the day, few of the texts differ.
         day_sets = [
-            _days(text, zone)
+            days_in(text, zone)
             for text in {
                 text[:_DAY_END] if zone is UTC and text.endswith(b'Z"') else text
                 for text in _fields(name, texts)
@@ -84,7 +84,7 @@ def days_of(rows: RawRows, zone: tzinfo) -> frozenset[date] | None:
 
 
 def _are_in_order(texts: Iterable[bytes], zone: tzinfo) -> bool:
-    """Return whether times only rise or only fall, by less than two days at a time.
+    """Return whether times only rise or only fall, by at most a day at a time.
 
     Times that are all the same show no order.
     """
@@ -95,8 +95,8 @@ def _are_in_order(texts: Iterable[bytes], zone: tzinfo) -> bool:
     # Other columns rise, too, such as ids; moments of one pull lie close together.
     steps = {after - before for before, after in pairwise(times)} - {timedelta()}
     return bool(steps) and (
-        all(timedelta() < step < 2 * _ONE for step in steps)
-        or all(-2 * _ONE < step < timedelta() for step in steps)
+        all(timedelta() < step <= _ONE for step in steps)
+        or all(-_ONE <= step < timedelta() for step in steps)
     )
 
 
@@ -113,7 +113,8 @@ def _field_decoder(name: str) -> msgspec.json.Decoder[Any]:
     )
 
 
-def _days(text: bytes, zone: tzinfo) -> set[date]:
+def days_in(text: bytes, zone: tzinfo) -> set[date]:
+    """Return the local days that a field, as JSON text, may stand for."""
     days = {moment.date() for moment in _moments(text, zone)}
     day = _DAY.match(text)
     if day and not (days and zone is UTC):
