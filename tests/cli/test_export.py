@@ -33,7 +33,8 @@ def test_csv_to_a_file(
     assert (result.exit_code, result.stdout) == (0, "")
     days = "2026-01-01 to 2026-01-20"
     counted = "4,000 events, as the service counts them, of"
-    line = rf"{counted} {days}, [\d.]+ MB, 3 requests, [\d.]+ s -> {target}\n"
+    # The file begins after the first day, so the service is asked which days have data.
+    line = rf"{counted} {days}, [\d.]+ MB, 4 requests, [\d.]+ s -> {target}\n"
     assert re.fullmatch(line, result.stderr)
     with target.open(newline="") as text:
         rows = list(csv.DictReader(text))

@@ -7,13 +7,14 @@ from adanalytics_client._base.effects import Operation
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._base.remedies import remedy
 from adanalytics_client._call.session import Session
-from adanalytics_client._events.check import Check
+from adanalytics_client._events.check import Check, Comparison
 from adanalytics_client._events.counts import (
     NotCounted,
     first_open_day,
     request_places,
     request_total,
 )
+from adanalytics_client._events.omissions import find_omission
 from adanalytics_client._events.plan import Slice
 from adanalytics_client.errors import DownloadError
 
@@ -34,7 +35,8 @@ def compare(
 
     Raises:
         DownloadError: when the rows differ from the number that was announced, or from the
-            service's count of days that are over, or when no number confirms a doubtful file.
+            service's count of days that are over, or when no number confirms a doubtful file, or
+            when days of the service are missing.
     """
     rows = [content.rows for content in contents if content.rows is not None]
     # Without pyarrow, the rows of a parquet file are not known, and a sum of the others means
@@ -56,7 +58,26 @@ def compare(
         )
     if check != "none":
         _check_end(contents)
+        yield from _check_days(session, order, contents, total)
     return status.with_rows(total, total if count == total else None)
+
+
+def _check_days(
+    session: Session, order: ExportOrder, contents: Sequence[Content], events: int
+) -> Operation[None]:
+    """Refuse a file without days that the service has: it may shorten a range, and count so, too.
+
+    A file with events of the first and the last day costs no request.
+    """
+    if order.start == order.end and events:
+        return
+    days = sorted(frozenset().union(*(content.days for content in contents)))
+    pull = Comparison(order.start, order.end, events, (), is_counted=True, days=tuple(days))
+    if omission := (yield from find_omission(session, pull)):
+        raise DownloadError(
+            f"The file has no events of {omission}.",
+            remedy="Order fewer days at a time; if it stays so, report it to the service.",
+        )
 
 
 def _check_end(contents: Sequence[Content]) -> None:

@@ -9,8 +9,8 @@ import csv
 import os
 import re
 from codecs import BOM_UTF8
-from collections.abc import Callable, Iterator
-from datetime import date
+from collections.abc import Callable, Collection, Iterator
+from datetime import date, tzinfo
 from itertools import chain
 from typing import BinaryIO
 
@@ -19,7 +19,9 @@ from msgspec.structs import replace
 
 from adanalytics_client._base.compression import GZIP_MAGIC, UNPACKED_AT_ONCE, DamagedBody, Gunzip
 from adanalytics_client._base.spelling import fold, separator_of
+from adanalytics_client._events.times import days_in
 from adanalytics_client._json.exact import parse
+from adanalytics_client._json.fields import FieldNames
 from adanalytics_client._json.rows import stated_error
 from adanalytics_client.errors import DownloadError
 
@@ -34,7 +36,7 @@ _AT_ONCE = 256 * 1024
 _LONGEST_RECORD = 64 * 1024 * 1024
 _LONGEST_HEADER = 1024 * 1024
 _DAY_COLUMN = "event_date"
-_DAY = re.compile(rb'"?(\d{4}-\d\d-\d\d)"?')
+_DAY = re.compile(rb"\d{4}-\d\d-\d\d")
 # A cell that is no name: a number, a day or a time, a word of JSON, markup. A sentence has a stop.
 _VALUE = re.compile(
     r"[-+]?[\d.,]*\d(?:[eE][-+]?\d+)?|\d{4}-\d\d-\d\d.*|true|false|null|[{\[<].*|.*[.!?:]",
@@ -60,21 +62,33 @@ class Content(msgspec.Struct, frozen=True):
         is_closed: whether the last record is known to be whole, as its line end shows. CSV may end
             without one (RFC 4180, section 2), and a cut in its last field looks the same.
         is_framed: whether a length, a checksum or HTTP itself showed the end of the body.
+        days: the days of some of its events, the first and the last ones among them.
     """
 
     rows: int | None
     doubt: str = ""
     is_closed: bool = True
     is_framed: bool = True
+    days: frozenset[date] = frozenset()
 
 
 class FileOrder(msgspec.Struct, frozen=True):
-    """The content that was ordered: the format ("" for any), its days, and whether it is gzip."""
+    """The content that was ordered: the format ("" for any), its days, and whether it is gzip.
+
+    Days are those of `zone`, in fields that `names` knows.
+    """
 
     format: str
     start: date
     end: date
+    names: FieldNames
+    zone: tzinfo
     packed: bool = False
+
+    def times(self, columns: Collection[str]) -> list[str]:
+        """Return the columns that are known to have the day or the time of events."""
+        names = (self.names.sent(part, columns) for part in (_DAY_COLUMN, "event_time"))
+        return [name for name in names if name is not None]
 
     @property
     def is_text(self) -> bool:
@@ -185,10 +199,11 @@ class _CsvTable:
         self._header = b""
         self._names: list[str] = []
         self._separator = b","
-        self._day_at = -1
         self._edge = b""
         self._second_header = re.compile(b"")
         self._rows = 0
+        self._places: list[tuple[str, int]] = []
+        self._days = _Days(order)
 
     def add(self, piece: bytes) -> None:
         """Read on; the first record is the header."""
@@ -219,7 +234,7 @@ class _CsvTable:
         self._count([self._rest] if self._rest else [])
         if not self._rows and any(name != name.strip() for name in self._names):
             raise _other("csv", "its first line is not a header row")
-        return Content(self._rows, is_closed=is_closed)
+        return Content(self._rows, is_closed=is_closed, days=frozenset(self._days.dates))
 
     def _begin(self, header: bytes) -> None:
         self._header = header = header.rstrip(b"\r\n")
@@ -233,7 +248,7 @@ class _CsvTable:
             self._names = []
         if not _is_header(self._names):
             raise _other("csv", "its first line is not a header row")
-        self._day_at = self._names.index(_DAY_COLUMN) if _DAY_COLUMN in self._names else -1
+        self._places = [(name, self._names.index(name)) for name in self._order.times(self._names)]
         # A service that joins several files may forget to leave out their headers.
         second_header = rb"\n(?:\xef\xbb\xbf)?" + re.escape(header) + rb"\r?\n"
         self._second_header, self._edge = re.compile(second_header), b"\n"
@@ -278,10 +293,11 @@ class _CsvTable:
                     problem = f"the header has {len(self._names)}"
                     raise _incomplete(f"record {number} has {fields} fields, but {problem}")
         self._rows += len(lines)
-        if self._day_at >= 0:
-            # The days of every line would take longer than the download.
-            for line in (*lines[:1], *lines[-1:]):
-                _check_day(line.split(self._separator)[self._day_at], self._order)
+        # The days of every line would take longer than the download.
+        for line in (*lines[:1], *lines[-1:]):
+            cells = line.split(self._separator)
+            for name, place in self._places:
+                self._days.add(name, cells[place])
 
 
 def _end_of_record(text: bytes) -> int:
@@ -301,34 +317,39 @@ def _is_header(names: list[str]) -> bool:
     return 1 < len(names) == len(set(names)) and is_name
 
 
-def _check_day(text: bytes, order: FileOrder) -> None:
-    day = _DAY.fullmatch(text.strip())
-    if day and not str(order.start) <= day[1].decode() <= str(order.end):
-        raise DownloadError(
-            f"The file has events of {day[1].decode()}, but {order.start} to {order.end} was "
-            "ordered.",
-            remedy="Order it again, or report it to the service.",
-        )
+class _Days:
+    """The days of some events of a file, which its order must include."""
 
+    def __init__(self, order: FileOrder) -> None:
+        self._order = order
+        self.dates: set[date] = set()
 
-class _Dated(msgspec.Struct):
-    event_date: msgspec.Raw = msgspec.Raw()
+    def add(self, name: str, text: bytes) -> None:
+        """Read a field of an event, with quotes or without."""
+        order, text = self._order, text.strip().strip(b'"')
+        if name == _DAY_COLUMN and _DAY.fullmatch(text):
+            day = text.decode()
+            if not str(order.start) <= day <= str(order.end):
+                raise DownloadError(
+                    f"The file has events of {day}, but {order.start} to {order.end} was ordered.",
+                    remedy="Order it again, or report it to the service.",
+                )
+        self.dates |= days_in(text, order.zone) | days_in(b'"%b"' % text, order.zone)
 
 
 _OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _VALID = msgspec.json.Decoder(msgspec.Raw)
-_DATED = msgspec.json.Decoder(_Dated)
 
 
 def _read_lines(file: BinaryIO, order: FileOrder) -> Content:
     """Count JSON lines; each must be one object."""
-    rows, rest, first, last = 0, b"", b"", b""
+    rows, rest, first, last, days = 0, b"", b"", b"", _Days(order)
     # The last line may lack its end.
     for piece in chain(_text(file, order), (b"\n",)):
         *lines, rest = (rest + piece).split(b"\n")
         if len(rest) > _LONGEST_RECORD:
             raise _incomplete("it has no line ends")
-        lines = _objects(lines, rows, order)
+        lines = _objects(lines, rows, order, days)
         rows, first, last = rows + len(lines), first or b"".join(lines[:1]), (lines or [last])[-1]
     if not rows:
         return Content(0, "it is empty")
@@ -337,14 +358,15 @@ def _read_lines(file: BinaryIO, order: FileOrder) -> Content:
     error = stated_error([{name: parse(bytes(names[name])) for name in names if _is_error(name)}])
     if error and rows > 1 and not names.keys() & _OBJECT.decode(first).keys():
         raise _incomplete("its last line is an error")
-    return Content(rows, "its only line has an error" if error and rows == 1 else "")
+    doubt = "its only line has an error" if error and rows == 1 else ""
+    return Content(rows, doubt, days=frozenset(days.dates))
 
 
 def _is_error(name: str) -> bool:
     return fold(name) in {"error", "errors"}
 
 
-def _objects(lines: list[bytes], rows: int, order: FileOrder) -> list[bytes]:
+def _objects(lines: list[bytes], rows: int, order: FileOrder, days: _Days) -> list[bytes]:
     """Return the lines that are not empty, each of which must be a JSON object."""
     lines = [line for line in lines if line.strip()]
     for number, line in enumerate(lines, rows + 1):
@@ -359,7 +381,9 @@ def _objects(lines: list[bytes], rows: int, order: FileOrder) -> list[bytes]:
                 raise _other(order.format, "its first line is not a JSON object")
             raise _incomplete(f"line {number} is not a JSON object")
     for line in (*lines[:1], *lines[-1:]):
-        _check_day(bytes(_DATED.decode(line).event_date), order)
+        event = _OBJECT.decode(line)
+        for name in order.times(event):
+            days.add(name, bytes(event[name]))
     return lines
 
 
@@ -387,6 +411,7 @@ def _read_parquet(file: BinaryIO, order: FileOrder) -> Content:
     except (ArrowException, OSError):
         raise _incomplete("its footer cannot be read") from None
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    days, times = _Days(order), order.times(metadata.schema.names)
     for group in groups:
         for number in range(group.num_columns):
             column = group.column(number)
@@ -394,11 +419,14 @@ def _read_parquet(file: BinaryIO, order: FileOrder) -> Content:
             # A file that lost bytes in its middle keeps a readable footer.
             if begin + column.total_compressed_size > footer:
                 raise _incomplete("it is shorter than its footer says")
-            if column.path_in_schema == _DAY_COLUMN and column.is_stats_set:
-                # The statistics bound all days of the group, so no row has to be read.
-                for value in (column.statistics.min, column.statistics.max):
-                    _check_day(str(value).encode(), order)
-    return Content(metadata.num_rows)
+            if (name := column.path_in_schema) in times and column.is_stats_set:
+                # The statistics bound all days of the group, so no row has to be read. A time would
+                # be one of pandas, which takes half a second to import.
+                is_raw, bounds = column.physical_type == "INT64", column.statistics
+                raw_bounds = (bounds.min_raw, bounds.max_raw)
+                for value in raw_bounds if is_raw else (bounds.min, bounds.max):
+                    days.add(name, str(value).encode())
+    return Content(metadata.num_rows, days=frozenset(days.dates))
 
 
 def _refuse_zip(_: BinaryIO, order: FileOrder) -> Content:

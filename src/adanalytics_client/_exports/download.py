@@ -19,6 +19,7 @@ from adanalytics_client._call.failures import (
 )
 from adanalytics_client._call.session import Session
 from adanalytics_client._events.check import Check
+from adanalytics_client._json.fields import FieldNames
 from adanalytics_client._quota.headers import retry_after
 from adanalytics_client.errors import (
     AuthenticationError,
@@ -174,6 +175,8 @@ class ExportDownload:
 
     def _opening(self, target: Path, number: int) -> Callable[[], Transfer]:
         place, order = self._session.address("bulk-export"), self._order
+        service = self._session.config.service
+        names = FieldNames(service.fields, service.time_field)
         form = "" if self._any_format else order.format
         is_gzip = order.compression == "gzip" or target.suffix.lower() == ".gz"
         return partial(
@@ -181,7 +184,7 @@ class ExportDownload:
             target,
             self.status.files[number],
             source_of(place, order, self.status, number),
-            FileOrder(form, order.start, order.end, is_gzip),
+            FileOrder(form, order.start, order.end, names, service.tzinfo(), is_gzip),
             self._session.observer,
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from datetime import date
+from datetime import date, timedelta
 from typing import Any
 
 from pytest_httpserver import HTTPServer
@@ -27,6 +27,8 @@ class ServiceOfRows:
         campaigns: the rows of the summary by campaign.
         export: makes the file of an export from the texts of its events; None refuses exports.
         longest: the days that an export may have.
+        most: the days of a longer range that it answers with, without a word: the first ones, or
+            below 0 the last ones.
         asked: the paths of the requests so far.
     """
 
@@ -37,6 +39,7 @@ class ServiceOfRows:
         self.campaigns: list[Mapping[str, Any]] = []
         self.export: Callable[[Sequence[str]], bytes] | None = None
         self.longest = 366
+        self.most = 366
         self.asked: list[str] = []
         self.url = server.url_for("")
         self._file = b""
@@ -72,6 +75,11 @@ class ServiceOfRows:
         return _json(json.dumps(body))
 
     def _of_days(self, first: str, last: str, hour: str | None = None) -> list[str]:
+        days = (date.fromisoformat(last) - date.fromisoformat(first)).days + 1
+        if days > self.most > 0:
+            last = f"{date.fromisoformat(first) + timedelta(self.most - 1)}"
+        elif days > -self.most > 0:
+            first = f"{date.fromisoformat(last) + timedelta(self.most + 1)}"
         return [
             text
             for (day, number), texts in sorted(self.rows.items())
