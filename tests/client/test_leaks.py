@@ -18,13 +18,13 @@ SCRIPT = Path(__file__).parent / "leak_scenario.py"
 
 @pytest.fixture
 def slow(stand_in: StandIn) -> Iterator[StandIn]:
-    """Of the events only the first hour is answered; all others hang until the test is over."""
+    """Of the events only the first page is answered; all others hang until the test is over."""
     gate = threading.Event()
 
     def script(asked: Asked) -> Say:
         if asked.path.endswith("/dates"):
             return Say({"dates": []})
-        first = asked.query.get("hour") == "0"
+        first = (asked.query.get("hour"), asked.query["page"]) == ("0", "1")
         return Say({"events": [{"event_id": "e"}], "has_more": False}, gate=None if first else gate)
 
     stand_in.script = script
