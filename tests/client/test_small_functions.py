@@ -26,6 +26,7 @@ from adanalytics_client._json.raw import read_page
 from adanalytics_client._json.rows import kind_of, stated_error
 from adanalytics_client.dataset.records.layout import Hour
 from adanalytics_client.dataset.records.manifest import Identity, seal, unseal
+from adanalytics_client.observers import HoursVerified
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 SIGNED = "https://files.example/a.csv?sig=abc"
 TEXT = "no file '/a.csv?sig=abc' (see https://b.example/?page=2&key=1)."
 SHOWN = "no file '/a.csv?***' (see https://b.example/?page=2&***)."
+DAY = date(2026, 1, 15)
 FAILED = [{"errors": [{"message": "shard down"}, "slow"], "events": []}]
 
 
@@ -61,7 +63,11 @@ FAILED = [{"errors": [{"message": "shard down"}, "slow"], "events": []}]
         (lambda: count_events({"impressions": 3, "clicks": 1, "revenue": Decimal("0.5")}), 4),
         (lambda: Columns(["revenue", "odd"]).choose([{"odd": 1}]), ("revenue", "odd")),
         (lambda: json_text({"cost": Decimal("0E-9")}), '{"cost":0.000000000}'),
-        (lambda: csv_cells([None, True, Decimal("1.50")]), [None, "true", "1.50"]),
+        (
+            lambda: json_text([DAY, HoursVerified(1, 2, deep=False)]),
+            '["2026-01-15",{"hours":1,"total":2,"deep":false}]',
+        ),
+        (lambda: csv_cells([None, True, Decimal("1.50"), DAY]), [None, "true", "1.50", str(DAY)]),
         (lambda: csv_cells([{"b": "2", "a": "1"}]), ['{"a":"1","b":"2"}']),
         (lambda: utf8('"\ud800"'), b'"\\ud800"'),
         (read_page(b'{"events": [{"a": 1.50}]}')["events"].array, b'[{"a": 1.50}]'),

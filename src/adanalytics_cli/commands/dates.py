@@ -141,8 +141,7 @@ def _write_days(
     is_several = len(days_by_partner) > 1
     columns = [*([Column("partner", "partner")] if is_several else ()), Column("date", "date")]
     rows: list[dict[str, object]] = [
-        ({"partner": partner} if is_several else {})
-        | {"date": day if output.form.is_typed else str(day)}
+        ({"partner": partner} if is_several else {}) | {"date": day}
         for partner, days in days_by_partner.items()
         for day in days
         if first <= day <= last

@@ -5,7 +5,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from importlib.metadata import distributions
 from pathlib import Path
 from typing import Literal
@@ -18,7 +18,7 @@ from adanalytics_cli.console.redaction import redact
 from adanalytics_cli.console.terminal import look_at
 from adanalytics_cli.core.command import command, flag, option
 from adanalytics_cli.core.errors import CommandError, ExitCode
-from adanalytics_cli.core.invocation import Invocation
+from adanalytics_cli.core.invocation import Invocation, print_json
 from adanalytics_cli.core.prose import fitted
 from adanalytics_cli.core.remedies import words_of
 from adanalytics_cli.core.settings import ServiceSettings, base_url_of, find_settings, partner_of
@@ -26,7 +26,6 @@ from adanalytics_cli.output.formats import json_option
 from adanalytics_client._base.escaping import visible
 from adanalytics_client._base.files import state_folder
 from adanalytics_client._base.quantities import counted
-from adanalytics_client._json.encoding import json_text
 from adanalytics_client._profiles.keyring_access import UnusableLogin
 
 FILE = click.Path(dir_okay=False, path_type=Path)
@@ -191,7 +190,7 @@ def doctor(
             color = _COLORS[check.result] if terminal.color else None
             click.echo(click.style(check.result, fg=color, reset=bool(color)) + line, color=True)
     if invocation.as_json:
-        click.echo(json_text([asdict(check) for check in checks]))
+        print_json(checks)
     if any(check.result == "fail" for check in checks):
         raise click.exceptions.Exit(ExitCode.FAILED)
 

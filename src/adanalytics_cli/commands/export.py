@@ -16,7 +16,7 @@ from adanalytics_cli.account.connection import connect, report_end
 from adanalytics_cli.core.command import check_option, command, flag, option
 from adanalytics_cli.core.errors import Interrupted
 from adanalytics_cli.core.files import naming, replacing
-from adanalytics_cli.core.invocation import Invocation, remark
+from adanalytics_cli.core.invocation import Invocation, print_json, remark
 from adanalytics_cli.core.numbers import Number
 from adanalytics_cli.core.periods import PERIOD_HELP, period, period_arguments
 from adanalytics_cli.output import formats
@@ -24,7 +24,6 @@ from adanalytics_cli.output.output_file import file_path, is_device, open_stream
 from adanalytics_client import Period
 from adanalytics_client._base.formats import BINARY, EXPORT_FORMATS, EXPORT_SUFFIXES, suffix_of
 from adanalytics_client._base.quantities import counted
-from adanalytics_client._json.encoding import json_text
 
 if TYPE_CHECKING:
     from adanalytics_client import Client, ExportJob
@@ -240,7 +239,7 @@ def export(
     events, files = status.row_count, len(status.files)
     if as_json:
         facts = {"file": str(output), "events": events, "bytes": size}
-        click.echo(json_text(_record(export, progress, facts)))
+        print_json(_record(export, progress, facts))
     summary = counted(files, "file") if events is None else counted(events, "event")
     if files > 1 and events is not None:
         summary += f" in {files} files"
@@ -267,7 +266,7 @@ def _show_started(
     if invocation.as_json:
         # Without the addresses, which may be signed: only the owner may read the file.
         facts = {"job": str(job), "status": export.last_status.phase.value}
-        click.echo(json_text(_record(export, progress, facts)))
+        print_json(_record(export, progress, facts))
     remark(f"Export started. Fetch it with: {_again(invocation, export, job)}", invocation)
 
 
@@ -278,8 +277,8 @@ def _record(
     order = export.order
     return {
         **facts,
-        "start": str(order.start),
-        "end": str(order.end),
+        "start": order.start,
+        "end": order.end,
         "format": order.format,
         "compression": order.compression,
         "requests": progress.requests,

@@ -4,11 +4,9 @@ from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING
 
-import click
-
 from adanalytics_cli.account.connection import connect
 from adanalytics_cli.core.command import command
-from adanalytics_cli.core.invocation import Invocation
+from adanalytics_cli.core.invocation import Invocation, print_json
 from adanalytics_cli.core.periods import PERIOD_HELP, period, period_arguments
 from adanalytics_cli.output.formats import json_option
 from adanalytics_client import Period
@@ -46,9 +44,7 @@ def plan(invocation: Invocation, start: Period, end: Period | None) -> None:
     if not invocation.as_json:
         write_plan_table(record, invocation)
     else:
-        from adanalytics_client._json.encoding import json_text
-
-        click.echo(json_text(record))
+        print_json(record)
 
 
 def _estimate(client: "Client", first: date, last: date) -> "Estimate":

@@ -4,7 +4,6 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -17,13 +16,12 @@ from adanalytics_cli.console.prompts import can_ask
 from adanalytics_cli.console.terminal import look_at
 from adanalytics_cli.core.errors import CommandError, ProblemsFound
 from adanalytics_cli.core.files import naming, replacing
-from adanalytics_cli.core.invocation import Invocation, remark
+from adanalytics_cli.core.invocation import Invocation, print_json, remark
 from adanalytics_cli.core.prose import fitted
 from adanalytics_cli.core.settings import find_settings, profiles_of, write_profile
 from adanalytics_client._base.escaping import visible
 from adanalytics_client._base.files import make_folder
 from adanalytics_client._base.quantities import counted
-from adanalytics_client._json.encoding import json_text
 from adanalytics_client._profiles.settings_file import DEFAULT_PROFILE, settings_file
 
 if TYPE_CHECKING:
@@ -124,8 +122,7 @@ def _print_profile(invocation: Invocation, profile: "ServiceProfile") -> None:
 
     lines, texts = facts(profile), consequences(profile)
     if invocation.as_json:
-        report = {"facts": [asdict(line) for line in lines], "consequences": texts}
-        click.echo(json_text(report))
+        print_json({"facts": lines, "consequences": texts})
         return
     terminal = look_at(sys.stdout, invocation.color)
     for line in lines:
@@ -145,7 +142,7 @@ def _compare(
 
     changes: Sequence[Difference] = differences(before, after)
     if invocation.as_json:
-        click.echo(json_text([asdict(change) for change in changes]))
+        print_json(changes)
     else:
         for change in changes:
             click.echo(str(change))

@@ -13,7 +13,7 @@ from adanalytics_cli.account.connection import connect, report_end
 from adanalytics_cli.account.dataset_here import open_dataset
 from adanalytics_cli.core.command import command, completing, near_or_known, option
 from adanalytics_cli.core.errors import CommandError, MissingExtra
-from adanalytics_cli.core.invocation import Invocation, remark
+from adanalytics_cli.core.invocation import Invocation, print_json, remark
 from adanalytics_cli.core.periods import period, period_words, read_begun_period
 from adanalytics_cli.core.settings import now_at_service
 from adanalytics_cli.output.formats import Output, formats_with, gather_output, json_option
@@ -22,7 +22,6 @@ from adanalytics_cli.reconcile.headings import FIELDS, fields_of
 from adanalytics_client import Period
 from adanalytics_client._base.dates import LATENESS
 from adanalytics_client._base.quantities import counted
-from adanalytics_client._json.encoding import json_text
 from adanalytics_client._json.fields import GROUPS, ID_OF
 
 if TYPE_CHECKING:
@@ -181,7 +180,7 @@ def reconcile(
     # -f json is a format of the rows.
     as_report = invocation.as_json and output.choice != "json"
     if as_report:
-        click.echo(json_text(reconciliation.as_json()))
+        print_json(reconciliation.as_json())
     if path or not as_report:
         reconciliation.write(output, invocation)
     if path:

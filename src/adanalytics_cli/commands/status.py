@@ -3,7 +3,7 @@
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from adanalytics_cli.console.redaction import redact
 from adanalytics_cli.core.command import command, option
 from adanalytics_cli.core.errors import NoCredential, SettingsError
 from adanalytics_cli.core.freshness import age_of
-from adanalytics_cli.core.invocation import Invocation
+from adanalytics_cli.core.invocation import Invocation, print_json
 from adanalytics_cli.core.prose import fitted
 from adanalytics_cli.core.settings import (
     ServiceSettings,
@@ -29,7 +29,6 @@ from adanalytics_cli.core.settings import (
 from adanalytics_cli.output.formats import json_option
 from adanalytics_client._base.escaping import visible
 from adanalytics_client._base.quantities import counted
-from adanalytics_client._json.encoding import json_text
 from adanalytics_client._profiles.settings_file import Profiles
 
 if TYPE_CHECKING:
@@ -110,7 +109,7 @@ def _shown_address(text: str) -> str:
 
 def _show(setup: _Setup, invocation: Invocation) -> None:
     if invocation.as_json:
-        click.echo(json_text(_record(setup)))
+        print_json(_record(setup))
         return
     for name, setting in _lines(setup, invocation.clock()):
         value, source = (setting.value, setting.source) if setting else ("-", "not set")
@@ -137,13 +136,10 @@ def _lines(setup: _Setup, now: datetime) -> Iterator[tuple[str, Setting | None]]
 
 def _record(setup: _Setup) -> dict[str, object]:
     settings, credential, quota = setup.settings, setup.credential, setup.quota
-    profile_settings = {
+    return {
         "profile": settings.profile,
         "base_url": settings.base_url,
         "partner": settings.partner,
-    }
-    return {
-        **{name: setting and asdict(setting) for name, setting in profile_settings.items()},
         "profiles": list(setup.profiles.tables),
         "credential": credential
         and {

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -27,7 +26,7 @@ def plain(value: object) -> str:
     """Write a value as in CSV, a dash where there is none."""
     if value is None:
         return "-"
-    return str(value if isinstance(value, date) else csv_cells([value])[0])
+    return str(csv_cells([value])[0])
 
 
 def count(value: object) -> str:

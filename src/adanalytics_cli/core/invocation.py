@@ -81,6 +81,13 @@ def current_invocation(context: click.Context) -> Invocation:
     return context.ensure_object(Invocation)
 
 
+def print_json(record: object) -> None:
+    """Print a report as one JSON object, or a list of them."""
+    from adanalytics_client._json.encoding import json_text
+
+    click.echo(json_text(record))
+
+
 def remark(text: str, invocation: Invocation) -> None:
     """Print a remark on stderr; `-q` silences it."""
     if not invocation.quiet:

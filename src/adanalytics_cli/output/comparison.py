@@ -26,7 +26,6 @@ from .summary_output import (
     Order,
     View,
     about_answers,
-    as_text,
     key_columns,
     labelled,
     name_column,
@@ -146,14 +145,13 @@ class Comparison:
             "before_start_date": self.before.first,
             "before_end_date": self.before.last,
         }
-        rows = [
+        return [
             {"partner": facts["partner"], **pair.key, "metric": metric + "_per_day" * per_day}
             | self._values(metric, side, per_day, form)
             | facts
             for pair in self._sorted(metrics)
             for metric, side, per_day in self._lines(pair, metrics)
         ]
-        return as_text(rows, form)
 
     def table_rows(self) -> list[Row]:
         """Return the rows of a table, whose values are text; with groups, the totals come last."""
@@ -210,8 +208,6 @@ class Comparison:
                 value = Decimal(format(value, "z.9f" if is_money else "z.2f"))
             if is_money:
                 value = self.after.money(value, self.view.digits, form)
-                is_text = form.has_text_amounts and isinstance(value, Decimal)
-                value = format(value, "f") if is_text else value
             elif form.is_typed:
                 value = Cell(value, Amount(2) if per_day else column.show)
             values[name] = value

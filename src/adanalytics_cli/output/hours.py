@@ -40,7 +40,7 @@ def write_hours(
     rows: list[dict[str, object]] = [
         {
             **({"partner": partner} if is_several else {}),
-            "date": day if output.form.is_typed else str(day),
+            "date": day,
             "hours": _filled(hours),
             "events": None if None in hours.values() else sum(n or 0 for n in hours.values()),
             "missing": ", ".join(gap.partition(" ")[2] for gap in gaps_of({day: hours}, now)),

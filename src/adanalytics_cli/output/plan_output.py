@@ -26,8 +26,8 @@ def plan_record(estimate: Estimate, quota: QuotaState, cost: int) -> Record:
     choice = choose(estimate, price_table)
     entries = {price.way: _entry(price, estimate) for price in price_table}
     return {
-        "start": str(estimate.start),
-        "end": str(estimate.end),
+        "start": estimate.start,
+        "end": estimate.end,
         "events": estimate.events,
         "days": estimate.days,
         "spent_requests": cost,

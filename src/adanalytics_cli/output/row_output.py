@@ -198,8 +198,8 @@ def write_summary_table(rows: Sequence[Row], path: Path | None, names: Sequence[
     for name, kind in kinds.items():
         facts = (row.get(name) for row in rows)
         # A service may state its currency as an object.
-        texts = [fact if isinstance(fact, str | None) else json_text(fact) for fact in facts]
-        values = pa.array(texts, pa.string()).cast(kind)
+        plain = [fact if isinstance(fact, str | date | None) else json_text(fact) for fact in facts]
+        values = pa.array(plain, kind)
         columns = [column for column in table.column_names if column != name]
         table = table.select(columns).append_column(name, values)
     table = table.select(list(names)) if names else table

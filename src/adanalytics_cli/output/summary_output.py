@@ -118,13 +118,18 @@ class Answer:
         return usual if digits == "currency" else digits
 
     def money(self, amount: object, digits: Digits | None, form: Format) -> object:
-        """Round an amount half to even, without -0.00; a sheet only shows it so."""
+        """Round an amount half to even, without -0.00; a sheet only shows it so.
+
+        For programs it is text.
+        """
         if not isinstance(amount, Decimal):
             return amount
         if form.is_typed:
             return Cell(amount, Amount(self.decimals(digits or "currency")))
-        # Not quantize, which has no more digits than the context.
-        return amount if digits is None else Decimal(format(amount, f"z.{self.decimals(digits)}f"))
+        if digits is not None:
+            # Not quantize, which has no more digits than the context.
+            amount = Decimal(format(amount, f"z.{self.decimals(digits)}f"))
+        return format(amount, "f") if form.has_text_amounts else amount
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +206,7 @@ def list_rows(answers: Sequence[Answer], view: View, form: Format) -> Listing:
     columns = summary_columns(view.group_by, list(dict.fromkeys(names)))
     # Amounts of several partners may be of several currencies, so nothing is added up.
     totals = {} if is_several else {name: _TOTALS[name] for name in names if name in _TOTALS}
-    return Listing(as_text(rows, form), columns, "", document, totals)
+    return Listing(rows, columns, "", document, totals)
 
 
 def in_order(answer: Answer, view: View, *, gaps: bool) -> Answer:
@@ -310,20 +315,6 @@ def _fields(
     for row in fields:
         row |= {name: answer.money(row[name], view.digits, form) for name in MONEY & row.keys()}
     return fields
-
-
-def as_text(rows: Sequence[Row], form: Format) -> Sequence[Row]:
-    """Return the rows as programs read them: days, and of JSON also money, as exact text."""
-    if form.is_typed:
-        return rows
-    texts = MONEY if form.has_text_amounts else ()
-    return [{name: _text(value, name in texts) for name, value in row.items()} for row in rows]
-
-
-def _text(value: object, is_money: bool) -> object:
-    if isinstance(value, date):
-        return value.isoformat()
-    return format(value, "f") if is_money and isinstance(value, Decimal) else value
 
 
 def name_column(group_by: str) -> str:

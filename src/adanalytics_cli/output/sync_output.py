@@ -2,20 +2,18 @@
 
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from adanalytics_cli.console.table_view import Column, count
-from adanalytics_cli.core.invocation import Invocation
+from adanalytics_cli.core.invocation import Invocation, print_json
 from adanalytics_cli.core.prose import fitted
 from adanalytics_cli.core.remedies import words_of
 from adanalytics_client import QuotaState
 from adanalytics_client._base.escaping import visible
 from adanalytics_client._base.quantities import counted
-from adanalytics_client._json.encoding import json_text
 
 from .formats import TABLE, Output
 from .plan_output import quota_line
@@ -52,14 +50,14 @@ def write_sync_report(report: "SyncReport", location: str, progress: "Progress")
         "requests": progress.requests,
         "seconds": round(progress.seconds(), 3),
     }
-    click.echo(json_text(record))
+    print_json(record)
 
 
 def change_rows(change: "DayChange") -> list[Record]:
     """Return a row for each figure of a day that changed."""
     return [
         {
-            "date": str(change.day),
+            "date": change.day,
             "noticed_at": f"{change.noticed_at:%Y-%m-%dT%H:%M:%SZ}",
             "figure": name,
             "before": before,
@@ -76,17 +74,14 @@ def write_verify_report(report: "VerifyReport", location: str, progress: "Progre
         "whole": report.is_whole,
         "hours": report.hours,
         "events": report.events,
-        "problems": [
-            {**asdict(problem), "day": problem.day and str(problem.day)}
-            for problem in report.problems
-        ],
-        "compared": [asdict(figure) for figure in report.compared],
-        "not_compared": [asdict(figure) for figure in report.uncompared],
+        "problems": report.problems,
+        "compared": report.compared,
+        "not_compared": report.uncompared,
         "without_id": report.without_id,
         "requests": progress.requests,
         "seconds": round(progress.seconds(), 3),
     }
-    click.echo(json_text(record))
+    print_json(record)
 
 
 def describe_comparison(report: "VerifyReport") -> str:
@@ -120,7 +115,7 @@ def show_dry_run(
     """
     record = _record(plan, quota, requests, command)
     if invocation.as_json:
-        click.echo(json_text(record))
+        print_json(record)
     else:
         _write_table(record, invocation)
 
@@ -138,7 +133,7 @@ def _record(plan: "SyncPlan", quota: QuotaState, requests: int, command: str) ->
         "by_hour": plan.by_hour,
         "prices": plan.prices,
         "asked": [
-            {"start": str(run[0].day), "end": str(run[-1].day), "hours": len(run), "why": reason}
+            {"start": run[0].day, "end": run[-1].day, "hours": len(run), "why": reason}
             for reason, run in runs
         ],
         "damaged": [*plan.damaged],

@@ -93,7 +93,7 @@ class Reconciliation:
 
     def describe(self, gap: Gap) -> str:
         """Return a gap in words."""
-        key = " ".join(str(part) for part in self._key_of(gap, in_text=True).values())
+        key = " ".join(str(part) for part in self._key_of(gap).values())
         percent = "" if gap.percent is None else f" ({gap.percent} %)"
         digits = self._digits(gap.figure)
         values = f"{gap.theirs:.{digits}f} of theirs, {gap.ours:.{digits}f} of ours"
@@ -137,7 +137,7 @@ class Reconciliation:
 
     def _row(self, gap: Gap, form: Format) -> Row:
         """Return a row of a file; amounts are text where a number may be read as a float."""
-        row = self._key_of(gap, in_text=not form.is_typed) | {"figure": gap.figure}
+        row = self._key_of(gap) | {"figure": gap.figure}
         for name in _VALUES:
             value = getattr(gap, name)
             if gap.figure in MONEY:
@@ -146,17 +146,16 @@ class Reconciliation:
                 row[name] = Cell(int(value), count) if form.is_typed else int(value)
         return row | {"percent": gap.percent, "side": gap.side, "above": gap.is_above}
 
-    def _key_of(self, gap: Gap, *, in_text: bool) -> Row:
+    def _key_of(self, gap: Gap) -> Row:
         by = self.search.own.statement.by
         if gap.key is None:
             return {min(by, key="day".__eq__): "total"}
         day, group = gap.key
         labels = iter(self.search.own.labels.get(group, group))
-        shown_day = str(day) if in_text else day
-        return {name: shown_day if name == "day" else next(labels) for name in by}
+        return {name: day if name == "day" else next(labels) for name in by}
 
     def _table_row(self, gap: Gap) -> Row:
-        row = self._key_of(gap, in_text=True) | {"figure": gap.figure}
+        row = self._key_of(gap) | {"figure": gap.figure}
         for name in _VALUES:
             value = getattr(gap, name)
             digits = self._digits(gap.figure)
@@ -231,8 +230,8 @@ class Reconciliation:
         return {
             "source": self.source,
             "partner": self.partner,
-            "start_date": str(statement.first),
-            "end_date": str(statement.last),
+            "start_date": statement.first,
+            "end_date": statement.last,
             "currency": figures.currency,
             "by": [*statement.by],
             "tolerance_percent": self.tolerance,

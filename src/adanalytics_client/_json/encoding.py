@@ -5,6 +5,8 @@ Everything that this package and the command line write goes through here.
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict, is_dataclass
+from datetime import date
 from decimal import Decimal
 from typing import Any
 
@@ -20,6 +22,8 @@ _PLAIN = frozenset({str, int, type(None)})
 def json_text(value: object, *, sort_keys: bool = False) -> str:
     """Return compact JSON on one line, in which a Decimal is a number with all its digits.
 
+    A day is its text, and a dataclass an object.
+
     Raises:
         TypeError: for a value that JSON does not have.
         ValueError: for a float that is NaN or infinite.
@@ -33,7 +37,7 @@ def json_text(value: object, *, sort_keys: bool = False) -> str:
 
 
 def csv_cells(values: Iterable[object]) -> list[object]:
-    """Return values ready for `csv.writer`: true and false, all digits, compact JSON.
+    """Return values ready for `csv.writer`: true and false, all digits, days, compact JSON.
 
     None, which becomes an empty cell, text and whole numbers are unchanged.
     """
@@ -58,6 +62,8 @@ def utf8(text: str) -> bytes:
 def _cell(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, date):
+        return value.isoformat()
     return digits(value) if isinstance(value, Decimal) else json_text(value, sort_keys=True)
 
 
@@ -65,6 +71,10 @@ def _exact(value: Any, *, sort_keys: bool) -> str:  # noqa: ANN401  # anything m
     # json writes no Decimal, and a float would change digits.
     if isinstance(value, Decimal):
         return digits(value)
+    if isinstance(value, date):
+        return _AS_GIVEN(value.isoformat())
+    if is_dataclass(value) and not isinstance(value, type):
+        value = asdict(value)
     if isinstance(value, Mapping):
         names = sorted(value) if sort_keys else value
         members = (
