@@ -13,9 +13,9 @@ from adanalytics_cli.output.row_output import Listing, facts_about, write_rows
 from adanalytics_client._base.quantities import counted
 
 from .causes import Cause, CauseSearch
-from .figures import DAY
+from .figures import DAY, OwnFigures
 from .headings import MONEY
-from .statement import Key
+from .statement import Key, Statement
 
 # More would push the totals and the cause off the screen.
 _ROWS_OF_TABLE = 20
@@ -60,12 +60,15 @@ class Reconciliation:
     tolerance: Decimal
     source: str
     partner: str
+    own: OwnFigures = field(init=False)
+    statement: Statement = field(init=False)
     causes: list[Cause] = field(init=False)
     totals: list[Gap] = field(init=False)
     gaps: list[Gap] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.causes = self.search.find()
+        self.own, self.causes = self.search.own, self.search.find()
+        self.statement = self.own.statement
         names, sides = self.search.names, (self.search.theirs, self.search.ours)
         self.totals = []
         for index, name in enumerate(names):
@@ -80,7 +83,7 @@ class Reconciliation:
         self.gaps.sort(key=lambda gap: abs(gap.difference) / scales[gap.figure], reverse=True)
 
     def _gaps_of(self, key: Key) -> Iterator[Gap]:
-        ours, zeros = self.search.ours[key], self.search.own.zeros
+        ours, zeros = self.search.ours[key], self.own.zeros
         theirs = self.search.theirs.get(key)
         side = "ours" if theirs is None else "both" if any(ours) else "theirs"
         for index, name in enumerate(self.search.names):
@@ -107,7 +110,7 @@ class Reconciliation:
         """Write the figures, worst first; the notes are below a table, else on stderr."""
         form = output.form
         notes = [*self._notes()]
-        for line in self.search.own.statement.remarks:
+        for line in self.statement.remarks:
             remark(line, invocation)
         columns = self._columns(for_table=form.is_table)
         if form.is_table:
@@ -128,7 +131,7 @@ class Reconciliation:
 
     def _columns(self, *, for_table: bool) -> list[Column]:
         """Return the columns; in a table the names come first, which give way to numbers."""
-        by = self.search.own.statement.by
+        by = self.statement.by
         names = sorted(by, key="day".__eq__) if for_table else by
         keys = [Column(name, name.replace("_", " "), rank=0) for name in names]
         ranks = zip((*_VALUES, "percent"), (0, 0, 1, 0), strict=True)
@@ -147,11 +150,11 @@ class Reconciliation:
         return row | {"percent": gap.percent, "side": gap.side, "above": gap.is_above}
 
     def _key_of(self, gap: Gap) -> Row:
-        by = self.search.own.statement.by
+        by = self.statement.by
         if gap.key is None:
             return {min(by, key="day".__eq__): "total"}
         day, group = gap.key
-        labels = iter(self.search.own.labels.get(group, group))
+        labels = iter(self.own.labels.get(group, group))
         return {name: day if name == "day" else next(labels) for name in by}
 
     def _table_row(self, gap: Gap) -> Row:
@@ -167,12 +170,12 @@ class Reconciliation:
 
     def _digits(self, figure: str) -> int:
         """Return the digits to show of a figure: those of theirs, and some more of money."""
-        decimals = self.search.own.statement.decimals[self.search.names.index(figure)]
+        decimals = self.statement.decimals[self.search.names.index(figure)]
         return max(decimals, _DIGITS_OF_MONEY) if figure in MONEY else decimals
 
     def _notes(self) -> Iterator[str]:
         """Yield what was compared, what only one side has, and the cause."""
-        figures, statement = self.search.own, self.search.own.statement
+        figures, statement = self.own, self.statement
         yield from self._cause()
         money = f", money in {figures.currency}" if figures.currency else ""
         excess = sum(gap.is_above for gap in self.gaps)
@@ -210,7 +213,7 @@ class Reconciliation:
             yield f"No cause is named, because {len(texts)} explain the gap equally well."
         elif self.above():
             yield "No single cause that could be tried explains the gap."
-            statement, hours = self.search.own.statement, self.search.own.hours
+            statement, hours = self.statement, self.own.hours
             if hours is not None and not {statement.first - DAY, statement.last + DAY} <= {*hours}:
                 yield (
                     "Another time zone was tried only in part, because the dataset lacks a day "
@@ -225,7 +228,7 @@ class Reconciliation:
 
     def as_json(self) -> Row:
         """Return everything as one object."""
-        figures, statement = self.search.own, self.search.own.statement
+        figures, statement = self.own, self.statement
         theirs, ours = self.search.strangers
         return {
             "source": self.source,
@@ -248,7 +251,7 @@ class Reconciliation:
         return self.causes if len(self.causes) <= _MOST_CAUSES else []
 
     def _about(self, notes: Sequence[str]) -> Row:
-        statement = self.search.own.statement
+        statement = self.statement
         totals = {
             f"total {gap.figure}": f"{gap.theirs:f} theirs, {gap.ours:f} ours"
             for gap in self.totals
@@ -257,7 +260,7 @@ class Reconciliation:
         lines = enumerate((*statement.remarks, *notes), 1)
         return (
             {"source": self.source, **facts_about([self.partner], days)}
-            | {"currency": self.search.own.currency, "tolerance": f"{self.tolerance:f} %"}
+            | {"currency": self.own.currency, "tolerance": f"{self.tolerance:f} %"}
             | totals
             | {f"note {number}": line for number, line in lines}
         )
