@@ -1,7 +1,7 @@
 """Open the client of a command, with the progress and the budget of the run as observers."""
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -30,28 +30,6 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 
-def connect(
-    invocation: Invocation,
-    *,
-    live: bool = True,
-    waits: bool = True,
-    budget: "Observer | None" = None,
-) -> AbstractContextManager[tuple["Client", "Progress"]]:
-    """Open a client for the service that is configured, and its progress.
-
-    Without `live` no line is redrawn, because the data may go to the same terminal. Without
-    `waits` a used-up quota is an error at once, as with `--max-wait 0`. `budget` may stop the run.
-    Raises SettingsError and NoCredential before anything is sent.
-    """
-    settings = find_settings(invocation)
-    base_url_of(settings)
-    partner = partner_of(settings)
-    credential = find_credential(settings, invocation)
-    return open_client(
-        invocation, settings, partner, credential, live=live, waits=waits, budget=budget
-    )
-
-
 @contextmanager
 def connect_each(
     invocation: Invocation, *, chart: bool
@@ -65,8 +43,7 @@ def connect_each(
     partners = partners_of(settings)
     if chart and len(partners) > 1:
         raise click.UsageError("--chart draws one partner. Name one with --partner.")
-    credential = find_credential(settings, invocation)
-    with open_client(invocation, settings, partners[0], credential) as (client, progress):
+    with connect(invocation, settings, partners[0]) as (client, progress):
         yield {partner: client.for_partner(partner) for partner in partners}, progress
 
 
@@ -115,17 +92,26 @@ def report_end(
 
 
 @contextmanager
-def open_client(
+def connect(
     invocation: Invocation,
-    settings: ServiceSettings,
-    partner: str,
-    credential: Credential,
+    settings: ServiceSettings | None = None,
+    partner: str = "",
+    credential: Credential | None = None,
     *,
     live: bool = True,
     waits: bool = True,
     budget: "Observer | None" = None,
 ) -> Iterator[tuple["Client", "Progress"]]:
-    """Open a client for the service of `settings`; the other arguments are as for `connect`."""
+    """Open a client for the service that is configured, and its progress.
+
+    Without `live` no line is redrawn, because the data may go to the same terminal. Without
+    `waits` a used-up quota is an error at once, as with `--max-wait 0`. `budget` may stop the run.
+    Raises SettingsError and NoCredential before anything is sent.
+    """
+    settings = settings or find_settings(invocation)
+    base_url = base_url_of(settings)
+    partner = partner or partner_of(settings)
+    credential = credential or find_credential(settings, invocation)
     from adanalytics_cli.console.progress import show_progress
     from adanalytics_client import Client, QuotaPolicy
     from adanalytics_client._progress.progress import joined
@@ -139,7 +125,7 @@ def open_client(
     with (
         show_progress(invocation, live=live) as progress,
         Client(
-            base_url_of(settings),
+            base_url,
             partner=partner,
             api_key=credential.of_kind("api_key"),
             token=credential.of_kind("token"),

@@ -2,7 +2,6 @@
 
 import os
 import re
-import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -12,14 +11,12 @@ from typing import Literal
 
 import click
 
-from adanalytics_cli.account.connection import open_client
-from adanalytics_cli.account.credential import find_credential
+from adanalytics_cli.account.connection import connect
 from adanalytics_cli.console.redaction import redact
-from adanalytics_cli.console.terminal import look_at
+from adanalytics_cli.console.terminal import print_marked
 from adanalytics_cli.core.command import command, flag, option
 from adanalytics_cli.core.errors import CommandError, ExitCode
 from adanalytics_cli.core.invocation import Invocation, print_json
-from adanalytics_cli.core.prose import fitted
 from adanalytics_cli.core.remedies import words_of
 from adanalytics_cli.core.settings import ServiceSettings, base_url_of, find_settings, partner_of
 from adanalytics_cli.output.formats import json_option
@@ -81,9 +78,7 @@ def check_service(invocation: Invocation, settings: ServiceSettings) -> Iterator
     from adanalytics_client import RetryPolicy, errors
 
     base_url, partner = base_url_of(settings), partner_of(settings)
-    credential = find_credential(settings, invocation)
-    connection = open_client(invocation, settings, partner, credential, waits=False)
-    with connection as (raw_client, progress):
+    with connect(invocation, settings, waits=False) as (raw_client, progress):
         # A diagnosis shows the first failure, and soon.
         client = raw_client.with_options(retry=RetryPolicy(attempts=1), timeout=_TIMEOUT)
         answers, reason = True, ""
@@ -178,7 +173,7 @@ def doctor(
             output=output,
         )
         return
-    terminal, checks = look_at(sys.stdout, invocation.color), []
+    checks = []
     for check in _checks(invocation):
         # Findings quote variables and addresses, which may hold a password.
         finding, remedy = (redact(text, invocation.secrets) for text in (check.found, check.remedy))
@@ -186,9 +181,7 @@ def doctor(
         if not invocation.as_json:
             line = f"{check.result:<5} {check.name:<10} {visible(finding)}"
             line += f"\n{'':{_INDENT}}{visible(remedy)}" if remedy else ""
-            line = fitted(line, sys.stdout, _INDENT).removeprefix(check.result)
-            color = _COLORS[check.result] if terminal.color else None
-            click.echo(click.style(check.result, fg=color, reset=bool(color)) + line, color=True)
+            print_marked(line, check.result, _COLORS[check.result], invocation, hang=_INDENT)
     if invocation.as_json:
         print_json(checks)
     if any(check.result == "fail" for check in checks):

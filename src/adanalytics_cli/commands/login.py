@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from adanalytics_cli.account.connection import open_client
+from adanalytics_cli.account.connection import connect
 from adanalytics_cli.account.credential import Credential, in_environment
 from adanalytics_cli.console.prompts import ask, ask_secret, can_ask, secret_from_stdin
 from adanalytics_cli.core.command import command, flag, option
@@ -124,7 +124,7 @@ def login(
         )
         invocation.secrets.add(account.secret)
         try:
-            with open_client(invocation, settings, partner, account) as (client, _progress):
+            with connect(invocation, settings, partner, account) as (client, _progress):
                 outcome = check_account(
                     account, client, base_url, now=invocation.clock(), try_it=not no_verify
                 )

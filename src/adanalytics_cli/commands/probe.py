@@ -13,7 +13,7 @@ import click
 from adanalytics_cli.account.connection import connect, report_end
 from adanalytics_cli.account.quota import QuotaCheck
 from adanalytics_cli.console.prompts import can_ask
-from adanalytics_cli.console.terminal import look_at
+from adanalytics_cli.console.terminal import print_marked
 from adanalytics_cli.core.errors import CommandError, ProblemsFound
 from adanalytics_cli.core.files import naming, replacing
 from adanalytics_cli.core.invocation import Invocation, print_json, remark
@@ -124,13 +124,11 @@ def _print_profile(invocation: Invocation, profile: "ServiceProfile") -> None:
     if invocation.as_json:
         print_json({"facts": lines, "consequences": texts})
         return
-    terminal = look_at(sys.stdout, invocation.color)
     for line in lines:
         text = f"{line.source:<{_SOURCE}}{line.subject:<{_SUBJECT}}"
         text += f"{visible(line.fact):<{_FACT}} {visible(line.value)}"
-        text = fitted(text, sys.stdout, _SOURCE + _SUBJECT).removeprefix(line.source)
-        color = _COLORS[line.source] if terminal.color else None
-        click.echo(click.style(line.source, fg=color, reset=bool(color)) + text, color=True)
+        color = _COLORS[line.source]
+        print_marked(text, line.source, color, invocation, hang=_SOURCE + _SUBJECT)
     for text in texts:
         click.echo(fitted(visible(text), sys.stdout))
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from adanalytics_cli.account.connection import open_client
+from adanalytics_cli.account.connection import connect
 from adanalytics_cli.account.credential import Credential, find_credential
 from adanalytics_cli.account.dataset_here import dataset_here
 from adanalytics_cli.console.redaction import redact
@@ -89,8 +89,7 @@ def status(invocation: Invocation, location: str | None) -> None:
         # To show the state must not need an answer, such as in a script.
         credential = find_credential(settings, invocation, may_ask=False)
         setup.credential = credential
-        connection = open_client(invocation, settings, partner, credential, waits=False)
-        with connection as (client, _progress):
+        with connect(invocation, settings, partner, credential, waits=False) as (client, _progress):
             setup.quota = client.quota
     finally:
         try:

@@ -1,11 +1,14 @@
 """The abilities of a stream: whether it is a terminal, its colours, width and encoding."""
 
 import os
+import sys
 from dataclasses import dataclass
 from typing import TextIO
 
-from adanalytics_cli.core.invocation import ColorChoice
-from adanalytics_cli.core.prose import DEFAULT_WIDTH, width_of
+import click
+
+from adanalytics_cli.core.invocation import ColorChoice, Invocation
+from adanalytics_cli.core.prose import DEFAULT_WIDTH, fitted, width_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,3 +57,11 @@ def look_at(stream: TextIO, color: ColorChoice) -> Terminal:
         has_color = bool(os.environ.get("FORCE_COLOR")) or can_move
     width = width_of(stream) if is_watched else DEFAULT_WIDTH
     return Terminal(can_move, has_color, width, stream.encoding or "utf-8")
+
+
+def print_marked(text: str, word: str, color: str, invocation: Invocation, *, hang: int) -> None:
+    """Print lines on stdout that begin with a word, in its colour where stdout shows colours."""
+    text = fitted(text, sys.stdout, hang)
+    if look_at(sys.stdout, invocation.color).color:
+        text = click.style(word, fg=color) + text.removeprefix(word)
+    click.echo(text, color=True)
