@@ -14,7 +14,7 @@ import pytest
 from click.testing import Result
 from pyarrow import ipc, parquet
 
-from adanalytics_cli.output.formats import pick_format
+from adanalytics_cli.output.formats import gather_output
 from adanalytics_client import Client, Event
 from adanalytics_client._base.quantities import in_bytes
 from adanalytics_client._progress.progress import Progress
@@ -224,4 +224,4 @@ def read_table(form: str, content: bytes) -> Any:
 def test_a_table_file_is_not_for_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     with pytest.raises(click.UsageError, match="cannot go to a terminal"):
-        pick_format("parquet", None, piped="jsonl", formats=())
+        gather_output((), piped="jsonl")({"chosen_format": "parquet"})

@@ -4,8 +4,6 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
-import click
-
 from adanalytics_cli.account.connection import connect, report_end
 from adanalytics_cli.account.quota import QuotaCheck, how_to_go_on
 from adanalytics_cli.core.command import check_option, command, option
@@ -39,15 +37,12 @@ ROWS_OF_A_TABLE = 100
         option("--hour", WholeNumber(0, 23), "H", "Pull only this hour of each day."),
         columns_option(EVENT_COLUMNS),
         option("--limit", WholeNumber(1), "N", "Stop after this many events."),
-        click.Option(
-            ["--split"],
-            type=click.Choice(get_args(Split)),
-            default="auto",
-            show_default=False,
-            help=(
-                "Query each hour, each day, or all at once; auto, the default, chooses by the "
-                "number of events."
-            ),
+        option(
+            "--split",
+            get_args(Split),
+            None,
+            "Query each hour, each day, or all at once; auto chooses by the number of events.",
+            "auto",
         ),
         option(
             "--per-page",

@@ -11,7 +11,7 @@ import click
 
 from adanalytics_cli.account.connection import connect, report_end
 from adanalytics_cli.account.dataset_here import open_dataset
-from adanalytics_cli.core.command import command, completing, near_or_known, option
+from adanalytics_cli.core.command import command, completing, near_or_known, option, pairs_of
 from adanalytics_cli.core.errors import CommandError, MissingExtra
 from adanalytics_cli.core.invocation import Invocation, print_json, remark
 from adanalytics_cli.core.periods import period, period_words, read_begun_period
@@ -31,10 +31,8 @@ _FORMATS = formats_with()
 _PERCENT = re.compile(r"(\d{1,6}(?:\.\d{1,6})?)\s*%?", re.ASCII)
 
 
-def _read_by(
-    _context: click.Context, _parameter: click.Parameter, text: str | None
-) -> tuple[str, ...]:
-    names = tuple(dict.fromkeys((text or "").split(","))) if text is not None else ()
+def _read_by(text: str) -> list[str]:
+    names = list(dict.fromkeys(text.split(",")))
     for name in names:
         if name not in GROUPS:
             raise click.BadParameter(
@@ -43,7 +41,7 @@ def _read_by(
     return names
 
 
-def _read_tolerance(_context: click.Context, _parameter: click.Parameter, text: str) -> Decimal:
+def _read_tolerance(text: str) -> Decimal:
     match = _PERCENT.fullmatch(text.strip())
     if match is None:
         raise click.BadParameter(f"give a percentage such as 5% or 0.5%, not '{text}'.")
@@ -54,10 +52,7 @@ def _read_map(
     _context: click.Context, _parameter: click.Parameter, pairs: tuple[str, ...]
 ) -> dict[str, str]:
     names = {}
-    for pair in pairs:
-        part, mark, name = pair.partition("=")
-        if not mark:
-            raise click.BadParameter(f"'{pair}' is not FIELD=NAME, such as revenue=Payout.")
+    for part, name in pairs_of(pairs, "Payout"):
         if part not in FIELDS:
             # People write headings of their report here, such as Imps.
             suggestions = fields_of(part, {})
@@ -86,19 +81,17 @@ def _read_map(
         ),
         option(
             "--by",
-            str,
+            _read_by,
             "day,campaign",
             f"Compare by {', '.join(GROUPS)}, or several; by default what FILE has.",
-            callback=_read_by,
             complete=completing(GROUPS),
         ),
         option(
             "--tolerance",
-            str,
+            _read_tolerance,
             "PERCENT",
             "Exit with status 1 if a figure or a total differs by more.",
             "5%",
-            callback=_read_tolerance,
         ),
         option(
             "--map names",
@@ -141,7 +134,7 @@ def reconcile(
     invocation: Invocation,
     file: Path,
     days: Period | None,
-    by: tuple[str, ...],
+    by: list[str] | None,
     tolerance: Decimal,
     names: dict[str, str],
     sheet: str | None,
@@ -152,6 +145,7 @@ def reconcile(
     path = output.path
     if location:
         MissingExtra.check("duckdb", "sql", needed_for="reconcile --in")
+    by = by or []
     if not location and len(groups := [group for group in by if group in ID_OF]) > 1:
         raise click.UsageError(f"A summary has one of {' and '.join(groups)}; both need --in DIR.")
     from adanalytics_cli.reconcile.causes import CauseSearch

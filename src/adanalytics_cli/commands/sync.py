@@ -80,13 +80,11 @@ if TYPE_CHECKING:
         ),
         flag("--repartition", "First write an existing dataset anew in the given --partition."),
         flag("--dry-run", "Show what a sync would pull and what it would cost; write nothing."),
-        click.Option(
-            ["--repull"],
-            type=WholeNumber(min=0),
-            metavar="DAYS",
-            default=0,
-            show_default=False,
-            help="Pull the last DAYS days again, even if the service has not changed them.",
+        option(
+            "--repull",
+            WholeNumber(min=0),
+            "DAYS",
+            "Pull the last DAYS days again, even if the service has not changed them.",
         ),
         option(
             "--via",
@@ -135,7 +133,7 @@ def sync(
     retain: str | None,
     partition: "Partition | None",
     repartition: bool,
-    repull: int,
+    repull: int | None,
     moved_from: str | None,
     workers: int | None,
     check: "Check",
@@ -149,7 +147,7 @@ def sync(
     from adanalytics_client._progress.progress import joined
     from adanalytics_client.dataset import Dataset
 
-    days = period(invocation, start, end) if start else None
+    repull, days = repull or 0, period(invocation, start, end) if start else None
     # A day that the service lists is never in the future, so this clock does not leave it out.
     first, last = start.through(end) if start else (None, None)
     words = [*(str(day) for day in (first, last) if day), "--to", location]

@@ -3,7 +3,7 @@
 import difflib
 import re
 import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import partial
@@ -289,11 +289,16 @@ def _gather(context: click.Context, parameter: click.Parameter, value: object) -
 def _gather_fields(
     context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]
 ) -> None:
-    for pair in values:
-        part, mark, name = pair.partition("=")
+    current_invocation(context).fields.update(pairs_of(values, "rev"))
+
+
+def pairs_of(texts: Iterable[str], example: str) -> Iterator[tuple[str, str]]:
+    """Yield the halves of FIELD=NAME; an `example` of NAME is for the error."""
+    for text in texts:
+        field, mark, name = text.partition("=")
         if not mark:
-            raise click.BadParameter(f"'{pair}' is not FIELD=NAME, such as revenue=rev.")
-        current_invocation(context).fields[part] = name
+            raise click.BadParameter(f"'{text}' is not FIELD=NAME, such as revenue={example}.")
+        yield field, name
 
 
 def completing(names: Sequence[str]) -> Complete:
@@ -419,7 +424,7 @@ def flag(name: str, summary: str) -> click.Option:
 
 def option(
     names: str,
-    kind: "type[str] | Iterable[str] | click.ParamType[Any]",
+    kind: "Callable[[str], Any] | Iterable[str] | click.ParamType[Any]",
     metavar: str | None,
     summary: str,
     default: object = None,
@@ -430,11 +435,11 @@ def option(
 ) -> click.Option:
     """Make an option of the names between spaces; a `kind` of several words is a choice of them.
 
-    `complete` returns the words that the shell offers.
+    A function as the `kind` reads the text. `complete` returns the words that the shell offers.
     """
     return click.Option(
         names.split(),
-        type=kind if isinstance(kind, type | click.ParamType) else click.Choice(kind),
+        type=kind if callable(kind) else click.Choice(kind),
         metavar=metavar,
         default=default,
         multiple=multiple,

@@ -118,26 +118,20 @@ def format_option(
 
 
 def _note_json(
-    context: click.Context, _parameter: click.Parameter, value: str | None
-) -> str | None:
-    if value == "json":
-        current_invocation(context).as_json = True
+    context: click.Context, _parameter: click.Parameter, value: str | bool | None
+) -> str | bool | None:
+    current_invocation(context).as_json |= value in ("json", True)
     return value
 
 
 def json_option() -> click.Option:
     """Make `--json`, read before everything else, because it also shapes error messages."""
-
-    def note(context: click.Context, _parameter: click.Parameter, value: bool) -> bool:
-        current_invocation(context).as_json |= value
-        return value
-
     return click.Option(
         ["--json"],
         is_flag=True,
         is_eager=True,
         expose_value=False,
-        callback=note,
+        callback=_note_json,
         help="Print the report as one JSON object, and an error as another one on stderr.",
     )
 
@@ -195,19 +189,23 @@ class Output:
 def gather_output(formats: Sequence[Format], *, piped: str) -> Gather:
     """Put the `Output` in the place of the values of `output_options`.
 
-    It raises as `pick_format`.
+    Its format is that of `-f`, else that of the file suffix, else by whether stdout is a terminal.
+    A chart is in the place of a table.
+
+    It raises click.UsageError for a suffix that is unknown or contradicts `-f`, for a binary format
+    that would go to a terminal or be compressed again, and for a region with another format than
+    csv; MissingExtra for xlsx without its library.
     """
 
     def gather(values: dict[str, Any]) -> None:
-        choice, path, region = (values.pop(name) for name in ("chosen_format", "output", "region"))
-        form = pick_format(
-            choice,
-            path,
-            piped=piped,
-            formats=formats,
-            region=region,
-            chart=values.get("chart", False),
-        )
+        names = ("chosen_format", "output", "region")
+        choice, path, region = (values.pop(name, None) for name in names)
+        form = TABLE
+        if values.get("chart"):
+            _check_chart(choice, path)
+        else:
+            form = FORMATS[choice] if choice else _fitting(path, piped, formats)
+            _check_form(form, choice, path, region)
         values["output"] = Output(form, path, region, choice)
 
     return gather
@@ -226,41 +224,22 @@ def check_not_terminal(noun: str, path: Path | None) -> None:
         raise click.UsageError(f"{noun} cannot go to a terminal. Name a file with -o FILE.")
 
 
-def pick_format(
-    choice: str | None,
-    path: Path | None,
-    *,
-    piped: str,
-    formats: Sequence[Format],
-    region: str | None = None,
-    chart: bool = False,
-) -> Format:
-    """Return the format: `-f`, else by the file suffix, else by whether stdout is a terminal.
-
-    A `chart` is in the place of a table.
-
-    Raises click.UsageError for a suffix that is unknown or contradicts `-f`, and for a binary
-    format that would go to a terminal or be compressed again; MissingExtra for xlsx without its
-    library; and click.UsageError for a `region` of csv with another format.
-    """
-    if chart:
-        _check_chart(choice, path)
-        return TABLE
-    form = FORMATS[choice] if choice else _fitting(path, piped, formats)
+def _check_form(form: Format, choice: str | None, path: Path | None, region: str | None) -> None:
     # A suffix that means another format would deceive whoever opens the file.
     if path and format_of(path) not in (None, form):
         raise contradiction(f"-f {choice}", path)
     if form.is_binary:
         check_not_terminal(form.name, path)
     if form.is_binary and path is not None and is_packed(path):
-        message = f"{form.name} is already compressed. Leave .gz out of '{path.name}'."
-        raise click.UsageError(message)
+        raise click.UsageError(
+            f"{form.name} is already compressed. Leave .gz out of '{path.name}'."
+        )
     if form.extra:
         MissingExtra.check(*form.extra, needed_for=form.name)
     if region and not form.has_regions:
-        message = f"--csv-for is for csv. Leave it out, or write csv, not {form.name}."
-        raise click.UsageError(message)
-    return form
+        raise click.UsageError(
+            f"--csv-for is for csv. Leave it out, or write csv, not {form.name}."
+        )
 
 
 def _check_chart(choice: str | None, path: Path | None) -> None:

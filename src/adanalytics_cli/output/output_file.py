@@ -5,6 +5,7 @@ import io
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -26,7 +27,7 @@ def output_option(*, is_folder: bool = False) -> click.Option:
         click.Path(),
         "FILE",
         "Output file; its suffix sets the format. It appears when complete. - is stdout.",
-        callback=_as_file_or_folder if is_folder else _as_path,
+        callback=partial(_read_path, is_folder=is_folder),
     )
 
 
@@ -41,20 +42,12 @@ def output_options(formats: Sequence[Format]) -> list[click.Option]:
     return [output_option(), format_option(formats), region]
 
 
-def _as_path(
-    _context: click.Context, _parameter: click.Parameter, value: str | None
+def _read_path(
+    _context: click.Context, _parameter: click.Parameter, value: str | None, *, is_folder: bool
 ) -> Path | None:
     if value is None or value == "-":
         return None
-    return file_path(value)
-
-
-def _as_file_or_folder(
-    context: click.Context, parameter: click.Parameter, value: str | None
-) -> Path | None:
-    if value is not None and Path(value).is_dir():
-        return Path(value)
-    return _as_path(context, parameter, value)
+    return Path(value) if is_folder and Path(value).is_dir() else file_path(value)
 
 
 def file_path(value: str) -> Path:

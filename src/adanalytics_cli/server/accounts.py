@@ -10,7 +10,7 @@ import click
 from adanalytics_cli.console.prompts import can_ask, secret_from_stdin
 from adanalytics_cli.core.command import CommandGroup, Entry, ExampleCommand, flag, option
 from adanalytics_cli.core.invocation import Invocation, remark
-from adanalytics_cli.output.formats import TEXT_FORMATS, Output, format_option, pick_format
+from adanalytics_cli.output.formats import TEXT_FORMATS, Output, format_option, gather_output
 from adanalytics_cli.output.row_output import Listing, write_rows
 
 from .data_folder import data_option, server_command
@@ -26,18 +26,18 @@ def _list_command(noun: str, columns: Mapping[str, str]) -> ExampleCommand:
             data_option(),
         ],
         examples=[f"adanalytics server {noun} list"],
+        gather=gather_output(TEXT_FORMATS, piped="csv"),
     )
-    def listing(invocation: Invocation, chosen_format: str | None, data: Path) -> None:
+    def listing(invocation: Invocation, output: Output, data: Path) -> None:
         from adanalytics_cli.console.table_view import Column
         from adanalytics_server import admin
 
-        form = pick_format(chosen_format, None, piped="csv", formats=TEXT_FORMATS)
         rows = [
             {heading: _plain(name, getattr(record, name)) for heading, name in columns.items()}
             for record in getattr(admin, f"list_{noun}s")(data)
         ]
         headings = [Column(heading, heading.replace("_", " ")) for heading in columns]
-        write_rows(Listing(rows, headings), Output(form), invocation)
+        write_rows(Listing(rows, headings), output, invocation)
 
     return listing
 
