@@ -4,7 +4,7 @@ import difflib
 import json
 import sys
 import traceback
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import click
 
@@ -84,8 +84,7 @@ _UNEXPECTED = "This is a bug. Run the command again with --debug and report the 
 _LONGEST = 800
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(NamedTuple):
     """A failure as the user sees it: the exit status, the message and the remedy."""
 
     code: ExitCode

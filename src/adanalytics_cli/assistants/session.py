@@ -3,10 +3,10 @@
 import json
 import math
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Any
+from typing import Any, NamedTuple
 
 import anyio
 
@@ -18,8 +18,7 @@ from .commands import Result, error_record, run_command
 from .tools import Tool, Values
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(NamedTuple):
     """What a session may do: requests of a call and of all calls, bulk exports, and seconds.
 
     A sync may take longer, as long as it may send requests.
@@ -31,8 +30,7 @@ class Limits:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(NamedTuple):
     """The price of a sync: what it would pull, and the requests that the price has cost.
 
     `answer` is for a sync that has nothing to pull, costs too much, or cannot be priced.
@@ -138,7 +136,7 @@ class Session:
         try:
             self._allowed(offer.price, spent)
         except UsedUp as error:
-            return replace(offer, answer=self.refusal(error, spent), is_error=True)
+            return offer._replace(answer=self.refusal(error, spent), is_error=True)
         return offer
 
     def _answer(self, tool: Tool, result: Result, record: dict[str, Any]) -> tuple[str, bool]:

@@ -5,11 +5,10 @@ import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from itertools import groupby, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -192,8 +191,7 @@ def write_examples(formatter: click.HelpFormatter, examples: Sequence[str], deta
             formatter.write_text(details)
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """The module of a command in this package, its summary and its section in the help.
 
     The command has the name of its module, unless another name follows a colon, as in

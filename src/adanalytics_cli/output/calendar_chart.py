@@ -2,9 +2,9 @@
 
 import calendar
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
 from itertools import groupby
+from typing import NamedTuple
 
 from adanalytics_cli.console.terminal import Terminal
 from adanalytics_cli.core.periods import days_of, spans_of
@@ -33,8 +33,7 @@ def level_of(hours: int) -> int:
     return 4 if hours >= HOURS else 1 + (hours - 1) // (HOURS // 3)
 
 
-@dataclass(frozen=True, slots=True)
-class Coverage:
+class Coverage(NamedTuple):
     """The number of hours with data, 0 to 24, of each day from `first` to `last`.
 
     A day that is not in `hours` has none. `gaps` are the hours without data, as text; None where

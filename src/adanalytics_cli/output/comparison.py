@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Context, Decimal
+from typing import NamedTuple
 
 from pydantic import BaseModel
 
@@ -46,8 +47,7 @@ Number = int | Decimal
 Row = dict[str, object]
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(NamedTuple):
     """One group in both periods.
 
     A period without events of the group has an empty row; None is a day that one period does not

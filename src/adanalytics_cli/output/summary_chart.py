@@ -1,8 +1,9 @@
 """A summary as bars: from request to click, or impressions and revenue by group."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
+from typing import NamedTuple
 
 import click
 from rich.cells import cell_len
@@ -19,8 +20,7 @@ _NARROWEST_BAR = 4
 _LONGEST_NAME = 30
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
+class Bar(NamedTuple):
     """One bar; `shown` is the value as text. No bar is drawn for None and zero."""
 
     name: str
@@ -28,8 +28,7 @@ class Bar:
     shown: str
 
 
-@dataclass(frozen=True, slots=True)
-class Ink:
+class Ink(NamedTuple):
     """The characters of a bar: a full cell, parts of a cell by size, and the end of a cut name."""
 
     whole: str
@@ -60,7 +59,7 @@ def draw_bars(bars: Sequence[Bar], ink: Ink, *, width: int, color: bool = False)
     lines = []
     for bar in bars:
         value = bar.value or 0
-        drawing = _bar(-value, -lowest, negative, replace(ink, parts="")).rjust(negative)
+        drawing = _bar(-value, -lowest, negative, ink._replace(parts="")).rjust(negative)
         if value >= 0:
             drawing = " " * negative + _bar(value, largest, length - negative, ink)
         rest = in_cells(bar.shown, length - len(drawing) + 1 + values, ink.cut, to_the_right=True)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 import click
 from pydantic import BaseModel
@@ -132,8 +132,7 @@ class Answer:
         return format(amount, "f") if form.has_text_amounts else amount
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
+class Order(NamedTuple):
     """The column that rows are sorted by: numbers descend, text and days rise, or `turned`.
 
     A number as text is a number, unless the column `names_group`.

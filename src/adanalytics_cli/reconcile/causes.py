@@ -1,12 +1,11 @@
 """The cause of a gap: what, done to our figures, makes all of them equal to theirs."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta, timezone, tzinfo
 from decimal import Decimal
 from itertools import combinations
 from math import log10
-from typing import Literal
+from typing import Literal, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from adanalytics_cli.core.periods import days_of
@@ -61,8 +60,7 @@ _DIGITS = 8
 Expectation = Callable[[Key], Figures | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Cause:
+class Cause(NamedTuple):
     """A cause of the gap, in words."""
 
     kind: Kind

@@ -7,11 +7,11 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
 from itertools import zip_longest
 from pathlib import Path
+from typing import NamedTuple
 
 from adanalytics_cli.core.errors import CommandError, MissingExtra, remedy_of
 from adanalytics_client._base.quantities import in_bytes
@@ -36,8 +36,7 @@ Cell = str | date | Decimal | None
 Line = tuple[int, list[Cell]]
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(NamedTuple):
     """One way to read a file: as a sheet, or with a delimiter; `lines` reads it from the start."""
 
     name: str

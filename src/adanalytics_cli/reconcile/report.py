@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from typing import NamedTuple
 
 from adanalytics_cli.console.table_view import Cell, Column, count, plain
 from adanalytics_cli.core.invocation import Invocation, remark
@@ -29,8 +30,7 @@ _VALUES = ("theirs", "ours", "difference")
 Row = dict[str, object]
 
 
-@dataclass(frozen=True, slots=True)
-class Gap:
+class Gap(NamedTuple):
     """One figure of a key, or of all keys together, on both sides."""
 
     figure: str

@@ -3,6 +3,7 @@
 import re
 import secrets
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from adanalytics_server.clock import Clock
 from adanalytics_server.storage.state import State
@@ -14,8 +15,7 @@ LONGEST_KEY_NAME = 100
 KEY = re.compile(API_KEY_PREFIX + r"[A-Za-z0-9_-]{8,200}")
 
 
-@dataclass(frozen=True, slots=True)
-class ApiKey:
+class ApiKey(NamedTuple):
     """An API key as listed, without the key itself. Times in ms since 1970."""
 
     number: int

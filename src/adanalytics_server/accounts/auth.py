@@ -9,6 +9,7 @@ import asyncio
 import hashlib
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from adanalytics_server.clock import Clock
 from adanalytics_server.errors import ApiError, unauthorized
@@ -27,8 +28,7 @@ _WINDOW = SIGN_IN_WINDOW_SECONDS * 1000
 _LAST_USED_RESOLUTION = 60_000
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(NamedTuple):
     """The sender of a request: a user, and the number of the key; ``None`` for a login token."""
 
     user: User

@@ -4,7 +4,7 @@ import asyncio
 import re
 import sqlite3
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from adanalytics_server.clock import Clock
 from adanalytics_server.storage.state import State
@@ -40,8 +40,7 @@ class AccountError(ValueError):
     """A partner, user or key cannot be created or found; the text says what to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Partner:
+class Partner(NamedTuple):
     """A partner: ``number`` names its folder, ``id`` is in the paths of the API."""
 
     number: int
@@ -50,8 +49,7 @@ class Partner:
     currency: str
 
 
-@dataclass(frozen=True, slots=True)
-class User:
+class User(NamedTuple):
     """Someone who can sign in; an ``admin`` reads every partner, other roles the linked ones."""
 
     number: int

@@ -8,8 +8,8 @@ restart. The number of rows is at most the limit times the credentials in use.
 import sqlite3
 import threading
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from adanalytics_server.clock import Clock
 from adanalytics_server.storage.damage import DiskFull, room_for
@@ -20,8 +20,7 @@ WINDOW_SECONDS = 3600
 _WINDOW = WINDOW_SECONDS * 1000
 
 
-@dataclass(frozen=True, slots=True)
-class Allowance:
+class Allowance(NamedTuple):
     """The decision about one request, and the number of requests left.
 
     ``seconds`` is the time until the first of the counted requests no longer counts.
@@ -75,7 +74,7 @@ class RateLimiter:
             if not allowance.passes:
                 return allowance
             self._connection.execute("INSERT INTO sends VALUES (?, ?)", (credential, now))
-            return replace(allowance, remaining=allowance.remaining - 1)
+            return allowance._replace(remaining=allowance.remaining - 1)
 
     def look(self, credential: str, *, limit: int) -> Allowance:
         """Return the allowance of a credential without counting a request."""

@@ -8,9 +8,8 @@ import asyncio
 import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from adanalytics_server.clock import Clock
 from adanalytics_server.context import Context
@@ -30,8 +29,7 @@ class ControlError(ValueError):
     """The test controls cannot do what was requested; the message says what to do instead."""
 
 
-@dataclass(frozen=True, slots=True)
-class Captured:
+class Captured(NamedTuple):
     """The complete state of a server; ``parts`` has objects with what their ``capture`` gave."""
 
     parts: list[tuple[Any, Any]]

@@ -4,8 +4,8 @@ import os
 import shutil
 import sqlite3
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from adanalytics_server.storage.damage import DiskFull, room_for
 from adanalytics_server.storage.store import Stores
@@ -18,8 +18,7 @@ class CannotRestore(RuntimeError):
     """The events have changed and there is no copy; the text says what to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Events:
+class Events(NamedTuple):
     """A partner's events at one time.
 
     Attributes:
@@ -33,8 +32,7 @@ class Events:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Files:
+class Files(NamedTuple):
     """The files of a data folder at one time; ``exports`` is a folder of hard links."""
 
     exports: Path

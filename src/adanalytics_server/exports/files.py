@@ -7,10 +7,9 @@ import io
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, NamedTuple, cast
 
 import msgspec
 
@@ -36,8 +35,7 @@ class ExportStopped(Exception):
     """The server is stopping; the job starts again after the restart."""
 
 
-@dataclass(frozen=True, slots=True)
-class ExportedFile:
+class ExportedFile(NamedTuple):
     """A finished file: rows of events, bytes on disk, and the SHA-256 of those bytes in hex."""
 
     row_count: int

@@ -14,7 +14,6 @@ import sqlite3
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
@@ -194,7 +193,7 @@ class Exports:
             _log.exception("export %s failed", job.id)
             await self._fail(job, "the server could not write the file; its log says why")
             return
-        await self.table.update(job, {"status": "completed", **asdict(result)})
+        await self.table.update(job, {"status": "completed", **result._asdict()})
 
 
 def _fingerprint(spans: list[Span]) -> str:

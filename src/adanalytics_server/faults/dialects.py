@@ -9,8 +9,8 @@ events, and ``ENDS`` which rows a response has, and what it says about further o
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from adanalytics_server.dialect import EXPORT, HEADER, META, WHOLE_BODY, Dialect, parent_of
 
@@ -21,8 +21,7 @@ class DialectError(ValueError):
     """A dialect is invalid; the message says what is allowed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(NamedTuple):
     """A named choice, or a set of them.
 
     Attributes:

@@ -5,7 +5,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from adanalytics_server.storage.damage import room_for
 from adanalytics_server.storage.days import day_of_number
@@ -23,8 +23,7 @@ ROWS_BETWEEN_REPORTS = 5_000
 Stage = Literal["reading", "storing", "generating"]
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(NamedTuple):
     """The progress of loading or generating events.
 
     Attributes:

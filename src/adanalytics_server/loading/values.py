@@ -6,7 +6,6 @@ Empty text is null in every format, so that a CSV file and a JSONL file give the
 import json
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
 from typing import NamedTuple, NoReturn
@@ -167,8 +166,7 @@ _cache = lru_cache(maxsize=4096)
 _MOST_REMEMBERED_CHARACTERS = 256
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """The rule for the values of a field.
 
     Attributes:

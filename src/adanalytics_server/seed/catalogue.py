@@ -1,16 +1,14 @@
 """The fictional market of generated events: campaigns, placements, audiences."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from adanalytics_server.storage.dimensions import DIMENSIONS
 
 Item = TypeVar("Item")
 
 
-@dataclass(frozen=True, slots=True)
-class Campaign:
+class Campaign(NamedTuple):
     """A campaign that can win an auction.
 
     Attributes:
@@ -34,8 +32,7 @@ class Campaign:
     cost_share: int
 
 
-@dataclass(frozen=True, slots=True)
-class Placement:
+class Placement(NamedTuple):
     """Where an ad is shown: a supply tag on a site or in an app, with its audience."""
 
     supply_tag: int

@@ -1,8 +1,8 @@
 """Days in UTC: their numbers since 1970, and ranges with both ends and an optional hour."""
 
 import re
-from dataclasses import dataclass
 from datetime import date, timedelta
+from typing import NamedTuple
 
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _EPOCH = date(1970, 1, 1)
@@ -31,8 +31,7 @@ def day_of_number(number: int) -> date:
     return _EPOCH + timedelta(days=number)
 
 
-@dataclass(frozen=True, slots=True)
-class DayRange:
+class DayRange(NamedTuple):
     """Days ``start`` to ``end``, both included; ``hour`` picks one hour of each of them."""
 
     start: date

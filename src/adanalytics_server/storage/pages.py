@@ -7,7 +7,6 @@ which is then read as ranges of keys, without OFFSET. The sum of the counts is t
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
@@ -37,8 +36,7 @@ class Span(NamedTuple):
         return self.first + self.n
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(NamedTuple):
     """The rows of one page, in order, and the number of rows in the whole range.
 
     Each item of ``pieces`` is the JSON text of rows, separated by commas; no item begins or ends

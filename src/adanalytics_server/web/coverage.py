@@ -1,7 +1,7 @@
 """The hours that have data: the numbers behind the calendar and the heatmap."""
 
-from dataclasses import dataclass
 from datetime import date
+from typing import NamedTuple
 
 from adanalytics_server.storage.days import DayRange, day_number, day_of_number
 from adanalytics_server.storage.pages import read_spans
@@ -12,8 +12,7 @@ LEVELS = 5
 HOURS = 24
 
 
-@dataclass(frozen=True, slots=True)
-class DayCoverage:
+class DayCoverage(NamedTuple):
     """The events of one day by hour, filtered ones included; ``gaps`` are the missing hours.
 
     An hour without events is a gap if there is data before and after it. Hours before the first

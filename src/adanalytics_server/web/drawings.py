@@ -4,8 +4,8 @@ Positions are whole units; the drawings stretch to the width of the page.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import date
+from typing import NamedTuple
 
 from .coverage import DayCoverage, level_of
 from .format import counted
@@ -19,8 +19,7 @@ _ROUND = (10, 12, 16, 20, 24, 30, 40, 50, 60, 80, 100)
 _ROUND_UNITS = (2, 4, 6, 8, 10)
 
 
-@dataclass(frozen=True, slots=True)
-class Square:
+class Square(NamedTuple):
     """One square: its corner, the class of its colour, and its tooltip."""
 
     x: int
@@ -29,8 +28,7 @@ class Square:
     title: str
 
 
-@dataclass(frozen=True, slots=True)
-class Grid:
+class Grid(NamedTuple):
     """A drawing of squares, ``width`` by ``height`` units."""
 
     squares: tuple[Square, ...]
@@ -83,8 +81,7 @@ def _kind(level: int, *, missing: bool) -> str:
     return "gap" if missing else f"level-{level}"
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
+class Bar(NamedTuple):
     """One bar, from its upper end down; ``title`` is its tooltip."""
 
     x: int
@@ -93,16 +90,14 @@ class Bar:
     title: str
 
 
-@dataclass(frozen=True, slots=True)
-class Tick:
+class Tick(NamedTuple):
     """A line across the chart and its number."""
 
     y: int
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class BarChart:
+class BarChart(NamedTuple):
     """A bar per day, ``width`` by ``CHART_HEIGHT`` units; bars start at ``zero``."""
 
     bars: tuple[Bar, ...]

@@ -2,10 +2,9 @@
 
 from calendar import monthrange
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 from adanalytics_server.api.summaries import read_dates, read_summary
 from adanalytics_server.errors import ApiError
@@ -21,16 +20,14 @@ from .format import amount, compact, counted
 _NOTHING = {"impressions": 0, "clicks": 0, "revenue": "0.000000000", "ecpm": None}
 
 
-@dataclass(frozen=True, slots=True)
-class DayFigures:
+class DayFigures(NamedTuple):
     """A day's coverage and its row of the summary, or zeros."""
 
     coverage: DayCoverage
     summary: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class MonthView:
+class MonthView(NamedTuple):
     """A month: its days, its totals, its drawings, and the months around it.
 
     ``labels`` has one item per column of the calendar: the month that begins there or ``None``, and
