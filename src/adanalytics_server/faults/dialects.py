@@ -300,17 +300,22 @@ ROWS: Mapping[str, Choice] = {
 ENDS: Mapping[str, Choice] = {
     "per-page-capped": Choice(
         "at most 1,000 rows, with the end computed from the requested per_page",
-        {"per_page": ends.cap_per_page},
+        {"per_page": ends.cap_at(ends.CAPPED_PER_PAGE)},
         "a limit of a gateway or database",
     ),
     "total-capped": Choice(
-        "a total of at most 10,000", {"total": ends.cap_total}, "Elasticsearch's track_total_hits"
+        "a total of at most 10,000",
+        {"total": lambda total: min(total, ends.CAPPED_TOTAL)},
+        "Elasticsearch's track_total_hits",
     ),
     "total-low": Choice(
-        "a total one too low", {"total": ends.low_total}, "an old count", is_whole=False
+        "a total one too low",
+        {"total": lambda total: max(0, total - 1)},
+        "an old count",
+        is_whole=False,
     ),
     "total-high": Choice(
-        "a total one too high", {"total": ends.high_total}, "an estimate", is_whole=False
+        "a total one too high", {"total": lambda total: total + 1}, "an estimate", is_whole=False
     ),
     "page-from-zero": Choice(
         "pages from 0", {"first_page": 0}, "Spring Data's Pageable", is_whole=False
@@ -320,7 +325,11 @@ ENDS: Mapping[str, Choice] = {
     ),
     "page-empty": Choice(
         "an empty page before the second one",
-        {"page": ends.empty_second_page},
+        {
+            "page": lambda query: (
+                {"per_page": 0} if query.page == 2 else {"page": max(1, query.page - 1)}
+            )
+        },
         "filters that run after the database's limit",
     ),
     "hour-ignored": Choice(
@@ -340,13 +349,13 @@ ENDS: Mapping[str, Choice] = {
     ),
     "days-other": Choice(
         "the days one day before",
-        {"days": ends.other_days},
+        {"days": ends.day_before("start_date", "end_date")},
         "a cache without a key",
         is_whole=False,
     ),
     "group-ignored": Choice(
         "summaries without groups",
-        {"group_by": ends.ignore_group_by},
+        {"group_by": ends.ignoring(group_by=None)},
         "an unknown parameter",
         is_whole=False,
     ),

@@ -21,7 +21,7 @@ _EMPTY = {"": b"", "rows": None, "[]": None, "null": b"null", "{}": b"{}"}
 _DAYS = {"exclusive": ends.exclude_end_date, "first": ends.ignore_end_date}
 _IGNORED: Mapping[str, tuple[str, object]] = {
     "page": ("page", ends.ignore_page),
-    "per_page": ("per_page", ends.ignore_per_page(USUAL_PER_PAGE)),
+    "per_page": ("per_page", ends.ignoring(per_page=USUAL_PER_PAGE)),
     "hour": ("hour", ends.ignore_hour),
 }
 
@@ -109,7 +109,7 @@ def _of_pages(pages: Pages, list_path: str) -> Changes:
             gap, change = _IGNORED[name]
             changes[gap] = change
     if pages.most is not None and pages.heeds.get("per_page") is False:
-        changes["per_page"] = ends.ignore_per_page(pages.most)
+        changes["per_page"] = ends.ignoring(per_page=pages.most)
     for gap, words in (("empty", pages.empty), ("past_end", pages.past_end)):
         if words is not None:
             changes[gap] = _plain(words, list_path, f"pages.{gap}")

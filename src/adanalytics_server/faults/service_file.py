@@ -6,11 +6,10 @@ in ``services``, are those of well-known kinds of services.
 
 import re
 import tomllib
-from collections.abc import Mapping
 from datetime import date, timedelta, timezone, tzinfo
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -134,10 +133,6 @@ def read_service(service: str | PathLike[str]) -> ServiceFile:
             f"{path} has version {version!r}; this adanalytics knows version {VERSION}: upgrade"
             " adanalytics, or probe the service again"
         )
-    return _checked(content, path)
-
-
-def _checked(content: Mapping[str, Any], path: Path) -> ServiceFile:
     try:
         file = msgspec.convert(content, ServiceFile)
         zone_of(file.zone)

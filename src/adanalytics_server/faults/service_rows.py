@@ -433,8 +433,6 @@ def _sums(events: Sequence[Row]) -> list[int]:
 
 
 def _decimal(value: object) -> Decimal:
-    if value is None:
-        return Decimal()
     text = bytes(value).decode() if isinstance(value, msgspec.Raw) else str(value)
     # A text that was seen as a number may be served as a word.
     return Decimal(text) if _NUMBER.fullmatch(text) else Decimal()
