@@ -60,7 +60,11 @@ def probe_service(
     if output is not None and output == cassette:
         raise click.UsageError("-o and --cassette name the same file.")
     before = None if against is None else ServiceProfile.read(against)
-    target = output if output or before else _default_file(invocation)
+    target = output
+    if not (output or before):
+        name = find_settings(invocation).profile.value
+        file = "service.toml" if name == DEFAULT_PROFILE else f"service-{name}.toml"
+        target = settings_file(os.environ).with_name(file)
     with connect(invocation) as (client, progress):
         QuotaCheck(invocation, client, progress).check(MOST_GETS)
         export = ", and one order of an export with its polls" if with_export else ""
@@ -95,12 +99,6 @@ def _writing(path: Path | None) -> Iterator[BinaryIO]:
         make_folder(path.parent)
     with replacing(path) as stream:
         yield stream
-
-
-def _default_file(invocation: Invocation) -> Path:
-    name = find_settings(invocation).profile.value
-    file = "service.toml" if name == DEFAULT_PROFILE else f"service-{name}.toml"
-    return settings_file(os.environ).with_name(file)
 
 
 def _note_file(invocation: Invocation, path: Path) -> None:

@@ -76,9 +76,11 @@ def status(invocation: Invocation, location: str | None) -> None:
     now = invocation.clock()
     settings = find_settings(invocation)
     address = settings.base_url
-    shown_settings = replace(
-        settings, base_url=address and replace(address, value=_shown_address(address.value))
-    )
+    if address:
+        # Also an address that is refused, without the secrets that it may hold.
+        text = re.sub(r"([?#]).+", r"\1***", redact(address.value, ()), flags=re.DOTALL)
+        address = replace(address, value=text)
+    shown_settings = replace(settings, base_url=address)
     setup = _Setup(shown_settings, profiles_of(), place=location)
     try:
         try:
@@ -99,11 +101,6 @@ def status(invocation: Invocation, location: str | None) -> None:
             _show(setup, invocation)
     if credential.until is not None and credential.until <= now:
         raise NoCredential("The sign-in has expired.", remedy=f"Run: {settings.login_command}")
-
-
-def _shown_address(text: str) -> str:
-    """Return an address, even one that is refused, without the secrets that it may hold."""
-    return re.sub(r"([?#]).+", r"\1***", redact(text, ()), flags=re.DOTALL)
 
 
 def _show(setup: _Setup, invocation: Invocation) -> None:

@@ -75,7 +75,13 @@ def open_output(
         with open_stream(None) as stream:
             yield stream
         return
-    place: AbstractContextManager[BinaryIO] = nullcontext(raw) if raw else _place_of(path, private)
+    place: AbstractContextManager[BinaryIO] = (
+        nullcontext(raw)
+        if raw
+        else open_stream(path)
+        if is_device(path)
+        else replacing(path, private=private)
+    )
     with place as raw, ExitStack() as stack:
         if is_packed(path):
             # No time in the header: the same data give the same file.
@@ -85,10 +91,6 @@ def open_output(
             yield stack.enter_context(io.BufferedWriter(gzip_file))
         else:
             yield raw
-
-
-def _place_of(path: Path, private: bool) -> AbstractContextManager[BinaryIO]:
-    return open_stream(path) if is_device(path) else replacing(path, private=private)
 
 
 @contextmanager

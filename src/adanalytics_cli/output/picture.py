@@ -41,12 +41,9 @@ def draw_picture(lines: Sequence[str], path: Path) -> bytes:
     suffix = path.suffix.lower()
     if suffix in {".svg", ".png"}:
         svg = console.export_svg(theme=DEFAULT_TERMINAL_THEME, code_format=_SVG)
-        return svg.encode() if suffix == ".svg" else _png(svg)
+        if suffix == ".svg":
+            return svg.encode()
+        from resvg_py import svg_to_bytes
+
+        return bytes(svg_to_bytes(svg_string=svg, monospace_family="DejaVu Sans Mono", zoom=1.5))
     return console.export_html(theme=DEFAULT_TERMINAL_THEME).encode()
-
-
-def _png(svg: str) -> bytes:
-    from resvg_py import svg_to_bytes
-
-    picture: bytes = svg_to_bytes(svg_string=svg, monospace_family="DejaVu Sans Mono", zoom=1.5)
-    return picture

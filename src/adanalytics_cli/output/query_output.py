@@ -1,7 +1,7 @@
 """The rows of a query in each format, written as they become ready, or as bars."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from datetime import date
 from decimal import Decimal
@@ -72,7 +72,10 @@ def write_result(
     rows: Iterable[Row] = _rows(result, as_text=not form.is_typed)
     if output.region:
         decimals = [field.name for field in result.schema if pa.types.is_decimal(field.type)]
-        rows = _with_decimals(rows, decimals)
+        rows = (
+            {**row, **{n: Decimal(str(row[n])) for n in decimals if row[n] is not None}}
+            for row in rows
+        )
     note = ""
     if form.is_table:
         rows, note = _first(rows)
@@ -84,11 +87,6 @@ def write_result(
     ]
     listing = Listing(rows, columns, note, facts, names=result.schema.names, title="query")
     return write_rows(listing, output, invocation, raw)
-
-
-def _with_decimals(rows: Iterable[Row], names: Sequence[str]) -> Iterator[Row]:
-    for row in rows:
-        yield {**row} | {name: Decimal(str(row[name])) for name in names if row[name] is not None}
 
 
 def write_chart_of(result: QueryResult, path: Path | None, invocation: Invocation) -> int:

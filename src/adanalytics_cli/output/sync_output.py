@@ -143,14 +143,6 @@ def _record(plan: "SyncPlan", quota: QuotaState, requests: int, command: str) ->
     }
 
 
-def _prices_line(record: Record) -> str:
-    """Tell what each way costs, if they differ; empty if hours are queried one by one."""
-    pages, export = record["prices"]["pages"], record["prices"]["export"]
-    if record["by_hour"] or pages == export:
-        return ""
-    return f"The events by pages: {counted(pages, 'request')}; by exports: {export:,}.\n"
-
-
 def _write_table(record: Record, invocation: Invocation) -> None:
     """Print the hours in runs with a reason each, and below them the price and the command."""
     for problem in record["damaged"]:
@@ -168,16 +160,18 @@ def _write_table(record: Record, invocation: Invocation) -> None:
     write_rows(Listing(record["asked"], columns), Output(TABLE), invocation)
     amount = f"{counted(record['hours'], 'hour')}, about {counted(record['events'], 'event')}"
     exports = f", {counted(record['exports'], 'bulk export')}" if record["exports"] else ""
-    by_hour = (
-        "Each hour is a query: no field of the events is known to hold their time. Name it with "
-        "--time-field.\n"
-        if record["by_hour"]
-        else ""
-    )
+    note, (pages, export) = "", (record["prices"][way] for way in ("pages", "export"))
+    if record["by_hour"]:
+        note = (
+            "Each hour is a query: no field of the events is known to hold their time. Name it "
+            "with --time-field.\n"
+        )
+    elif pages != export:
+        note = f"The events by pages: {counted(pages, 'request')}; by exports: {export:,}.\n"
     lines = (
         f"\nWould pull {amount}: at most {counted(record['requests'], 'request')}{exports}, "
         f"with pages of {record['page']:,} events.\n"
-        f"{_prices_line(record)}{by_hour}{quota_line(record)}\n"
+        f"{note}{quota_line(record)}\n"
         "Nothing was pulled or written. To pull:\n"
         f"  {visible(record['command'])}"
     )

@@ -198,7 +198,7 @@ class CauseSearch:
 
     def _zones(self) -> Iterator[Cause]:
         """Days of another zone, as far as we have all of their hours."""
-        if not self.own.is_hourly:
+        if self.own.hours is None:
             return
         days = [*self.own.days(), self.own.statement.last + DAY]
         zones: dict[tuple[datetime, ...], str] = {}
@@ -242,7 +242,7 @@ class CauseSearch:
 
             if self._explains(without, self.closed, 1):
                 yield Cause("missing days", f"their report lacks {_listed(missing)}")
-        elif self.own.is_hourly:
+        elif self.own.hours is not None:
             runs = [*combinations([*self.own.days(), self.own.statement.last + DAY], 2)]
             for begin, end in self._removals(
                 [(start_of(a), start_of(b)) for a, b in runs], self.closed
@@ -252,7 +252,7 @@ class CauseSearch:
 
     def _hours_of_theirs(self) -> Iterator[Cause]:
         """One run of hours without figures of theirs on each day that differs."""
-        if not self.own.is_hourly or "day" not in self.own.statement.by:
+        if self.own.hours is None or "day" not in self.own.statement.by:
             return
         texts = []
         for day in sorted({key[0] for key in self.closed if key[0] and not self._agrees(key)}):

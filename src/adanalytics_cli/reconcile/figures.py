@@ -55,8 +55,8 @@ class OwnFigures:
         valid: the figures of each group as a summary counts them.
         filtered: those of filtered (invalid) traffic, which a summary leaves out.
         labels: what to call a group.
-        is_hourly: whether the moments are those of events, and not only days.
-        hours: the hours that a dataset holds of each day; None for the service.
+        hours: the hours that a dataset holds of each day; None for the service, which tells only
+            days.
         zone: the time zone of our days.
         currency: the unit of our money, where it is known.
         theirs: the figures of the statement by the same keys.
@@ -68,7 +68,6 @@ class OwnFigures:
     valid: dict[Group, Series]
     filtered: dict[Group, Series]
     labels: dict[Group, Group]
-    is_hourly: bool
     hours: Mapping[date, int] | None
     zone: tzinfo
     currency: str | None
@@ -122,7 +121,6 @@ def _own(
     statement: Statement,
     records: Collection[Record],
     *,
-    is_hourly: bool,
     hours: Mapping[date, int] | None,
     zone: tzinfo,
     currency: str | None,
@@ -153,7 +151,7 @@ def _own(
     valid, filtered = (
         {group: Series(entries, width) for group, entries in side.items()} for side in sides
     )
-    own_figures = OwnFigures(statement, valid, filtered, labels, is_hourly, hours, zone, currency)
+    own_figures = OwnFigures(statement, valid, filtered, labels, hours, zone, currency)
     for (day, cells), figures in statement.rows.items():
         group = tuple(map(_folded, cells))
         labels.setdefault(group, tuple(word or "(none)" for word in cells))
@@ -226,7 +224,7 @@ def ask_service(statement: Statement, client: "Client", zone: tzinfo) -> OwnFigu
                 ]
                 figures = [row.get(name) for name in statement.names]
                 records.append((start_of(day), groups, False, figures))
-    return _own(statement, records, is_hourly=False, hours=None, zone=zone, currency=currency)
+    return _own(statement, records, hours=None, zone=zone, currency=currency)
 
 
 def read_dataset(
@@ -293,6 +291,4 @@ def read_dataset(
         records.append((begin, pairs, row["filtered"], figures))
         units.add(row["unit"])
     currency = units.pop() if len(units) == 1 else None
-    return _own(
-        statement, records, is_hourly=True, hours=holdings.hours, zone=zone, currency=currency
-    )
+    return _own(statement, records, hours=holdings.hours, zone=zone, currency=currency)

@@ -76,7 +76,13 @@ def write_export(
         texts: Iterable[bytes] = ()
         # A dialect changes decoded events; all other formats copy the stored text.
         if change is not None:
-            file_rows = change([event for pieces in parts for event in _decode_all(pieces)])
+            file_rows = change(
+                [
+                    event
+                    for pieces in parts
+                    for event in msgspec.json.decode(b"[" + b",".join(pieces) + b"]")
+                ]
+            )
             count, texts = len(file_rows), _row_texts(file_rows, form=form)
         elif form == "csv":
             texts = chain([_CSV_HEADER], map(_csv_rows, parts))
@@ -107,11 +113,6 @@ def _write(texts: Iterable[bytes], raw: IO[bytes], *, compression: str) -> None:
             stream = cast("IO[bytes]", stack.enter_context(gzip_file))
         for text in texts:
             stream.write(text)
-
-
-def _decode_all(texts: list[bytes]) -> list[Row]:
-    events: list[Row] = msgspec.json.decode(b"[" + b",".join(texts) + b"]")
-    return events
 
 
 def _row_texts(rows: list[Row], *, form: str) -> Iterator[bytes]:
