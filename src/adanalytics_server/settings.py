@@ -15,7 +15,6 @@ class Settings:
         rate_limit: requests to the Partner API per hour, for each API key and for each user with a
             login token; 0 means no limit.
         export_inline_max: an export of up to this many rows is finished as soon as it is requested.
-        export_lifetime: how long a finished export can be downloaded, in seconds.
         loose: accept unknown query parameters instead of answering 400.
         any_host: accept every name in the ``Host`` header, for a server reached by host name. By
             default, accept only localhost and IP addresses.
@@ -32,7 +31,6 @@ class Settings:
     data: Path
     rate_limit: int = 1000
     export_inline_max: int = 50_000
-    export_lifetime: int = 86_400
     loose: bool = False
     any_host: bool = False
     docs: bool = False
@@ -41,6 +39,6 @@ class Settings:
     dialect: Dialect = REFERENCE
 
     def __post_init__(self) -> None:
-        for name in ("rate_limit", "export_inline_max", "export_lifetime"):
+        for name in ("rate_limit", "export_inline_max"):
             if (number := getattr(self, name)) < 0:
                 raise ValueError(f"{name}={number}: pass a whole number, 0 or more")

@@ -91,7 +91,7 @@ class Cell(NamedTuple):
 
 
 def render_table(
-    columns: Sequence[Column], rows: Sequence[Row], terminal: Terminal, *, note: str = ""
+    columns: Sequence[Column], rows: Sequence[Row], terminal: Terminal, note: str = ""
 ) -> str:
     """Draw `rows` in the width of the terminal, or in full when stdout is not a terminal.
 
@@ -148,7 +148,7 @@ def _text(lines: Sequence[str], note: str, terminal: Terminal) -> str:
 
 
 def render_markdown(
-    columns: Sequence[Column], rows: Sequence[Row], _terminal: Terminal, *, note: str = ""
+    columns: Sequence[Column], rows: Sequence[Row], _terminal: Terminal, note: str = ""
 ) -> str:
     """Draw `rows` as a table of GitHub Flavored Markdown, as chats and wikis show it.
 

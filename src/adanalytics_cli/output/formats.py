@@ -64,7 +64,7 @@ class Format:
 
 _TABLE = (
     Format("table", "people", "row_output:TableRows"),
-    Format("markdown", "people", "row_output:MarkdownRows", ("md",), is_document=True),
+    Format("markdown", "people", "row_output:TableRows", ("md",), is_document=True),
     Format("csv", "sheet", "row_output:CsvRows", ("csv",), has_regions=True, is_from_duckdb=True),
     Format("json", "programs", "row_output:JsonRows", ("json",)),
     Format("jsonl", "programs", "row_output:JsonlRows", ("jsonl", "ndjson")),

@@ -84,27 +84,17 @@ class RowWriter(ABC):
 
 
 class TableRows(RowWriter):
-    """A table of aligned columns."""
-
-    def draw(self, rows: Sequence[Row], terminal: Terminal) -> str:
-        from adanalytics_cli.console.table_view import render_table
-
-        return render_table(self.listing.columns, rows, terminal, note=self.listing.note)
+    """A table of aligned columns, or of Markdown."""
 
     def write(self, rows: Iterable[Row]) -> int:
+        from adanalytics_cli.console.table_view import render_markdown, render_table
+
         rows, terminal = [*rows], _terminal(self.output.path, self.invocation)
+        render = render_markdown if self.output.form.is_document else render_table
+        text = render(self.listing.columns, rows, terminal, self.listing.note)
         with open_output(self.output.path, raw=self.raw) as stream:
-            stream.write(terminal.encode(self.draw(rows, terminal)))
+            stream.write(terminal.encode(text))
         return len(rows)
-
-
-class MarkdownRows(TableRows):
-    """A table of Markdown."""
-
-    def draw(self, rows: Sequence[Row], terminal: Terminal) -> str:
-        from adanalytics_cli.console.table_view import render_markdown
-
-        return render_markdown(self.listing.columns, rows, terminal, note=self.listing.note)
 
 
 class TextRows(RowWriter):

@@ -37,11 +37,11 @@ Line = tuple[int, list[Cell]]
 
 
 class Layout(NamedTuple):
-    """One way to read a file: as a sheet, or with a delimiter; `lines` reads it from the start."""
+    """One way to read a file, as a `sheet` or with a delimiter; `lines` reads it from the start."""
 
     name: str
     lines: Callable[[], Iterator[Line]]
-    is_sheet: bool = False
+    sheet: str = ""
 
 
 def layouts_of(path: Path) -> list[Layout]:
@@ -132,7 +132,7 @@ def _sheets(path: Path, content: bytes) -> list[Layout]:
         sheets = (values[name], formulas[name])
         return lambda: _sheet_lines(path, *(s.iter_rows(values_only=True) for s in sheets))
 
-    return [Layout(f"sheet {s.title}", read(s.title), is_sheet=True) for s in values.worksheets]
+    return [Layout(f"sheet {s.title}", read(s.title), s.title) for s in values.worksheets]
 
 
 def _sheet_lines(

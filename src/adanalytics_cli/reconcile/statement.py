@@ -158,13 +158,11 @@ class _Table:
         """Find the layout and the line with the most known headings."""
         layouts = layouts_of(path)
         if sheet is not None:
-            sheet_names = [
-                layout.name.removeprefix("sheet ") for layout in layouts if layout.is_sheet
-            ]
+            sheet_names = [layout.sheet for layout in layouts if layout.sheet]
             if sheet not in sheet_names:
                 hint = near_or_known(sheet, sheet_names, "sheets")
                 raise SettingsError(f"{path} has no sheet '{sheet}'.", remedy=hint)
-            layouts = [layout for layout in layouts if layout.name == f"sheet {sheet}"]
+            layouts = [layout for layout in layouts if layout.sheet == sheet]
         tables: dict[int, list[_Table]] = {}
         first: list[Cell] = []
         for layout in layouts:
@@ -183,8 +181,8 @@ class _Table:
                 remedy="Name its columns: --map day=NAME --map impressions=NAME",
             )
         best = tables[max(tables)]
-        if len(best) > 1 and best[0].layout.is_sheet:
-            sheets = ", ".join(table.layout.name.removeprefix("sheet ") for table in best)
+        if len(best) > 1 and best[0].layout.sheet:
+            sheets = ", ".join(table.layout.sheet for table in best)
             raise SettingsError(
                 f"{path} has several sheets with figures: {sheets}.",
                 remedy="Name one: --sheet NAME",

@@ -120,7 +120,10 @@ async def forget(controls: ItsControls) -> None:
 
 @control_router.get("/clock")
 async def clock(controls: ItsControls) -> Response:
-    return _clock(controls)
+    server_clock = controls.clock
+    return json_response(
+        {"now": rfc3339(server_clock.milliseconds()), "frozen": server_clock.is_frozen}
+    )
 
 
 @control_router.post("/clock")
@@ -137,19 +140,24 @@ async def move_clock(request: Request, controls: ItsControls) -> Response:
         server_clock.advance(order.advance)
     if order.freeze is not None:
         (server_clock.freeze if order.freeze else server_clock.run)()
-    return _clock(controls)
+    return await clock(controls)
 
 
 @control_router.get("/faults")
 async def faults(controls: ItsControls) -> Response:
-    return _faults(controls)
+    counts = []
+    for count in controls.faults.counts():
+        fields = msgspec.to_builtins(count.fault).items()
+        facts = {name: value for name, value in fields if value is not None}
+        counts.append({"fault": facts, "matched": count.matched, "struck": count.struck})
+    return json_response({"faults": counts})
 
 
 @control_router.post("/faults")
 async def arm_faults(request: Request, controls: ItsControls) -> Response:
     order = await read_body(request, FaultsOrder)
     controls.faults.add(*order.faults)
-    return _faults(controls)
+    return await faults(controls)
 
 
 @control_router.delete("/faults", status_code=204)
@@ -181,19 +189,3 @@ async def add(request: Request, controls: ItsControls) -> Response:
 
 for name in data.ADDITIONS:
     control_router.add_api_route(f"/{name}", add, methods=["POST"])
-
-
-def _clock(controls: Controls) -> Response:
-    server_clock = controls.clock
-    return json_response(
-        {"now": rfc3339(server_clock.milliseconds()), "frozen": server_clock.is_frozen}
-    )
-
-
-def _faults(controls: Controls) -> Response:
-    counts = []
-    for count in controls.faults.counts():
-        fields = msgspec.to_builtins(count.fault).items()
-        facts = {name: value for name, value in fields if value is not None}
-        counts.append({"fault": facts, "matched": count.matched, "struck": count.struck})
-    return json_response({"faults": counts})

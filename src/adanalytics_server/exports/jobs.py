@@ -38,7 +38,7 @@ class Exports:
     """Creates export jobs, writes their files (large ones in turn), and removes old ones."""
 
     def __init__(self, state: State, stores: Stores, settings: Settings, clock: Clock) -> None:
-        self.table = ExportTable(state, clock, lifetime_seconds=settings.export_lifetime)
+        self.table = ExportTable(state, clock)
         self._stores = stores
         self._inline_max = settings.export_inline_max
         self._dialect = settings.dialect

@@ -59,13 +59,16 @@ class ExportJob:
         return self.status in {"pending", "processing"}
 
 
+# In milliseconds; a day.
+_LIFETIME = 86_400_000
+
+
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
 class ExportTable:
     """One row per job; after its lifetime a job is expired, whatever its row says."""
 
-    def __init__(self, state: State, clock: Clock, *, lifetime_seconds: int) -> None:
-        self._state = state
-        self._clock = clock
-        self._lifetime = lifetime_seconds * 1000
+    _state: State
+    _clock: Clock
 
     async def job(self, export_id: str) -> ExportJob | None:
         row = await self._state.row("SELECT * FROM exports WHERE id = ?", export_id)
@@ -99,7 +102,7 @@ class ExportTable:
 
     async def with_files(self, *, expired: bool) -> list[ExportJob]:
         """List the jobs that have a file: all of them, or only the expired ones."""
-        limit = self._clock.milliseconds() - self._lifetime if expired else sys.maxsize
+        limit = self._clock.milliseconds() - _LIFETIME if expired else sys.maxsize
         rows = await self._state.rows(
             "SELECT * FROM exports WHERE status = 'completed' AND created_at <= ?", limit
         )
@@ -126,7 +129,7 @@ class ExportTable:
         await self._state.write(statement, *changes.values(), job.id)
 
     def _job(self, row: sqlite3.Row) -> ExportJob:
-        values = {**row, "expires_at": row["created_at"] + self._lifetime}
+        values = {**row, "expires_at": row["created_at"] + _LIFETIME}
         if self._clock.milliseconds() >= values["expires_at"]:
             values["status"] = "expired"
         return msgspec.convert(values, ExportJob)

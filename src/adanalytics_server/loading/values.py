@@ -48,8 +48,6 @@ def decode_json(text: str) -> object:
 
 def text_of(value: object) -> str:
     """Write a value as a CSV cell; null is empty."""
-    if isinstance(value, str):
-        return str(value)
     if value is None:
         return ""
     if isinstance(value, bool):

@@ -214,7 +214,7 @@ def test_exports_are_listed_with_their_state_and_file(
     link = next(link for link in page.all("a") if link.text.startswith("Download"))
     assert link["href"].startswith(f"/exports/{job['export_id']}?")
     assert web.get(link["href"]).content == httpx.get(job["download_url"]).content
-    clock.advance(seconds=server.settings.export_lifetime)
+    clock.advance(seconds=86_400)
     page = parse(web.get("/"))
     assert "expired" in page.all("tbody")[1].text
     assert not [link for link in page.all("a") if link.text.startswith("Download")]
