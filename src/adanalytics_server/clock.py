@@ -12,7 +12,7 @@ from functools import lru_cache
 
 MILLISECONDS_PER_HOUR = 3_600_000
 MILLISECONDS_PER_DAY = 86_400_000
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Clock:
@@ -34,7 +34,7 @@ class Clock:
     @property
     def now(self) -> datetime:
         """Return the current time, in UTC."""
-        return _EPOCH + timedelta(milliseconds=self.milliseconds())
+        return EPOCH + timedelta(milliseconds=self.milliseconds())
 
     def milliseconds(self) -> int:
         """Return the current time in milliseconds since 1970."""
@@ -93,7 +93,7 @@ class Clock:
 
 def milliseconds_of(instant: datetime) -> int:
     """Return an instant in milliseconds since 1970."""
-    return (instant - _EPOCH) // timedelta(milliseconds=1)
+    return (instant - EPOCH) // timedelta(milliseconds=1)
 
 
 def rfc3339(milliseconds: int) -> str:
@@ -106,4 +106,4 @@ def rfc3339(milliseconds: int) -> str:
 # Generated events have two times each, and `isoformat` takes four times as long.
 @lru_cache(maxsize=366)
 def _day(days: int) -> str:
-    return f"{(_EPOCH + timedelta(days)).date()}"
+    return f"{(EPOCH + timedelta(days)).date()}"

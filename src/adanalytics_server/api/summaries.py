@@ -6,11 +6,12 @@ last digit is the one that the same arithmetic over the single events gives.
 
 import sqlite3
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
 
+from adanalytics_server.clock import EPOCH
 from adanalytics_server.dialect import REFERENCE, Dialect
 from adanalytics_server.storage.days import DayRange, day_of_number
 from adanalytics_server.storage.dimensions import DIMENSIONS, TOTAL, Grouping
@@ -74,7 +75,7 @@ def read_dates(store: PartnerStore, dialect: Dialect = REFERENCE) -> list[str]:
         return [day_of_number(number).isoformat() for number in sorted({h // 24 for h in hours})]
     days = set()
     for hour in hours:
-        start = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(hours=hour)
+        start = EPOCH + timedelta(hours=hour)
         ends = {time.astimezone(zone).date() for time in (start, start + _LAST_OF_HOUR)}
         if len(ends) > 1:
             # Midnight there is within this hour, so only its events tell.

@@ -5,12 +5,13 @@ Each takes the events of a range in order and returns the rows that are served i
 
 import json
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from datetime import datetime, timedelta, timezone, tzinfo
 from itertools import count
 from uuid import UUID
 
 import msgspec
 
+from adanalytics_server.clock import milliseconds_of
 from adanalytics_server.dialect import Row, RowChange
 from adanalytics_server.storage.days import DayRange
 from adanalytics_server.storage.events import EVENT_FIELDS
@@ -93,7 +94,7 @@ auction_ids = _each(lambda row: row | {"event_id": row["auction_id"]})
 
 def _epoch(text: str) -> msgspec.Raw:
     # Written out, with all milliseconds: a float might have other digits.
-    milliseconds = (datetime.fromisoformat(text) - datetime(1970, 1, 1, tzinfo=UTC)) // _MILLISECOND
+    milliseconds = milliseconds_of(datetime.fromisoformat(text))
     sign = "-" if milliseconds < 0 else ""
     seconds, rest = divmod(abs(milliseconds), 1000)
     return msgspec.Raw(f"{sign}{seconds}.{rest:03}".encode())

@@ -11,7 +11,7 @@ from adanalytics_server.dialect import HEADER, USUAL_PER_PAGE, WHOLE_BODY, Plain
 from . import ends, rows
 from .dialects import Choice, DialectError
 from .service_file import Export, Pages, ResponseHeaders, ServiceFile, read_service, zone_of
-from .service_rows import row_change, summary_change
+from .service_rows import fold, row_change, summary_change
 
 Changes = dict[str, Any]
 # The objects around page numbers that state other facts, too.
@@ -129,7 +129,7 @@ def _beside(text: str) -> Mapping[str, object]:
 
 def _last_name(place: str) -> str:
     """Return the folded last name of a path."""
-    return "".join(filter(str.isalnum, place.rpartition(".")[2].lower()))
+    return fold(place.rpartition(".")[2])
 
 
 def _next_fact(place: str) -> str:

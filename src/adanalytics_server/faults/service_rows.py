@@ -18,6 +18,7 @@ from uuid import UUID
 import msgspec
 
 from adanalytics_server.api.summaries import measures_of
+from adanalytics_server.clock import EPOCH
 from adanalytics_server.dialect import Row, RowChange, SummaryChange
 from adanalytics_server.storage.dimensions import GROUP_COLUMNS
 from adanalytics_server.storage.events import EVENT_FIELDS, EVENT_TYPES
@@ -29,7 +30,7 @@ from .service_file import Column, ServiceFile, zone_of
 Value = Callable[[Row], object]
 
 
-def _fold(name: str) -> str:
+def fold(name: str) -> str:
     """Return letters and digits in lower case: services write one name in several ways."""
     return "".join(filter(str.isalnum, name.lower()))
 
@@ -39,12 +40,12 @@ _AMOUNTS = ("revenue", "cost")
 _UUIDS = ("event_id", "auction_id")
 # The time of an event in the log files of ad servers, and in Elasticsearch.
 _EVENT_PARTS = {"ymdh": "event_time", "timestamp": "event_time"} | {
-    _fold(name): name for name in EVENT_FIELDS
+    fold(name): name for name in EVENT_FIELDS
 }
-_SUMMARY_PARTS = {_fold(name): name for name in (*GROUP_COLUMNS, *measures_of([0] * 14))}
+_SUMMARY_PARTS = {fold(name): name for name in (*GROUP_COLUMNS, *measures_of([0] * 14))}
 # The event type that a column counts, by the names of both and by those of log files.
 _TYPES = {"usablerequests": "ad_request"} | {
-    _fold(name): event_type
+    fold(name): event_type
     for event_type, counter in zip(EVENT_TYPES, COUNTERS, strict=True)
     for name in (event_type, f"{event_type}s", counter)
 }
@@ -55,7 +56,6 @@ _OFTEN_NULL = frozenset(
 # The fields whose longest values have more than ten characters.
 _LONG = frozenset((*_UUIDS, "event_type", "device_type", "domain", "app_bundle"))
 _UNKNOWN = Column(type="text", longest=10)
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _PER_SECOND = {"seconds": 1, "milliseconds": 10**3, "microseconds": 10**6, "nanoseconds": 10**9}
 _MICROSECOND = timedelta(microseconds=1)
 _TIME_TOKEN = re.compile(r"YYYY|MM|DD|[+-][0-9]{2}:?[0-9]{2}$|[+±-]hh:?mm$|[+±]hh$|hh|mm|ss|Z$")
@@ -81,13 +81,13 @@ class Parts:
 
     def counted_type(self, name: str) -> str | None:
         """Return the event type that a column counts, or ``None``."""
-        return _TYPES.get(_fold(self._part_names.get(name, name)))
+        return _TYPES.get(fold(self._part_names.get(name, name)))
 
     def _of(self, name: str, documented: Mapping[str, str]) -> str | None:
         if name in self._part_names:
             part = self._part_names[name]
             return part if part in documented.values() else None
-        part = documented.get(_fold(name), "")
+        part = documented.get(fold(name), "")
         return part if part and part not in self._part_names.values() else None
 
 
@@ -121,7 +121,7 @@ def _column(file: ServiceFile, name: str) -> Column:
     """Return what is known of a column of an exported file: that of the field on the pages."""
     parts = Parts(file)
     for field, column in file.columns.items():
-        if name == field or _fold(name) == _fold(field):
+        if name == field or fold(name) == fold(field):
             return column
     part = parts.of_event(name)
     same = (column for field, column in file.columns.items() if parts.of_event(field) == part)
@@ -284,7 +284,7 @@ def _time(column: Column, zone: tzinfo, *, is_date: bool) -> Callable[[datetime]
         per_second = _PER_SECOND.get(unit, 1 if column.longest <= 10 else 1000)
         digits = len(fraction) or (3 if column.type == "number" else 0)
         return lambda moment: _since_epoch(
-            (moment - _EPOCH) // _MICROSECOND, per_second, digits, column
+            (moment - EPOCH) // _MICROSECOND, per_second, digits, column
         )
     write = _writer(column.form or ("YYYY-MM-DD" if is_date else "YYYY-MM-DDThh:mm:ss.fffZ"), zone)
     if column.type == "integer":

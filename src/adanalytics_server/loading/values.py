@@ -6,11 +6,11 @@ Empty text is null in every format, so that a CSV file and a JSONL file give the
 import json
 import re
 from collections.abc import Callable, Iterable
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time
 from functools import lru_cache
 from typing import NamedTuple, NoReturn
 
-from adanalytics_server.clock import MILLISECONDS_PER_DAY
+from adanalytics_server.clock import MILLISECONDS_PER_DAY, milliseconds_of
 from adanalytics_server.storage.days import day_number, parse_date
 from adanalytics_server.storage.dimensions import DIMENSIONS
 from adanalytics_server.storage.events import CHOICES, Kind
@@ -112,8 +112,6 @@ _TIMESTAMP = re.compile(
 FIRST_DAY = date(1000, 1, 1)
 _FIRST = day_number(FIRST_DAY) * MILLISECONDS_PER_DAY
 _END = (day_number(date(9999, 12, 31)) + 1) * MILLISECONDS_PER_DAY
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MILLISECOND = timedelta(milliseconds=1)
 
 
 class Instant(NamedTuple):
@@ -147,7 +145,7 @@ def parse_timestamp(text: str) -> Instant:
     if time_of_day is None:
         raise ValueError(f"the time of day in {text!r} does not exist")
     moment = datetime.combine(day, time_of_day, time_of_day.tzinfo or UTC)
-    milliseconds = (moment - _EPOCH) // _MILLISECOND
+    milliseconds = milliseconds_of(moment)
     if not _FIRST <= milliseconds < _END:
         raise ValueError(f"{text!r} is outside the years 1000 to 9999")
     return Instant(milliseconds, zoned=time_of_day.tzinfo is not None)
