@@ -34,9 +34,7 @@ if TYPE_CHECKING:
 _LONGEST = 1 << 20
 
 
-def _as_path(
-    _context: click.Context, _parameter: click.Parameter, value: str | None
-) -> Path | None:
+def _as_path(value: str | None) -> Path | None:
     if value is None:
         return None
     path = file_path(value)
@@ -143,7 +141,7 @@ def _resume(record: str, job: Path, choices: Choices, client: "Client") -> "Expo
             click.Path(),
             "FILE",
             "Fetch the export saved in FILE, or start one and save it in a new FILE.",
-            callback=_as_path,
+            reader=_as_path,
         ),
         check_option(),
         option(

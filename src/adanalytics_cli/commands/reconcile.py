@@ -48,9 +48,7 @@ def _read_tolerance(text: str) -> Decimal:
     return Decimal(match[1])
 
 
-def _read_map(
-    _context: click.Context, _parameter: click.Parameter, pairs: tuple[str, ...]
-) -> dict[str, str]:
+def _read_map(pairs: tuple[str, ...]) -> dict[str, str]:
     names = {}
     for part, name in pairs_of(pairs, "Payout"):
         if part not in FIELDS:
@@ -100,7 +98,7 @@ def _read_map(
             "The column of FILE for a field, such as impressions='Billable Imps'; "
             "FIELD= leaves the field out; repeatable.",
             multiple=True,
-            callback=_read_map,
+            reader=_read_map,
         ),
         option("--sheet", str, "NAME", "Sheet of a workbook; by default the one with figures."),
         option(

@@ -41,9 +41,7 @@ class _Grouping(click.Choice[str]):
             ) from None
 
 
-def _one_group(
-    _context: click.Context, _parameter: click.Parameter, values: tuple[GroupBy, ...]
-) -> GroupBy | None:
+def _one_group(values: tuple[GroupBy, ...]) -> GroupBy | None:
     if len(values) > 1:
         raise click.BadParameter("The service groups by one column at a time. Give -g once.")
     return values[0] if values else None
@@ -59,7 +57,7 @@ def _one_group(
             None,
             "Print one row for each; without it, one row with the total.",
             multiple=True,
-            callback=_one_group,
+            reader=_one_group,
         ),
         *metric_options(SUMMARY_COLUMNS),
     ],

@@ -122,9 +122,7 @@ class ExampleCommand(click.Command):
         return super().shell_complete(ctx, incomplete) + names
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        self.format_usage(ctx, formatter)
-        self.format_help_text(ctx, formatter)
-        write_examples(formatter, self.examples, self.details)
+        _write_head(self, ctx, formatter)
         options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
         # A newcomer reads the first screen of a help.
         rare = [option for option in options if _RARE.intersection(option.opts)]
@@ -180,15 +178,19 @@ def near_or_known(word: str, names: Sequence[str], noun: str) -> str:
     return f"Did you mean '{matches[0]}'?" if matches else f"Known {noun}: {', '.join(names)}."
 
 
-def write_examples(formatter: click.HelpFormatter, examples: Sequence[str], details: str) -> None:
-    """Add the examples as they are to be typed, never wrapped, and then the details."""
+def _write_head(
+    command: "ExampleCommand | CommandGroup", ctx: click.Context, formatter: click.HelpFormatter
+) -> None:
+    """Write the examples as they are to be typed, never wrapped, and then the details."""
+    command.format_usage(ctx, formatter)
+    command.format_help_text(ctx, formatter)
     with formatter.section("Examples"):
-        for example in examples:
+        for example in command.examples:
             formatter.write(f"{'':>{formatter.current_indent}}{example}\n")
-    if details:
+    if command.details:
         formatter.write_paragraph()
         with formatter.indentation():
-            formatter.write_text(details)
+            formatter.write_text(command.details)
 
 
 class Entry(NamedTuple):
@@ -266,9 +268,7 @@ class CommandGroup(click.Group):
         return names + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        self.format_usage(ctx, formatter)
-        self.format_help_text(ctx, formatter)
-        write_examples(formatter, self.examples, self.details)
+        _write_head(self, ctx, formatter)
         width = max(map(len, self.entries))
         for title, group in groupby(self.entries.items(), lambda entry: entry[1].section):
             lines = [(f"{name:<{width}}", entry.summary) for name, entry in group]
@@ -429,12 +429,16 @@ def option(
     *,
     multiple: bool = False,
     callback: Callable[[click.Context, click.Parameter, Any], object] | None = None,
+    reader: Callable[[Any], object] | None = None,
     complete: Complete | None = None,
 ) -> click.Option:
     """Make an option of the names between spaces; a `kind` of several words is a choice of them.
 
-    A function as the `kind` reads the text. `complete` returns the words that the shell offers.
+    A function as the `kind` reads a text; a `reader` reads the value, which may be None or several.
+    `complete` returns the words that the shell offers.
     """
+    if reader:
+        callback = lambda _context, _parameter, value: reader(value)  # noqa: E731  # for click
     return click.Option(
         names.split(),
         type=kind if callable(kind) else click.Choice(kind),

@@ -139,9 +139,7 @@ def json_option() -> click.Option:
 def columns_option(names: Sequence[str]) -> click.Option:
     """Make `--columns`; each name once. The shell offers `names`."""
 
-    def split(
-        _context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]
-    ) -> tuple[str, ...]:
+    def split(values: tuple[str, ...]) -> tuple[str, ...]:
         names = [name for value in values for name in map(str.strip, value.split(",")) if name]
         if values and not names:
             raise click.BadParameter(
@@ -155,7 +153,7 @@ def columns_option(names: Sequence[str]) -> click.Option:
         "A,B",
         "Write only these fields, in this order.",
         multiple=True,
-        callback=split,
+        reader=split,
         complete=completing(names),
     )
 

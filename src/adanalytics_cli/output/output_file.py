@@ -27,7 +27,7 @@ def output_option(*, is_folder: bool = False) -> click.Option:
         click.Path(),
         "FILE",
         "Output file; its suffix sets the format. It appears when complete. - is stdout.",
-        callback=partial(_read_path, is_folder=is_folder),
+        reader=partial(_read_path, is_folder=is_folder),
     )
 
 
@@ -42,9 +42,7 @@ def output_options(formats: Sequence[Format]) -> list[click.Option]:
     return [output_option(), format_option(formats), region]
 
 
-def _read_path(
-    _context: click.Context, _parameter: click.Parameter, value: str | None, *, is_folder: bool
-) -> Path | None:
+def _read_path(value: str | None, *, is_folder: bool) -> Path | None:
     if value is None or value == "-":
         return None
     return Path(value) if is_folder and Path(value).is_dir() else file_path(value)
