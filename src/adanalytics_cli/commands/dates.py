@@ -1,6 +1,6 @@
 """`adanalytics dates`: list the days that have data."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from datetime import date, datetime, time, timedelta
 from functools import partial
 from itertools import chain
@@ -20,9 +20,8 @@ from adanalytics_cli.core.settings import find_settings, now_at_service
 from adanalytics_cli.output.calendar_chart import HOURS, Coverage, calendar_lines
 from adanalytics_cli.output.formats import Output, formats_with, gather_output
 from adanalytics_cli.output.output_file import output_options
-from adanalytics_cli.output.row_output import Listing, facts_about, write_chart, write_rows
+from adanalytics_cli.output.row_output import write_chart
 from adanalytics_client import Period
-from adanalytics_client._base.quantities import counted
 
 if TYPE_CHECKING:
     from adanalytics_cli.output.hours import HourCounts
@@ -122,33 +121,19 @@ def dates(
             write_chart(partial(calendar_lines, coverage, note), path, invocation)
             summary = "1 chart"
         else:
-            summary = _write_days(days_by_partner, chosen_days, note, output, invocation)
+            from adanalytics_cli.console.table_view import Column
+            from adanalytics_cli.output.hours import write_days
+
+            first, last = chosen_days or (date.min, date.max)
+            rows = {
+                partner: [{"date": day} for day in data_days if first <= day <= last]
+                for partner, data_days in days_by_partner.items()
+            }
+            columns, all_days = [Column("date", "date")], chain(*days_by_partner.values())
+            facts_days = chosen_days or all_days
+            summary = write_days(rows, columns, facts_days, note, output, invocation)
     if path:
         report_end(invocation, summary, progress, days=days, target=path)
-
-
-def _write_days(
-    days_by_partner: Mapping[str, Collection[date]],
-    period: tuple[date, date] | None,
-    note: str,
-    output: Output,
-    invocation: Invocation,
-) -> str:
-    """Write a row for each day of each partner; return how many."""
-    from adanalytics_cli.console.table_view import Column
-
-    first, last = period or (date.min, date.max)
-    is_several = len(days_by_partner) > 1
-    columns = [*([Column("partner", "partner")] if is_several else ()), Column("date", "date")]
-    rows: list[dict[str, object]] = [
-        ({"partner": partner} if is_several else {}) | {"date": day}
-        for partner, days in days_by_partner.items()
-        for day in days
-        if first <= day <= last
-    ]
-    facts = facts_about(days_by_partner, period or chain.from_iterable(days_by_partner.values()))
-    write_rows(Listing(rows, columns, note, facts, title="dates"), output, invocation)
-    return counted(len(rows), "day")
 
 
 def _count_hours(

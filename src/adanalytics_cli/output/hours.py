@@ -1,6 +1,6 @@
 """The hours with data: a row for each day, or a calendar, and the hours without."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from functools import partial
 from itertools import chain, groupby
@@ -13,7 +13,7 @@ from adanalytics_client._base.quantities import counted
 
 from .calendar_chart import HOURS, Coverage, calendar_lines
 from .formats import Output
-from .row_output import Listing, facts_about, write_chart, write_rows
+from .row_output import Listing, Row, facts_about, write_chart, write_rows
 
 HourCounts = Mapping[int, int | None]
 """The events of the hours of a day that were pulled; None for some, of an unknown number."""
@@ -27,7 +27,7 @@ def write_hours(
     chart: bool,
 ) -> str:
     """Write a row for each day of each partner, or draw one calendar; return what was written."""
-    now, is_several = now_at_service(invocation), len(counts) > 1
+    now = now_at_service(invocation)
     if chart:
         (days,) = counts.values()
         hours = {day: _filled(hours) for day, hours in days.items()}
@@ -37,25 +37,44 @@ def write_hours(
         coverage = Coverage(hours, min(days), last, gaps)
         write_chart(partial(calendar_lines, coverage, note), output.path, invocation)
         return "1 chart"
-    rows: list[dict[str, object]] = [
-        {
-            **({"partner": partner} if is_several else {}),
-            "date": day,
-            "hours": _filled(hours),
-            "events": None if None in hours.values() else sum(n or 0 for n in hours.values()),
-            "missing": ", ".join(gap.partition(" ")[2] for gap in gaps_of({day: hours}, now)),
-        }
+    rows = {
+        partner: [
+            {
+                "date": day,
+                "hours": _filled(hours),
+                "events": None if None in hours.values() else sum(n or 0 for n in hours.values()),
+                "missing": ", ".join(gap.partition(" ")[2] for gap in gaps_of({day: hours}, now)),
+            }
+            for day, hours in days.items()
+        ]
         for partner, days in counts.items()
-        for day, hours in days.items()
-    ]
+    }
     columns = [
-        *([Column("partner", "partner")] if is_several else ()),
         Column("date", "date"),
         Column("hours", "hours", to_the_right=True),
         Column("events", "events", count),
         Column("missing", "missing"),
     ]
-    facts = facts_about(counts, chain.from_iterable(counts.values()))
+    return write_days(rows, columns, chain(*counts.values()), note, output, invocation)
+
+
+def write_days(
+    rows_by_partner: Mapping[str, Sequence[Row]],
+    columns: Sequence[Column],
+    days: Iterable[date],
+    note: str,
+    output: Output,
+    invocation: Invocation,
+) -> str:
+    """Write the rows of each partner, with its name if there are several; return how many."""
+    is_several = len(rows_by_partner) > 1
+    rows = [
+        {**({"partner": partner} if is_several else {}), **row}
+        for partner, partner_rows in rows_by_partner.items()
+        for row in partner_rows
+    ]
+    columns = [*[Column("partner", "partner")] * is_several, *columns]
+    facts = facts_about(rows_by_partner, days)
     write_rows(Listing(rows, columns, note, facts, title="dates"), output, invocation)
     return counted(len(rows), "day")
 
