@@ -128,19 +128,19 @@ def login(
                 outcome = check_account(
                     account, client, base_url, now=invocation.clock(), try_it=not no_verify
                 )
-        except AuthenticationError as error:
-            if account.source != "prompt":
+        except (AuthenticationError, NotFound, PermissionDenied) as error:
+            is_login = isinstance(error, AuthenticationError)
+            answer = account if is_login else settings.partner
+            if answer is None or answer.source != "prompt":
                 raise
-            text = f"Error: {visible(error.message)} {error.remedy}"
+            remedy = error.remedy if is_login else "Check the partner."
+            text = f"Error: {visible(error.message)} {remedy}"
             click.echo(fitted(text, sys.stderr), err=True)
-            key_first, refused_email = account.kind == "api_key", account.email
-            account = None
-        except (NotFound, PermissionDenied) as error:
-            if settings.partner is None or settings.partner.source != "prompt":
-                raise
-            text = f"Error: {visible(error.message)} Check the partner."
-            click.echo(fitted(text, sys.stderr), err=True)
-            settings = replace(settings, partner=None)
+            if is_login:
+                key_first, refused_email = account.kind == "api_key", account.email
+                account = None
+            else:
+                settings = replace(settings, partner=None)
     # Nothing is written before this point, so a failed login leaves the profile as it was.
     login, secret = outcome
     invocation.secrets.add(secret)

@@ -112,12 +112,12 @@ def _ratio(row: Mapping[str, object] | None, metric: str, metric_value: Number) 
 def _value(
     row: Mapping[str, object] | None, metric: str, other_row: Mapping[str, object] | None
 ) -> Number | None:
-    value = row.get(metric) if row is not None else None
-    if row == {} and metric in SUMS and other_row:
-        # Zero, with the digits of the other amount.
-        value = other_row.get(metric)
-        return value * 0 if isinstance(value, int | Decimal) else None
-    return value if isinstance(value, int | Decimal) else None
+    is_empty = row == {} and metric in SUMS
+    value = ((other_row if is_empty else row) or {}).get(metric)
+    if not isinstance(value, int | Decimal):
+        return None
+    # Zero, with the digits of the other amount.
+    return value * 0 if is_empty else value
 
 
 @dataclass(frozen=True, slots=True)

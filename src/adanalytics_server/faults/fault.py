@@ -22,8 +22,9 @@ A fault without "once", "twice" or "times" always strikes.
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from itertools import chain
 from typing import Any, ClassVar, Literal, get_args
 
 from pydantic import ConfigDict
@@ -129,13 +130,9 @@ class Fault:
         if self.effect not in EFFECTS:
             raise FaultError(f"unknown effect {self.effect!r}; known effects: {', '.join(EFFECTS)}")
         effect_parameters = _PARAMETERS.get(self.effect, ())
-        parameters = {name for names in _PARAMETERS.values() for name in names}
-        for field in fields(self):
-            if (
-                field.name in parameters - set(effect_parameters)
-                and getattr(self, field.name) is not None
-            ):
-                raise FaultError(f"effect {self.effect} takes no {field.name}")
+        for name in chain(*_PARAMETERS.values()):
+            if name not in effect_parameters and getattr(self, name) is not None:
+                raise FaultError(f"effect {self.effect} takes no {name}")
         if self.effect == "status" and not (self.status and 200 <= self.status <= 599):
             raise FaultError("effect status needs a status from 200 to 599")
         if self.content_type is not None and self.body is None:
