@@ -258,13 +258,6 @@ def test_a_job_is_kept_under_the_longest_name_that_there_can_be(
     assert [each for each in tmp_path.iterdir() if each.is_file()] == [kept]
 
 
-def test_an_export_that_fails_carries_the_reason(run: Run, slow: LocalServer) -> None:
-    slow.faults.add("failed export once on start_export")
-    result = run("export", "2026-01-15")
-    assert result.exit_code == 6
-    assert "No space left on device" in result.stderr
-
-
 def test_a_download_that_breaks_off_is_part_done_and_goes_on(
     run: Run, service: LocalServer, tmp_path: Path, no_pauses: None
 ) -> None:

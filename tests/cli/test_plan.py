@@ -111,9 +111,3 @@ def test_pages_that_would_wait_are_weighed_against_an_export(
     hourly = record["prices"][0]
     assert (hourly["requests"], hourly["waits_seconds"]) == (61 * 24, 3600)
     assert record["recommended"]["split"] == "auto"
-
-
-def test_a_refused_key_is_told(run: Run, service: LocalServer) -> None:
-    result = run("plan", "today", env={"ADANALYTICS_API_KEY": "wrong"})
-    assert result.exit_code == 4
-    assert result.stdout == ""

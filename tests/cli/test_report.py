@@ -182,20 +182,3 @@ def test_events_of_an_unknown_vocabulary_are_counted(
 def test_mapped_fields_have_their_parts(run: Run, synced: Callable[[Vocabulary], Path]) -> None:
     (row, *_) = rows_of(run("report", "zip", "--in", str(synced(CAMEL_CASE))))
     assert (row["impressions"], row["revenue"], row["zip"]) == ("3", "3.000000000", "00000")
-
-
-@pytest.mark.parametrize(
-    ("words", "what"),
-    [
-        (["cuntry"], "Did you mean 'country'?"),
-        (["revenue"], "'revenue' is a figure"),
-        (["country", "--in", "nope"], "Make one: adanalytics sync"),
-        (["country", "--all-hours"], "needs --compare"),
-        ([], "FIELD"),
-    ],
-    ids=str,
-)
-def test_errors_say_what_to_do(words: list[str], what: str, report: Run) -> None:
-    done = report(*words)
-    assert (done.exit_code in {1, 2}, done.stdout) == (True, "")
-    assert what in done.stderr

@@ -50,14 +50,6 @@ def test_users(run: Run, data: str) -> None:
     assert len(rows(run("server", "user", "list", "--data", data))) == 1
 
 
-def test_a_password_is_never_an_option_and_never_guessed(run: Run, data: str) -> None:
-    words = ["server", "user", "add", "bo@acme.example", "--role", "admin", "--data", data]
-    assert run(*words, "--password", "x").exit_code == 2
-    result = run(*words)
-    assert result.exit_code == 2
-    assert "--password-stdin" in result.stderr
-
-
 def test_keys(run: Run, data: str) -> None:
     words = ["server", "key", "create", "--user", "ada@example.org", "--name", "nightly"]
     created = run(*words, "--data", data)

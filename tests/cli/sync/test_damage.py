@@ -272,15 +272,3 @@ def test_a_broken_identity_is_told_with_a_way_out(shop: Shop, dataset: Path, hel
     identity.unlink()
     assert shop.sync("--to", dataset).exit_code == 0
     assert held(dataset) == shop.rows()
-
-
-def test_without_a_login_verify_says_where_there_is_no_dataset(
-    shop: Shop, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("ADANALYTICS_API_KEY", "ADANALYTICS_BASE_URL"):
-        monkeypatch.delenv(name)
-    signed_out = shop.run("verify", folder)
-    assert (signed_out.exit_code, signed_out.stderr) == (
-        1,
-        f"Error: There is no dataset at {folder}.\nMake one: adanalytics sync --to {folder}\n",
-    )
