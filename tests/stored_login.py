@@ -1,7 +1,5 @@
 """What `adanalytics login` leaves behind, for tests that do not run it."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

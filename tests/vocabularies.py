@@ -1,7 +1,5 @@
 """Three services that send none of the documented fields, or name them in their own way."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

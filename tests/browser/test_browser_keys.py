@@ -1,16 +1,13 @@
 """The life of an API key in a real browser, with scripts and without."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import httpx
 import pytest
 from playwright.sync_api import Page, expect
+from tests.browser.conftest import Visit
 
 from adanalytics_server.local import LocalServer
-
-if TYPE_CHECKING:
-    from tests.browser.conftest import Visit
 
 DATES = "/api/partners/acme/ad-analytics/dates"
 OTHER_ORIGIN = "http://127.0.0.1:1/"

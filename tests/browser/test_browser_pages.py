@@ -2,13 +2,11 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
-
-if TYPE_CHECKING:
-    from tests.browser.conftest import Visit
+from tests.browser.conftest import Visit
 
 PAGES = {
     "overview": "/",

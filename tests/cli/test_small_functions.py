@@ -1,10 +1,8 @@
 """Small functions of the command line: what each returns for one value."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,9 +13,6 @@ from adanalytics_cli.core.prose import wrapped
 from adanalytics_cli.output import calendar_chart, summary_chart
 from adanalytics_cli.output.comparison import Pair
 from adanalytics_cli.output.row_output import csv_line
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 NOW = datetime(2026, 1, 20, 14, 20, tzinfo=UTC)
 JANUARY = calendar_chart.Coverage({date(2026, 1, 2): 24}, date(2026, 1, 1), date(2026, 1, 3))

@@ -1,7 +1,5 @@
 """What the client's tests share: a scripted stand-in server, a moved clock, and both variants."""
 
-from __future__ import annotations
-
 import json
 import os
 import ssl

@@ -4,12 +4,11 @@ When all wait, it jumps to the moment at which the first of them wants to go on:
 seconds, and no request is on its way during a jump.
 """
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Self
 
 from adanalytics_server.clock import Clock
 
@@ -44,7 +43,7 @@ class Worker:
     until: float = 0.0
 
     @classmethod
-    def start(cls, command: list[str], environment: dict[str, str]) -> Worker:
+    def start(cls, command: list[str], environment: dict[str, str]) -> Self:
         """Start one; its errors are those of this process."""
         return cls(
             subprocess.Popen(

@@ -1,7 +1,5 @@
 """An observer for tests."""
 
-from __future__ import annotations
-
 from typing import Any, TypeVar
 
 from adanalytics_client import Observer

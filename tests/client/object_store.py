@@ -1,7 +1,5 @@
 """An object store with one file, and the runs of a client that download it."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 from pathlib import Path

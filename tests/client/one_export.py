@@ -1,22 +1,16 @@
 """An export of one CSV file, as the tests of exports and downloads ask for it."""
 
-from __future__ import annotations
-
 import io
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.client.stand_in import Say
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.client.stand_in import Asked, StandIn
-    from tests.client.variants import OpenVariant, Variant
+from tests.client.stand_in import Asked, Say, StandIn
+from tests.client.variants import OpenVariant, Variant
 
 Failure = TypeVar("Failure", bound=Exception)
 FILE = b"a,b\r\n" + b"1,2\r\n" * 2000

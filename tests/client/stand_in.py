@@ -4,8 +4,6 @@ It knows nothing of the reference server: it follows only the documented paths a
 shape a test gives it, also broken ones.
 """
 
-from __future__ import annotations
-
 import json
 import socket
 import threading

@@ -1,7 +1,5 @@
 """Events as tables: columns of the fields that come, and every value exactly."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """The loop that asks until an answer is good: how long it waits, for what, and for what not."""
 
-from __future__ import annotations
-
 import errno
 import fcntl
 from email.utils import formatdate

@@ -1,7 +1,5 @@
 """`split="auto"`: what it costs, what it asks, and that it brings the same events as the others."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from dataclasses import dataclass, field

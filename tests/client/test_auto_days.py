@@ -1,7 +1,5 @@
 """`split="auto"` and days that neither the summary nor `dates` knows: none of them is lost."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

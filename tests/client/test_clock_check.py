@@ -1,7 +1,5 @@
 """A clock that is far from the service's is told about once; both variants."""
 
-from __future__ import annotations
-
 from email.utils import formatdate
 
 import pytest

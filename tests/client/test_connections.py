@@ -1,7 +1,5 @@
 """Connections: kept for the next request, left when they are stale, secured, and ended by close."""
 
-from __future__ import annotations
-
 import signal
 import socket
 import ssl

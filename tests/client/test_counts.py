@@ -1,7 +1,5 @@
 """The service's own count decides whether a pull is whole: all rows arrive, or an error does."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

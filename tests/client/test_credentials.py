@@ -1,7 +1,5 @@
 """Who gets the credential, and that one login serves everybody who needs it."""
 
-from __future__ import annotations
-
 import json
 import logging
 import traceback

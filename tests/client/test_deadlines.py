@@ -1,7 +1,5 @@
 """One deadline for a request with all its repeats, whatever the timeouts of its steps."""
 
-from __future__ import annotations
-
 import asyncio
 import pickle
 import threading

@@ -1,7 +1,5 @@
 """Every dialect of the reference server, by each split and output: all rows, or a typed error."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

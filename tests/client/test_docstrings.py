@@ -6,8 +6,6 @@ They run as they are written, one docstring after the other, against a reference
 days of 300 events: `https://stats.example` leads there, and the key `...` is a good one.
 """
 
-from __future__ import annotations
-
 import ast
 import asyncio
 import doctest

@@ -1,7 +1,5 @@
 """Downloads of exported files: resumed, verified, unpacked, named; both variants."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import os

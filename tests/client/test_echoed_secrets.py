@@ -1,7 +1,5 @@
 """What a service repeats of the credential is shown nowhere, in both variants."""
 
-from __future__ import annotations
-
 import html
 import logging
 import traceback

@@ -1,7 +1,5 @@
 """Answers that announce gzip and have no body: they mean what they mean without the header."""
 
-from __future__ import annotations
-
 from datetime import date
 
 import pytest

@@ -1,7 +1,5 @@
 """Pulls of events: the same scenarios in both variants, against arbitrary page shapes."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any, TypedDict
 

@@ -1,7 +1,5 @@
 """What the client orders, and how it reads the answers about an export; both variants."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import logging

@@ -1,7 +1,5 @@
 """How an export is asked for and waited for until it is done; both variants."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Iterator

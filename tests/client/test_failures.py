@@ -1,7 +1,5 @@
 """What goes wrong on the way, and what becomes of it: the same in both variants."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import pickle

@@ -1,7 +1,5 @@
 """The order and the bounds of a pull, without any I/O."""
 
-from __future__ import annotations
-
 import json
 from datetime import date
 

@@ -1,7 +1,5 @@
 """Fields with other names: what has the part of an id and of a time, by mapping or by spelling."""
 
-from __future__ import annotations
-
 import copy
 import json
 import pickle

@@ -1,7 +1,5 @@
 """Both clients pull everything from a service that nobody here has designed the client for."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import json

@@ -1,7 +1,5 @@
 """A client that was used before a fork: parent and child never read each other's answers."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable

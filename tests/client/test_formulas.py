@@ -1,7 +1,5 @@
 """Ordinary calculations with frames, exact and as floats; the how-to has the same table."""
 
-from __future__ import annotations
-
 import io
 import json
 import sqlite3

@@ -13,8 +13,6 @@ To record the values anew, after a change of an output that is wanted, run from 
 It refuses to record a case in which the two variants differ.
 """
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import hashlib

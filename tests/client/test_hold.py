@@ -1,7 +1,5 @@
 """A 429 that states no time: all clients of the key wait, and one request at a time asks again."""
 
-from __future__ import annotations
-
 import pickle
 import sys
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """`http=`: which settings of the caller's httpx client count, and that it stays as it was."""
 
-from __future__ import annotations
-
 import gc
 import gzip
 from collections.abc import Callable, Iterator

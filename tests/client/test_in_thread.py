@@ -1,7 +1,5 @@
 """Work in a thread for a task that is cancelled meanwhile."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from typing import Any

@@ -1,7 +1,5 @@
 """A process that ends in the middle of a file leaves what was there before."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Exact JSON, and pages whose events stay the bytes that came."""
 
-from __future__ import annotations
-
 import json
 from decimal import Decimal
 from typing import Any

@@ -1,7 +1,5 @@
 """Answers of many reads, and one that unpacks to more than memory should hold."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import zlib

@@ -1,7 +1,5 @@
 """Soon after a pull was left, however it was left, nothing of it is there any more."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

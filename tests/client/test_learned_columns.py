@@ -1,7 +1,5 @@
 """Services with fields of their own: every output has all fields, and the exact sum."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

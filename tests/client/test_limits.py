@@ -1,7 +1,5 @@
 """Too many requests: what the service says about it, and the client's own window."""
 
-from __future__ import annotations
-
 import pickle
 from datetime import UTC, datetime
 from email.utils import format_datetime

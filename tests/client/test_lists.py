@@ -1,7 +1,5 @@
 """The lists beside events, which may be cut, or answer another request."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import date, timedelta
 from typing import Any

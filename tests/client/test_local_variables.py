@@ -1,7 +1,5 @@
 """Error reports hold the local variables of each frame; ours tell neither key nor signature."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 import threading

@@ -1,7 +1,5 @@
 """Every log record of every kind of failure, at DEBUG, without a credential or a signature."""
 
-from __future__ import annotations
-
 import json
 import logging
 import os

@@ -3,8 +3,6 @@
 `base_url` is a loopback port that nobody listens on: a request that leaves fails.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import socket

@@ -1,7 +1,5 @@
 """The models: their schemas, their help, their days and times, how they print and convert."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import pydoc

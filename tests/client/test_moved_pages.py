@@ -1,7 +1,5 @@
 """Pages that are missing, come again or answer another question: no output is silently short."""
 
-from __future__ import annotations
-
 import socket
 import threading
 from collections.abc import Iterator, Mapping

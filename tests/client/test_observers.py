@@ -1,7 +1,5 @@
 """What an observer raises ends the work, and it is seen where it comes from; both variants."""
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Callable
 from pathlib import Path

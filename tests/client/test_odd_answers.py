@@ -1,7 +1,5 @@
 """Whatever a service sends, the command line shows it or names it, and never calls it a bug."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Fields that nobody documented: odd names, many, deep ones; every output keeps them all."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Spans of requests: their names, their parents, and that they tell no secret."""
 
-from __future__ import annotations
-
 import asyncio
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Events as files: whole or not there, and nothing in them lost."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io

@@ -1,7 +1,5 @@
 """What the caller words: requests of any path, and further query parameters."""
 
-from __future__ import annotations
-
 import pickle
 from datetime import date
 from decimal import Decimal

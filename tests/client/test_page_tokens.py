@@ -1,7 +1,5 @@
 """Tokens of pages: going on after any page loses nothing and repeats nothing."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import subprocess

@@ -1,7 +1,5 @@
 """Where the pages of a slice end: no event is lost, and no page is asked for in vain."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from typing import Any

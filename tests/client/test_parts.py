@@ -1,7 +1,5 @@
 """The part of a file on the disk: left by an earlier run, or changed while the file arrives."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Periods in words, by the client's own clock: it stands at 2027-01-15 08:00 UTC."""
 
-from __future__ import annotations
-
 from datetime import date, datetime, timedelta, timezone
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Where events are written to: pipes, streams of one's own, and names that are none."""
 
-from __future__ import annotations
-
 import io
 import os
 import threading

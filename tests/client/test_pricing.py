@@ -1,7 +1,5 @@
 """Prices: arithmetic over known counts, checked against what pulls really cost."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """The probe: what it finds out about a service, and what it sends for that."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

@@ -1,11 +1,9 @@
 """Clients of what `adanalytics login` stored."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from tests.stored_login import store_login
@@ -13,11 +11,7 @@ from tests.stored_login import store_login
 from adanalytics_client import AsyncClient, Client, QuotaPolicy, errors
 from adanalytics_client._base.files import state_folder
 from adanalytics_client._profiles import login_store
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from adanalytics_server.local import LocalServer
+from adanalytics_server.local import LocalServer
 
 
 @pytest.fixture(autouse=True)

@@ -1,7 +1,5 @@
 """`progress=True`: seen in a terminal and in a notebook, nowhere else; the observer hears all."""
 
-from __future__ import annotations
-
 import builtins
 import io
 import sys

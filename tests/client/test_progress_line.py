@@ -1,14 +1,12 @@
 """What the line of progress says, with a clock that the test moves, and how it is drawn."""
 
-from __future__ import annotations
-
 import io
 import re
 import threading
+from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime
 from functools import partial
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
@@ -40,9 +38,6 @@ from adanalytics_client.observers import (
     RetryPlanned,
     WaitStarted,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 DAY = date(2026, 1, 15)
 RESUMES = datetime(2026, 1, 15, 14, 5, tzinfo=UTC)

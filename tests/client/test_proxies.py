@@ -1,7 +1,5 @@
 """What lies between the client and the service is told: proxies and certificates; both variants."""
 
-from __future__ import annotations
-
 import os
 import socket
 import ssl

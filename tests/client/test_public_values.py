@@ -3,8 +3,6 @@
 A class that is added to the package and belongs to neither group fails the first test.
 """
 
-from __future__ import annotations
-
 import copy
 import inspect
 import json

@@ -1,7 +1,5 @@
 """The fixtures for pytest, as a project of other people uses them."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

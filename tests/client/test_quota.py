@@ -1,7 +1,5 @@
 """The exact window: never more than the limit in any 3,600 seconds, whoever sends."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from adanalytics_client._base.effects import ResponseHead

@@ -1,7 +1,5 @@
 """One log of sends under processes that begin together, fork, are killed, or fill the disk."""
 
-from __future__ import annotations
-
 import random
 import subprocess
 import sys

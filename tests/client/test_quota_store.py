@@ -1,7 +1,5 @@
 """The file of the quota's log: shared by clients, private, or done without."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import logging

@@ -3,8 +3,6 @@
 And whatever came, the next request is answered rightly.
 """
 
-from __future__ import annotations
-
 import gzip
 import select
 import socket

@@ -1,7 +1,5 @@
 """The normal paths against the real reference server, in both variants."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

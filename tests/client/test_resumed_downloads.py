@@ -1,7 +1,5 @@
 """Downloads that go on where they broke off: in the same run, and in one that starts later."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import re

@@ -1,7 +1,5 @@
 """Rules that are tables: headers of limits, waits, days, addresses, amounts, secrets."""
 
-from __future__ import annotations
-
 import pickle
 from datetime import date
 from typing import Any

@@ -1,7 +1,5 @@
 """Exports that outlive their process, and addresses that expire on the way."""
 
-from __future__ import annotations
-
 import copy
 import gzip
 import json

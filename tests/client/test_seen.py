@@ -1,7 +1,5 @@
 """Pulls that overlap bring each event once, and what was not handed out comes again."""
 
-from __future__ import annotations
-
 import json
 import pickle
 from contextlib import closing

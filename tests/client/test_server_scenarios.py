@@ -3,8 +3,6 @@
 The tables are compared with the server's own lists, so that no new dialect or fault is forgotten.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Exports by the names and words in the profile of the service."""
 
-from __future__ import annotations
-
 import datetime as dt
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What the caller knows about the service: the name of its list of rows, and its time zone."""
 
-from __future__ import annotations
-
 import json
 import os
 import pickle

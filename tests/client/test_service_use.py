@@ -1,7 +1,5 @@
 """What a client does by the profile of the service, and how it tells that the service changed."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Answers whose list of records is hard to find: which list counts, and what an error says."""
 
-from __future__ import annotations
-
 import json
 from datetime import date
 from decimal import Decimal

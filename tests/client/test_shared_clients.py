@@ -1,7 +1,5 @@
 """Clients of the environment, and clients that share connections, login and quota."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from contextlib import aclosing

@@ -1,13 +1,11 @@
 """Small functions that nobody calls from outside: what each returns for one value."""
 
-from __future__ import annotations
-
 import unicodedata
 from base64 import urlsafe_b64encode
+from collections.abc import Callable
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -27,9 +25,6 @@ from adanalytics_client._json.rows import kind_of, stated_error
 from adanalytics_client.dataset.records.layout import Hour
 from adanalytics_client.dataset.records.manifest import Identity, seal, unseal
 from adanalytics_client.observers import HoursVerified
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 SIGNED = "https://files.example/a.csv?sig=abc"
 TEXT = "no file '/a.csv?sig=abc' (see https://b.example/?page=2&key=1)."

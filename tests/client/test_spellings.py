@@ -5,8 +5,6 @@ files of exports: all of these give the same value. None is refused: what the ty
 cannot hold widens the column, or makes it text with the spelling as it came.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Answers of status 200 that say that something failed, with and without data beside it."""
 
-from __future__ import annotations
-
 import logging
 from typing import Any
 

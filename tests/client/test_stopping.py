@@ -1,7 +1,5 @@
 """Leaving early: nothing goes on behind the user's back."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import signal

@@ -1,7 +1,5 @@
 """What users and type checkers see: equal variants, a cheap import, no foreign types."""
 
-from __future__ import annotations
-
 import inspect
 import pickle
 import re

@@ -1,12 +1,11 @@
 """Arrow without a client: batches of events and tables of summaries, without a client."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -19,9 +18,6 @@ from adanalytics_client._json.exact import parse
 from adanalytics_client._outputs.arrow import batches as batches_module
 from adanalytics_client._outputs.arrow.batches import ArrowRows
 from adanalytics_client.tables import event_schema, summary_table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 SIMPLE = {
     "event_id": "e-1",

@@ -1,7 +1,5 @@
 """What users' own tests get: a client on a server of its own, with faults, dialects and a clock."""
 
-from __future__ import annotations
-
 import asyncio
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path

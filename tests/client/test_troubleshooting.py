@@ -1,7 +1,5 @@
 """Each error on the page about troubleshooting is one that users see."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 import sys
@@ -9,12 +7,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from itertools import permutations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx
 import pytest
 from click.testing import CliRunner
-from tests.client.wire import served_with, sized
+from tests.client.wire import Wire, served_with, sized
 
 from adanalytics_cli.main import cli
 from adanalytics_client import (
@@ -28,9 +26,6 @@ from adanalytics_client import (
 from adanalytics_client.dataset import Dataset
 from adanalytics_client.observers import RequestDue
 from adanalytics_server.local import LocalServer
-
-if TYPE_CHECKING:
-    from tests.client.wire import Wire
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/how-to/troubleshoot.md").read_text()

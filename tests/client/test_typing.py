@@ -3,13 +3,12 @@
 The functions are never called: what counts is that each line has the type that it claims.
 """
 
-from __future__ import annotations
-
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, assert_type, get_type_hints
+from typing import Any, TypedDict, assert_type, get_type_hints
 
+import polars as pl
 import pytest
 
 from adanalytics_client import (
@@ -27,9 +26,6 @@ from adanalytics_client import (
     SummaryRow,
     TextPage,
 )
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 class Mine(TypedDict):

@@ -1,7 +1,5 @@
 """Events that show only when they are read that they are no JSON, or that an output cannot hold."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What becomes of the values of events: exact numbers, open models, models of the user's own."""
 
-from __future__ import annotations
-
 import pickle
 from decimal import Decimal
 from typing import Any

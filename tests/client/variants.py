@@ -1,7 +1,5 @@
 """Both variants behind the same few methods, so that a scenario is written once."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Callable

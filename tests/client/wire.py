@@ -1,21 +1,16 @@
 """A server on a loopback port that says given bytes, secured or not."""
 
-from __future__ import annotations
-
 import datetime as dt
 import ipaddress
 import socket
 import ssl
 import threading
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 OK = b"HTTP/1.1 200 OK\r\n"
 END = b"\r\n\r\n"

@@ -1,10 +1,8 @@
 """Small functions of the server: what each returns for one value."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -27,9 +25,6 @@ from adanalytics_server.web.format import (
     hour_list,
     instant,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 A, B, C = b'{"event_id":"a"}', b'{"event_id":"b"}', b'{"event_id":"c"}'
 

@@ -1,7 +1,5 @@
 """The circle: probe a service, serve what was seen, probe that, and see the same."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence

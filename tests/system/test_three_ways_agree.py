@@ -3,26 +3,20 @@
 Counts and money are compared to the last digit; rates, which derive from them, are not.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from adanalytics_client import Client, QuotaPolicy
+from adanalytics_client import Client, QuotaPolicy, Summary
 from adanalytics_client._json.fields import ID_OF
 from adanalytics_server.local import LocalServer, Sample
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from pathlib import Path
-
-    from adanalytics_client import Summary
 
 DAY = "2026-01-15"
 # VAST event types and the summary's columns that count them.

@@ -1,7 +1,5 @@
 """A service with any rows: those of the hours that a test gives it, in the published envelope."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence

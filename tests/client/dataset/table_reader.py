@@ -1,19 +1,14 @@
 """Reads the table of a dataset with the library of its format."""
 
-from __future__ import annotations
-
 import shutil
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from adanalytics_client.dataset.records.layout import TableFormat
 from adanalytics_client.tables import event_schema
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from adanalytics_client.dataset.records.layout import TableFormat
 
 deltalake = pytest.importorskip("deltalake", reason="make test-spark installs deltalake")
 catalogs = pytest.importorskip("pyiceberg.catalog", reason="make test-spark installs pyiceberg")

@@ -1,28 +1,21 @@
 """A sync writes only hours whose events changed, and says which."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
+from pytest_httpserver import HTTPServer
 from tests.client.dataset.service_of_rows import ServiceOfRows
 from tests.client.dataset.shop import FIRST, LOOK, SECOND, Shop
 from tests.datasets import Row, everything_in
 from tests.server_answers import answer
 
-from adanalytics_client.dataset import Dataset, Hour, SyncReport
+from adanalytics_client.dataset import Dataset, Hour, PartFormat, SyncReport
 from adanalytics_client.dataset.pull import fetch
 from adanalytics_client.dataset.storage.local import LocalStore
 from adanalytics_server.local import LocalServer
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pytest_httpserver import HTTPServer
-
-    from adanalytics_client.dataset import PartFormat
 
 
 def late_event(shop: Shop, hour: int, number: int = 1) -> Row:

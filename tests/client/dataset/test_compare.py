@@ -1,11 +1,9 @@
 """What of a day can be compared with the summary, what differs, and what cannot be told."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,15 +12,11 @@ from adanalytics_client.dataset.hours.compare import DayComparison, compare_day,
 from adanalytics_client.dataset.hours.totals import (
     NOTHING,
     OTHER,
+    Figure,
     Totals,
     figure_text,
     stated_figures,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from adanalytics_client.dataset.hours.totals import Figure
 
 DAY, NEXT = date(2026, 1, 15), date(2026, 1, 16)
 TYPED = Totals(5, {"impressions": 3, "clicks": 2}, {"revenue": Decimal("0.9876")})

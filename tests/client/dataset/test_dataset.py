@@ -1,7 +1,5 @@
 """A dataset as a library: reports, periods and stops."""
 
-from __future__ import annotations
-
 from datetime import date
 from pathlib import Path
 from typing import Any

@@ -1,21 +1,15 @@
 """Answers and clocks that a sync does not believe at once."""
 
-from __future__ import annotations
-
 from collections import Counter
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from tests.server_answers import answer
 
+from adanalytics_client import Client
 from adanalytics_client.dataset import Dataset
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from adanalytics_client import Client
-    from adanalytics_server.local import LocalServer
+from adanalytics_server.local import LocalServer
 
 A_YEAR_BEHIND = datetime(2025, 1, 20, 12, tzinfo=UTC)
 

@@ -1,37 +1,29 @@
 """Files of exports: their formats, and the sections that processes of a sync read."""
 
-from __future__ import annotations
-
 import csv
 import gzip
+from collections.abc import Callable
 from concurrent.futures.process import BrokenProcessPool
 from datetime import date
 from decimal import Decimal
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.parquet as pq
 import pytest
+from pytest_httpserver import HTTPServer
 from tests.server_answers import answer
 
-from adanalytics_client import ProtocolError
+from adanalytics_client import Client, ProtocolError
 from adanalytics_client.dataset import Dataset
 from adanalytics_client.dataset.hours import sections
 from adanalytics_client.dataset.hours.events import EventTables
 from adanalytics_client.dataset.hours.sections import PARQUET, Section, beginning_of
 from adanalytics_client.dataset.pull import exports
 from adanalytics_client.dataset.pull.workers import WorkerPool
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pytest_httpserver import HTTPServer
-
-    from adanalytics_client import Client
-    from adanalytics_server.local import LocalServer
+from adanalytics_server.local import LocalServer
 
 DAY = "2026-01-15"
 

@@ -1,19 +1,13 @@
 """Whose dataset it is: recorded after the first good answer, and changed only on request."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from tests.server_answers import answer
 
 from adanalytics_client import Client, ConfigurationError, NotFound, RetryPolicy, TransportError
 from adanalytics_client.dataset import Dataset, DatasetError
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from adanalytics_server.local import LocalServer
+from adanalytics_server.local import LocalServer
 
 
 def test_a_mistyped_partner_does_not_keep_the_folder(client: Client, tmp_path: Path) -> None:

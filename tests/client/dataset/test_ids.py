@@ -1,9 +1,8 @@
 """A repeat has an id and the content of an earlier event; nothing else is one."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -11,9 +10,6 @@ import pytest
 from adanalytics_client._json.fields import FieldNames
 from adanalytics_client.dataset.hours import ids
 from adanalytics_client.dataset.hours.ids import Ids
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 NIL = "00000000-0000-0000-0000-000000000000"
 

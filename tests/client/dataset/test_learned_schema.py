@@ -1,11 +1,11 @@
 """Datasets of services with fields of their own: every field, and the exact sum, by every way."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Sequence
 from decimal import Decimal
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,15 +13,9 @@ import pytest
 from tests.client.dataset.service_of_rows import ServiceOfRows
 from tests.vocabularies import VOCABULARIES, Vocabulary, as_csv, as_parquet
 
-from adanalytics_client.dataset import Dataset
+from adanalytics_client.dataset import Dataset, PartFormat
 from adanalytics_client.dataset.query.session import run_query
 from adanalytics_client.errors import InvalidRequest, ProtocolError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from adanalytics_client.dataset import PartFormat
 
 FIRST, SECOND = "2026-01-15", "2026-01-16"
 EXPORTS = {"csv": as_csv, "parquet": as_parquet}

@@ -1,26 +1,19 @@
 """The records of a dataset."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from adanalytics_client import Client
 from adanalytics_client.dataset import Dataset, DatasetError
-from adanalytics_client.dataset.hours.totals import Totals
+from adanalytics_client.dataset.hours.totals import Figure, Totals
 from adanalytics_client.dataset.records.layout import IDENTITY, Hour
 from adanalytics_client.dataset.records.manifest import HourRecord, Identity, Manifest, seal
 from adanalytics_client.dataset.storage.local import open_store
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from adanalytics_client.dataset.hours.totals import Figure
 
 DAY = date(2026, 1, 15)
 NOW = datetime(2026, 1, 20, 12, tzinfo=UTC)

@@ -1,9 +1,8 @@
 """Which hours of a restated day are pulled: by the service's totals, or all of them."""
 
-from __future__ import annotations
-
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.client.dataset.shop import COUNT, LOOK, SECOND, Shop
@@ -13,9 +12,6 @@ from adanalytics_client.dataset.pull import fetch
 from adanalytics_client.dataset.records.layout import Hour, hours_of
 from adanalytics_client.dataset.records.manifest import DayRecord, HourRecord
 from adanalytics_server.local import LocalServer, Sample
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 DAY = date(2026, 1, 15)
 NOON = datetime(2026, 1, 20, 12, tzinfo=UTC)

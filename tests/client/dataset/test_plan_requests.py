@@ -1,8 +1,7 @@
 """A sync costs at most what its plan says, and the two requests that find its hours."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.client.dataset.shop import FIRST, LOOK, NAMES, SECOND, Shop
@@ -12,16 +11,12 @@ from tests.server_answers import answer
 from adanalytics_client import Client, ServiceProfile
 from adanalytics_client.dataset import Dataset
 from adanalytics_client.dataset.hours.events import EventTables
+from adanalytics_client.dataset.hours.sections import Section
 from adanalytics_client.dataset.planning import Via
 from adanalytics_client.dataset.pull import fetch
 from adanalytics_client.types import ExportProfile, PageProfile
 from adanalytics_server.faults import Fault
 from adanalytics_server.local import LocalServer, Sample
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from adanalytics_client.dataset.hours.sections import Section
 
 
 def check(shop: Shop, *, leaves: int = 0, via: Via = "pages", **options: Any) -> tuple[int, int]:

@@ -1,9 +1,7 @@
 """The third stage alone: hours that replace events wait until their day adds up."""
 
-from __future__ import annotations
-
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
 from unittest.mock import DEFAULT, MagicMock
 
 import pytest
@@ -25,14 +23,9 @@ from adanalytics_client.dataset.records.manifest import (
     Manifest,
     seal,
 )
-from adanalytics_client.dataset.service import DayState
+from adanalytics_client.dataset.service import DayState, ServiceDays
 from adanalytics_client.dataset.staging import Staging
 from adanalytics_client.dataset.storage.local import open_store
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from adanalytics_client.dataset.service import ServiceDays
 
 DAY = date(2026, 1, 15)
 HOURS = [*hours_of(DAY)]

@@ -1,7 +1,5 @@
 """Days that the service does not list or sum up, and summaries that count other events."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from datetime import date, timedelta

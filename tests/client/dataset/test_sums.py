@@ -1,7 +1,5 @@
 """Totals of Arrow tables of any vocabulary, exact to the last digit."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from typing import Any
 

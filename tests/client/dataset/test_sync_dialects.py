@@ -1,8 +1,6 @@
 """Every dialect of rows and ends: a sync holds every event once, or says that it does not."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from tests.client.test_dialects import IS_WHOLE_TABLE, right_rows, rows_of, sample_of
@@ -12,9 +10,6 @@ from adanalytics_client.dataset import Dataset
 from adanalytics_client.errors import AdAnalyticsError
 from adanalytics_server.faults import ENDS, ROWS
 from adanalytics_server.local import LocalServer, Sample
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 DIALECTS = {**ROWS, **ENDS}
 # A client can get all of their rows; a dataset cannot hold them yet, or cannot tell that it does.

@@ -1,16 +1,15 @@
 """A Delta or Iceberg table of a dataset: its rows, versions and columns, and what a kill leaves."""
 
-from __future__ import annotations
-
 import os
 import random
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.request import Request, urlopen
 
 import pytest
@@ -19,6 +18,7 @@ from tests.test_docs import TABLE_PAGE, code_of
 
 from adanalytics_client import AdAnalyticsError, Client, ConfigurationError
 from adanalytics_client.dataset import Dataset, DatasetError
+from adanalytics_client.dataset.records.layout import TableFormat
 from adanalytics_client.dataset.records.manifest import Identity, Manifest
 from adanalytics_client.dataset.schema import Schema
 from adanalytics_client.dataset.storage.local import open_store
@@ -26,11 +26,6 @@ from adanalytics_client.dataset.tables.delta import DeltaLog
 from adanalytics_client.dataset.tables.file_table import FileTable
 from adanalytics_client.dataset.tables.iceberg import IcebergLog
 from adanalytics_server.local import LocalServer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from adanalytics_client.dataset.records.layout import TableFormat
 
 pytestmark = pytest.mark.spark
 deltalake = pytest.importorskip("deltalake", reason="make test-spark installs deltalake")

@@ -1,12 +1,11 @@
 """Tables that stay small: what a sync reads of them, what it removes when, and other writers."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from tests.client.dataset.table_reader import Reader, configure
@@ -15,13 +14,9 @@ from tests.programs import run_program
 from adanalytics_client import Client, ConfigurationError
 from adanalytics_client.dataset import Dataset, DatasetError, TableConflict
 from adanalytics_client.dataset.query.files import CommittedFiles
+from adanalytics_client.dataset.records.layout import TableFormat
 from adanalytics_client.dataset.tables import delta, iceberg
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from adanalytics_client.dataset.records.layout import TableFormat
-    from adanalytics_server.local import LocalServer
+from adanalytics_server.local import LocalServer
 
 pytestmark = pytest.mark.spark
 deltalake = pytest.importorskip("deltalake", reason="make test-spark installs deltalake")

@@ -3,25 +3,19 @@
 One round by default; `make test-kill` and `ADANALYTICS_KILLS` choose another number.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
+from adanalytics_client import Client
 from adanalytics_client.dataset import Dataset, Part, Task
 from adanalytics_client.dataset.hours import sections
 from adanalytics_client.dataset.tasks import plan
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from adanalytics_client import Client
 
 FIRST, SECOND = "2026-01-15", "2026-01-16"
 ROUNDS = int(os.environ.get("ADANALYTICS_KILLS", "1"))

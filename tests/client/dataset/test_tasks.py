@@ -1,18 +1,18 @@
 """A sync as tasks: planned and committed here, run anywhere, repeated or lost."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import pickle
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from traceback import TracebackException
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow.dataset
 import pytest
+from pytest_httpserver import HTTPServer
 from tests.server_answers import answer, operations
 from werkzeug import Request, Response
 
@@ -30,14 +30,7 @@ from adanalytics_client.dataset.hours import files as sorted_files
 from adanalytics_client.dataset.hours import sections
 from adanalytics_client.dataset.tasks import plan
 from adanalytics_server.faults import Fault
-from adanalytics_server.local import event
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pytest_httpserver import HTTPServer
-
-    from adanalytics_server.local import LocalServer
+from adanalytics_server.local import LocalServer, event
 
 FIRST, SECOND = "2026-01-15", "2026-01-16"
 

@@ -1,27 +1,20 @@
 """Columns that widen: the dataset, its view, and the tables that list its files."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from datetime import date
 from decimal import Decimal
 from importlib import import_module
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from tests.client.dataset.service_of_rows import ServiceOfRows
 
-from adanalytics_client.dataset import Dataset, DatasetError, Hour
+from adanalytics_client.dataset import Dataset, DatasetError, Hour, TableFormat
 from adanalytics_client.dataset.hours.events import EventTables
 from adanalytics_client.dataset.hours.files import join_pieces, write_file
 from adanalytics_client.dataset.records.manifest import Identity
 from adanalytics_client.dataset.storage.local import open_store
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from adanalytics_client.dataset import TableFormat
 
 DAY = date(2026, 1, 15)
 FIRST = '{"ymdh":"2026-01-15 03:00:00","n":1,"x":7,"m":{"a":1},"flag":true}'

@@ -4,8 +4,6 @@ A service here answers an order and the count of its days, and sends one file. N
 that are wrong may appear under its name, whatever is wrong with it.
 """
 
-from __future__ import annotations
-
 import gzip
 import io
 import json
