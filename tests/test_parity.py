@@ -41,7 +41,6 @@ from adanalytics_server.storage import dimensions
 from adanalytics_server.storage.events import EVENT_FIELDS
 
 ROOT = Path(__file__).parent.parent
-DOCS = ROOT / "docs"
 PYPROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
 EXTRAS: Mapping[str, list[str]] = PYPROJECT["project"]["optional-dependencies"]
 

@@ -20,7 +20,6 @@ from adanalytics_client._base.remedies import REMEDIES, remedy
 from adanalytics_server.local import LocalServer
 
 Run = Callable[..., Result]
-NOBODY_THERE = "http://127.0.0.1:9"
 
 
 @pytest.mark.parametrize("entry", _TABLE)

@@ -6,6 +6,7 @@ digits after the point; nanos hold it without rounding and add up exactly.
 
 import re
 from decimal import Context, Decimal, Inexact
+from fractions import Fraction
 
 NANOS = 1_000_000_000
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?")
@@ -56,13 +57,7 @@ def divided(numerator: int, denominator: int, *, digits: int) -> str | None:
     """
     if denominator == 0:
         return None
-    if denominator < 0:
-        numerator, denominator = -numerator, -denominator
     scale = 10**digits
-    quotient, rest = divmod(abs(numerator) * scale, denominator)
-    if 2 * rest > denominator or (2 * rest == denominator and quotient % 2):
-        quotient += 1
-    units, fraction = divmod(quotient, scale)
-    # A small negative amount rounds to 0, and not to -0.
-    sign = "-" if numerator < 0 and quotient else ""
-    return f"{sign}{units}.{fraction:0{digits}d}"
+    quotient = round(Fraction(numerator * scale, denominator))
+    units, fraction = divmod(abs(quotient), scale)
+    return f"{'-' if quotient < 0 else ''}{units}.{fraction:0{digits}d}"
