@@ -1,6 +1,5 @@
 """A calendar of covered days as lines of text: one row per month, one mark per day."""
 
-import calendar
 from collections.abc import Mapping, Sequence
 from datetime import date
 from itertools import groupby
@@ -64,9 +63,8 @@ def draw_calendar(coverage: Coverage, marks: str, *, width: int) -> list[str]:
 def _month(
     coverage: Coverage, marks: str, days: list[date], first: date, length: int, *, has_counts: bool
 ) -> list[str]:
-    last = calendar.monthrange(first.year, first.month)[1]
     marks_by_day = {day.day: marks[level_of(coverage.hours.get(day, 0))] for day in days}
-    row = "".join(marks_by_day.get(number, " ") for number in range(1, last + 1)).ljust(_DAYS)
+    row = "".join(marks_by_day.get(number, " ") for number in range(1, _DAYS + 1))
     pieces = [row[start : start + length] for start in range(0, _DAYS, length)]
     labels = [f"{first:%Y-%m} ", *[" " * _LABEL] * (len(pieces) - 1)]
     lines = [label + piece for label, piece in zip(labels, pieces, strict=True) if piece.strip()]
