@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from tests.cli.run import Run
 
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.main import cli
@@ -46,7 +47,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def run() -> Callable[..., Result]:
+def run() -> Run:
     """Run the command line in this process; `today` is 2026-01-20."""
 
     def invoke(*words: str, env: Mapping[str, str] | None = None, stdin: str = "") -> Result:

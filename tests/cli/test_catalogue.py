@@ -1,9 +1,7 @@
 """The catalogue of commands, and names that are not in it."""
 
-from collections.abc import Callable
-
 import pytest
-from click.testing import Result
+from tests.cli.run import Run
 
 from adanalytics_cli.core.command import Entry
 from adanalytics_cli.main import COMMANDS
@@ -30,7 +28,7 @@ def test_an_entry_is_the_command_of_its_name(name: str) -> None:
         (["dates", "-z"], ""),
     ],
 )
-def test_an_unknown_option(run: Callable[..., Result], words: list[str], near: str) -> None:
+def test_an_unknown_option(run: Run, words: list[str], near: str) -> None:
     result = run(*words)
     said = result.stderr.splitlines()[0]
     assert result.exit_code == 2

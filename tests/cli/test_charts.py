@@ -11,15 +11,14 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from click.testing import Result
 from rich.cells import cell_len
+from tests.cli.run import Run
 
 from adanalytics_cli.output.calendar_chart import LETTERS as DAY_LETTERS
 from adanalytics_cli.output.calendar_chart import SHADES, Coverage, draw_calendar, legend, level_of
 from adanalytics_cli.output.summary_chart import BLOCKS, LETTERS, Bar, Ink, draw_bars
 from adanalytics_server.local import LocalServer
 
-Run = Callable[..., Result]
 NEW_YEAR = date(2026, 1, 1)
 
 

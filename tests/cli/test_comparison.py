@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -12,12 +12,11 @@ from typing import Any
 import openpyxl
 import pytest
 from click.testing import Result
+from tests.cli.run import Run
 
 from adanalytics_cli.output.comparison import Pair
 from adanalytics_client import Client, Summary
 from adanalytics_server.local import LocalServer, Sample
-
-Run = Callable[..., Result]
 
 
 def compared(done: Result) -> set[tuple[str, ...]]:

@@ -4,11 +4,11 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
+from tests.cli.run import Run
 from tests.programs import run_program
 
 from adanalytics_cli.main import COMMANDS, cli
@@ -76,7 +76,7 @@ def test_the_shell_offers_its_own_files_where_one_is_named(line: str) -> None:
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_the_script_is_one_the_shell_understands(run: Callable[..., Result], shell: str) -> None:
+def test_the_script_is_one_the_shell_understands(run: Run, shell: str) -> None:
     done = run("completion", shell)
     assert "_ADANALYTICS_COMPLETE" in done.stdout
     assert (done.exit_code, done.stderr) == (0, "")
@@ -84,7 +84,7 @@ def test_the_script_is_one_the_shell_understands(run: Callable[..., Result], she
         subprocess.run([shell, "-n"], input=done.stdout_bytes, check=True)
 
 
-def test_fish_shows_descriptions_to_their_end(run: Callable[..., Result]) -> None:
+def test_fish_shows_descriptions_to_their_end(run: Run) -> None:
     """Each offer is a kind, a comma, and whatever follows, which may have commas of its own."""
     script = run("completion", "fish").stdout
     assert '--max 1 "," $completion' in script

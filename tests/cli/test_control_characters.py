@@ -2,10 +2,9 @@
 
 import json
 import logging
-from collections.abc import Callable
 
 import pytest
-from click.testing import Result
+from tests.cli.run import Run
 
 from adanalytics_cli.console.progress import show_progress
 from adanalytics_cli.core.invocation import Invocation
@@ -14,7 +13,6 @@ from adanalytics_client._base.escaping import visible
 from adanalytics_client.observers import RetryPlanned
 from adanalytics_server.local import LocalServer
 
-Run = Callable[..., Result]
 NAME = "\x1b[31mRED\tx\ny"
 SHOWN = r"\x1b[31mRED\tx\ny"
 

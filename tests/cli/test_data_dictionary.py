@@ -6,7 +6,7 @@ The server's tables of fields, and its data, show whether the texts of the model
 import csv
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from pathlib import Path
 from types import NoneType
@@ -16,8 +16,8 @@ import msgspec
 import openpyxl
 import pyarrow.parquet as pq
 import pytest
-from click.testing import Result
 from pydantic import BaseModel, ValidationError
+from tests.cli.run import Run
 from tests.golden import check
 
 from adanalytics_client import Event, Summary, SummaryRow
@@ -26,8 +26,6 @@ from adanalytics_server.api.responses import EventBody, SummaryMeta
 from adanalytics_server.api.responses import SummaryRow as ServerRow
 from adanalytics_server.local import LocalServer
 from adanalytics_server.storage.events import CHOICES, FIELDS
-
-Run = Callable[..., Result]
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "data-dictionary.md"
 MARK, END = "<!-- generated from here -->\n", "<!-- generated up to here -->\n"

@@ -5,7 +5,6 @@ import gzip
 import io
 import json
 import re
-from collections.abc import Callable
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -13,8 +12,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 from pyarrow import parquet
+from tests.cli.run import Run
 from tests.server_answers import operations
 
 from adanalytics_cli.console.table_view import Column, render_markdown
@@ -33,7 +33,6 @@ from adanalytics_client import AdAnalyticsError, Client, Summary, SummaryRow
 from adanalytics_client._json.fields import GROUPS
 from adanalytics_server.local import LocalServer
 
-Run = Callable[..., Result]
 BOTH_DAYS = ["2026-01-15", "2026-01-16"]
 
 

@@ -1,12 +1,11 @@
 """The demo agrees with itself, and says so when it does not."""
 
 import csv
-from collections.abc import Callable
 from pathlib import Path
 
 import httpx
 import pytest
-from click.testing import Result
+from tests.cli.run import Run
 
 from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.core.invocation import Invocation
@@ -15,8 +14,6 @@ from adanalytics_cli.server.demo_data import EMAIL, prepare_demo_data
 from adanalytics_client import ExportJob
 from adanalytics_server.admin import list_users
 from adanalytics_server.local import LocalServer
-
-Run = Callable[..., Result]
 
 
 def test_the_demo_agrees(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

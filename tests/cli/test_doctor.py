@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 from click.testing import Result
+from tests.cli.run import Run
 
 from adanalytics_server.local import LocalServer
 
-Run = Callable[..., Result]
 PROJECT = Path(__file__).parents[2] / "pyproject.toml"
 
 

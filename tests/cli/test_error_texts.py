@@ -7,17 +7,16 @@ begins with `$` is a command, and a new one is all that it takes to add an error
 import re
 import shlex
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from click.testing import Result
+from tests.cli.run import Run
 from tests.golden import check
 
 from adanalytics_client._base.clock import SystemClock
 from adanalytics_server.local import LocalServer
 
-Run = Callable[..., Result]
 _ERROR = re.compile(r'(?m)^(Error: |\{"error": )')
 TEXTS = Path(__file__).with_name("error_texts.txt")
 # What two runs do not have in common, and what stands for it.

@@ -5,14 +5,13 @@ import gzip
 import io
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 import pytest
-from click.testing import Result
 from pyarrow import ipc, parquet
+from tests.cli.run import Run
 
 from adanalytics_cli.output.formats import gather_output
 from adanalytics_client import Client, Event
@@ -20,7 +19,6 @@ from adanalytics_client._base.quantities import in_bytes
 from adanalytics_client._progress.progress import Progress
 from adanalytics_server.local import LocalServer
 
-Run = Callable[..., Result]
 DAY = "2026-01-15"
 
 

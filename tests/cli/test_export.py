@@ -5,13 +5,13 @@ import gzip
 import json
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from click.testing import Result
 from pytest_httpserver import HTTPServer
+from tests.cli.run import Run
 from tests.server_answers import operations
 
 from adanalytics_cli.output import formats
@@ -19,8 +19,6 @@ from adanalytics_cli.output.formats import FORMATS
 from adanalytics_client._base.clock import SystemClock
 from adanalytics_client._base.formats import EXPORT_FORMATS
 from adanalytics_server.local import LocalServer, Sample
-
-Run = Callable[..., Result]
 
 
 def test_csv_to_a_file(

@@ -6,11 +6,10 @@ import importlib
 import json
 import pkgutil
 import re
-from collections.abc import Callable
 
 import pytest
-from click.testing import Result
 from tests.arrows import SOURCES
+from tests.cli.run import Run
 
 from adanalytics_cli.core.errors import ExitCode
 from adanalytics_cli.core.remedies import WORDS
@@ -18,8 +17,6 @@ from adanalytics_cli.failures import _TABLE, explain
 from adanalytics_client import Client, errors
 from adanalytics_client._base.remedies import REMEDIES, remedy
 from adanalytics_server.local import LocalServer
-
-Run = Callable[..., Result]
 
 
 @pytest.mark.parametrize("entry", _TABLE)

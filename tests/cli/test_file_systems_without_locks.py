@@ -2,17 +2,15 @@
 
 import errno
 import fcntl
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import Result
+from tests.cli.run import Run
 
 from adanalytics_client._base import locks
 from adanalytics_server.local import LocalServer
 
-Run = Callable[..., Result]
 DAY = "2026-01-15"
 
 

@@ -4,7 +4,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 from click.testing import Result
 from pyarrow import ipc, parquet
+from tests.cli.run import Run
 
 from adanalytics_cli.core.command import CommandGroup, Entry
 from adanalytics_cli.main import COMMANDS
@@ -22,7 +23,6 @@ from adanalytics_client import Client
 from adanalytics_client.dataset import Dataset
 from adanalytics_server.local import LocalServer
 
-Run = Callable[..., Result]
 DAY = "2026-01-15"
 # The words of each command that has rows, and a column of its answer.
 LINES = {

@@ -1,10 +1,10 @@
 """What the help of every command has in common; its words are kept by the reference page."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import click
 import pytest
-from click.testing import Result
+from tests.cli.run import Run
 
 from adanalytics_cli.main import COMMANDS, cli
 from adanalytics_client import __version__
@@ -21,7 +21,7 @@ def command_paths(command: click.Command, path: tuple[str, ...] = ()) -> Iterato
 
 
 @pytest.fixture
-def pages(run: Callable[..., Result]) -> dict[str, str]:
+def pages(run: Run) -> dict[str, str]:
     """Each command line that asks for help, and what it shows at 80 columns."""
     return {
         " ".join(("adanalytics", *path, "--help")): run(*path, "--help").stdout
@@ -50,9 +50,7 @@ def test_lines_fit_80_columns(pages: dict[str, str]) -> None:
     assert not [line for line in lines if len(line) > 80]
 
 
-def test_sentences_fit_40_columns(
-    run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sentences_fit_40_columns(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "40")
     for command in ("summary", "sync", "serve"):
         page = run(command, "--help").stdout.partition("\n\n")[2]
@@ -66,7 +64,7 @@ def test_sentences_fit_40_columns(
     "words", ["", "server", "server key", "help", "help dates", "help server key create"]
 )
 def test_a_group_alone_and_help_before_a_command_show_its_help_as_it_is(
-    run: Callable[..., Result], pages: dict[str, str], words: str
+    run: Run, pages: dict[str, str], words: str
 ) -> None:
     result = run(*words.split())
     page = pages[" ".join(["adanalytics", *words.removeprefix("help").split(), "--help"])]
@@ -97,7 +95,7 @@ def test_rare_options_come_last(pages: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("word", ["-V", "--version"])
-def test_version(run: Callable[..., Result], word: str) -> None:
+def test_version(run: Run, word: str) -> None:
     assert run(word).stdout == f"adanalytics {__version__}\n"
 
 

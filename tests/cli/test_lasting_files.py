@@ -3,16 +3,14 @@
 import errno
 import os
 import stat
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import Result
+from tests.cli.run import Run
 
 from adanalytics_server.local import LocalServer
 
-Run = Callable[..., Result]
 DAY = "2026-01-15"
 COMMANDS = [
     f"events {DAY} --hour 3 -o day.jsonl",

@@ -3,7 +3,7 @@
 import json
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Event
@@ -12,12 +12,11 @@ import keyring
 import pytest
 from click.testing import Result
 from keyring.backend import KeyringBackend
+from tests.cli.run import Run
 
 from adanalytics_cli.commands import login as login_command
 from adanalytics_client._profiles import keyring_access
 from adanalytics_server.local import LocalServer
-
-Run = Callable[..., Result]
 
 
 @pytest.fixture
@@ -35,7 +34,7 @@ def logins(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def sign_in(run: Run, place: LocalServer) -> Callable[..., Result]:
+def sign_in(run: Run, place: LocalServer) -> Run:
     """Sign in with the e-mail and the right password; more words may follow."""
 
     def start(*words: str) -> Result:
@@ -63,7 +62,7 @@ def test_a_key_is_kept_for_the_commands_that_follow(
 
 
 def test_of_a_password_only_the_token_is_kept(
-    run: Run, sign_in: Callable[..., Result], place: LocalServer, logins: Path, tmp_path: Path
+    run: Run, sign_in: Run, place: LocalServer, logins: Path, tmp_path: Path
 ) -> None:
     assert sign_in().exit_code == 0
     kept = json.loads(logins.read_text())["logins"]["default"]
@@ -94,7 +93,7 @@ def test_no_verify_sends_nothing_for_a_key(run: Run, place: LocalServer, logins:
 
 
 def test_a_stored_login_goes_to_no_other_address(
-    run: Run, sign_in: Callable[..., Result], place: LocalServer
+    run: Run, sign_in: Run, place: LocalServer
 ) -> None:
     sign_in()
     place.journal.clear()
@@ -109,7 +108,7 @@ def test_a_stored_login_goes_to_no_other_address(
 
 
 def test_the_environment_wins_over_what_is_stored(
-    run: Run, sign_in: Callable[..., Result], place: LocalServer
+    run: Run, sign_in: Run, place: LocalServer
 ) -> None:
     sign_in()
     shown = run("status", env={"ADANALYTICS_API_KEY": place.api_key}).stdout
@@ -117,7 +116,7 @@ def test_the_environment_wins_over_what_is_stored(
 
 
 def test_a_token_that_ends_in_the_middle(
-    run: Run, sign_in: Callable[..., Result], place: LocalServer, tmp_path: Path
+    run: Run, sign_in: Run, place: LocalServer, tmp_path: Path
 ) -> None:
     sign_in("--profile", "my work")
     place.faults.add("401 on events after 3")
@@ -141,7 +140,7 @@ def test_with_the_password_at_hand_one_more_login_goes_on(run: Run, place: Local
     assert paths.count("login") == 2
 
 
-def test_status(run: Run, sign_in: Callable[..., Result], place: LocalServer, logins: Path) -> None:
+def test_status(run: Run, sign_in: Run, place: LocalServer, logins: Path) -> None:
     sign_in("--profile", "night")
     shown = run("status", "--profile", "night")
     assert shown.exit_code == 0
@@ -157,9 +156,7 @@ def test_status(run: Run, sign_in: Callable[..., Result], place: LocalServer, lo
     assert until.endswith(" UTC")
 
 
-def test_status_as_json(
-    run: Run, sign_in: Callable[..., Result], place: LocalServer, logins: Path
-) -> None:
+def test_status_as_json(run: Run, sign_in: Run, place: LocalServer, logins: Path) -> None:
     sign_in()
     shown = json.loads(run("status", "--json").stdout)
     until = datetime.fromisoformat(shown["credential"].pop("until"))
@@ -216,7 +213,7 @@ def test_status_without_anything(run: Run) -> None:
 
 
 def test_status_of_an_expired_login(
-    run: Run, sign_in: Callable[..., Result], place: LocalServer, logins: Path
+    run: Run, sign_in: Run, place: LocalServer, logins: Path
 ) -> None:
     sign_in()
     kept = json.loads(logins.read_text())
@@ -230,7 +227,7 @@ def test_status_of_an_expired_login(
     assert not list(place.journal.entries())
 
 
-def test_logout(run: Run, sign_in: Callable[..., Result], logins: Path) -> None:
+def test_logout(run: Run, sign_in: Run, logins: Path) -> None:
     sign_in()
     sign_in("--profile", "night")
     assert "\nprofiles      default, night  (" in run("status").stdout
@@ -353,7 +350,7 @@ def ring() -> Iterator[Keyring]:
 
 
 def test_the_keyring_is_used_when_there_is_one(
-    run: Run, sign_in: Callable[..., Result], ring: Keyring, logins: Path
+    run: Run, sign_in: Run, ring: Keyring, logins: Path
 ) -> None:
     sign_in()
     (token,) = ring.kept.values()
@@ -364,9 +361,7 @@ def test_the_keyring_is_used_when_there_is_one(
     assert ring.kept == {}
 
 
-def test_a_keyring_that_fails_is_told_and_left(
-    run: Run, sign_in: Callable[..., Result], ring: Keyring
-) -> None:
+def test_a_keyring_that_fails_is_told_and_left(run: Run, sign_in: Run, ring: Keyring) -> None:
     ring.trouble = RuntimeError("no bus\nwith more lines")
     done = sign_in()
     assert done.exit_code == 0
@@ -378,7 +373,7 @@ def test_a_keyring_that_fails_is_told_and_left(
 
 
 def test_a_keyring_that_hangs_is_left_after_a_while(
-    run: Run, sign_in: Callable[..., Result], ring: Keyring, monkeypatch: pytest.MonkeyPatch
+    run: Run, sign_in: Run, ring: Keyring, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sign_in()
     monkeypatch.setattr(keyring_access, "TIMEOUT", 0.01)
@@ -392,7 +387,7 @@ def test_a_keyring_that_hangs_is_left_after_a_while(
 
 
 def test_a_keyring_that_forgets_at_once_is_not_trusted(
-    run: Run, sign_in: Callable[..., Result], ring: Keyring, monkeypatch: pytest.MonkeyPatch
+    run: Run, sign_in: Run, ring: Keyring, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Keyring, "set_password", lambda *_given: None)
     assert "does not keep" in sign_in().stderr
@@ -401,7 +396,7 @@ def test_a_keyring_that_forgets_at_once_is_not_trusted(
 
 @pytest.mark.parametrize("danger", ["open", "link", "pipe", "text"])
 def test_a_file_that_is_not_private_is_not_read(
-    run: Run, sign_in: Callable[..., Result], logins: Path, danger: str, tmp_path: Path
+    run: Run, sign_in: Run, logins: Path, danger: str, tmp_path: Path
 ) -> None:
     sign_in()
     content = logins.read_text()
@@ -422,9 +417,7 @@ def test_a_file_that_is_not_private_is_not_read(
     assert json.loads(content)["logins"]["default"]["secret"] not in done.stderr
 
 
-def test_a_folder_that_is_a_link_gets_no_secret(
-    sign_in: Callable[..., Result], logins: Path, tmp_path: Path
-) -> None:
+def test_a_folder_that_is_a_link_gets_no_secret(sign_in: Run, logins: Path, tmp_path: Path) -> None:
     (tmp_path / "open").mkdir()
     logins.parent.parent.mkdir()
     logins.parent.symlink_to(tmp_path / "open")

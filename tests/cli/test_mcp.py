@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 from anyio import to_thread
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 from tests.cli.processes import TIMEOUT, Spawn, finish
+from tests.cli.run import Run
 
 from adanalytics_client import Client
 from adanalytics_client._json.fields import EVENT_KINDS
@@ -46,7 +47,6 @@ from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.main import cli
 from adanalytics_cli.metered import Meter
 
-Run = Callable[..., Result]
 Session = Callable[..., None]
 Talk = Callable[..., list[Answer]]
 Values = dict[str, Any]

@@ -5,12 +5,11 @@ import gzip
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
 import pytest
-from click.testing import Result
+from tests.cli.run import Run
 from tests.programs import run_program
 
 from adanalytics_cli.core.errors import CommandError
@@ -196,9 +195,7 @@ def test_a_named_pipe_whose_reader_went_away_ends_it_silently(
     piped.stderr.close()
 
 
-def test_an_export_keeps_a_link(
-    run: Callable[..., Result], service: LocalServer, folder: Path
-) -> None:
+def test_an_export_keeps_a_link(run: Run, service: LocalServer, folder: Path) -> None:
     (folder / "real.csv").touch()
     (folder / "link.csv").symlink_to("real.csv")
     assert run("export", "2026-01-15", "-o", str(folder / "link.csv")).exit_code == 0

@@ -1,19 +1,17 @@
 """`plan`: the prices before anything is spent."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date
 
 import pytest
-from click.testing import Result
+from tests.cli.run import Run
 from tests.server_answers import operations
 
 from adanalytics_client import QuotaState
 from adanalytics_client.pricing import Estimate, Price, prices
 from adanalytics_server.local import LocalServer, Sample
-
-Run = Callable[..., Result]
 
 
 def test_a_record(run: Run, service: LocalServer) -> None:

@@ -2,16 +2,14 @@
 
 import json
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from click.testing import Result
+from tests.cli.run import Run
 
 from adanalytics_client import ServiceProfile
 from adanalytics_server.local import LocalServer, Sample
-
-Run = Callable[..., Result]
 
 
 @pytest.fixture(scope="module")

@@ -3,13 +3,12 @@
 import io
 import logging
 import threading
-from collections.abc import Callable
 from contextlib import redirect_stderr
 from datetime import UTC, datetime
 from types import SimpleNamespace
 
 import pytest
-from click.testing import Result
+from tests.cli.run import Run
 
 from adanalytics_cli.console import progress
 from adanalytics_cli.console.progress import show_progress, show_stages
@@ -39,9 +38,7 @@ def xterm(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
 
 
-def test_the_environment_shows_requests_too(
-    run: Callable[..., Result], service: LocalServer
-) -> None:
+def test_the_environment_shows_requests_too(run: Run, service: LocalServer) -> None:
     log = logging.getLogger("adanalytics_client")
     try:
         shown = run("dates", env={"ADANALYTICS_LOG": "debug"}).stderr

@@ -8,7 +8,6 @@ import re
 import shlex
 import shutil
 import signal
-from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 from functools import partial
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from click.testing import Result
+from tests.cli.run import Run
 
 from adanalytics_cli.output import query_output
 from adanalytics_client import Client
@@ -26,8 +25,6 @@ from adanalytics_client._json.rates import RATES
 from adanalytics_client.dataset import Dataset
 from adanalytics_client.dataset.records.manifest import DayRecord, seal, unseal
 from adanalytics_server.local import LocalServer, Sample
-
-Run = Callable[..., Result]
 
 PAGE = Path(__file__).parents[2] / "docs/how-to/query-a-dataset.md"
 QUESTIONS = re.findall(r"^adanalytics query (.*)$", PAGE.read_text(), re.MULTILINE)

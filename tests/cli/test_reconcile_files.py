@@ -1,7 +1,6 @@
 """The files that `adanalytics reconcile` reads: as people export them, and as they break."""
 
 import json
-from collections.abc import Callable
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any
 
 import openpyxl
 import pytest
-from click.testing import Result
+from tests.cli.run import Run
 
 from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.reconcile import cells
@@ -17,7 +16,6 @@ from adanalytics_cli.reconcile.statement import Statement, read_statement
 from adanalytics_cli.reconcile.values import days_of, number_of
 from adanalytics_server.local import LocalServer
 
-Run = Callable[..., Result]
 DAYS = (date(2026, 1, 15), date(2026, 1, 16))
 EXPECTED = {
     (DAYS[0], ("Winter Tyres",)): (Decimal(1234), Decimal("1234.56")),

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 from pytest_httpserver import HTTPServer
+from tests.cli.run import Run
 from tests.client.dataset.service_of_rows import ServiceOfRows
 from tests.vocabularies import CAMEL_CASE, COUNTERS, EPOCHS, Vocabulary
 
@@ -21,7 +22,6 @@ from adanalytics_client import Client
 from adanalytics_client.dataset import Dataset
 from adanalytics_server.local import LocalServer, Sample
 
-Run = Callable[..., Result]
 Rows = list[dict[str, str]]
 
 

@@ -5,15 +5,14 @@ import re
 import signal
 import socket
 import subprocess
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
 import pytest
-from click.testing import Result
 from tests.cli.processes import TIMEOUT, Spawn, finish
+from tests.cli.run import Run
 
 from adanalytics_cli.server.serve import serve
 
@@ -213,7 +212,7 @@ def test_the_server_responds_as_the_service_of_a_file(spawn: Spawn, tmp_path: Pa
     stop(process)
 
 
-def test_serve_until_sigterm(spawn: Spawn, run: Callable[..., Result], tmp_path: Path) -> None:
+def test_serve_until_sigterm(spawn: Spawn, run: Run, tmp_path: Path) -> None:
     ready, data = tmp_path / "ready", tmp_path / "data"
     process = spawn("serve", "--port", "0", "--data", str(data), "--ready-file", str(ready))
     assert process.stderr is not None
@@ -243,7 +242,7 @@ def test_serve_until_sigterm(spawn: Spawn, run: Callable[..., Result], tmp_path:
 
 
 def test_from_an_empty_folder_to_a_summary(
-    spawn: Spawn, run: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spawn: Spawn, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What a newcomer does, command by command."""
     monkeypatch.chdir(tmp_path)

@@ -4,13 +4,12 @@ import builtins
 import csv
 import io
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from click.testing import Result
+from tests.cli.run import Run
 
-Run = Callable[..., Result]
 HEADER = "event_time,event_type,supply_tag_id,note\n"
 PASSWORD = "correct horse"
 

@@ -5,15 +5,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from click.testing import Result
+from tests.cli.run import Run
 
 from adanalytics_cli.account.credential import Credential, find_credential
 from adanalytics_cli.core.errors import NoCredential, SettingsError
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.settings import base_url_of, find_settings, partner_of
 from adanalytics_server.local import LocalServer
-
-Run = Callable[..., Result]
 
 
 def resolve(invocation: Invocation, environment: dict[str, str]) -> tuple[str, str, Credential]:

@@ -5,17 +5,14 @@ import shlex
 import shutil
 import stat
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from click.testing import Result
+from tests.cli.run import Run
 
 from adanalytics_cli.core.errors import ExitCode
 from adanalytics_cli.main import COMMANDS
 from adanalytics_server.local import LocalServer
-
-Run = Callable[..., Result]
 
 
 @pytest.fixture

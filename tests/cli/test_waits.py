@@ -1,18 +1,17 @@
 """A quota that is used up: which commands wait for it, which never do, and what stderr shows."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from click.testing import Result
+from tests.cli.run import Run
 
 from adanalytics_client import Client, QuotaExceeded, QuotaPolicy, QuotaState, RateLimited
 from adanalytics_client._base.clock import SystemClock
 from adanalytics_server.local import LocalServer
 
-Run = Callable[..., Result]
 # With one request at a time none is still on its way to the server when the run has failed.
 YEAR = ("events", "2025-01-01", "2025-12-31", "--split", "hourly", "--concurrency", "1")
 NEEDS = (

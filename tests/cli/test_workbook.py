@@ -3,7 +3,7 @@
 import csv
 import io
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any
 
 import openpyxl
 import pytest
-from click.testing import Result
+from tests.cli.run import Run
 from tests.server_answers import operations
 
 from adanalytics_cli.console.table_view import Column, Total, count, percent
@@ -23,7 +23,6 @@ from adanalytics_cli.output.row_output import Listing, write_rows
 from adanalytics_client import Client, Summary
 from adanalytics_server.local import LocalServer
 
-Run = Callable[..., Result]
 # openpyxl gives days as times without a zone.
 DAYS = [datetime.fromisoformat("2026-01-15"), datetime.fromisoformat("2026-01-16")]
 
