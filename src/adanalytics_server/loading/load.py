@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -97,24 +97,22 @@ def load_file(
     path, source = (file, open_rows(file)) if isinstance(file, Path) else (Path("events"), file)
     sorter, identified = RecordSorter(most_bytes), RecordSorter(most_bytes)
     with room_for(store.folder / "temporary files"), closing(source), sorter, identified:
-        reader = _Reader(path, source, normalizer, mapping)
-        reader.read_into(sorter, report)
+        rows, not_taken, lacks_ids, hours = _read_into(sorter, path, source, normalizer, report)
         records = sorter
-        if reader.lacks_ids:
+        if lacks_ids:
             for record in named(sorter):
                 identified.add(record)
             records = identified
         # All rows are read and checked before the first is stored, so a bad file changes nothing.
-        row_count = reader.rows - reader.not_taken
         outcome = ingest(
             store,
-            reporting(records, "storing", total=row_count, report=report),
-            replace_hours=reader.hours if replace_hours else (),
+            reporting(records, "storing", total=rows - not_taken, report=report),
+            replace_hours=hours if replace_hours else (),
             names=normalizer.names,
         )
         return LoadReport(
-            rows=reader.rows,
-            not_taken=reader.not_taken,
+            rows=rows,
+            not_taken=not_taken,
             stored=outcome.stored,
             duplicates=outcome.duplicates,
             changed=outcome.changed,
@@ -125,46 +123,37 @@ def load_file(
         )
 
 
-@dataclass(slots=True)
-class _Reader:
-    """Reads all rows of a file into a sorter and locates a bad one; ``hours`` are since 1970.
+def _read_into(
+    sorter: RecordSorter, path: Path, source: RowSource, normalizer: Normalizer, report: OnProgress
+) -> tuple[int, int, bool, set[int]]:
+    """Read all rows of a file into a sorter, and locate a bad one.
 
-    It ``lacks_ids`` if a row has none.
+    Return the numbers of rows and of those not taken, whether one lacks an id, and the hours.
     """
-
-    _path: Path
-    _source: RowSource
-    _normalizer: Normalizer
-    _mapping: Mapping
-    rows: int = 0
-    not_taken: int = 0
-    lacks_ids: bool = False
-    hours: set[int] = field(default_factory=set)
-
-    def read_into(self, sorter: RecordSorter, report: OnProgress) -> None:
-        line = None
-        try:
-            if self._source.has_header:
-                self._normalizer.check_columns(self._source.columns)
-            for row in self._source.rows():
-                line = row.line
-                self.rows += 1
-                if self.rows % ROWS_BETWEEN_REPORTS == 0:
-                    report(Progress("reading", self.rows, self._source.fraction_read()))
-                if self._mapping.takes(row.values):
-                    record = self._normalizer.record(row.values)
-                    self.hours.add(hour_of_time(record.time))
-                    self.lacks_ids |= not record.event_id
-                    sorter.add(record)
-                else:
-                    self.not_taken += 1
-            if not self._source.has_header and self.rows:
-                # Only after the last row is it certain that a required column is missing.
-                line = None
-                self._normalizer.check_columns(self._source.columns)
-        except FieldError as error:
-            raise LoadError(self._path, error.message, line, error.field) from error
-        report(Progress("reading", self.rows, 1.0))
+    rows, not_taken, lacks_ids, hours = 0, 0, False, set[int]()
+    line = None
+    try:
+        if source.has_header:
+            normalizer.check_columns(source.columns)
+        for line, values in source.rows():  # noqa: B007  # the error names the line
+            rows += 1
+            if rows % ROWS_BETWEEN_REPORTS == 0:
+                report(Progress("reading", rows, source.fraction_read()))
+            record = normalizer.record(values)
+            if record is None:
+                not_taken += 1
+                continue
+            hours.add(hour_of_time(record.time))
+            lacks_ids |= not record.event_id
+            sorter.add(record)
+        if not source.has_header and rows:
+            # Only after the last row is it certain that a required column is missing.
+            line = None
+            normalizer.check_columns(source.columns)
+    except FieldError as error:
+        raise LoadError(path, error.message, line, error.field) from error
+    report(Progress("reading", rows, 1.0))
+    return rows, not_taken, lacks_ids, hours
 
 
 def reporting(

@@ -159,12 +159,16 @@ class Normalizer:
         sources = {*self._by_column, *(column for column, _ in self._mapping.where)}
         return tuple(column for column in columns if column not in sources)
 
-    def record(self, row: Row[str, object]) -> Record:
+    def record(self, row: Row[str, object]) -> Record | None:
         """Turn a row into a record; its id is empty if the row has none.
+
+        Return ``None`` for a row that a condition leaves out.
 
         Raises:
             FieldError: a value breaks its field's rule, is missing, or contradicts another.
         """
+        if not self._mapping.takes(row):
+            return None
         values = self._given(row)
         for field in REQUIRED_FIELDS:
             if field not in values:
