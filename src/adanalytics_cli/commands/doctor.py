@@ -13,7 +13,7 @@ import click
 
 from adanalytics_cli.account.connection import connect
 from adanalytics_cli.console.redaction import redact
-from adanalytics_cli.console.terminal import print_marked
+from adanalytics_cli.console.terminal import print_finding
 from adanalytics_cli.core.command import command, flag, option
 from adanalytics_cli.core.errors import CommandError, ExitCode
 from adanalytics_cli.core.invocation import Invocation, print_json
@@ -181,7 +181,7 @@ def doctor(
         if not invocation.as_json:
             line = f"{check.result:<5} {check.name:<10} {visible(finding)}"
             line += f"\n{'':{_INDENT}}{visible(remedy)}" if remedy else ""
-            print_marked(line, check.result, _COLORS[check.result], invocation, hang=_INDENT)
+            print_finding(line, check.result, _COLORS[check.result], invocation, hang=_INDENT)
     if invocation.as_json:
         print_json(checks)
     if any(check.result == "fail" for check in checks):

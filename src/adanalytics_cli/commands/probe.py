@@ -13,7 +13,7 @@ import click
 from adanalytics_cli.account.connection import connect, report_end
 from adanalytics_cli.account.quota import QuotaCheck
 from adanalytics_cli.console.prompts import can_ask
-from adanalytics_cli.console.terminal import print_marked
+from adanalytics_cli.console.terminal import print_finding
 from adanalytics_cli.core.errors import CommandError, ProblemsFound
 from adanalytics_cli.core.files import naming, replacing
 from adanalytics_cli.core.invocation import Invocation, print_json, remark
@@ -126,7 +126,7 @@ def _print_profile(invocation: Invocation, profile: "ServiceProfile") -> None:
         text = f"{line.source:<{_SOURCE}}{line.subject:<{_SUBJECT}}"
         text += f"{visible(line.fact):<{_FACT}} {visible(line.value)}"
         color = _COLORS[line.source]
-        print_marked(text, line.source, color, invocation, hang=_SOURCE + _SUBJECT)
+        print_finding(text, line.source, color, invocation, hang=_SOURCE + _SUBJECT)
     for text in texts:
         click.echo(fitted(visible(text), sys.stdout))
 

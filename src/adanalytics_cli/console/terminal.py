@@ -59,7 +59,7 @@ def look_at(stream: TextIO, color: ColorChoice) -> Terminal:
     return Terminal(can_move, has_color, width, stream.encoding or "utf-8")
 
 
-def print_marked(text: str, word: str, color: str, invocation: Invocation, *, hang: int) -> None:
+def print_finding(text: str, word: str, color: str, invocation: Invocation, *, hang: int) -> None:
     """Print lines on stdout that begin with a word, in its colour where stdout shows colours."""
     text = fitted(text, sys.stdout, hang)
     if look_at(sys.stdout, invocation.color).color:
