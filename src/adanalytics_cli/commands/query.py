@@ -86,7 +86,7 @@ def query(
 
     with ExitStack() as stack:
         # DuckDB may write this one file, and only if it knows so before it is closed to others.
-        is_direct = form.is_from_duckdb or not form.writer
+        is_direct = form.is_csv or not form.writer
         is_copied = path is not None and is_direct and not is_device(path)
         raw = stack.enter_context(replacing(path)) if path and is_copied else None
         folder_name = str(raw.name) if raw else None

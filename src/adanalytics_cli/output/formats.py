@@ -31,8 +31,8 @@ class Format:
         is_binary: whether it is compressed inside, and nothing for a terminal.
         is_typed: whether cells keep the values of days, times and shares, not their text.
         is_document: whether people read it also from a file or a pipe.
-        has_regions: whether it has a form for the spreadsheets of each of `REGIONS`.
-        is_from_duckdb: whether DuckDB writes it, too.
+        is_csv: whether it is csv, which has a form for the spreadsheets of each of `REGIONS`, and
+            which DuckDB writes, too.
         extra: the module that its writer needs, and the extra of the package that has it.
     """
 
@@ -43,8 +43,7 @@ class Format:
     is_binary: bool = False
     is_typed: bool = False
     is_document: bool = False
-    has_regions: bool = False
-    is_from_duckdb: bool = False
+    is_csv: bool = False
     extra: tuple[str, str] | None = None
 
     @property
@@ -65,7 +64,7 @@ class Format:
 _TABLE = (
     Format("table", "people", "row_output:TableRows"),
     Format("markdown", "people", "row_output:TableRows", ("md",), is_document=True),
-    Format("csv", "sheet", "row_output:CsvRows", ("csv",), has_regions=True, is_from_duckdb=True),
+    Format("csv", "sheet", "row_output:CsvRows", ("csv",), is_csv=True),
     Format("json", "programs", "row_output:JsonRows", ("json",)),
     Format("jsonl", "programs", "row_output:JsonlRows", ("jsonl", "ndjson")),
     Format("parquet", "programs", suffixes=("parquet",), is_binary=True),
@@ -233,7 +232,7 @@ def _check_form(form: Format, choice: str | None, path: Path | None, region: str
         )
     if form.extra:
         MissingExtra.check(*form.extra, needed_for=form.name)
-    if region and not form.has_regions:
+    if region and not form.is_csv:
         raise click.UsageError(
             f"--csv-for is for csv. Leave it out, or write csv, not {form.name}."
         )

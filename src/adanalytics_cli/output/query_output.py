@@ -45,7 +45,7 @@ def write_answer(
     facts = {"query": sql, "datasets": places, **facts_of(session.coverage)}
     with show_size(path, raw, invocation) if path and raw else nullcontext():
         # DuckDB writes CSV itself, without a row in Python, unless a type needs our own form.
-        if path and raw and output.form.is_from_duckdb and not output.region:
+        if path and raw and output.form.is_csv and not output.region:
             rows = session.write_csv(sql, str(raw.name), packed=is_packed(path))
             if rows is not None:
                 return rows

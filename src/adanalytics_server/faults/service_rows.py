@@ -25,7 +25,7 @@ from adanalytics_server.storage.events import EVENT_FIELDS, EVENT_TYPES
 from adanalytics_server.storage.money import NANOS, divided, nanos_from_canonical, text_from_nanos
 from adanalytics_server.storage.schema import COUNTERS
 
-from .service_file import Column, ServiceFile, zone_of
+from .service_file import Column, ServiceFile, Summary, zone_of
 
 Value = Callable[[Row], object]
 
@@ -339,13 +339,12 @@ def summary_change(file: ServiceFile) -> SummaryChange | None:
     """Return the change of the rows of a summary, or ``None`` if the file names no columns."""
     if file.summary is None or not file.summary.columns:
         return None
-    return _Summary(file).rows
+    return _Summary(file, file.summary).rows
 
 
 class _Summary:
-    def __init__(self, file: ServiceFile) -> None:
-        self._columns = file.summary.columns if file.summary else {}
-        self._sums = file.summary.sums if file.summary else {}
+    def __init__(self, file: ServiceFile, summary: Summary) -> None:
+        self._columns, self._sums = summary.columns, summary.sums
         self._fields = file.columns
         self._parts, self._zone = Parts(file), zone_of(file.zone)
         self._served: RowChange = row_change(file) if file.columns else list
