@@ -78,8 +78,7 @@ class CauseSearch:
         self.own, self.theirs = own, own.theirs
         self.names = own.statement.names
         self.ours = {key: own.figures(key) for key in {*own.keys(), *own.theirs}}
-        sides = ({group for _, group in side} for side in (own.theirs, own.keys()))
-        theirs, ours = sides
+        theirs, ours = ({group for _, group in side} for side in (own.theirs, own.keys()))
         self.groups, self.strangers = theirs & ours, (theirs - ours, ours - theirs)
         self.keys = sorted(key for key in self.ours if key[1] in self.groups)
         self.open_days = open_days

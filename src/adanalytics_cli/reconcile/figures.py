@@ -130,13 +130,12 @@ def _own(
     Spelling in capital letters and spaces do not tell two names apart.
     """
     statement, places = _comparable(statement, records)
-    columns = range(len(statement.fields))
-    pairs = [{record[1][place] for record in records} for place in columns]
-    words = [{_folded(group[place]) for _, group in statement.rows} for place in columns]
     by_id = []
-    for texts, statement_words in zip(pairs, words, strict=True):
-        ids, names = ({_folded(pair[side]) for pair in texts} - {""} for side in (0, 1))
-        by_id.append(not names or len(statement_words & ids) > len(statement_words & names))
+    for place in range(len(statement.fields)):
+        pairs = {record[1][place] for record in records}
+        words = {_folded(group[place]) for _, group in statement.rows}
+        ids, names = ({_folded(pair[side]) for pair in pairs} - {""} for side in (0, 1))
+        by_id.append(not names or len(words & ids) > len(words & names))
     sides: tuple[dict[Group, list[tuple[datetime, Figures]]], ...] = ({}, {})
     labels: dict[Group, Group] = {}
     for moment, groups, is_filtered, values in records:

@@ -268,11 +268,10 @@ class _Table:
                 f"{self.path} has a heading and no row of figures.",
                 remedy="Export the report again.",
             )
-        places = {name: self.columns[name] for name in figures}
         return [
             name
-            for name in places
-            if any(cell_at(line, places[name]) is not None for line in self.lines)
+            for name in figures
+            if any(cell_at(line, self.columns[name]) is not None for line in self.lines)
         ]
 
     def numbers(self, figures: Sequence[str]) -> tuple[list[Figures], str]:
