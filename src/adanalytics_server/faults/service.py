@@ -17,13 +17,8 @@ Changes = dict[str, Any]
 # The objects around page numbers that state other facts, too.
 _META = ("meta", "metadata")
 _LAST = ("last", "islast", "lastpage", "islastpage", "done", "endofrecords")
-_EMPTY = {"": b"", "rows": None, "[]": None, "null": b"null", "{}": b"{}"}
+_EMPTY = {"": b"", "rows": b"[]", "[]": b"[]", "null": b"null", "{}": b"{}"}
 _DAYS = {"exclusive": ends.exclude_end_date, "first": ends.ignore_end_date}
-_IGNORED: Mapping[str, tuple[str, object]] = {
-    "page": ("page", ends.ignore_page),
-    "per_page": ("per_page", ends.ignoring(per_page=USUAL_PER_PAGE)),
-    "hour": ("hour", ends.ignore_hour),
-}
 
 
 def service_choice(service: str | PathLike[str]) -> Choice:
@@ -88,8 +83,8 @@ def _of_pages(pages: Pages, list_path: str) -> Changes:
     }
     metadata = {fact: place for fact, place in places.items() if place}
     _check_places([list_path, *metadata.values()])
-    bodies = [place for place in metadata.values() if not place.startswith(HEADER)]
-    outer = parent_of(bodies[0]).rstrip(".") if bodies else ""
+    bodies = (place for place in metadata.values() if not place.startswith(HEADER))
+    outer = parent_of(next(bodies, "")).rstrip(".")
     parent = parent_of(list_path).rstrip(".")
     changes: Changes = {
         "metadata": metadata,
@@ -102,14 +97,16 @@ def _of_pages(pages: Pages, list_path: str) -> Changes:
         changes["end_date"] = _DAYS[pages.days]
     if pages.shortfall:
         changes["beside"] = _beside(pages.shortfall)
+    ignored = {
+        "page": ends.ignore_page,
+        "per_page": ends.ignoring(per_page=pages.most or USUAL_PER_PAGE),
+        "hour": ends.ignore_hour,
+    }
     for name, is_heeded in pages.heeds.items():
-        if name not in _IGNORED:
-            raise DialectError(f"pages.heeds has an unknown key {name!r}: {', '.join(_IGNORED)}")
+        if name not in ignored:
+            raise DialectError(f"pages.heeds has an unknown key {name!r}: {', '.join(ignored)}")
         if not is_heeded:
-            gap, change = _IGNORED[name]
-            changes[gap] = change
-    if pages.most is not None and pages.heeds.get("per_page") is False:
-        changes["per_page"] = ends.ignoring(per_page=pages.most)
+            changes[name] = ignored[name]
     for gap, words in (("empty", pages.empty), ("past_end", pages.past_end)):
         if words is not None:
             changes[gap] = _plain(words, list_path, f"pages.{gap}")
@@ -143,9 +140,9 @@ def _check_places(places: list[str]) -> None:
     """Refuse a place in the body that is inside another one."""
     paths = [place for place in places if not place.startswith(HEADER)]
     for path in paths:
-        children = [child for child in paths if child.startswith(f"{path}.") or path == WHOLE_BODY]
-        if conflicts := [child for child in children if child != path]:
-            raise DialectError(f"{path!r} leaves no room for {conflicts[0]!r}")
+        for child in paths:
+            if child != path and (child.startswith(f"{path}.") or path == WHOLE_BODY):
+                raise DialectError(f"{path!r} leaves no room for {child!r}")
 
 
 def _plain(words: str, list_path: str, key: str) -> Plain | None:
@@ -159,8 +156,7 @@ def _plain(words: str, list_path: str, key: str) -> Plain | None:
         # Rows come there where the page is not heeded.
         return None
     content = _EMPTY[body]
-    if content is None or body == "null":
-        content = b"[]" if content is None else content
+    if body in {"rows", "[]", "null"}:
         for name in reversed([] if list_path == WHOLE_BODY else list_path.split(".")):
             content = b"{%b:%b}" % (msgspec.json.encode(name), content)
     return Plain(int(status), content)
@@ -181,7 +177,7 @@ def _of_export(export: Export) -> Changes:
         }
         places = {facts[name]: place for name, place in export.names.items()}
         _check_places([*places.values()])
-        outer = parent_of(next(p for p in places.values()))
+        outer = parent_of(next(iter(places.values())))
         changes["export_places"] = {**places, "failure": f"{outer}error"}
     states = tuple(state for state in ("pending", "processing") if state in export.words)
     if not states and "status" not in export.names:
