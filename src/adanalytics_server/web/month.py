@@ -1,7 +1,7 @@
 """One month of one partner, as the overview shows it."""
 
 from calendar import monthrange
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import date
 from decimal import Decimal
 from typing import Any, NamedTuple
@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 from adanalytics_server.api.summaries import read_dates, read_summary
 from adanalytics_server.errors import ApiError
 from adanalytics_server.storage.days import DayRange
-from adanalytics_server.storage.money import nanos_from_canonical
 from adanalytics_server.storage.store import PartnerStore
 
 from . import drawings
@@ -92,21 +91,18 @@ def read_month(store: PartnerStore, choice: date | None, *, currency: str) -> Mo
         labels=tuple((label, label in months) for label in drawings.month_labels(year)),
         year=drawings.year_grid(year),
         hours=drawings.hour_grid([day.coverage for day in days]),
-        impressions=_impressions(days),
-        revenue=_revenue(days, currency),
+        impressions=_chart(days, "impressions", lambda count: counted(count, "impression")),
+        revenue=_chart(days, "revenue", lambda money: f"{currency} {amount(money)}", 9),
     )
 
 
-def _impressions(days: tuple[DayFigures, ...]) -> drawings.BarChart:
-    values = {str(day.coverage.day): day.summary["impressions"] for day in days}
-    titles = [f"{day}: {counted(value, 'impression')}" for day, value in values.items()]
+def _chart(
+    days: tuple[DayFigures, ...], name: str, text: Callable[[Any], str], digits: int = 0
+) -> drawings.BarChart:
+    """Draw a figure by day, which has so many ``digits`` after the point."""
+    values = {str(day.coverage.day): day.summary[name] for day in days}
+    titles = [f"{day}: {text(value)}" for day, value in values.items()]
+    numbers = [int(Decimal(value).scaleb(digits)) for value in values.values()]
     return drawings.bar_chart(
-        list(values.values()), titles, tick_text=lambda n: compact(Decimal(n))
+        numbers, titles, tick_text=lambda number: compact(Decimal(number).scaleb(-digits))
     )
-
-
-def _revenue(days: tuple[DayFigures, ...], currency: str) -> drawings.BarChart:
-    amounts = {str(day.coverage.day): day.summary["revenue"] for day in days}
-    titles = [f"{day}: {currency} {amount(value)}" for day, value in amounts.items()]
-    nanos = [nanos_from_canonical(value) for value in amounts.values()]
-    return drawings.bar_chart(nanos, titles, tick_text=lambda n: compact(Decimal(n).scaleb(-9)))
