@@ -138,9 +138,10 @@ class Tool:
     def command(self, values: Values, place: str, *extras: str) -> list[str]:
         """Return the words of the command with `extras` options; no value can become an option."""
         options, words = [*self.words, *extras], []
-        if self.place:
-            options += [f"{self.place}={place}"] if self.place != "-" else []
-            words += [place] if self.place == "-" else []
+        if self.place == "-":
+            words.append(place)
+        elif self.place:
+            options.append(f"{self.place}={place}")
         for name, argument in self.arguments.items():
             value = values.get(name)
             if value is None or value is False or argument.kind == "sql":

@@ -176,10 +176,8 @@ def reconcile(
     if path or not as_report:
         reconciliation.write(output, invocation)
     if path:
-        summary, statement_days = (
-            counted(len(reconciliation.gaps), "row"),
-            (statement.first, statement.last),
-        )
+        summary = counted(len(reconciliation.gaps), "row")
+        statement_days = statement.first, statement.last
         report_end(invocation, summary, progress, days=statement_days, target=path)
     if gaps := reconciliation.above():
         raise CommandError(
