@@ -60,12 +60,7 @@ class RateLimiter:
 
         While the disk is full, requests are not counted: those that only read go on.
         """
-        with suppress(DiskFull):
-            return self._take(credential, limit=limit)
-        return self.look(credential, limit=limit)
-
-    def _take(self, credential: str, *, limit: int) -> Allowance:
-        with room_for(self._path), self._lock, transaction(self._connection):
+        with suppress(DiskFull), room_for(self._path), self._lock, transaction(self._connection):
             now = self._clock.milliseconds()
             self._connection.execute(
                 "DELETE FROM sends WHERE credential = ? AND at < ?", (credential, self._begin(now))
@@ -75,6 +70,7 @@ class RateLimiter:
                 return allowance
             self._connection.execute("INSERT INTO sends VALUES (?, ?)", (credential, now))
             return allowance._replace(remaining=allowance.remaining - 1)
+        return self.look(credential, limit=limit)
 
     def look(self, credential: str, *, limit: int) -> Allowance:
         """Return the allowance of a credential without counting a request."""

@@ -133,7 +133,10 @@ def measures_of(sums: Sequence[int]) -> Row:
         **counts,
         **{name: text_from_nanos(amount) for name, amount in nanos.items()},
         **{name: _fraction(both[part], both[whole]) for name, (part, whole) in FRACTIONS.items()},
-        **{name: _per_thousand(both[part], both[unit]) for name, (part, unit) in PRICES.items()},
+        **{
+            name: divided(both[part] * 1000, both[unit] * NANOS, digits=6)
+            for name, (part, unit) in PRICES.items()
+        },
     }
 
 
@@ -141,7 +144,3 @@ def _fraction(numerator: int, denominator: int) -> msgspec.Raw | None:
     """Return a JSON number with six digits, written out: a float would lose some of them."""
     text = divided(numerator, denominator, digits=6)
     return None if text is None else msgspec.Raw(text.encode())
-
-
-def _per_thousand(nanos: int, count: int) -> str | None:
-    return divided(nanos * 1000, count * NANOS, digits=6)
