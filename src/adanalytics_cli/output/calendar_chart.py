@@ -53,24 +53,17 @@ def draw_calendar(coverage: Coverage, marks: str, *, width: int) -> list[str]:
     length = next((size for size in _ROW_LENGTHS if _LABEL + size <= width), _ROW_LENGTHS[-1])
     has_counts = width >= _LABEL + _DAYS + len("  31/31")
     lines = [" " * _LABEL + _RULER] if length == _DAYS else []
-    for (year, month), days in groupby(coverage.days(), key=lambda day: (day.year, day.month)):
-        lines += _month(
-            coverage, marks, list(days), date(year, month, 1), length, has_counts=has_counts
-        )
-    return lines
-
-
-def _month(
-    coverage: Coverage, marks: str, days: list[date], first: date, length: int, *, has_counts: bool
-) -> list[str]:
-    marks_by_day = {day.day: marks[level_of(coverage.hours.get(day, 0))] for day in days}
-    row = "".join(marks_by_day.get(number, " ") for number in range(1, _DAYS + 1))
-    pieces = [row[start : start + length] for start in range(0, _DAYS, length)]
-    labels = [f"{first:%Y-%m} ", *[" " * _LABEL] * (len(pieces) - 1)]
-    lines = [label + piece for label, piece in zip(labels, pieces, strict=True) if piece.strip()]
-    if has_counts:
-        full = sum(coverage.hours.get(day, 0) > 0 for day in days)
-        lines[0] += f"  {full:>2}/{len(days)}"
+    for _, month in groupby(coverage.days(), key=lambda day: (day.year, day.month)):
+        days = [*month]
+        marks_by_day = {day.day: marks[level_of(coverage.hours.get(day, 0))] for day in days}
+        row = "".join(marks_by_day.get(number, " ") for number in range(1, _DAYS + 1))
+        pieces = [row[start : start + length] for start in range(0, _DAYS, length)]
+        labels = [f"{days[0]:%Y-%m} ", *[" " * _LABEL] * (len(pieces) - 1)]
+        rows = [label + piece for label, piece in zip(labels, pieces, strict=True) if piece.strip()]
+        if has_counts:
+            full = sum(coverage.hours.get(day, 0) > 0 for day in days)
+            rows[0] += f"  {full:>2}/{len(days)}"
+        lines += rows
     return lines
 
 
@@ -83,15 +76,14 @@ def legend(coverage: Coverage, marks: str) -> list[str]:
     if coverage.gaps is not None:
         lines = ["hours: {} 0  {} 1-8  {} 9-16  {} 17-23  {} 24".format(*marks)]
     lines.append(f"Data on {day_count:,} of {counted(len(days), 'day')}.")
-    if gaps := _days(coverage) if coverage.gaps is None else coverage.gaps:
+    gaps = coverage.gaps
+    if gaps is None:
+        gaps = spans_of(day for day in days if coverage.hours.get(day, 0) <= 0)
+    if gaps:
         lines += ["Missing:", *(f"  {gap}" for gap in gaps[:_GAPS_SHOWN])]
         if len(gaps) > _GAPS_SHOWN:
             lines.append(f"  and {counted(len(gaps) - _GAPS_SHOWN, 'more gap')}")
     return lines
-
-
-def _days(coverage: Coverage) -> list[str]:
-    return spans_of(day for day in coverage.days() if coverage.hours.get(day, 0) <= 0)
 
 
 def calendar_lines(coverage: Coverage, note: str, terminal: Terminal) -> list[str]:
