@@ -116,8 +116,11 @@ def dates(
             (data_days,) = days_by_partner.values()
             if not data_days and not chosen_days:
                 raise CommandError("No day has data, so there is nothing to draw.")
-            days = chosen_days or (min(data_days), max(*data_days, now.date()))
-            coverage = _coverage(dict.fromkeys(data_days, HOURS), *days, now.date())
+            days = first, last = chosen_days or (min(data_days), max(*data_days, now.date()))
+            counts_of_days = {day: HOURS for day in data_days if first <= day <= last}
+            # At the end, a day that is not over is not missing.
+            final = max(first, min(last, now.date() - timedelta(days=1)), *counts_of_days)
+            coverage = Coverage(counts_of_days, first, final)
             write_chart(partial(calendar_lines, coverage, note), path, invocation)
             summary = "1 chart"
         else:
@@ -190,11 +193,3 @@ def _freshness(client: "Client", day: date, now: datetime) -> str:
     except AdAnalyticsError:
         pass
     return last_day(day, now)
-
-
-def _coverage(hours: Mapping[date, int], first: date, last: date, today: date) -> Coverage:
-    """Return the days of a period; at its end, a day that is not over is not missing."""
-    hours = {day: count for day, count in hours.items() if first <= day <= last}
-    last_over = min(last, today - timedelta(days=1))
-    end = max([first, last_over, *(day for day in hours if hours[day])])
-    return Coverage(hours, first, end)

@@ -104,7 +104,11 @@ def render_table(
     if terminal.interactive:
         places = _fitting(columns, widths, terminal.width)
         if len(rows) == 1 and len(places) < len(columns):
-            return _render_turned(columns, cells[0], terminal, note)
+            # A line for each column, since the single row is wider than the terminal.
+            width = max(cell_len(column.heading) for column in columns)
+            pairs = zip(columns, cells[0], strict=True)
+            turned = [f"{column.heading:<{width}}  {cell}" for column, cell in pairs]
+            return _text(turned, note, terminal)
         # Only the first column gives way; a number must never lose a digit.
         width = sum(widths[index] + _GAP for index in places[1:])
         widths[0] = min(widths[0], terminal.width - width)
@@ -125,17 +129,6 @@ def render_table(
     )
     heading = click.style(heading, bold=True) if terminal.color else heading
     return _text([heading, line, *body], note, terminal)
-
-
-def _render_turned(
-    columns: Sequence[Column], cells: Sequence[str], terminal: Terminal, note: str
-) -> str:
-    """Draw a single row that is wider than the terminal as a line per column."""
-    width = max(cell_len(column.heading) for column in columns)
-    lines = [
-        f"{column.heading:<{width}}  {cell}" for column, cell in zip(columns, cells, strict=True)
-    ]
-    return _text(lines, note, terminal)
 
 
 def _text(lines: Sequence[str], note: str, terminal: Terminal) -> str:
