@@ -110,7 +110,8 @@ class PartnerStore:
                     self._open_for_writing(name).close()
                     self._names.add(name)
                 except (OSError, sqlite3.OperationalError) as error:
-                    if not is_no_room(error) or self._has_log(name):
+                    log = self.folder / f"{name}.db-wal"
+                    if not is_no_room(error) or (log.exists() and log.stat().st_size > 0):
                         raise
                     # SQLite has no room for the index of its log. Nobody else has either, so
                     # the file does not change during this read.
@@ -126,10 +127,6 @@ class PartnerStore:
         connection.execute("PRAGMA query_only = ON")
         # No mmap: it is no faster here, and the mapped file would count as memory in use.
         return connection, mode == "mode=ro"
-
-    def _has_log(self, name: str) -> bool:
-        log = self.folder / f"{name}.db-wal"
-        return log.exists() and log.stat().st_size > 0
 
     def _open_for_writing(self, name: str) -> sqlite3.Connection:
         make_folder(self.folder)
