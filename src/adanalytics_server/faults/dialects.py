@@ -83,26 +83,17 @@ _JOB: Mapping[str, object] = {
     "export_places": {"export_id": "job_id", "status": "status", "ready_url": "url"},
     "wait": "state",
 }
-_UPPER: Mapping[str, object] = {
-    "words": {
-        "pending": "PENDING",
-        "processing": "IN_PROGRESS",
-        "completed": "COMPLETED",
-        "failed": "FAILED",
-        "expired": "EXPIRED",
-    }
-}
-_DONE: Mapping[str, object] = {
-    "words": {"pending": "queued", "processing": "running", "completed": "done", "failed": "error"}
-}
-_SUCCESS: Mapping[str, object] = {
-    "words": {
-        "pending": "waiting",
-        "processing": "inProgress",
-        "completed": "success",
-        "failed": "failure",
-    }
-}
+_STATES = ("pending", "processing", "completed", "failed", "expired")
+
+
+def _words(*words: str) -> Mapping[str, object]:
+    """Return other words for the first states of an export."""
+    return {"words": dict(zip(_STATES, words, strict=False))}
+
+
+_UPPER = _words("PENDING", "IN_PROGRESS", "COMPLETED", "FAILED", "EXPIRED")
+_DONE = _words("queued", "running", "done", "error")
+_SUCCESS = _words("waiting", "inProgress", "success", "failure")
 _RETRY_AFTER = {"Retry-After": "retry_after"}
 
 
