@@ -467,9 +467,9 @@ class Dataset:
         store = open_store(self.place)
         identity = Identity.require(store)
         if identity.table or identity.form != "parquet":
-            kind = f"a {identity.table} table" if identity.table else f"{identity.form} files"
             raise DatasetError(
-                f"{store.place} has {kind}, so its partition cannot change.",
+                f"The partition of {store.place} cannot change: its format is "
+                f"{identity.table or identity.form}.",
                 remedy="Make a new dataset with a sync.",
             )
         with store.lock():

@@ -373,7 +373,7 @@ def test_what_cannot_have_files_of_days_says_so(shop: Shop) -> None:
         Dataset(shop.folder, format="jsonl").sync(client, FIRST)
         with refused:
             Dataset(shop.folder, partition="day").sync(client)
-    with pytest.raises(DatasetError, match="jsonl files, so its partition cannot change"):
+    with pytest.raises(DatasetError, match="cannot change: its format is jsonl"):
         shop.dataset.repartition("day")
     with pytest.raises(ConfigurationError, match="partition"):
         shop.dataset.repartition("week")  # type: ignore[arg-type]
