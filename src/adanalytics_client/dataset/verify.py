@@ -141,9 +141,7 @@ class Verification:
                     for message in self._check_events(hour, sound[hour]):
                         yield Problem(day, message, hour.hour)
                 notify(self.observer.verified, HoursVerified(self._hours, total, deep=False))
-        strays = _strays(sizes.keys() - names, identity, self._manifest, self.now())
-        # A day whose manifest is damaged has no known files, so each of its files would be a stray.
-        yield from (stray for stray in strays if stray.day not in self._manifest.damaged)
+        yield from _strays(sizes.keys() - names, identity, self._manifest, self.now())
         yield from self._compare_table()
 
     def _compare_table(self) -> Iterator[Problem]:
@@ -400,10 +398,13 @@ def _strays(
 
     A sync replaces one with the name of an hour that has no events, once the hour is over, and
     leaves others alone. Readers of a table see only what it lists, and earlier versions of it list
-    earlier files.
+    earlier files. A day whose manifest is damaged has no known files, so its files are left out.
     """
+    damaged = {*map(str, manifest.damaged)}
     for name in () if identity.table else sorted(names):
         day = name.partition("date=")[2].partition("/")[0]
+        if day in damaged:
+            continue
         try:
             empty = ((hour, manifest.record(hour)) for hour in hours_of(date.fromisoformat(day)))
             hours = {

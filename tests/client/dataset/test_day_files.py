@@ -312,6 +312,13 @@ def test_files_that_nobody_committed_are_named(shop: Shop) -> None:
     ]
 
 
+def test_the_file_of_a_day_whose_manifest_is_damaged_is_not_to_be_deleted(shop: Shop) -> None:
+    shop.fill(FIRST)
+    (shop.folder / f"_adanalytics/manifest/{FIRST}.json").write_text("{")
+    (problem,) = shop.dataset.verify(None).problems
+    assert (str(problem.day), problem.remedy) == (FIRST, "sync")
+
+
 def test_a_dataset_is_repartitioned_without_a_request(shop: Shop) -> None:
     shop.partition = "hour"
     shop.fill()
