@@ -524,5 +524,5 @@ def test_a_file_that_cannot_grow_is_an_error(query: Run, folder: Path) -> None:
     finally:
         limits.setrlimit(limits.RLIMIT_FSIZE, before)
         signal.signal(signal.SIGXFSZ, handler)
-    assert (done.exit_code, "cannot be written: File too large" in done.stderr) == (1, True)
+    assert (done.exit_code, "cannot be written: File too large.\n" in done.stderr) == (1, True)
     assert [*folder.iterdir()] == []
