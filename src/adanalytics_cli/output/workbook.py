@@ -213,7 +213,7 @@ class _Sheet:
             raise CommandError(
                 f"{self._names[index]} in row {self.rows + 1} has {len(text):,} characters, and a "
                 f"cell takes {_LONGEST_TEXT:,}.",
-                remedy="Leave the column out with --columns, or write csv or parquet.",
+                remedy="Leave the column out, or write csv or parquet.",
             )
         self._widths[index] = min(max(self._widths[index], len(text) + 1), _WIDEST)
         self._sheet.write_string(self.rows, index, text)
