@@ -11,6 +11,7 @@ from typing import BinaryIO
 import pytest
 from tests.cli.run import Run
 from tests.programs import run_program
+from tests.server_answers import operations
 
 from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.output.output_file import open_output
@@ -224,3 +225,22 @@ def test_a_disk_that_fills_up_is_named(
     errors = others if first.startswith("The quota log ") else done.stderr
     assert errors.startswith(f"Error: Cannot write {target}: File too large.\n")
     assert target.read_text() == "before"
+
+
+@pytest.mark.parametrize(
+    "words", [("export", "-o"), ("export", "--no-wait", "--job"), ("events", "-o"), ("dates", "-o")]
+)
+def test_a_folder_that_takes_no_files_costs_no_request(
+    run: Run,
+    service: LocalServer,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+) -> None:
+    service.journal.clear()
+    monkeypatch.setattr("os.access", lambda path, _mode: Path(path) != folder)
+    target = folder / "day.csv"
+    result = run(words[0], "2026-01-15", *words[1:], str(target))
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"Error: Cannot write {target}: {folder} takes no new files.")
+    assert operations(service) == []

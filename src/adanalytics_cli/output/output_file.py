@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
@@ -12,7 +13,9 @@ from typing import BinaryIO
 import click
 
 from adanalytics_cli.core.command import option
+from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.core.files import naming, replacing
+from adanalytics_client._base.files import real_path
 
 from .formats import REGIONS, Format, format_option, is_packed
 
@@ -49,12 +52,20 @@ def _read_path(value: str | None, *, is_folder: bool) -> Path | None:
 
 
 def file_path(value: str) -> Path:
-    """Return the path of a file; raises click.BadParameter where there can be none."""
+    """Return the path of a file; raises click.BadParameter where there can be none.
+
+    Raises CommandError where a new file is refused, before any request is spent on it.
+    """
     path = Path(value)
     if path.is_dir():
         raise click.BadParameter(f"{path} is a directory. Name a file in it.")
     if not path.parent.is_dir():
         raise click.BadParameter(f"the folder {path.parent} does not exist. Make it first.")
+    folder = real_path(path).parent
+    if not (is_device(path) or os.access(folder, os.W_OK)):
+        raise CommandError(
+            f"Cannot write {path}: {folder} takes no new files.", remedy="Write to another place."
+        )
     return path
 
 
