@@ -372,6 +372,14 @@ def test_a_keyring_that_fails_is_told_and_left(run: Run, sign_in: Run, ring: Key
     assert run("dates").exit_code == 0
 
 
+def test_a_keyring_that_is_required_and_fails_leaves_no_profile(
+    sign_in: Run, ring: Keyring, tmp_path: Path
+) -> None:
+    ring.trouble = RuntimeError("no bus")
+    assert sign_in("--store", "keyring").exit_code == 4
+    assert not (tmp_path / "config").exists()
+
+
 def test_a_keyring_that_hangs_is_left_after_a_while(
     run: Run, sign_in: Run, ring: Keyring, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -150,8 +150,9 @@ def login(
     if invocation.describes_service:
         values["service"] = tomllib.loads(settings.service.to_toml())
         del values["service"]["version"]
-    write_profile(settings_file(os.environ), profile, values)
+    # First the step that a keyring can refuse.
     place = keep_login(logins, profile, login, secret, store, invocation)
+    write_profile(settings_file(os.environ), profile, values)
     until = login.until()
     method = f"as {login.email} until {until:%Y-%m-%d %H:%M} UTC" if until else "with an API key"
     remark(f"Signed in to {base_url} {method}.", invocation)
