@@ -112,12 +112,14 @@ def fetch_service_days(client: View, span: Period | None, manifest: Manifest) ->
         span: the range of interest, or None for everything that the service lists.
         manifest: the days in the dataset; the service may no longer have their data.
     """
+    is_missing = False
     try:
         dates = client.dates()
-    except ProtocolError as error:
+    except (NotFound, ProtocolError) as error:
         # Of stated days, the summary and the count tell which have data.
         if span is None:
             raise
+        is_missing = isinstance(error, NotFound)
         text = "The list of days cannot be read, so only the summary and the count tell them: %s"
         _LOG.warning(text, error.message)
         dates = []
@@ -129,8 +131,9 @@ def fetch_service_days(client: View, span: Period | None, manifest: Manifest) ->
         try:
             summary = client.summary(span.first, span.last, group_by="day")
         except NotFound:
-            # So services mean a range without data, unless they have just listed some.
-            if days:
+            # So services mean a range without data, unless they have just listed some. Without the
+            # list, too, perhaps the partner does not exist.
+            if days or is_missing:
                 raise
         except ProtocolError as error:
             # Without any day, there is nothing that the count could be compared with. A day that

@@ -16,7 +16,7 @@ from adanalytics_client._base.dates import days_between
 from adanalytics_client._base.observer import notify
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._outputs.arrow.conversion import comparable
-from adanalytics_client.errors import InvalidRequest, ProtocolError
+from adanalytics_client.errors import InvalidRequest, NotFound, ProtocolError
 from adanalytics_client.observers import HoursVerified
 
 from .hours.compare import (
@@ -113,8 +113,8 @@ class Verification:
         days = self._manifest.days()
         try:
             return fetch_service_days(client, None, self._manifest)
-        except ProtocolError as error:
-            if error.remedy.code != "days" or not days:
+        except (NotFound, ProtocolError) as error:
+            if error.remedy.code not in {"days", "partner"} or not days:
                 raise
         return fetch_service_days(client, Period(min(days), max(days)), self._manifest)
 

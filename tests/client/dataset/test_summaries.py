@@ -88,16 +88,23 @@ def test_days_that_only_the_summary_has_are_pulled_if_no_day_is_listed(
     assert service.asked == ["summary", *["events"] * 2]
 
 
+@pytest.mark.parametrize(
+    ("body", "status", "problem"),
+    [(json.dumps(DAYS), 200, r'not \{"dates":'), ('{"error": "none"}', 404, "Not found")],
+)
 def test_stated_days_need_no_list_of_days(
     service: ServiceOfRows,
     dataset: Dataset,
     httpserver: HTTPServer,
     caplog: pytest.LogCaptureFixture,
+    body: str,
+    status: int,
+    problem: str,
 ) -> None:
     def answer(body: str, status: int) -> Response:
         return Response(body, status, content_type="application/json")
 
-    replace_handler(httpserver, "dates", lambda _: answer(json.dumps(DAYS), 200))
+    replace_handler(httpserver, "dates", lambda _: answer(body, status))
     del service.summary[DAYS[0]]
     with service.client() as client:
         assert dataset.sync(client, *SPAN).events == 72
@@ -106,10 +113,11 @@ def test_stated_days_need_no_list_of_days(
         assert dataset.verify(client).is_whole
         assert "The list of days cannot be read" in caplog.text
         # New days could not be seen.
-        with pytest.raises(ProtocolError, match=r'not \{"dates":'):
+        with pytest.raises((NotFound, ProtocolError), match=problem):
             dataset.sync(client)
         # Perhaps the partner does not exist.
-        replace_handler(httpserver, "dates", lambda _: answer('{"error": "none"}', 404))
+        for name in ("dates", "summary"):
+            replace_handler(httpserver, name, lambda _: answer('{"error": "none"}', 404))
         with pytest.raises(NotFound):
             dataset.sync(client, *SPAN)
 
