@@ -58,6 +58,18 @@ def test_nothing_is_taken_of_a_page_with_an_event_that_is_not_json(
     assert handed == list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("value", ["NaN", "-Infinity", r'"\ud800"'])
+def test_a_value_that_is_no_json_is_requested_once(
+    variant: Variant, stand_in: StandIn, value: str
+) -> None:
+    stand_in.says(Say(page(f'{{"n":{value}}}')))
+    with pytest.raises(ProtocolError) as caught:
+        variant.rows(DAY, hour=3)
+    assert (caught.value.remedy, caught.value.attempts) == ("Report it to the service.", 1)
+    assert not caught.value.unreadable
+    assert len(stand_in.asked) == 1
+
+
 def noted(events: Any, handed: list[Any]) -> Any:
     """The same iterator, which also notes what it handed on."""
 

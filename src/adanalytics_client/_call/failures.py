@@ -7,7 +7,7 @@ from typing import NamedTuple
 from adanalytics_client._base.effects import LARGEST_BODY, Failure, FailureKind, Reply
 from adanalytics_client._base.remedies import remedy
 from adanalytics_client._base.urls import host_of
-from adanalytics_client._json.exact import Json, NotJson, parse
+from adanalytics_client._json.exact import Json, NotJson, WrongValue, parse
 from adanalytics_client._quota.headers import retry_after
 from adanalytics_client.errors import (
     AdAnalyticsError,
@@ -229,9 +229,11 @@ def unreadable_attempt(reply: Reply, error: NotJson, *, repeatable: bool) -> Fai
         description = "the body is empty instead of JSON"
     else:
         description = f"its {error.size or len(reply.body)} bytes of {kind} are not JSON: {error}"
-    problem = ProtocolError(f"Status {reply.status}, but {description}.", remedy=remedy("address"))
-    problem.unreadable = True
-    return FailedAttempt(problem, repeatable)
+    may_pass = not isinstance(error, WrongValue)
+    advice = remedy("address") if may_pass else "Report it to the service."
+    problem = ProtocolError(f"Status {reply.status}, but {description}.", remedy=advice)
+    problem.unreadable = may_pass
+    return FailedAttempt(problem, repeatable and may_pass)
 
 
 def stated_reason(reply: Reply, credentials: Credentials) -> tuple[str, tuple[FieldProblem, ...]]:

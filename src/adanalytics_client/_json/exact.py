@@ -28,8 +28,12 @@ class NotJson(ValueError):
     size: int | None = None
 
 
+class WrongValue(NotJson):
+    """A value that JSON does not allow, or Python cannot hold: no proxy or cut put it there."""
+
+
 def _refuse(constant: str) -> NoReturn:
-    raise NotJson(f"it holds {constant}, which is not JSON")
+    raise WrongValue(f"it holds {constant}, which is not JSON")
 
 
 _DECODER = json.JSONDecoder(parse_float=Decimal, parse_constant=_refuse)
@@ -83,11 +87,11 @@ def parse_text(text: str) -> Json:
     except NotJson:
         raise
     except ArithmeticError:
-        raise NotJson("it holds a number with an exponent beyond any Decimal") from None
+        raise WrongValue("it holds a number with an exponent beyond any Decimal") from None
     except RecursionError:
         raise NotJson(_TOO_DEEP) from None
     except json.JSONDecodeError as error:
         raise NotJson(str(error)) from None
     except ValueError:
         # Python refuses to convert so many digits to an int.
-        raise NotJson("it holds a number with too many digits") from None
+        raise WrongValue("it holds a number with too many digits") from None

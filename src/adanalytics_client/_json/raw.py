@@ -20,7 +20,7 @@ from adanalytics_client._base.hidden import Hidden
 from adanalytics_client._base.remedies import remedy
 from adanalytics_client.errors import ProtocolError
 
-from .exact import Json, NotJson, parse, parse_text
+from .exact import Json, NotJson, WrongValue, parse, parse_text
 from .fields import DOCUMENTED, FieldNames
 
 LEVELS = 2
@@ -171,7 +171,7 @@ def _refuse(documents: Iterable[bytes | bytearray]) -> NoReturn:
     for document in documents:
         parse(document)
     # msgspec refuses nothing else that Python's decoder accepts.
-    raise NotJson("it holds a lone surrogate escape") from None
+    raise WrongValue("it holds a lone surrogate escape") from None
 
 
 def _page_of_one_list(text: bytes | bytearray, levels: int) -> Json:
