@@ -48,6 +48,9 @@ LOOK_AT_FILE = (
 )
 """The remedy for a response that is not the file."""
 
+AGAIN = "Download it again."
+"""The remedy for a file that another download may bring whole."""
+
 _HOLE = bytes(16)
 _MARK_OF_LINE = b"\n" + BOM_UTF8
 _NO_LENGTH = "the service did not announce its length"
@@ -142,8 +145,13 @@ def _reader(file: BinaryIO, order: FileOrder) -> Callable[[BinaryIO, FileOrder],
     return _read_lines if form in _JSON_LINES else _read_other
 
 
+def incomplete(text: str) -> DownloadError:
+    """Return the error of a file that did not arrive as it is."""
+    return DownloadError(text, remedy=AGAIN)
+
+
 def _incomplete(problem: str) -> DownloadError:
-    return DownloadError(f"The file is incomplete ({problem}).", remedy="Download it again.")
+    return incomplete(f"The file is incomplete ({problem}).")
 
 
 def _other(form: str, problem: str, remedy: str = LOOK_AT_FILE) -> DownloadError:

@@ -35,11 +35,11 @@ from adanalytics_client.errors import (
 
 from .answer import status_from
 from .comparison import compare
-from .content import LOOK_AT_FILE, FileOrder
+from .content import AGAIN, LOOK_AT_FILE, FileOrder, incomplete
 from .names import name_of, named_format, paths_in
 from .part import check_writable, source_of
 from .status import ExportFile, ExportOrder, ExportStatus
-from .transfer import FileRange, Transfer, incomplete
+from .transfer import FileRange, Transfer
 from .wait import ask_address, described, is_signed, wait_for
 
 # A file that is stored compressed must arrive unchanged, so that ranges count its own bytes.
@@ -234,10 +234,9 @@ class ExportDownload:
         except DownloadError as error:
             transfer.restart()
             # Bytes of an earlier run may have changed on the disk; new ones would be the same
-            # again.
-            return FailedAttempt(
-                error, can_retry=had_earlier_bytes or not isinstance(error, ChecksumMismatch)
-            )
+            # again. A file of another form stays one.
+            may_help = error.remedy == AGAIN and not isinstance(error, ChecksumMismatch)
+            return FailedAttempt(error, can_retry=had_earlier_bytes or may_help)
         return None
 
     def _may_appear(self, reply: effects.Reply, url: str, transfer: _Receiving) -> bool:

@@ -14,7 +14,7 @@ from adanalytics_client._base.observer import BytesReceived, Observer, notify
 from adanalytics_client.errors import ChecksumMismatch, DownloadError
 
 from .checks import Decoding, is_answer
-from .content import Content, FileOrder, read_content
+from .content import AGAIN, Content, FileOrder, incomplete, read_content
 from .part import Note, PartialFile, is_etag
 from .status import ExportFile
 
@@ -110,7 +110,7 @@ class Transfer:
         digest = self._decoding.sha256 if self._decoding else None
         if sha256 not in (None, digest, self._digest()):
             raise ChecksumMismatch(
-                "The file's sha256 differs from the announced one.", remedy="Download it again."
+                "The file's sha256 differs from the announced one.", remedy=AGAIN
             )
         is_checked = self._decoding is not None or size is not None or sha256 is not None
         self.content = read_content(
@@ -304,11 +304,6 @@ def _range_of(head: ResponseHead) -> tuple[int, ...]:
     """Return the first and last byte of a range, and the length of the file."""
     match = _RANGE.fullmatch((head.get("content-range") or "").strip())
     return tuple(map(int, match.groups())) if match else (-1, 0, 0)
-
-
-def incomplete(text: str) -> DownloadError:
-    """Return the error of a file that did not arrive as it is."""
-    return DownloadError(text, remedy="Download it again.")
 
 
 def validator_of(head: ResponseHead) -> str | None:

@@ -347,3 +347,4 @@ def test_a_zip_archive_is_named(
     serve(stand_in, service)
     with pytest.raises(errors.DownloadError, match="is a zip archive"):
         fetch(variant, service, tmp_path)
+    assert [asked.path for asked in stand_in.asked].count("/f") == 1
