@@ -1,5 +1,6 @@
 """Check a dataset: its bytes, its hours, its ids, and its sums against the service."""
 
+import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -16,7 +17,7 @@ from adanalytics_client._base.dates import days_between
 from adanalytics_client._base.observer import notify
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._outputs.arrow.conversion import comparable
-from adanalytics_client.errors import InvalidRequest, NotFound, ProtocolError
+from adanalytics_client.errors import AdAnalyticsError, InvalidRequest, NotFound, ProtocolError
 from adanalytics_client.observers import HoursVerified
 
 from .hours.compare import (
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
     from adanalytics_client import ExportJob
     from adanalytics_client._view import View
 
+
+_LOG = logging.getLogger("adanalytics_client")
 
 EVENTS_COMPARED = 65_536
 """About how many events of an hour are compared with an export at a time."""
@@ -92,12 +95,18 @@ class Verification:
         if client is None:
             problems += self._find_gaps()
         else:
-            service = self._fetch_days(client)
-            problems += self._compare(service)
-            problems += self._count(client, service, {problem.day for problem in problems})
-        if client and deep:
-            broken = {problem.day for problem in problems}
-            problems += self._compare_with_exports(client, broken)
+            try:
+                service = self._fetch_days(client)
+                problems += self._compare(service)
+                problems += self._count(client, service, {problem.day for problem in problems})
+                if deep:
+                    broken = {problem.day for problem in problems}
+                    problems += self._compare_with_exports(client, broken)
+            except AdAnalyticsError as error:
+                # Its error must not hide the damage that is already known.
+                if not problems:
+                    raise
+                _LOG.warning("The comparison with the service is incomplete: %s", error.message)
         compared, rest = merge(self._comparisons)
         return VerifyReport(
             self._hours,

@@ -13,6 +13,7 @@ import pytest
 from tests.datasets import flip
 
 from adanalytics_client.dataset.staging import Staging
+from adanalytics_server.faults import Fault
 
 Shop = Any
 Held = Callable[[Path], list[dict[str, Any]]]
@@ -261,6 +262,15 @@ def test_a_deep_look_compares_every_event_with_an_export(shop: Shop, dataset: Pa
     result = shop.run("verify", dataset, "--deep")
     assert result.exit_code == 7
     assert result.stdout == "2026-01-16T09  its events differ from the export: os\n"
+
+
+@pytest.mark.parametrize("operation", ["dates", "start_export"])
+def test_an_error_of_the_service_hides_no_damage(shop: Shop, dataset: Path, operation: str) -> None:
+    delete(dataset / PART)
+    shop.server.faults.add(Fault(effect="status", operation=operation, status=403))
+    result = shop.run("verify", dataset, "--deep")
+    assert (result.exit_code, result.stdout) == (7, f"2026-01-15T13  {PART} was deleted\n")
+    assert "The comparison with the service is incomplete: " in result.stderr
 
 
 def test_a_broken_identity_is_told_with_a_way_out(shop: Shop, dataset: Path, held: Held) -> None:
