@@ -23,6 +23,9 @@ Via = Literal["auto", "pages", "export"]
 DAYS_PER_EXPORT = 31
 """The most days of one bulk export, which bounds the disk space for its file."""
 
+NO_LIMIT = date.max.toordinal()
+"""More days than any range has."""
+
 
 @dataclass(frozen=True, slots=True)
 class Query:
@@ -57,11 +60,13 @@ class ExpectedCounts:
         counts: the approximate number of events on each day that has data; 0 where it is unknown.
         whole: the days on which every hour that has begun is needed.
         page: the number of events on a full page.
+        longest: the most days of a query.
     """
 
     counts: Mapping[date, int]
     whole: Collection[date]
     page: int
+    longest: int = NO_LIMIT
 
 
 def plan_queries(
@@ -76,11 +81,12 @@ def plan_queries(
         return [*map(Query.of_hour, sorted(hours))]
     by_day = {day: tuple(hours) for day, hours in groupby(sorted(hours), lambda hour: hour.day)}
     if via == "export":
-        runs = _runs(list(by_day), counts.counts)
+        runs = runs_of(by_day, counts.counts, counts.longest)
         queries = [query for run in runs for query in _by_export(run, by_day)]
     else:
         queries = []
-        for run in _runs([day for day in by_day if day in counts.whole], counts.counts):
+        whole = [day for day in by_day if day in counts.whole]
+        for run in runs_of(whole, counts.counts, counts.longest):
             # Days side by side share a query or an export, so runs of days are priced, not days.
             ways = [[*_by_pages(run, by_day, counts)]]
             if via == "auto" and all(map(counts.counts.get, run)):
@@ -110,13 +116,14 @@ def _counts_of(query: Query, counts: ExpectedCounts) -> dict[date, int]:
     return {day: counts.counts[day] for day in days if day in counts.counts}
 
 
-def _runs(days: list[date], counts: Mapping[date, int]) -> Iterator[list[date]]:
-    """Group days that one query can span: no other day with data is between them."""
-    with_data = sorted(counts)
+def runs_of(days: Iterable[date], others: Iterable[date], longest: int) -> Iterator[list[date]]:
+    """Group ordered days that one query can span: no other day with data is between them."""
+    with_data = sorted(others)
     run: list[date] = []
     for day in days:
         # A day with data in between would be pulled, too.
-        if run and bisect_right(with_data, run[-1]) < bisect_left(with_data, day):
+        is_apart = run and bisect_right(with_data, run[-1]) < bisect_left(with_data, day)
+        if is_apart or (run and (day - run[0]).days >= longest):
             yield run
             run = []
         run.append(day)

@@ -2,27 +2,30 @@
 
 import hashlib
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime
-from functools import cached_property
-from itertools import groupby
-from typing import TYPE_CHECKING
+from datetime import date, datetime, timedelta
+from functools import cached_property, partial
+from itertools import chain
+from typing import TYPE_CHECKING, TypeVar
 
 from adanalytics_client import Client, Period
 from adanalytics_client._base.dates import days_between
 from adanalytics_client._call.lists import DAY_NAMES, OTHER_GROUPS
 from adanalytics_client._json.encoding import json_text
 from adanalytics_client._view import CountedDays, View
-from adanalytics_client.errors import NotFound, ProtocolError
+from adanalytics_client.errors import InvalidRequest, NotFound, ProtocolError
 
 from .hours.totals import NOTHING, Figures, events_in, stated_figures
+from .planning import NO_LIMIT, runs_of
 from .records.layout import Hour, hours_of
 from .records.manifest import OUTDATED, UNCONFIRMED, Manifest
 
 if TYPE_CHECKING:
     from adanalytics_client._json.fields import GroupBy
     from adanalytics_client.models import SummaryRow
+
+T = TypeVar("T")
 
 _LOG = logging.getLogger("adanalytics_client")
 
@@ -82,12 +85,14 @@ class ServiceDays:
         days: the days with data.
         page: the number of events on a full page, if the profile of the service tells it.
         lists_nothing: whether the service lists no day at all, and sums up none of the range.
+        longest: the most days of a range that it did not refuse.
     """
 
     span: Period | None
     days: Mapping[date, DayState]
     page: int | None = None
     lists_nothing: bool = False
+    longest: int = NO_LIMIT
 
     @cached_property
     def counts(self) -> Mapping[date, int]:
@@ -102,8 +107,35 @@ class ServiceDays:
         return hashlib.sha256(texts.encode()).hexdigest()
 
 
+@dataclass
+class Ranges:
+    """Divides days into ranges, of fewer days each once the service has refused one.
+
+    The longest range of a service is not published.
+
+    Attributes:
+        longest: the most days of a range.
+    """
+
+    longest: int
+
+    def request(self, ask: Callable[[date, date], T], first: date, last: date) -> Iterator[T]:
+        """Yield the response for each range of the days."""
+        while first <= last:
+            end = min(first + timedelta(self.longest - 1), last)
+            try:
+                response = ask(first, end)
+            except InvalidRequest:
+                if first == end:
+                    raise
+                self.longest = (end - first).days // 2 + 1
+                continue
+            yield response
+            first = end + timedelta(1)
+
+
 def fetch_service_days(client: View, span: Period | None, manifest: Manifest) -> ServiceDays:
-    """Request the days with data, and one summary by day of them or of the range.
+    """Request the days with data, and a summary by day of them or of the range.
 
     The summary may have days that the service does not list; they have data, too. A summary whose
     rows do not name their days states nothing, unless a day of the dataset agreed with another one.
@@ -126,10 +158,12 @@ def fetch_service_days(client: View, span: Period | None, manifest: Manifest) ->
     if span is None and (every := {*dates, *manifest.days()}):
         span = Period(min(every), max(every))
     days = {day for day in dates if span and span.first <= day <= span.last}
-    rows = {}
+    rows, ranges = {}, Ranges(NO_LIMIT)
     if span:
+        ranges = Ranges((span.last - span.first).days + 1)
+        ask = partial(client.summary, group_by="day")
         try:
-            summary = client.summary(span.first, span.last, group_by="day")
+            summaries = [*ranges.request(ask, span.first, span.last)]
         except NotFound:
             # So services mean a range without data, unless they have just listed some. Without the
             # list, too, perhaps the partner does not exist.
@@ -145,13 +179,15 @@ def fetch_service_days(client: View, span: Period | None, manifest: Manifest) ->
             text = "The summary states nothing for days, so changes of a day may stay unseen: %s"
             _LOG.warning(text, error.message)
         else:
-            rows = {day: row for row in summary.rows if (day := _day_of(row)) is not None}
+            summary = chain.from_iterable(part.rows for part in summaries)
+            rows = {day: row for row in summary if (day := _day_of(row)) is not None}
             days |= {day for day in rows if span.first <= day <= span.last}
     # If the summary has rows, a day without one has only events that the summary leaves out.
     without = NOTHING if rows else {}
     states = {day: _state(day, rows.get(day), without) for day in sorted(days)}
     pages = client.service.pages
-    return ServiceDays(span, states, pages.most if pages else None, not (dates or days))
+    most = pages.most if pages else None
+    return ServiceDays(span, states, most, not (dates or days), ranges.longest)
 
 
 def fetch_names(client: Client, group: "GroupBy", first: date, last: date) -> dict[str, str]:
@@ -168,8 +204,7 @@ def fetch_names(client: Client, group: "GroupBy", first: date, last: date) -> di
 
 def runs_to_count(service: ServiceDays, days: Collection[date]) -> list[list[date]]:
     """Group days into runs between which no other day has data: one count is enough for each."""
-    by_run = groupby(sorted({*days, *service.days}), {*days}.__contains__)
-    return [[*run] for is_due, run in by_run if is_due]
+    return [*runs_of(sorted(days), service.days, service.longest)]
 
 
 def count_days(client: View, service: ServiceDays, events: Mapping[date, int]) -> CountedDays:

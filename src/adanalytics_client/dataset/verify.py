@@ -5,7 +5,8 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ from adanalytics_client._base.dates import days_between
 from adanalytics_client._base.observer import notify
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._outputs.arrow.conversion import comparable
-from adanalytics_client.errors import AdAnalyticsError, InvalidRequest, NotFound, ProtocolError
+from adanalytics_client.errors import AdAnalyticsError, NotFound, ProtocolError
 from adanalytics_client.observers import HoursVerified
 
 from .hours.compare import (
@@ -42,7 +43,7 @@ from .records.contents import Contents
 from .records.layout import DATA, Hour, hours_of
 from .records.manifest import DataFile, DayRecord, HourRecord, Identity, Manifest
 from .report import Problem, Repair, VerifyReport, runs_of_days
-from .service import ServiceDays, count_days, fetch_service_days
+from .service import Ranges, ServiceDays, count_days, fetch_service_days
 
 if TYPE_CHECKING:
     from adanalytics_client import ExportJob
@@ -383,21 +384,9 @@ class Verification:
 
 def _order_exports(client: "View", runs: Sequence[tuple[date, date]]) -> Iterator["ExportJob"]:
     """Order exports of runs of days, and of fewer days each once the service has refused one."""
-    limit = DAYS_PER_EXPORT
+    ranges, order = Ranges(DAYS_PER_EXPORT), partial(client.start_export, format="csv")
     for begin, end in runs:
-        first = begin
-        while first <= end:
-            last = min(first + timedelta(limit - 1), end)
-            try:
-                job = client.start_export(first, last, format="csv")
-            except InvalidRequest:
-                if first == last:
-                    raise
-                # Its longest range is not published.
-                limit = (last - first).days // 2 + 1
-                continue
-            yield job
-            first = last + timedelta(1)
+        yield from ranges.request(order, begin, end)
 
 
 def _strays(

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from datetime import date, timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -133,6 +134,28 @@ def test_a_range_without_a_summary_is_counted(
         list_only(httpserver, DAYS[0])
         with pytest.raises(NotFound):
             Dataset(tmp_path / "other").sync(client, *SPAN)
+
+
+@pytest.mark.parametrize(("longest", "summaries"), [(3, 1), (2, 3), (1, 5)])
+def test_a_service_that_refuses_long_ranges_is_asked_for_shorter_ones(
+    service: ServiceOfRows, dataset: Dataset, httpserver: HTTPServer, longest: int, summaries: int
+) -> None:
+    def within(handler: Callable[[Request], Response], request: Request) -> Response:
+        first, last = (date.fromisoformat(request.args[f"{end}_date"]) for end in ("start", "end"))
+        if (last - first).days < longest:
+            return handler(request)
+        service.asked.append("refused")
+        return Response('{"error": "too many days"}', 400, content_type="application/json")
+
+    replace_handler(httpserver, "summary", partial(within, service._summary))
+    replace_handler(httpserver, "events", partial(within, service._events))
+    with service.client() as client:
+        report = dataset.sync(client)
+        assert (report.events, report.left) == (72, 0)
+        # Only a summary finds out how many days the service allows.
+        assert service.asked.count("summary") + service.asked.count("refused") == summaries
+        assert dataset.verify(client).is_whole
+        assert dataset.sync(client).wanted == 0
 
 
 @pytest.mark.parametrize(

@@ -266,7 +266,7 @@ class Fetcher:
 def expected_counts(service: ServiceDays, whole: Collection[date] = ()) -> ExpectedCounts:
     """Return the counts for planning; `whole` lists the days of which every hour is needed."""
     page = min(EVENTS_PER_PAGE, service.page or EVENTS_PER_PAGE)
-    return ExpectedCounts(service.counts, whole, page)
+    return ExpectedCounts(service.counts, whole, page, service.longest)
 
 
 def forecast(queries: Collection[Query], service: ServiceDays, store: Store) -> PullPlanned:
