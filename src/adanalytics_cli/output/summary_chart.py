@@ -130,7 +130,8 @@ def draw_summary(
     ]
     if not with_numbers:
         raise CommandError(
-            "The summary has no numbers to draw.", remedy="Show it with -f table or -f json."
+            f"The summary has no {' or '.join(metrics)} to draw.",
+            remedy="Name a column of numbers with --sort, or show it with -f table.",
         )
     note = summary_output.table_note([answer], view, all_rows, metrics)
     return chart_lines(with_numbers, note, terminal)
