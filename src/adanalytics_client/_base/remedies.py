@@ -26,7 +26,7 @@ REMEDIES: dict[str, tuple[str, str]] = {
     ),
     "dataset_table": ("table", "Name another place, or use the table of this one."),
     "dataset_zone": ("zone", "Name another place, or use the zone of this one."),
-    "days": ("start", "Pass the days as start and end."),
+    "days": ("start", "Report it to the service. A sync of start to end needs no list."),
     "end_of_range": (
         "check",
         (
