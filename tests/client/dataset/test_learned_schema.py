@@ -255,6 +255,18 @@ def test_names_that_sql_knows_already_get_others(
 
 
 @pytest.mark.parametrize("form", ["parquet", "jsonl"])
+def test_a_name_does_not_end_at_a_zero_byte(
+    service: ServiceOfRows, tmp_path: Path, form: PartFormat, caplog: pytest.LogCaptureFixture
+) -> None:
+    dataset = Dataset(tmp_path, format=form)
+    row = {"ymdh": "2026-01-15 03:00", "x": 1, "x\0y": 2}
+    sync_days(service, dataset, [json.dumps(row)])
+    (event,) = dataset.query("SELECT * FROM events").to_pylist()
+    assert (event["x"], event["x_y"]) == (1, 2)
+    assert "events has x_y for x\0y." in caplog.text
+
+
+@pytest.mark.parametrize("form", ["parquet", "jsonl"])
 def test_thousands_of_fields_and_deep_ones_stay(service: ServiceOfRows, dataset: Dataset) -> None:
     many = ",".join(f'"field_{number}":{number}' for number in range(1_100))
     deep = '{"a":[' * 60 + "1.5" + "]}" * 60

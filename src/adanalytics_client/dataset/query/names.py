@@ -30,8 +30,9 @@ def distinct_names(fields: Iterable[str], ours: Iterable[str] = OUR_TYPES) -> li
     """
     names = {}
     for field in fields:
-        # SQL has no empty name.
-        name = next(n for n in _numbered(field or "_") if n.lower() not in names)
+        # SQL has no empty name, and at a NUL a name would end.
+        plain = field.replace("\0", "_") or "_"
+        name = next(n for n in _numbered(plain) if n.lower() not in names)
         names[name.lower()] = name
     for own in ours:
         name = next(n for n in (f"{'_' * number}{own}" for number in count()) if n not in names)
