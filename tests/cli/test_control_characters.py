@@ -2,14 +2,18 @@
 
 import json
 import logging
+from pathlib import Path
 
 import pytest
+from pytest_httpserver import HTTPServer
 from tests.cli.run import Run
+from tests.client.dataset.service_of_rows import ServiceOfRows
 
 from adanalytics_cli.console.progress import show_progress
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_client import Client, ConfigurationError, ServerError, Summary
 from adanalytics_client._base.escaping import visible
+from adanalytics_client.dataset import Dataset
 from adanalytics_client.observers import RetryPlanned
 from adanalytics_server.local import LocalServer
 
@@ -67,6 +71,20 @@ def test_steps_and_warnings(capsys: pytest.CaptureFixture[str]) -> None:
         progress.retry(RetryPlanned("http://h/", 1, 0.5, NAME))
         logging.getLogger("adanalytics_client").warning("%s", NAME)
     assert capsys.readouterr().err == f"trying again in 0.5 s: {SHOWN}\n{SHOWN}\n"
+
+
+@pytest.mark.parametrize("words", [["query", "SELECT 1"], ["report", "day"]])
+def test_warnings_about_a_dataset(
+    run: Run, httpserver: HTTPServer, folder: Path, words: list[str]
+) -> None:
+    service = ServiceOfRows(httpserver)
+    row = {"event_time": "2026-01-15T03:00:00Z", NAME: 1, NAME.upper(): 2}
+    service.rows["2026-01-15", 3] = [json.dumps(row)]
+    with service.client() as client:
+        Dataset(folder).sync(client)
+    text = run(*words, "--in", str(folder)).stderr
+    assert r"events has \x1b[31MRED\tX\nY_1 for \x1b[31MRED\tX\nY." in text.replace("\n", " ")
+    assert "\x1b" not in text
 
 
 def test_what_is_escaped() -> None:

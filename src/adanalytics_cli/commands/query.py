@@ -80,11 +80,13 @@ def query(
     sql, start = _sql_of(sql, file), monotonic()
     datasets = find_datasets(invocation, places)
 
+    from adanalytics_cli.console.progress import show_progress
     from adanalytics_cli.output.query_footer import find_notes, write_footer
     from adanalytics_cli.output.query_output import write_answer, write_chart_of
     from adanalytics_client.dataset.query.session import open_session
 
     with ExitStack() as stack:
+        stack.enter_context(show_progress(invocation, live=False))
         # DuckDB may write this one file, and only if it knows so before it is closed to others.
         is_direct = form.is_csv or not form.writer
         is_copied = path is not None and is_direct and not is_device(path)

@@ -78,11 +78,12 @@ def report(
     start_time = monotonic()
     datasets = find_datasets(invocation, places)
 
+    from adanalytics_cli.console.progress import show_progress
     from adanalytics_cli.output.query_footer import write_footer
     from adanalytics_cli.output.summary_output import usual_columns
     from adanalytics_client.dataset.query.session import open_session
 
-    with open_session(datasets, memory=_MEMORY) as session:
+    with show_progress(invocation, live=False), open_session(datasets, memory=_MEMORY) as session:
         days = sorted({day for dataset in session.coverage for day in dataset.days})
         if not days:
             raise CommandError("The dataset has no day yet.", remedy="Sync it first.")
