@@ -7,7 +7,7 @@ import pytest
 from tests.client.stand_in import Asked, Say, StandIn
 from tests.client.variants import OpenVariant
 
-from adanalytics_client import QuotaPolicy
+from adanalytics_client import InvalidRequest, QuotaPolicy
 
 DAYS = [f"2026-01-{day}" for day in range(15, 20)]
 LARGE = {"2026-01-15", "2026-01-17", "2026-01-19"}
@@ -50,3 +50,26 @@ def test_days_that_a_total_counts_are_asked_for(
     # Where the figures agree, days without data are not asked for.
     firsts = {each.query["start_date"] for each in stand_in.asked if "page" in each.query}
     assert firsts == ({*DAYS} if between else LARGE)
+
+
+@pytest.mark.parametrize("hour", [None, 3])
+def test_a_range_that_is_refused_for_its_length_is_pulled_by_days(
+    open_variant: OpenVariant, stand_in: StandIn, hour: int | None
+) -> None:
+    serve(stand_in, 1)
+    whole = stand_in.script
+
+    def refuse(asked: Asked) -> Say:
+        if asked.query.get("start_date") != asked.query.get("end_date"):
+            return Say({"error": "too many days"}, status=400)
+        return whole(asked)
+
+    stand_in.script = refuse
+    variant = open_variant(quota=QuotaPolicy(limit=None))
+    rows = variant.rows(DAYS[0], DAYS[-1], split="auto", per_page=100, hour=hour)
+    assert len(rows) == (len(LARGE) * 20 if hour else len(LARGE) * 480 + 2)
+    stand_in.script = lambda _: Say({"error": "no such partner"}, status=400)
+    stand_in.asked.clear()
+    with pytest.raises(InvalidRequest):
+        variant.rows(DAYS[0], split="auto")
+    assert len(stand_in.asked) == 1

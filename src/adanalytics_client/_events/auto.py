@@ -12,6 +12,7 @@ from adanalytics_client._base.effects import Operation
 from adanalytics_client._base.observer import PullPlanned
 from adanalytics_client._call.lists import dates
 from adanalytics_client._call.session import Session
+from adanalytics_client.errors import InvalidRequest
 
 from .counts import DayCounts, optional, request_counts
 from .page import FetchedPage
@@ -121,9 +122,17 @@ class Planner(Struct, frozen=True):
 
     def fetch(self, session: Session, cursor: Cursor) -> Operation[FetchedPage | Position]:
         """Fetch a page; return a new position if other slices replace the whole range."""
-        page = yield from self.reader.read(session, cursor)
         # None of the slices that replace the whole range is itself the whole range.
-        if cursor.number == 1 and not cursor.attempt and cursor.slice == self.plan.slices[0]:
+        is_whole = cursor.slice == self.plan.slices[0] and cursor.number == 1
+        try:
+            page = yield from self.reader.read(session, cursor)
+        except InvalidRequest:
+            # A service may refuse a range for its length.
+            if not is_whole or cursor.slice.start == cursor.slice.end:
+                raise
+            days = [DateRange(day, day, "whole") for day in self._days()]
+            return self._divided(days, {}, self.plan.per_page)
+        if is_whole and not cursor.attempt:
             decision = yield from self._decide(session, cursor, page)
             if isinstance(decision, Position):
                 return decision
@@ -157,12 +166,19 @@ class Planner(Struct, frozen=True):
         # Events that the summary leaves out may be on a day that neither it nor `dates` lists.
         if page.signals.total in {None, sum(day_counts.values())}:
             ranges = yield from self._without_empty(session, ranges, counts)
-        if plan.before is not None:
-            ranges = [*begun(ranges, plan.before, hour)]
+        return self._divided(ranges, counts, size)
+
+    def _divided(self, ranges: list[DateRange], counts: DayCounts, size: int) -> Position:
+        """Return the begin of a pull of ranges, whose days have about so many events, if known."""
+        hour, before = self.plan.hour, self.plan.before
+        if before is not None:
+            ranges = [*begun(ranges, before, hour)]
         check_slices(ranges, hour)
         slices = slices_of(ranges, hour)
         requests = requests_of(ranges, counts, size=size, hour=hour)
-        rest = self._bounded(len(slices), requests, sum(counts.values()), size)
+        rest = PullPlanned(len(slices), requests, None)
+        if counts:
+            rest = self._bounded(len(slices), requests, sum(counts.values()), size)
         return Position(slices, tuple(ranges), plan=rest)
 
     def _rest_of(self, cursor: Cursor, page: FetchedPage) -> PullPlanned | None:
