@@ -588,6 +588,18 @@ def test_a_status_that_is_cut_short_is_asked_for_again(
     assert [asked.path for asked in export.asked[1:]] == [*["/st"] * 10, "/f"]
 
 
+def test_a_value_that_is_no_json_ends_neither_a_wait_nor_a_download(export: OneExport) -> None:
+    """A share of nothing may be NaN at first; that of an event leaves the file uncounted."""
+    export.says(
+        bulk_export=[Say({"status": "pending", "status_url": "/st"}, status=202)],
+        st=[Say(b'{"status":"pending","share":NaN}'), Say({"status": "done", "url": "/f"})],
+        f=[Say(FILE)],
+        events=[Say(b'{"data":[{"a":NaN}],"meta":{"total":2000}}')],
+        dates=[Say({"dates": []})],
+    )
+    assert export.fetch(check="auto") == FILE
+
+
 def test_an_answer_that_stays_cut_short_is_raised_with_its_length(export: OneExport) -> None:
     export.says(
         bulk_export=[Say({"status": "pending", "status_url": "/st"}, status=202)],

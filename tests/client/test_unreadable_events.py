@@ -66,7 +66,7 @@ def test_a_value_that_is_no_json_is_requested_once(
     with pytest.raises(ProtocolError) as caught:
         variant.rows(DAY, hour=3)
     assert (caught.value.remedy, caught.value.attempts) == ("Report it to the service.", 1)
-    assert not caught.value.unreadable
+    assert caught.value.unreadable
     assert len(stand_in.asked) == 1
 
 

@@ -232,7 +232,7 @@ def unreadable_attempt(reply: Reply, error: NotJson, *, repeatable: bool) -> Fai
     may_pass = not isinstance(error, WrongValue)
     advice = remedy("address") if may_pass else "Report it to the service."
     problem = ProtocolError(f"Status {reply.status}, but {description}.", remedy=advice)
-    problem.unreadable = may_pass
+    problem.unreadable = True
     return FailedAttempt(problem, repeatable and may_pass)
 
 
