@@ -3,6 +3,7 @@
 import io
 import json
 from collections.abc import Callable, Sequence
+from datetime import date, timedelta
 from pathlib import Path
 
 import pyarrow as pa
@@ -99,6 +100,16 @@ def test_days_without_data_are_no_error(
     assert service.asked[2:] == ["dates", "events", "events"][:requests]
 
 
+@pytest.mark.parametrize("highest", [1, 4])
+def test_totals_that_are_too_low_leave_out_no_day(
+    service: ServiceOfRows, tmp_path: Path, highest: int
+) -> None:
+    fill(service, "unknown")
+    service.highest = highest
+    export(service, tmp_path, "csv")
+    assert [*tmp_path.glob("export*")]
+
+
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
 def test_a_file_in_any_order_is_whole(service: ServiceOfRows, tmp_path: Path, form: str) -> None:
     fill(service, "event_date")
@@ -124,3 +135,16 @@ def test_of_events_the_first_day_that_is_left_out_is_named(service: ServiceOfRow
     service.most = 22
     with service.client() as client, pytest.raises(ProtocolError, match="arrived of 2026-01-23,"):
         client.events(START, "2026-01-31", split="none").to_arrow()
+
+
+def test_a_last_day_that_does_not_belong_to_any_range_is_an_error(
+    service: ServiceOfRows, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def without_end(first: str, last: str, hour: str | None = None) -> list[str]:
+        return of_days(first, f"{date.fromisoformat(last) - timedelta(1)}", hour)
+
+    fill(service, "unknown")
+    of_days = service._of_days
+    monkeypatch.setattr(service, "_of_days", without_end)
+    with pytest.raises(DownloadError, match="no events of 2026-01-21, but the service lists"):
+        export(service, tmp_path, "csv")

@@ -148,7 +148,12 @@ def _find_part(
         total = page.signals.total if pull.end < first_open else None
         rest = yield from request_place(session, rest_days, 1 if total is not None else pull.events)
         if total is not None and rest.signals.total is not None:
-            return None if total + rest.signals.total == pull.events else own_days
+            total += rest.signals.total
+            if total < pull.events:
+                # Where totals are capped or old, that of the whole range is below the events, too.
+                total = yield from request_total(session, pull.start, pull.end)
+                return None if total is None or total < pull.events else own_days
+            return own_days if total > pull.events else None
         has_all = total is None and len(rest) > 0 and rest_days.end < first_open
         if (is_listed and not len(page)) or (len(page) and has_all):
             return own_days

@@ -27,6 +27,7 @@ class ServiceOfRows:
         longest: the days that an export may have.
         most: the days of a longer range that it answers with, without a word: the first ones, or
             below 0 the last ones.
+        highest: the highest total that it states of events.
         asked: the paths of the requests so far.
     """
 
@@ -38,6 +39,7 @@ class ServiceOfRows:
         self.export: Callable[[Sequence[str]], bytes] | None = None
         self.longest = 366
         self.most = 366
+        self.highest = 10_000
         self.asked: list[str] = []
         self.url = server.url_for("")
         self._file = b""
@@ -56,7 +58,7 @@ class ServiceOfRows:
         query = request.args
         wanted = self._of_days(query["start_date"], query["end_date"], query.get("hour"))
         page, size = int(query.get("page", 1)), int(query.get("per_page", 1000))
-        meta = {"total": len(wanted), "page": page, "per_page": size}
+        meta = {"total": min(len(wanted), self.highest), "page": page, "per_page": size}
         texts = ",".join(wanted[(page - 1) * size : page * size])
         return _json(f'{{"data":[{texts}],"meta":{json.dumps(meta)}}}')
 
