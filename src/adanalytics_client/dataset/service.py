@@ -2,10 +2,10 @@
 
 import hashlib
 import logging
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, TypeVar
 
@@ -158,17 +158,22 @@ def fetch_service_days(client: View, span: Period | None, manifest: Manifest) ->
     if span is None and (every := {*dates, *manifest.days()}):
         span = Period(min(every), max(every))
     days = {day for day in dates if span and span.first <= day <= span.last}
-    rows, ranges = {}, Ranges(NO_LIMIT)
+    rows, ranges, missing = {}, Ranges(NO_LIMIT), list[NotFound]()
+
+    def summarize(first: date, last: date) -> Sequence["SummaryRow"]:
+        try:
+            return client.summary(first, last, group_by="day").rows
+        except NotFound as error:
+            # So services mean a range without data, unless they have just listed some.
+            if any(first <= day <= last for day in days):
+                raise
+            missing.append(error)
+            return ()
+
     if span:
         ranges = Ranges((span.last - span.first).days + 1)
-        ask = partial(client.summary, group_by="day")
         try:
-            summaries = [*ranges.request(ask, span.first, span.last)]
-        except NotFound:
-            # So services mean a range without data, unless they have just listed some. Without the
-            # list, too, perhaps the partner does not exist.
-            if days or is_missing:
-                raise
+            summaries = [*ranges.request(summarize, span.first, span.last)]
         except ProtocolError as error:
             # Without any day, there is nothing that the count could be compared with. A day that
             # agreed with its row would seem restated.
@@ -179,7 +184,10 @@ def fetch_service_days(client: View, span: Period | None, manifest: Manifest) ->
             text = "The summary states nothing for days, so changes of a day may stay unseen: %s"
             _LOG.warning(text, error.message)
         else:
-            summary = chain.from_iterable(part.rows for part in summaries)
+            # Without the list, too, perhaps the partner does not exist.
+            if is_missing and len(missing) == len(summaries):
+                raise missing[0]
+            summary = chain.from_iterable(summaries)
             rows = {day: row for row in summary if (day := _day_of(row)) is not None}
             days |= {day for day in rows if span.first <= day <= span.last}
     # If the summary has rows, a day without one has only events that the summary leaves out.

@@ -158,6 +158,30 @@ def test_a_service_that_refuses_long_ranges_is_asked_for_shorter_ones(
         assert dataset.sync(client).wanted == 0
 
 
+@pytest.mark.parametrize("dates", [None, '{"dates": []}', "{}"])
+def test_a_range_without_data_may_be_among_those_with_data(
+    service: ServiceOfRows, dataset: Dataset, httpserver: HTTPServer, dates: str | None
+) -> None:
+    def answer(request: Request) -> Response:
+        first, last = (date.fromisoformat(request.args[f"{end}_date"]) for end in ("start", "end"))
+        if (last - first).days > len(DAYS):
+            return Response('{"error": "too many days"}', 400, content_type="application/json")
+        if str(first) > DAYS[-1]:
+            return Response('{"error": "no data"}', 404, content_type="application/json")
+        return service._summary(request)
+
+    replace_handler(httpserver, "summary", answer)
+    if dates:
+        replace_handler(
+            httpserver, "dates", lambda _: Response(dates, content_type="application/json")
+        )
+    with service.client() as client:
+        end = date.fromisoformat(DAYS[-1]) + timedelta(10)
+        assert dataset.sync(client, DAYS[0], end).events == 72
+    # Without the summary, each of the hours would be a query.
+    assert service.asked.count("events") < 24
+
+
 @pytest.mark.parametrize(
     "row", [{"impressions": 72}, {"campaign_id": 7, "impressions": 72}, {"shows": 72}], ids=str
 )
