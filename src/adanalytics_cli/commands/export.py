@@ -37,7 +37,10 @@ _LONGEST = 1 << 20
 def _as_path(value: str | None) -> Path | None:
     if value is None:
         return None
-    path = file_path(value)
+    path = Path(value)
+    # A saved export is only read.
+    if not (path.is_file() and path.stat().st_size):
+        path = file_path(value)
     # A device or a pipe may be endless, and the saved export would replace it.
     if path.exists() and not path.is_file():
         raise click.BadParameter(f"{path} is not a file. Name a file.")
