@@ -159,6 +159,21 @@ def test_an_answer_without_a_file_is_asked_for_again(export: OneExport, status: 
     export.fails(errors.DownloadError, rf"\(status {status}\), not the csv file")
 
 
+@pytest.mark.parametrize("kind", ["text/plain", "application/xml", "application/octet-stream"])
+@pytest.mark.parametrize("pages", [1, 2])
+def test_an_error_in_place_of_a_file_is_asked_for_again_once(
+    export: OneExport, kind: str, pages: int
+) -> None:
+    """Not every error has the status or the media type of one; a file of another form stays one."""
+    error = Say(b"<Error><Code>SlowDown</Code></Error>", headers={"Content-Type": kind})
+    export.offer(*[error] * pages, Say(FILE, headers=CSV))
+    if pages == 1:
+        assert export.fetch() == FILE
+    else:
+        export.fails(errors.DownloadError, "its first line is not a header row")
+    assert [asked.path for asked in export.asked[1:]] == ["/f.csv"] * 2
+
+
 def test_an_encoding_that_cannot_be_undone_says_what_to_do(export: OneExport) -> None:
     export.offer(Say(FILE, headers={"Content-Encoding": "br", **CSV}))
     export.fails(errors.DownloadError, r"'br', which was not requested\. Configure the")

@@ -88,7 +88,7 @@ class ExportDownload:
         self._order = order
         self._check = check
         self._any_format = any_format
-        self._renewed_at = -1
+        self._renewed_at, self._is_other = -1, False
         self._timeout = 0.0
 
     def run(self, path: Path, *, timeout: float) -> effects.Operation[Path]:
@@ -195,7 +195,7 @@ class ExportDownload:
             url = self.status.files[number].url
             return effects.Request("GET", url, (_AS_STORED, *transfer.ranges()))
 
-        self._renewed_at = -1
+        self._renewed_at, self._is_other = -1, False
         judge = partial(self._judge, transfer)
         rules = Rules(Access.BARE_FIRST, carry=False, appears_by=ready_by)
         deadline = self._session.deadline()
@@ -234,8 +234,10 @@ class ExportDownload:
         except DownloadError as error:
             transfer.restart()
             # Bytes of an earlier run may have changed on the disk; new ones would be the same
-            # again. A file of another form stays one.
+            # again. An error in place of the file goes away; a file of another form comes twice.
             may_help = error.remedy == AGAIN and not isinstance(error, ChecksumMismatch)
+            if error.remedy == LOOK_AT_FILE:
+                may_help, self._is_other = not self._is_other, True
             return FailedAttempt(error, can_retry=had_earlier_bytes or may_help)
         return None
 
