@@ -301,6 +301,16 @@ def test_the_relation_joins_other_data(events: Path) -> None:
         assert connection.execute(sql).fetchall() == [("United States",)]
 
 
+@pytest.mark.parametrize("version", ["1.4.4", "2.0.0"])
+def test_a_duckdb_that_changes_digits_is_refused(
+    events: Path, monkeypatch: pytest.MonkeyPatch, version: str
+) -> None:
+    monkeypatch.setattr(duckdb, "__version__", version)
+    for read in (Dataset(events).to_duckdb, lambda: Dataset(events).query("FROM events")):
+        with pytest.raises(ConfigurationError, match=f"DuckDB {version} does not read all digits"):
+            read()
+
+
 def test_without_a_dataset_the_error_says_so(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match="There is no dataset at"):
         Dataset(tmp_path / "events").query("SELECT 1")

@@ -1,10 +1,12 @@
 """The files that the manifest of a dataset names, as DuckDB reads them."""
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Self
 
+from adanalytics_client._base.validation import import_extra
 from adanalytics_client._json.fields import EVENT_KINDS
 from adanalytics_client._json.types import DEFAULTS, NULL, Base, ColumnType, Types
 from adanalytics_client.dataset.coverage import Coverage
@@ -16,6 +18,7 @@ from adanalytics_client.dataset.records.names import Names, read_names
 from adanalytics_client.dataset.schema import Schema
 from adanalytics_client.dataset.storage.local import Store, open_store
 from adanalytics_client.dataset.storage.objects import ObjectStore
+from adanalytics_client.errors import ConfigurationError
 
 from .expressions import cast, is_fraction, member, parse_line, reading_type, sql_type
 from .names import OUR_TYPES, distinct_names, literal, literals, quote
@@ -38,6 +41,8 @@ _HOUR = "of_hour"
 # The types of columns that become BOOLEAN.
 FLAGS: Collection[Base] = ("bit", "flag")
 _SCHEMES = count(1)
+# Tried with 1.2.2, 1.5.0, 2.0.0 and 2.0.1; pip does not hold a later install to our bound.
+_EXACT_SINCE = (2, 0, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +190,17 @@ class CommittedFiles:
         return f"(SELECT {values}, {_FILE} AS filename FROM ({line}))"  # noqa: S608  # as above
 
     def mount(self, connection: "duckdb.DuckDBPyConnection") -> None:
-        """Let DuckDB read object storage through the library that the dataset uses."""
+        """Let DuckDB read object storage through the library that the dataset uses.
+
+        Raises:
+            ConfigurationError: for a DuckDB that cuts times and reads numbers through floats.
+        """
+        version = import_extra("duckdb").__version__
+        if tuple(map(int, re.findall(r"\d+", version)[:3])) < _EXACT_SINCE:
+            raise ConfigurationError(
+                f"DuckDB {version} does not read all digits.",
+                remedy="Install duckdb 2.0.1 or later.",
+            )
         if isinstance(self.store, ObjectStore):
             from adanalytics_client.dataset.storage.ranges import SizedFiles
 
