@@ -25,10 +25,14 @@ def table_of(texts: Sequence[str]) -> pa.Table:
 
 
 def to_csv(texts: Sequence[str]) -> bytes:
-    pyarrow.csv.write_csv(
-        table_of(texts), file := io.BytesIO(), pyarrow.csv.WriteOptions(quoting_style="none")
-    )
+    options = pyarrow.csv.WriteOptions(quoting_style="none")
+    pyarrow.csv.write_csv(table_of(texts), file := io.BytesIO(), options)
     return file.getvalue()
+
+
+def to_quoted_csv(texts: Sequence[str]) -> bytes:
+    pyarrow.csv.write_csv(table_of(texts), file := io.BytesIO())
+    return file.getvalue().replace(b"\n", b"\r\n")
 
 
 def to_lines(texts: Sequence[str]) -> bytes:
@@ -45,7 +49,7 @@ def to_parquet(texts: Sequence[str]) -> bytes:
     return file.getvalue()
 
 
-FORMS = {"csv": to_csv, "jsonl": to_lines, "parquet": to_parquet}
+FORMS = {"csv": to_csv, "csv in quotes": to_quoted_csv, "jsonl": to_lines, "parquet": to_parquet}
 FIELDS = {"event_date": "{}", "event_time": "{}T05:00:00Z", "eventTime": "{}T05:00:00Z"}
 
 
@@ -64,7 +68,8 @@ def export(service: ServiceOfRows, folder: Path, form: str, make: Export | None 
     service.export = make or FORMS[form]
     service.asked.clear()
     with service.client() as client:
-        return client.export(START, END, to=folder / f"export.{form}", format=form)
+        name = form.partition(" ")[0]
+        return client.export(START, END, to=folder / f"export.{name}", format=name)
 
 
 @pytest.mark.parametrize("form", FORMS)

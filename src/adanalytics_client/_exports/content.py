@@ -209,6 +209,7 @@ class _CsvTable:
         self._separator = b","
         self._edge = b""
         self._second_header = re.compile(b"")
+        self._end = b""
         self._rows = 0
         self._places: list[tuple[str, int]] = []
         self._days = _Days(order)
@@ -223,6 +224,7 @@ class _CsvTable:
         if end:
             header, rest = self._header[:end], self._header[end:]
             self._begin(header)
+            self._sample(rest.partition(b"\n")[0])
             self._read(rest)
         # A file without line ends is no CSV, and must not fill the memory.
         elif len(self._header) > _LONGEST_HEADER:
@@ -236,6 +238,7 @@ class _CsvTable:
             self._begin(self._header)
         if self._in_quotes:
             raise _incomplete(f"record {self._rows + 1} ends inside quotes")
+        self._sample(self._end.rstrip(b"\r\n").rpartition(b"\n")[2])
         is_closed = not self._rest.strip(b"\r")
         self._refuse_header(b"\n")
         # The last record may lack its line end, which CSV allows.
@@ -266,6 +269,7 @@ class _CsvTable:
         # A text may have a zero byte. Many are a hole, which may hide any number of records.
         if _HOLE in piece:
             raise _incomplete("it has a run of zero bytes")
+        self._end = (self._end + piece)[-_AT_ONCE:]
         parts = piece.split(b'"')
         self._rest += b"".join(parts[self._in_quotes :: 2])
         self._in_quotes ^= len(parts) % 2 == 0
@@ -273,6 +277,16 @@ class _CsvTable:
         if len(self._rest) > _LONGEST_RECORD:
             raise _incomplete("it has no line ends")
         self._count(lines)
+
+    def _sample(self, line: bytes) -> None:
+        """Read the days of a record that may have quotes; of a part of one, there are none."""
+        try:
+            cells = next(csv.reader([line.decode()], delimiter=self._separator.decode()), [])
+        except (UnicodeDecodeError, csv.Error):
+            return
+        if len(cells) == len(self._names):
+            for name, place in self._places:
+                self._days.add(name, cells[place].encode())
 
     def _refuse_header(self, piece: bytes) -> None:
         text = self._edge + piece
