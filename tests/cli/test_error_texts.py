@@ -27,6 +27,7 @@ _VARYING = (
     (re.compile(r"\d{8}T\d{6}Z|(20\d\d-\d\d-\d\d )?\d\d:\d\d:\d\d UTC"), "MOMENT"),
     # click before 8.3 says it otherwise.
     (re.compile(r"No such option: (--[a-z-]+)"), r"No such option '\1'."),
+    (re.compile(r"Did you mean (--[a-z-]+)\?"), r"Did you mean '\1'?"),
     (re.compile(r"/\S*/(?=config/|state/)"), "HOME/"),
 )
 
