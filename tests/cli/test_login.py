@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import stat
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -12,6 +13,7 @@ import keyring
 import pytest
 from click.testing import Result
 from keyring.backend import KeyringBackend
+from pytest_httpserver import HTTPServer
 from tests.cli.run import Run
 
 from adanalytics_cli.commands import login as login_command
@@ -89,6 +91,18 @@ def test_no_verify_sends_nothing_for_a_key(run: Run, place: LocalServer, logins:
     place.journal.clear()
     assert run("login", "--no-verify", "--api-key-stdin", stdin="anything\n").exit_code == 0
     assert list(place.journal.entries()) == []
+    assert logins.exists()
+
+
+def test_a_list_of_dates_in_another_form_need_not_be_tried(
+    run: Run, httpserver: HTTPServer, logins: Path
+) -> None:
+    httpserver.expect_request(re.compile("/.*")).respond_with_json({"data": ["2026-01-15"]})
+    words = ["login", "--api-key-stdin", "--base-url", httpserver.url_for("/"), "--partner", "acme"]
+    failed = run(*words, stdin="key\n")
+    assert (failed.exit_code, logins.exists()) == (7, False)
+    assert "login --no-verify" in failed.stderr
+    assert run(*words, "--no-verify", stdin="key\n").exit_code == 0
     assert logins.exists()
 
 

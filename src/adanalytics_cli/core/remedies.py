@@ -20,7 +20,10 @@ WORDS = {
     ),
     "dataset_table": "Leave out --table-name and --catalog, or give --to another place.",
     "dataset_zone": f"{_PLACE} the {{option}} that it was made with.",
-    "days": "Report it to the service. A sync of START to END needs no list.",
+    "days": (
+        "Report it to the service. A sync of START to END needs no list, nor "
+        "does login --no-verify."
+    ),
     "end_of_range": (
         "Ask the service whether start_date and end_date belong to the range, and whether pages "
         "begin with 1. If it lists days whose events it has since removed, add {option} none."
