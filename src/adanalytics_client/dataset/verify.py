@@ -230,6 +230,11 @@ class Verification:
             if self._is_expected(record, day in days):
                 yield from self._missing(record)
             if not record.is_settled:
+                # It would differ, but what is said to be compared is not to include it.
+                if record.hours:
+                    names = compare_day(None, state.figures, self._names).uncompared
+                    reasons_of = dict.fromkeys(names, "the day was not over when it was pulled")
+                    self._comparisons[day] = DayComparison(uncompared=reasons_of)
                 continue
             comparison = compare_day(totals, state.figures, self._names)
             self._comparisons[day] = comparison
@@ -253,15 +258,10 @@ class Verification:
         Days in `broken` are left out: what they lack is known already.
         """
         # The summary and the list of days say nothing of a day whose events were all removed.
-        unlisted = {
-            day
-            for day in self._manifest.days()
-            if day not in service.days and self._manifest.day(day).is_settled
-        }
         days = {
             day: self._manifest.day(day).rows
-            for day in {*self._comparisons, *unlisted}
-            if day not in broken
+            for day in self._manifest.days()
+            if day not in broken and self._manifest.day(day).is_settled
         }
         counted_days = count_days(client, service, days)
         for day, message in counted_days.different_days.items():
