@@ -289,6 +289,16 @@ def test_only_what_was_wrong_is_asked_for_again(
     assert at.password not in done.output
 
 
+def test_an_address_without_a_login_is_not_blamed_on_the_partner(
+    run: Run, at_terminal: LocalServer, httpserver: HTTPServer
+) -> None:
+    httpserver.expect_request(re.compile("/.*")).respond_with_json({}, status=404)
+    typed = (httpserver.url_for("/wrong"), "acme", at_terminal.email, at_terminal.password)
+    done = run("login", stdin="".join(f"{line}\n" for line in typed))
+    assert done.exit_code == 2
+    assert done.output.endswith("Error: Not found (404).\nCheck --base-url, or try later.\n")
+
+
 def test_a_login_again_keeps_the_address_and_the_partner(
     run: Run, at_terminal: LocalServer, logins: Path, tmp_path: Path
 ) -> None:

@@ -84,6 +84,27 @@ def test_a_wrong_password_is_tried_once_for_all(
     assert "dates" not in paths(stand_in)
 
 
+@pytest.mark.parametrize(
+    ("status", "kind", "option"),
+    [
+        *((status, errors.AuthenticationError, "password") for status in (400, 401, 403, 422)),
+        (404, errors.NotFound, "base_url"),
+    ],
+)
+def test_a_login_may_be_refused_with_another_status(
+    open_variant: OpenVariant,
+    stand_in: StandIn,
+    status: int,
+    kind: type[errors.StatusError],
+    option: str,
+) -> None:
+    stand_in.says(Say({"error": "Invalid email or password"}, status=status))
+    with pytest.raises(kind, match="Invalid email or password") as caught:
+        open_variant(**LOGIN).call("dates")
+    assert caught.value.remedy.option == option
+    assert paths(stand_in) == ["login"]
+
+
 def test_a_token_that_is_refused_again_is_an_error(
     open_variant: OpenVariant, stand_in: StandIn
 ) -> None:

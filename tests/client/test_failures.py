@@ -247,7 +247,7 @@ def test_a_password_is_known_in_the_spelling_of_json_and_of_addresses(
     spelled = [json.dumps(password), json.dumps(password, ensure_ascii=False)]
     told = " ".join([*spelled, quote(password), quote_plus(password), password])
     stand_in.script = lambda asked: Say({"error": f"{asked.body.decode()} {told}"}, status=400)
-    with pytest.raises(errors.InvalidRequest, match=r"\*{3}") as caught:
+    with pytest.raises(errors.AuthenticationError, match=r"\*{3}") as caught:
         variant.call("dates")
     assert "tsel" not in str(caught.value) + repr(vars(caught.value))
 

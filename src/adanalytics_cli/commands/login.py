@@ -131,7 +131,8 @@ def login(
         except (AuthenticationError, NotFound, PermissionDenied) as error:
             is_login = isinstance(error, AuthenticationError)
             answer = account if is_login else settings.partner
-            if answer is None or answer.source != "prompt":
+            is_elsewhere = error.remedy.code == "address"
+            if answer is None or answer.source != "prompt" or is_elsewhere:
                 raise
             remedy = error.remedy if is_login else "Check the partner."
             text = f"Error: {visible(error.message)} {remedy}"

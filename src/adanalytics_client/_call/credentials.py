@@ -21,12 +21,12 @@ from .config import Bearer, Credential, Login
 E = TypeVar("E", bound=errors.AdAnalyticsError)
 
 JSON_BODY = ("content-type", "application/json")
-_LOGIN = "/api/auth/login"
+LOGIN = "/api/auth/login"
 
 
 def login_request(base: BaseUrl, login: Login) -> effects.Request:
     body = {"email": login.email, "password": login.password.reveal()}
-    return effects.Request("POST", base.at(_LOGIN), (JSON_BODY,), json.dumps(body).encode("utf-8"))
+    return effects.Request("POST", base.at(LOGIN), (JSON_BODY,), json.dumps(body).encode("utf-8"))
 
 
 def token_of(content: Json) -> Secret:
@@ -154,7 +154,7 @@ class Credentials:
         if reply is not None:
             head = reply.head.headers.items()
             # The answer to a login may hold a token under another name, which nothing knows yet.
-            is_login = url.endswith(_LOGIN) and reply.status < 300
+            is_login = url.endswith(LOGIN) and reply.status < 300
             error.amended(
                 request_id=self.request_id(reply.head),
                 body=self._body(reply.body) if not is_login else "",

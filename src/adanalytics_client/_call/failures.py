@@ -24,7 +24,7 @@ from adanalytics_client.errors import (
     TransportError,
 )
 
-from .credentials import Credentials
+from .credentials import LOGIN, Credentials
 from .session import Session
 
 # Refused before any work was done, so sending again is safe for a POST too (RFC 9110 section
@@ -178,7 +178,14 @@ def refused_attempt(session: Session, reply: Reply, url: str, *, repeatable: boo
     can_retry = transient and (repeatable or status in _UNPROCESSED)
     home = session.config.base.owns(url)
     # Another origin never got the credential, so its refusal says nothing about it.
-    kind, text, advice = _meaning(status, credentials.advice if home else None)
+    is_login = home and url.endswith(LOGIN)
+    # What refuses a login is not published: 400 by RFC 6749 section 5.2, 422 from Laravel, 403 from
+    # Django REST framework.
+    meaning = 401 if is_login and status in {400, 403, 422} else status
+    kind, text, advice = _meaning(meaning, credentials.advice if home else None)
+    if is_login and kind is NotFound:
+        # It names no partner.
+        advice = remedy("address")
     error = kind(
         f"{text} ({status}{detail}).", remedy=advice, status=status, reason=reason, errors=errors
     )
