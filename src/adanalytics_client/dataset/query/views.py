@@ -49,11 +49,14 @@ def select_events(datasets: Mapping[str, CommittedFiles], *, filtered: bool = Tr
     ours = [*fixed, *(("dataset",) if len(datasets) > 1 else ())]
     names = distinct_names(columns, ours)
     pairs = [*zip((*columns, *ours), names, strict=True)]
-    renamings = [f"{name} for {field or 'no name'}" for field, name in pairs if name != field]
+    owners = [""] * len(columns) + ["the dataset's "] * len(ours)
+    renamings = [
+        f"{name} for {owner}{field or 'no name'}"
+        for owner, (field, name) in zip(owners, pairs, strict=True)
+        if name != field
+    ]
     if renamings and filtered:
-        _LOG.warning(
-            "Names in SQL differ by more than capitals: events has %s.", ", ".join(renamings)
-        )
+        _LOG.warning("SQL needs other names: events has %s.", ", ".join(renamings))
     parts = (
         name
         for name in columns
