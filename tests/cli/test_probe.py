@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from tests.cli.run import Run
 
+from adanalytics_cli.output.probe_output import consequences
 from adanalytics_client import ServiceProfile
+from adanalytics_client._shapes.service import ColumnProfile
 from adanalytics_server.local import LocalServer, Sample
 
 
@@ -52,6 +54,16 @@ def test_the_table_and_the_file(run: Run, service: LocalServer, tmp_path: Path) 
     profile = ServiceProfile.read(path)
     assert profile.rows_key == "data"
     assert [file.name for file in tmp_path.glob("*serv*")] == ["service.toml"]
+
+
+@pytest.mark.parametrize(
+    ("names", "is_told"), [(("date", "hour"), True), (("eventDate", "eventHour"), False)]
+)
+def test_an_hour_without_a_time_can_be_mapped(names: tuple[str, str], is_told: bool) -> None:
+    day, hour = names
+    columns = {day: ColumnProfile("text", "date"), hour: ColumnProfile("integer")}
+    texts = consequences(ServiceProfile(columns=columns))
+    assert any("--map event_date=NAME --map event_hour=NAME" in text for text in texts) == is_told
 
 
 def test_the_profile_of_a_login_uses_the_file(

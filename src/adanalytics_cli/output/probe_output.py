@@ -163,9 +163,13 @@ def consequences(profile: ServiceProfile) -> list[str]:
         texts.append("Pages state no total, so each query ends with one more page that is empty.")
     if profile.columns and not any(column.role == "id" for column in profile.columns.values()):
         texts.append("Events have no id, so an event that comes twice is kept twice.")
-    has_time = profile.time_field or DOCUMENTED.sent("event_time", profile.columns)
+    parts = ("event_time", "event_hour")
+    has_time = profile.time_field or any(DOCUMENTED.sent(part, profile.columns) for part in parts)
     if profile.columns and not has_time:
-        texts.append("No field is known as the time of an event: pass --time-field NAME.")
+        texts.append(
+            "No field is known as the time of an event: pass --time-field NAME, or for a day and "
+            "an hour --map event_date=NAME --map event_hour=NAME."
+        )
     if profile.summary is None:
         texts.append("There is no summary to compare with: verify can compare numbers of files.")
     if profile.export and profile.export.same_rows is False:
