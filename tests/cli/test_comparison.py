@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator
 from datetime import date
 from decimal import Decimal
@@ -12,7 +13,9 @@ from typing import Any
 import openpyxl
 import pytest
 from click.testing import Result
+from pytest_httpserver import HTTPServer
 from tests.cli.run import Run
+from werkzeug import Request, Response
 
 from adanalytics_cli.output.comparison import Pair
 from adanalytics_client import Client, Summary
@@ -167,6 +170,30 @@ def test_the_order_of_a_comparison(
     left = " 1 of 4 groups." if "--top" in words else ""
     days = "acme has data on 0 of 1 day, before on 0 of 1."
     assert note == f"2026-01-01 in UTC, money in USD. Before is 2025-12-01. {days}{left}"
+
+
+@pytest.mark.parametrize(
+    ("group", "rows"),
+    [
+        ("campaign", [{"id": 1, "name": "a", "clicks": 5}, {"id": 2, "name": "b", "clicks": 7}]),
+        ("day", [{"date": "2026-01-15", "hour": hour, "clicks": 5} for hour in ("am", "pm")]),
+    ],
+)
+def test_rows_that_look_like_one_group_are_not_lost(
+    run: Run, httpserver: HTTPServer, group: str, rows: list[dict[str, Any]]
+) -> None:
+    def summary(request: Request) -> Response:
+        days = {"date": request.args["start_date"]} if group == "day" else {}
+        return Response(json.dumps({"data": [row | days for row in rows]}))
+
+    httpserver.expect_request(re.compile("/.*/summary")).respond_with_handler(summary)
+    place = ["--base-url", httpserver.url_for("/"), "--partner", "acme"]
+    environment = {"ADANALYTICS_API_KEY": "key"}
+    words = ["summary", "2026-01-15", "-g", group, "-f", "csv", *place]
+    assert len(run(*words, env=environment).stdout.splitlines()) == 3
+    done = run(*words, "--compare", "2026-01-14", "--all-hours", env=environment)
+    assert (done.exit_code, done.stdout) == (7, "")
+    assert "cannot be compared" in done.stderr
 
 
 def test_days_are_paired_by_their_place(run: Run, service: LocalServer) -> None:

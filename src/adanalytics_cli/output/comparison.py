@@ -4,14 +4,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Context, Decimal
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from pydantic import BaseModel
 
 from adanalytics_cli.console.table_view import Amount, Cell, Column, plain, thousands
 from adanalytics_cli.console.table_view import percent as percent_of
 from adanalytics_cli.core.periods import days_of, span
-from adanalytics_client import SummaryRow
+from adanalytics_client import ProtocolError, SummaryRow
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._json.columns import GROUP_COLUMNS
 
@@ -37,6 +37,7 @@ from .summary_output import (
 VALUES = ("before", "after", "change", "percent")
 """The columns of a comparison."""
 
+K = TypeVar("K")
 _METRICS = tuple(name for name in SummaryRow.model_fields if name not in GROUP_COLUMNS)
 # Few enough for one screen.
 _OF_GROUPS = ("impressions", "revenue")
@@ -257,9 +258,9 @@ class Comparison:
         sides = []
         for answer in self._answers:
             # A service may send anything as a day, such as "(other)".
-            rows = {
-                row.date: dict(row) for row in answer.summary.rows if isinstance(row.date, date)
-            }
+            rows = _by_group(
+                (row.date, dict(row)) for row in answer.summary.rows if isinstance(row.date, date)
+            )
             days = days_of(answer.first, answer.last)
             sides.append([(day, rows.get(day, {})) for day in days])
         # By place: months of other lengths have no common dates.
@@ -288,11 +289,24 @@ def _match(id_of: str, name_of: str, *sides: Iterable[Row]) -> Iterator[Pair]:
     def key_of(row: Row) -> tuple[str, str]:
         return str(row.get(id_of)), str(row.get(name_of) if row.get(id_of) is None else "")
 
-    before, after = ({key_of(row): row for row in rows} for rows in sides)
+    before, after = (_by_group((key_of(row), row) for row in rows) for rows in sides)
     for key in dict.fromkeys([*after, *before]):
         row = after.get(key) or before[key]
         names = {id_of: row.get(id_of), name_of: row.get(name_of)}
         yield Pair(names, before.get(key, {}), after.get(key, {}))
+
+
+def _by_group(pairs: Iterable[tuple[K, Row]]) -> dict[K, Row]:
+    """Return rows by what names their group."""
+    rows = [*pairs]
+    by_group = dict(rows)
+    if len(by_group) < len(rows):
+        raise ProtocolError(
+            "The rows of the summary cannot be compared, because some have the same group, or none "
+            "in a column that is known.",
+            remedy="Leave out --compare: csv has the rows with all columns.",
+        )
+    return by_group
 
 
 def list_changes(
