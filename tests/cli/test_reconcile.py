@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import random
+import re
 import shutil
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
@@ -449,6 +450,21 @@ def test_causes_that_explain_it_equally_are_all_named_or_none(
     expected = "Cause: either" if texts else "No cause is named, because 6 explain the gap equally"
     assert any(note.startswith(expected) for note in answer["notes"]), answer["notes"]
     assert "Not compared, because ours are not known: cost." in answer["notes"]
+
+
+def test_a_summary_without_a_known_group_is_not_one_group(
+    httpserver: HTTPServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    httpserver.expect_request(re.compile("/.*")).respond_with_json(
+        {"data": [{"id": number, "name": f"c{number}", "clicks": 5} for number in (1, 2)]}
+    )
+    monkeypatch.setenv("ADANALYTICS_API_KEY", "key")
+    file = tmp_path / "theirs.csv"
+    file.write_text("Campaign ID,Clicks\n1,5\n2,5\n")
+    words = ["--base-url", httpserver.url_for("/"), "--partner", "acme"]
+    done = CliRunner().invoke(cli, ["reconcile", str(file), "2026-01-15", *words], obj=Invocation())
+    assert (done.exit_code, done.stdout) == (7, "")
+    assert "The summary has no campaign_id and no campaign_name." in done.stderr
 
 
 def test_fields_with_the_names_of_our_columns(httpserver: HTTPServer, tmp_path: Path) -> None:

@@ -5,13 +5,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time, timedelta, tzinfo
 from decimal import Decimal
-from itertools import accumulate
+from itertools import accumulate, chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.core.periods import days_of
-from adanalytics_client import ServiceProfile
+from adanalytics_client import ProtocolError, ServiceProfile
 from adanalytics_client._json.fields import COLUMN_OF_TYPE
 
 from .statement import Figures, Key, Statement
@@ -214,6 +214,12 @@ def ask_service(statement: Statement, client: "Client", zone: tzinfo) -> OwnFigu
     for start, end in [(day, day) for day in days] if one_by_one else [(first, last)]:
         answer = client.summary(start, end, group_by=by[0])
         currency = answer.currency or currency
+        names = {*chain.from_iterable(row.model_fields_set for row in answer.rows)}
+        if names and by != ["day"] and not names & {f"{by[0]}_id", f"{by[0]}_name"}:
+            raise ProtocolError(
+                f"The summary has no {by[0]}_id and no {by[0]}_name.",
+                remedy="Sync these days, and add --in DIR.",
+            )
         for row in map(dict, answer.rows):
             # A row by campaign does not tell its day; the request does.
             day = row.get("date") if by == ["day"] else start
