@@ -50,6 +50,17 @@ def test_json_lines_in_a_file(
     assert [each.name for each in folder.iterdir()] == [name]
 
 
+@pytest.mark.parametrize("suffix", ["jsonl", "csv", "json", "parquet", "arrow", "xlsx"])
+def test_a_file_of_any_format_is_compared_with_the_count(
+    run: Run, service: LocalServer, tmp_path: Path, suffix: str
+) -> None:
+    service.journal.clear()
+    # With full pages alone, there would be a doubt.
+    words = ["events", DAY, "--per-page", "300", "-o", str(tmp_path / f"day.{suffix}")]
+    assert run(*words).exit_code == 0
+    assert dict(service.journal.entries()[-1].query)["per_page"] == "1"
+
+
 @pytest.mark.parametrize("suffix", ["jsonl", "jsonl.gz", "csv"])
 def test_the_progress_shows_the_bytes_of_the_file(
     run: Run, service: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str

@@ -110,7 +110,8 @@ def events(
             split=split,
             per_page=per_page or min(row_limit or LARGEST_PAGE, LARGEST_PAGE),
             concurrency=concurrency,
-            check=check,
+            # What is written row by row becomes a file, too; a table is a look.
+            check="always" if check == "auto" and not form.is_table else check,
             max_events=row_limit,
         )
         now = now_at_service(invocation)
