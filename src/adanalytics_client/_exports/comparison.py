@@ -110,13 +110,13 @@ def _count(session: Session, order: ExportOrder, total: int) -> Operation[int | 
                 return (yield from _place(session, order, total))
             count = service_count
             if order.end >= first_open_day(session):
-                text = "The export has %d events, and the service counts %d by now."
-                _LOG.info(text, total, count)
+                text = "The export has %s, and the service counts %s by now."
+                _LOG.info(text, counted(total, "event"), f"{count:,}")
                 return count
         has_last, has_more = (yield from request_places(session, days, total)) or (False, False)
         if count < total and has_last and not has_more:
-            text = "The service counts %d events in %s, but lists the %d of the export."
-            _LOG.warning(text, count, days, total)
+            text = "The service counts %s in %s, but lists the %s of the export."
+            _LOG.warning(text, counted(count, "event"), days, f"{total:,}")
             return total
     except NotCounted as error:
         _LOG.warning("%s was not compared with the service's count: %s", days, error)
