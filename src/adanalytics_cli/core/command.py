@@ -437,15 +437,13 @@ def option(
     A function as the `kind` reads a text; a `reader` reads the value, which may be None or several.
     `complete` returns the words that the shell offers.
     """
-    if reader:
-        callback = lambda _context, _parameter, value: reader(value)  # noqa: E731  # for click
     return click.Option(
         names.split(),
         type=kind if callable(kind) else click.Choice(kind),
         metavar=metavar,
         default=default,
         multiple=multiple,
-        callback=callback,
+        callback=(lambda _context, _parameter, value: reader(value)) if reader else callback,
         shell_complete=complete,
         help=summary,
     )
