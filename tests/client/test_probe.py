@@ -148,7 +148,8 @@ def test_a_change_is_a_difference() -> None:
 
 @pytest.mark.parametrize("dialect", ["reference", "hints,fields-counters", "times-epoch,meta-next"])
 def test_a_cassette_has_other_values_and_the_same_profile(dialect: str, tmp_path: Path) -> None:
-    cassette = Cassette()
+    # Of some keys, by chance, other counters add up to a sum of the summary.
+    cassette = Cassette(bytes(32))
     with (
         LocalServer(sample=SAMPLE, dialect=dialect) as server,
         Client(server.url, api_key=server.api_key, partner=server.partner) as client,
