@@ -73,3 +73,16 @@ def test_a_range_that_is_refused_for_its_length_is_pulled_by_days(
     with pytest.raises(InvalidRequest):
         variant.rows(DAYS[0], split="auto")
     assert len(stand_in.asked) == 1
+
+
+def test_the_only_page_of_a_service_without_totals_needs_no_summary(
+    open_variant: OpenVariant, stand_in: StandIn
+) -> None:
+    def script(asked: Asked) -> Say:
+        rows = [{"event_id": day} for day in DAYS]
+        return Say(rows if asked.query["page"] == "1" else [])
+
+    stand_in.script = script
+    rows = open_variant().rows(DAYS[0], DAYS[-1], split="auto", check="none")
+    assert [row["event_id"] for row in rows] == DAYS
+    assert [asked.query["page"] for asked in stand_in.asked] == ["1", "2"]
