@@ -96,7 +96,9 @@ def delta_statistics(footer: pq.FileMetaData) -> str:
     for at in range(footer.num_columns):
         name = footer.schema.column(at).path
         # A nested column has another path than its field.
-        if name not in schema.names or not any(of(schema.field(name).type) for of in _HAVE_RANGES):
+        if name not in schema.names or not any(
+            is_type(schema.field(name).type) for is_type in _HAVE_RANGES
+        ):
             continue
         groups = [footer.row_group(g).column(at).statistics for g in range(footer.num_row_groups)]
         if any(group is None or not group.has_null_count for group in groups):
