@@ -23,7 +23,7 @@ ignore_page = ignoring(page=1)
 ignore_hour = ignoring(hour=None)
 
 
-def ignore_end_date(query: Any) -> Mapping[str, object]:  # noqa: ANN401  # an EventsQuery, as below
+def ignore_end_date(query: Any) -> Mapping[str, object]:  # noqa: ANN401  # an EventsQuery
     return {"end_date": query.start_date}
 
 
