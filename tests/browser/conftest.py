@@ -42,11 +42,12 @@ class Visit:
         self.page.goto(self.server.url + path)
 
     def sign_in(self) -> None:
-        """Fill in the login form."""
+        """Fill in the login form, and wait until the page behind it has its styles."""
         self.open("/")
         self.page.get_by_label("E-mail address").fill(self.server.email)
         self.page.get_by_label("Password").fill(self.server.password)
-        self.page.get_by_role("button", name="Sign in").click()
+        with self.page.expect_event("load"):
+            self.page.get_by_role("button", name="Sign in").click()
 
     def watch(self) -> None:
         """Remember errors, warnings and requests to other hosts."""

@@ -59,7 +59,9 @@ def test_everything_is_done_with_the_keyboard_alone(new_visit: "Callable[..., Vi
     page.keyboard.type(visit.server.email)
     page.keyboard.press("Tab")
     page.keyboard.type(visit.server.password)
-    page.keyboard.press("Enter")
+    # A focus ring is drawn only once the styles have come.
+    with page.expect_event("load"):
+        page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_have_text("Acme")
     stops = walk(page, until="Show February 2026 as a table")
     assert stops[0]["text"] == "Skip to content"
@@ -82,7 +84,8 @@ def test_everything_is_done_with_the_keyboard_alone(new_visit: "Callable[..., Vi
         ("Sign out", "Sign in"),
     ]:
         walk(page, until=target)
-        page.keyboard.press("Enter")
+        with page.expect_event("load"):
+            page.keyboard.press("Enter")
         expect(page.get_by_role("heading", level=1)).to_have_text(heading)
 
 
