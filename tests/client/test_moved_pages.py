@@ -161,6 +161,52 @@ def test_events_that_come_twice_are_handed_out_once(
     assert "Page 3 of 2026-01-15 repeats 2 events, which were left out; the data may have" in two
 
 
+@pytest.mark.parametrize("total", [5, 4, None])
+def test_events_that_one_page_has_twice_are_those_of_the_service(
+    variant: Variant, stand_in: StandIn, caplog: pytest.LogCaptureFixture, total: int | None
+) -> None:
+    """A page is one moment, so nothing moved; a service may count what it stores twice once."""
+    pages_of(stand_in, rows(*"abb"), rows(*"cd"), beside={"total": total})
+    assert variant.rows(DAY, split="none", per_page=3) == rows(*"abbcd")
+    assert caplog.messages == [f"Events of {DAY} come twice on one page; all are kept."]
+    assert len(stand_in.asked) == 2
+    pages_of(stand_in, rows(*"abbcd"), [], beside={"total": total})
+    assert variant.rows(DAY, split="none", per_page=6) == rows(*"abbcd")
+
+
+@pytest.mark.parametrize("total", [3, 6])
+def test_events_stored_twice_do_not_hide_that_one_is_missing(
+    variant: Variant, stand_in: StandIn, total: int
+) -> None:
+    pages_of(stand_in, rows(*"abb"), rows(*"cd"), [], beside={"total": total})
+    with pytest.raises(ProtocolError, match=f"counts {total} events in {DAY}, but 5 arrived"):
+        variant.rows(DAY, split="none", per_page=3)
+
+
+def test_copies_on_two_pages_are_an_error_that_tells_how_to_pull_them(
+    variant: Variant, stand_in: StandIn
+) -> None:
+    """Pages that moved, or were ordered anew, have an event twice and lack another one."""
+    events = rows(*"abccd")
+
+    def script(asked: Asked) -> Say:
+        page, size = int(asked.query["page"]), int(asked.query["per_page"])
+        return Say({"events": events[(page - 1) * size : page * size], "total": 5})
+
+    stand_in.script = script
+    with pytest.raises(ProtocolError, match="counts 5 events") as raised:
+        variant.rows(DAY, split="none", per_page=3)
+    assert (raised.value.remedy.code, raised.value.remedy.option) == ("other_pages", "per_page")
+    assert variant.rows(DAY, split="none", per_page=4) == events
+
+
+def test_a_resumed_pull_keeps_events_stored_twice(variant: Variant, stand_in: StandIn) -> None:
+    pages_of(stand_in, rows(*"abb"), rows(*"cdd"), rows("e"), beside={"total": 7})
+    first, *rest = variant.pages(DAY, split="none", per_page=3)
+    assert [row for page in rest for row in page.rows] == rows(*"cdde")
+    assert variant.rows(DAY, split="none", per_page=3, resume=first.token) == rows(*"cdde")
+
+
 @pytest.mark.parametrize(("on_drift", "found"), [("raise", "abcdefg"), ("warn", "abcdeafg")])
 def test_few_ids_are_kept_of_a_slice_that_is_not_asked_again(
     variant: Variant, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch, on_drift: str, found: str

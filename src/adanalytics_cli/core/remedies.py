@@ -45,6 +45,10 @@ WORDS = {
         "This address is not on the origin of {option}, so the credential was not sent. If the "
         "service has moved, give its new address as {option}."
     ),
+    "other_pages": (
+        "Run the same command again later; or with another {option}, in case the service stores "
+        "an event twice, at the end of one page and the beginning of the next."
+    ),
     "partner": "Check {option} and --base-url.",
     "retention": "Leave out {option}.",
     "rows": "Use -f jsonl.",

@@ -65,6 +65,13 @@ REMEDIES: dict[str, tuple[str, str]] = {
             "the service has moved, set base_url to its new address."
         ),
     ),
+    "other_pages": (
+        "per_page",
+        (
+            "Pull it later; or with another per_page=, in case the service stores an event twice, "
+            "at the end of one page and the beginning of the next."
+        ),
+    ),
     "partner": ("partner", "Check the partner and base_url."),
     "retention": ("retain", "Leave out the retention."),
     "rows": ("", "Use rows()."),

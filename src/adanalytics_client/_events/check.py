@@ -143,7 +143,7 @@ class PullCheck:
         self._by_rows: dict[tuple[bytes, bytes, int], Slice] = {}
         self._refusal: StatusError | None = None
         self._compared = 0
-        self._has_shared_ids = False
+        self._oddities: set[str] = set()
 
     def add(self, place: int | None, end: SliceEnd) -> None:
         """Add a slice that has ended, at its place in the plan; or more events of it.
@@ -163,11 +163,9 @@ class PullCheck:
         doubt = end.doubt or end.full or (f"{end.refusal}" if end.refusal else "")
         self.doubt = self.doubt or (f"{end.slice}: {doubt}" if doubt else "")
         self._refusal = self._refusal or end.refusal
-        if end.has_shared_ids and not self._has_shared_ids:
-            self._has_shared_ids = True
-            _LOG.warning(
-                "Events of %s have the same event_id and differ otherwise; all are kept.", end.slice
-            )
+        if end.oddity and end.oddity not in self._oddities:
+            self._oddities.add(end.oddity)
+            _LOG.warning("Events of %s %s; all are kept.", end.slice, end.oddity)
         if end.rows:
             self._look_for_same_rows(end)
 

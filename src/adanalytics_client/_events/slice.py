@@ -1,10 +1,11 @@
 """Read one slice from its first page to its last, in one straight function; no I/O.
 
-A slice is whole when its events, each counted once, are as many as its pages state. When events are
-inserted before the next page, that page begins by repeating the last events of the previous one,
-and the inserted events are missed. So the events of a slice of several pages are remembered, which
-reveals every repeat; a slice with fewer events than it states is read again, twice at most. So is
-one whose stated number fell and rose: an event that went can hide behind one that came.
+A slice is whole when its events are as many as its pages state, without those that came on an
+earlier page. When events are inserted before the next page, that page begins by repeating the last
+events of the previous one, and the inserted events are missed. So the events of a slice of several
+pages are remembered, which reveals every repeat; a slice with fewer events than it states is read
+again, twice at most. So is one whose stated number fell and rose: an event that went can hide
+behind one that came. An event that one page has twice is no repeat: the service stores it twice.
 """
 
 import logging
@@ -90,7 +91,7 @@ class SliceEnd:
     """What is remembered of a slice that has ended.
 
     Attributes:
-        rows: the number of its events in this run, each counted once.
+        rows: the number of its events in this run, without repeats.
         total: the number that its pages state.
         doubt: why it may be incomplete, in words; empty for no doubt.
         first: the text of the first event; the same of the `last` one.
@@ -102,7 +103,7 @@ class SliceEnd:
         tail: its last page with events, or its first one, from which it can be read on until a page
             has no events.
         refusal: the error that ended its pages.
-        has_shared_ids: whether events with one id had different texts.
+        oddity: how events share an id, in words; empty if none do.
     """
 
     slice: Slice
@@ -118,7 +119,7 @@ class SliceEnd:
     is_blind: bool
     tail: Cursor
     refusal: StatusError | None
-    has_shared_ids: bool
+    oddity: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,8 +216,9 @@ class SliceHistory:
     """The pages of one slice so far, from `cursor` on, which may be of a resumed pull.
 
     Attributes:
-        distinct: events so far, each counted once.
+        distinct: events so far, without repeats.
         repeated: events that arrived again.
+        overlap: how many events of this attempt came on two pages.
         total: the largest number of events that its pages stated.
         fall: by how much a later number was below it, at most; below 0 once one rose again.
         mark: digest of the previous page; empty for the only page of a slice.
@@ -227,6 +229,7 @@ class SliceHistory:
     def __init__(self, cursor: Cursor, rules: SliceRules) -> None:
         self.distinct = self._before = cursor.seen - cursor.repeated
         self.repeated = cursor.repeated
+        self.overlap = 0
         self.total = self._stated = cursor.total
         self.fall = cursor.fall
         # The events of all attempts before this one.
@@ -268,8 +271,12 @@ class SliceHistory:
 
     @property
     def missing(self) -> int:
-        """Return how many events fewer arrived than the pages state; below 0 if more arrived."""
-        return 0 if self.total is None else self.total - self.distinct
+        """Return how many events fewer arrived than the pages state; below 0 if more arrived.
+
+        A service may count the events that it stores twice once.
+        """
+        missing = 0 if self.total is None else self.total - self.distinct
+        return 0 if missing == -self._yielded_ids.copies else missing
 
     def doubtful_page(self) -> Cursor | None:
         """Return a page to request again, because events without an id came on two pages.
@@ -311,7 +318,7 @@ class SliceHistory:
 
     def begin_attempt(self) -> None:
         """Forget the order of the pages, but not the events, to pull the slice again."""
-        self._attempt, self._again = _Remembered(self._most_ids), 0
+        self._attempt, self._again, self.overlap = _Remembered(self._most_ids), 0, 0
         self._marks.clear()
         self._opening = self._front = {}
         self._stale = 0
@@ -484,7 +491,7 @@ class SliceHistory:
                 to_the_end=True,
             ),
             refusal=self._end.refusal,
-            has_shared_ids=self._yielded_ids.has_shared_ids,
+            oddity=self._yielded_ids.oddity,
         )
 
     def _repeats(self, cursor: Cursor, page: FetchedPage, keys: PageKeys) -> list[bool]:
@@ -506,6 +513,7 @@ class SliceHistory:
         self._front = {cursor.number: self.mark}
         self._opening = self._opening or self._front
         self._again += stale.count(False)
+        self.overlap += stale.count(True)
         self._stale = self._stale + 1 if all(stale) else 0
         if self._stale == MOST_STALE:
             first = cursor.number - MOST_STALE + 1
@@ -525,13 +533,15 @@ class SliceHistory:
 class _Remembered:
     """The events of a slice: an event is a repeat if it has the id and the text of an earlier one.
 
-    Of events and of ids only hashes are kept; beyond `limit` the older half is forgotten. An id
-    under which events with different texts arrive identifies none of them.
+    One of the same page is a copy. Of events and of ids only hashes are kept; beyond `limit` the
+    older half is forgotten. An id under which events with different texts arrive identifies none.
     """
 
     def __init__(self, limit: int) -> None:
         self._texts, self._ids = _Hashes(limit), _Hashes(limit)
         self._shared: set[int] = set()
+        # The events that one page had once more.
+        self.copies = 0
         # Whether the last page has an event that is kept, although an earlier one has its text.
         self.has_equal = False
 
@@ -542,6 +552,12 @@ class _Remembered:
     @property
     def has_shared_ids(self) -> bool:
         return bool(self._shared)
+
+    @property
+    def oddity(self) -> str:
+        if self._shared:
+            return "have the same event_id and differ otherwise"
+        return "come twice on one page" if self.copies else ""
 
     def add(self, keys: PageKeys) -> list[bool]:
         """Return for each event whether it is a repeat, and remember the others."""
@@ -557,12 +573,14 @@ class _Remembered:
             self._texts.update(keys.texts)
             self._ids.update(new_ids)
             return repeats
+        earlier = {text for text in keys.texts if text in self._texts}
         for index, (text, key, value) in enumerate(zip(keys.texts, ids, keys.ids, strict=True)):
             if value is not None:
                 is_known = text in self._texts
                 if key in self._ids and not is_known:
                     self._shared.add(key)
-                repeats[index] = is_known and key not in self._shared
+                repeats[index] = text in earlier and key not in self._shared
+                self.copies += is_known and text not in earlier
                 self.has_equal |= is_known and key in self._shared
                 self._texts.update((text,))
                 self._ids.update((key,))
@@ -644,9 +662,8 @@ def _different(cursor: Cursor, history: SliceHistory) -> ProtocolError:
         step, detail = "Pull it later", f", after {cursor.attempt + 1} attempts"
     elif history.missing < 0:
         step = "Report it to the service"
-    return ProtocolError(
-        f"{_counts(cursor, history)}{detail}.", remedy=remedy("accept_difference", step)
-    )
+    code = "other_pages" if cursor.attempt and history.overlap else "accept_difference"
+    return ProtocolError(f"{_counts(cursor, history)}{detail}.", remedy=remedy(code, step))
 
 
 def report_drift(observer: Observer, drift: PageDrift) -> None:

@@ -5,12 +5,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from tests.client.dataset.service_of_rows import ServiceOfRows
 from tests.server_answers import answer
+from tests.vocabularies import as_csv
 
 from adanalytics_client import Client
 from adanalytics_client.dataset import Dataset
+from adanalytics_client.dataset.planning import Via
+from adanalytics_client.dataset.pull import fetch
 from adanalytics_server.local import LocalServer
 
+DAY = "2026-01-15"
 A_YEAR_BEHIND = datetime(2025, 1, 20, 12, tzinfo=UTC)
 
 
@@ -100,3 +105,33 @@ def test_events_that_arrive_twice_start_their_query_again(
     # Behind a last page that is full, one more is asked for; then the day is counted. The names of
     # campaigns and tags follow, and behind five of them, a second page is looked for.
     assert asked(server) == {"dates": 1, "summary": 1 + 3, "events": (1 + 1) + (3 + 1) + 1}
+
+
+@pytest.mark.parametrize("way", ["pages", "export"])
+def test_what_the_service_stores_twice_is_in_the_dataset_twice(
+    service: ServiceOfRows, dataset: Dataset, monkeypatch: pytest.MonkeyPatch, way: Via
+) -> None:
+    """A page and an export are one moment, so nothing moved; the count is that of the rows."""
+    monkeypatch.setattr(fetch, "EVENTS_PER_PAGE", 5)
+    texts = [f'{{"event_id":"e{n}","event_date":"{DAY}","event_hour":3,"n":{n}}}' for n in range(8)]
+    service.rows[DAY, 3] = [*texts[:2], texts[1], *texts[2:], texts[-1]]
+    service.export = as_csv
+    with service.client() as client:
+        report = dataset.sync(client, DAY, via=way)
+        assert (report.failed, report.events) == ([], 10)
+        assert dataset.verify(client, until=DAY).is_whole
+        assert dataset.sync(client, DAY, via=way).wanted == 0
+        assert dataset.verify(client, until=DAY, deep=True).is_whole
+
+
+def test_copies_on_two_pages_are_pulled_on_one(
+    service: ServiceOfRows, dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What two pages have may have moved meanwhile; pages of another size have it in one moment."""
+    monkeypatch.setattr(fetch, "EVENTS_PER_PAGE", 5)
+    texts = [f'{{"event_id":"e{n}","event_date":"{DAY}","event_hour":3,"n":{n}}}' for n in range(8)]
+    service.rows[DAY, 3] = [*texts[:5], *texts[4:]]
+    with service.client() as client:
+        report = dataset.sync(client, DAY, via="pages")
+        assert (report.failed, report.events) == ([], 9)
+        assert dataset.verify(client, until=DAY).is_whole

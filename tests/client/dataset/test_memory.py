@@ -78,7 +78,7 @@ def test_writing_an_hour_takes_the_memory_of_some_events(tmp_path: Path, form: P
             held.add(table)
         pair = HOUR, held.take(HOUR)
         (written,) = files.write_file([pair], tmp_path, identity, HOUR.start, tables)
-        assert (written.record.rows, written.repeated) == (count * 1_000, 0)
+        assert (written.record.rows, written.record.repeated) == (count * 1_000, 0)
 
     assert_no_growth(write)
 
@@ -121,7 +121,7 @@ def test_repeated_ids_are_counted_in_groups(tmp_path: Path) -> None:
     (written,) = files.write_file(
         [(HOUR, repeated)], tmp_path, Identity("acme", "", "parquet"), HOUR.start, tables
     )
-    assert (written.record.rows, written.repeated) == (8_000, 7 * 5)
+    assert (written.record.rows, written.record.repeated) == (8_000, 7 * 5)
 
 
 @pytest.mark.parametrize("form", ["parquet", "jsonl"])

@@ -139,13 +139,19 @@ def _write_first(
                 finished.append(FinishedHour(count.hour, empty, shared=shared))
                 continue
             size = -(-file.size * count.rows // sum(rows))
-            record = HourRecord(count.rows, size, file.sha256, asked_at, UNCONFIRMED, count.totals)
             reread = partial(reader.read, str(path), count.hour, batch)
-            repeated, types = count.ids.repeated(reread, count.shared_ids), {**tables.types}
+            record = HourRecord(
+                count.rows,
+                size,
+                file.sha256,
+                asked_at,
+                UNCONFIRMED,
+                count.totals,
+                repeated=count.ids.repeated(reread, count.shared_ids),
+            )
+            types = {**tables.types}
             finished.append(
-                FinishedHour(
-                    count.hour, record, str(path), repeated, types, tables.mixed, shared=shared
-                )
+                FinishedHour(count.hour, record, str(path), types, tables.mixed, shared=shared)
             )
     return finished
 

@@ -181,7 +181,8 @@ def join_parts(
     """Return the hours of an export from all its parts.
 
     Raises:
-        ProtocolError: when there are not `total` events, or events are repeated.
+        ProtocolError: when there are not `total` events, or when events are repeated and no total
+            tells whether the service stores them twice.
     """
     rows = sum(count for _, count in parts)
     if total not in (None, rows):
@@ -191,7 +192,8 @@ def join_parts(
     # Each part has all hours of the query, so the pieces of an hour stand at one place.
     pieces = zip(*(hours for hours, _ in parts), strict=True)
     hours = [join_pieces(group, store, folder, identity) for group in pieces]
-    if repeated := sum(hour.repeated for hour in hours):
+    repeated = sum(hour.record.repeated for hour in hours)
+    if repeated and total is None:
         raise errors.ProtocolError(
             f"The export of {query} holds {counted(repeated, 'event')} twice."
         )

@@ -46,12 +46,14 @@ class Start:
         at: the moment before its first request, in UTC.
         basis: a digest of the summary of its days; see `Spool`.
         job: the ordered export, as text; its addresses may be signed, so no `repr` shows it.
+        per_page: the most events of a page; 0 for the usual number.
     """
 
     query: Query
     at: datetime
     basis: str
     job: str = field(default="", repr=False)
+    per_page: int = 0
 
 
 @dataclass(eq=False)
@@ -75,9 +77,9 @@ class Spool:
             start = replace(start, query=query) if start.basis == basis else None
         return cls(store, query, basis, start)
 
-    def begin(self, now: datetime, job: str = "") -> Start:
+    def begin(self, now: datetime, job: str = "", per_page: int = 0) -> Start:
         self.clear()
-        self.start = Start(self.query, now, self._basis, job)
+        self.start = Start(self.query, now, self._basis, job, per_page)
         name, head = f"{folder_of(self.query)}/{_HEAD}", seal(self.start)
         # An order contains signed addresses.
         self._store.write(name, head, lasting=False, private=bool(job))

@@ -232,6 +232,8 @@ class HourRecord(msgspec.Struct, frozen=True):
         types: the number of the types of its file's columns; see `schema`.
         totals: its counts and sums; None if they are not known.
         file: the name of the file that holds it; empty for the name of a dataset of hourly files.
+        repeated: the number of events with the id and the content of an earlier one, which the
+            service stores more than once.
     """
 
     rows: int
@@ -242,6 +244,7 @@ class HourRecord(msgspec.Struct, frozen=True):
     totals: Totals | None = msgspec.field(default_factory=Totals)
     types: int = 0
     file: str = ""
+    repeated: int = 0
 
     @property
     def has_agreed(self) -> bool:
@@ -297,7 +300,6 @@ class FinishedHour:
         record: its record, not yet compared with the summary.
         file: the path of the file on this machine, or the file's name in the store; None for an
             hour without events.
-        repeated: the number of events with the id and the content of an earlier one.
         types: the types of its file's columns.
         mixed: columns that became text because their values have no common type.
         is_held: whether the dataset holds these events already; without `shared`, its file stays.
@@ -308,7 +310,6 @@ class FinishedHour:
     hour: Hour
     record: HourRecord
     file: str | None = None
-    repeated: int = 0
     types: Types = field(default_factory=dict)
     mixed: tuple[str, ...] = ()
     is_held: bool = False
