@@ -142,6 +142,18 @@ def test_an_error_carries_what_the_service_answered(variant: Variant, stand_in: 
     assert "secret-key" not in repr(vars(error))
 
 
+@pytest.mark.parametrize(
+    ("place", "words"), [(["query", "hour"], "hour too late"), ([], "too late"), ("x", "too late")]
+)
+def test_an_error_in_the_form_of_fastapi_is_told(
+    variant: Variant, stand_in: StandIn, place: Any, words: str
+) -> None:
+    stand_in.says(Say({"detail": [{"loc": place, "msg": "too late"}]}, status=422))
+    with pytest.raises(errors.InvalidRequest) as caught:
+        variant.call("dates")
+    assert caught.value.message == f"The service refused the request (422: {words})."
+
+
 @pytest.mark.parametrize("size", [65_000, 131_000, 131_072, 131_080, 200_000])
 def test_a_long_body_is_cut_without_half_a_secret(
     variant: Variant, stand_in: StandIn, size: int

@@ -254,7 +254,7 @@ def stated_reason(reply: Reply, credentials: Credentials) -> tuple[str, tuple[Fi
         content = None
     if not isinstance(content, dict):
         return f"status {reply.status}", ()
-    lists = (content.get(name) for name in ("details", "errors"))
+    lists = (content.get(name) for name in ("details", "errors", "detail"))
     items = next((value for value in lists if isinstance(value, list)), [])
     errors = tuple(FieldProblem(*map(credentials.shown, _field_error(entry))) for entry in items)
     parts = [_message(content), *(" ".join(filter(None, error)) for error in errors)]
@@ -276,4 +276,7 @@ def _message(content: dict[str, Json]) -> str:
 def _field_error(entry: Json) -> tuple[str, str]:
     if not isinstance(entry, dict):
         return "", str(entry)
-    return str(entry.get("field", "")), str(entry.get("message", ""))
+    # FastAPI's 422: https://fastapi.tiangolo.com/tutorial/handling-errors/
+    place = entry.get("loc")
+    field = entry.get("field") or (place[-1] if isinstance(place, list) and place else "")
+    return str(field), str(entry.get("message") or entry.get("msg") or "")
